@@ -1,0 +1,51 @@
+# make app    set up and open the app          make test    set up and run every test
+# make check  lint, format, types              make bench   the studies in benchmarks/
+
+PYTHON ?= python3
+VENV ?= .venv
+# TORCH=cpu installs PyTorch's small CPU build where PyPI would give the large CUDA one.
+TORCH ?=
+PORT ?= 8501
+
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --disable-pip-version-check -q -c constraints.txt
+ifeq ($(TORCH),cpu)
+PIP += --extra-index-url https://download.pytorch.org/whl/cpu
+endif
+
+.PHONY: app test check format bench clean
+
+app: $(VENV)/.app
+	$(BIN)/python -m fairdash app --port $(PORT)
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.stack_vs_loop
+	$(BIN)/python -m benchmarks.crime_front
+
+clean:
+	rm -rf $(VENV)
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "fairdash needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.app: $(VENV)/bin/python requirements.txt constraints.txt
+	$(PIP) -r requirements.txt
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.app requirements-dev.txt
+	$(PIP) -r requirements-dev.txt
+	@touch $@

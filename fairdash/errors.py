@@ -1,0 +1,95 @@
+"""The one family of errors that a user of fairdash may see.
+
+Every message says what is wrong, where (column, line numbers, how many cells) and how to mend it.
+It never quotes the value of a cell: uploaded tables hold personal data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One thing wrong with a table, an option or a run.
+
+    Parameters
+    ----------
+    what
+        What is wrong, in plain words, without quoting a cell's value.
+    mend
+        What the user can do about it.
+    column
+        The column or the option concerned, if there is one.
+    lines
+        Line numbers in the file (1 is the header); the first five are shown.
+    count
+        How many cells or rows are affected, if that is known.
+    """
+
+    what: str
+    mend: str
+    column: str | None = None
+    lines: Sequence[int] = ()
+    count: int | None = None
+
+    def __str__(self) -> str:
+        where = f"Column “{self.column}”: " if self.column is not None else ""
+        extent = _extent(self.lines, self.count)
+        return f"{where}{self.what.rstrip('.')}{extent}. {self.mend}"
+
+
+def _extent(lines: Sequence[int], count: int | None) -> str:
+    parts = []
+    if count is not None:
+        parts.append(f"{count:,} {'place' if count == 1 else 'places'}")
+    if lines:
+        shown = ", ".join(str(line) for line in lines[:5])
+        more = ", …" if (count or len(lines)) > 5 else ""
+        parts.append(f"{'line' if len(lines) == 1 else 'lines'} {shown}{more}")
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+class FairdashError(Exception):
+    """Base of every error that fairdash raises on purpose.
+
+    Parameters
+    ----------
+    problems
+        One or more :class:`Problem`; all that were found, not only the first.
+    """
+
+    def __init__(self, *problems: Problem) -> None:
+        if not problems:
+            raise TypeError("a FairdashError needs at least one Problem")
+        self.problems = problems
+        super().__init__("\n".join(str(problem) for problem in problems))
+
+
+class ReadingError(FairdashError, ValueError):
+    """A file can't be read as a table."""
+
+
+class DataError(FairdashError, ValueError):
+    """A table can't be used with the roles that were chosen."""
+
+
+class DownloadError(FairdashError, OSError):
+    """A public data set could not be fetched or did not match its checksum."""
+
+
+class OptionError(FairdashError, ValueError):
+    """An option of a measure, a method or a sweep is not usable."""
+
+
+class DeviceError(FairdashError, RuntimeError):
+    """The device that was asked for is not there."""
+
+
+class RunError(FairdashError, RuntimeError):
+    """A stored run can't be found, read or carried out."""
+
+
+class Cancelled(Exception):
+    """Raised inside a computation when its caller asked it to stop; not a fault."""
