@@ -1,0 +1,98 @@
+"""Adam for stacks: one fused update over all parameters of all K networks.
+
+torch's own Adam sees a stack as one model. Here each network has its own learning rate and weight
+decay, and one that diverges is left at its last finite weights while the others go on. All parameters
+lie in one (K, P) buffer, so that a step costs a handful of large operations however many layers
+there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class StackedAdam:
+    """Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019) over a stack.
+
+    Parameters
+    ----------
+    parameters
+        Parameters with the leading dimension K. Their storage moves into this optimiser's buffer:
+        build it after the networks are on their device.
+    lr
+        Learning rate; a number, or a tensor of shape (K,), one a network.
+    weight_decay
+        Share of each weight taken away a step, times the learning rate; a number or (K,).
+    maximize
+        Go up the gradient instead of down.
+
+    Attributes
+    ----------
+    alive : Tensor of shape (K,), bool
+        False for a network whose gradient was not finite at some step; it keeps the weights that
+        it had before that step.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[nn.Parameter],
+        *,
+        lr: float | Tensor,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float | Tensor = 0.0,
+        maximize: bool = False,
+    ) -> None:
+        self.parameters = params = list(parameters)
+        n_members = params[0].shape[0]
+        self.betas = betas
+        self.eps = eps
+        self.sign = 1.0 if maximize else -1.0
+        # (K, P): row k holds every parameter of network k.
+        self._weights = torch.cat([p.detach().flatten(1) for p in params], dim=1)
+        self._mean = torch.zeros_like(self._weights)
+        self._square = torch.zeros_like(self._weights)
+        self._steps = 0
+        self.alive = torch.ones(n_members, dtype=torch.bool, device=self._weights.device)
+        self.lr = self._per_member(lr)
+        self.weight_decay = self._per_member(weight_decay)
+        start = 0
+        for p in params:
+            stop = start + p[0].numel()
+            p.data = self._weights[:, start:stop].view(p.shape)
+            start = stop
+
+    def _per_member(self, value: float | Tensor) -> Tensor:
+        value = torch.as_tensor(value, dtype=self._weights.dtype, device=self._weights.device)
+        return value.expand(self.alive.shape).unsqueeze(1)
+
+    @torch.no_grad()
+    def step(self, gradients: Sequence[Tensor], lr_factor: float = 1.0) -> None:
+        """Move every network that is alive along `gradients` (one a parameter, in their order).
+
+        `lr_factor` multiplies every learning rate: a schedule's value at this step.
+        """
+        mean, square = self._mean, self._square
+        grads = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
+        # A sum is finite only if all its terms are: one pass finds the networks that diverged.
+        self.alive &= torch.isfinite(grads.sum(dim=1))
+        dead = None if bool(self.alive.all()) else ~self.alive
+        if dead is not None:
+            grads[dead] = 0.0
+        self._steps += 1
+        beta1, beta2 = self.betas
+        mean.lerp_(grads, 1 - beta1)
+        square.mul_(beta2).addcmul_(grads, grads, value=1 - beta2)
+        step_size = self.lr * (lr_factor / (1 - beta1**self._steps))
+        if dead is not None:
+            step_size = step_size.masked_fill(dead.unsqueeze(1), 0.0)
+        denominator = square.sqrt().div_((1 - beta2**self._steps) ** 0.5).add_(self.eps)
+        if self.weight_decay.any():
+            decay = self.weight_decay * self.lr * lr_factor
+            if dead is not None:
+                decay = decay.masked_fill(dead.unsqueeze(1), 0.0)
+            self._weights.mul_(1 - decay)
+        self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)

@@ -1,0 +1,40 @@
+"""Shared fixtures: real data and the browser are found, skipped with a reason, or required."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+def _missing(what: str, reason: str) -> None:
+    """Skip, or fail where FAIRDASH_REQUIRE (comma-separated: data, browser) says it must be there."""
+    if what in os.environ.get("FAIRDASH_REQUIRE", "").split(","):
+        pytest.fail(f"{what} is required here: {reason}")
+    pytest.skip(reason)
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test keeps its uploads and runs in a folder of its own."""
+    monkeypatch.setenv("FAIRDASH_HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def real_data() -> Path:
+    """The folder of real data sets."""
+    folder = os.environ.get("FAIRDASH_DATA")
+    if not folder or not Path(folder).is_dir():
+        _missing("data", "set FAIRDASH_DATA to the folder with the real data sets")
+    return Path(str(folder))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Path of a Chromium that Playwright can drive."""
+    path = os.environ.get("FAIRDASH_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if not path:
+        _missing("browser", "no Chromium found: install it, or set FAIRDASH_CHROMIUM to its path")
+    return str(path)

@@ -1,0 +1,92 @@
+"""Stacked networks and their optimiser: K as one equals one by one."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from fairdash.nets import StackedAdam, StackedMLP
+from fairdash.nets.activation import tanh
+
+
+def test_tanh_is_torchs_in_value_and_gradient():
+    x = torch.linspace(-12, 12, 2001, requires_grad=True)
+    ours, theirs = tanh(x), torch.tanh(x)
+    assert torch.allclose(ours, theirs, atol=2e-7, rtol=0)
+    (grad,) = torch.autograd.grad(ours.sum(), x)
+    (expected,) = torch.autograd.grad(theirs.sum(), x)
+    assert torch.allclose(grad, expected, atol=1e-6, rtol=0)
+
+
+def test_a_member_of_a_stack_computes_what_a_plain_network_does():
+    net = StackedMLP([3, 5, 4, 1], seeds=[7, 8])
+    x = torch.randn(2, 6, 3, generator=torch.Generator().manual_seed(0))
+    for k in range(2):
+        plain = nn.Sequential()
+        for layer, (weight, bias) in enumerate(zip(net.weights, net.biases, strict=True)):
+            linear = nn.Linear(weight.shape[1], weight.shape[2])
+            linear.weight.data, linear.bias.data = weight[k].T.detach(), bias[k, 0].detach()
+            plain.append(linear)
+            if layer < 2:
+                plain.append(nn.Tanh())
+        assert torch.allclose(net(x)[k], plain(x[k]), atol=1e-6)
+
+
+def test_equal_seeds_start_equal_in_any_stack():
+    pair, alone = StackedMLP([4, 8, 1], seeds=[1, 2]), StackedMLP([4, 8, 1], seeds=[2])
+    for a, b in zip(pair.weights, alone.weights, strict=True):
+        assert torch.equal(a[1], b[0])
+        assert not torch.equal(a[0], b[0])
+
+
+def test_xavier_bounds_and_first_layer_options():
+    net = StackedMLP([4, 8, 1], seeds=[1])
+    assert net.weights[0].abs().max() <= (6 / 12) ** 0.5
+    assert net.biases[0].abs().max() == 0
+    wide = StackedMLP([4, 8, 1], seeds=[1], first_layer_gain=4, first_bias_spread=2)
+    assert torch.allclose(wide.weights[0], 4 * net.weights[0])
+    assert 0 < wide.biases[0].abs().max() <= 2
+    assert wide.biases[1].abs().max() == 0
+
+
+def _quadratic_steps(optimiser, weights, target, n):
+    for _ in range(n):
+        optimiser.step(torch.autograd.grad(((weights - target) ** 2).sum(), [weights]))
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_adam_equals_torchs_adamw(weight_decay):
+    start = torch.randn(3, 4, 2, generator=torch.Generator().manual_seed(0))
+    target = torch.ones(3, 4, 2)
+    ours, theirs = nn.Parameter(start.clone()), nn.Parameter(start.clone())
+    _quadratic_steps(StackedAdam([ours], lr=0.05, weight_decay=weight_decay), ours, target, 30)
+    adamw = torch.optim.AdamW([theirs], lr=0.05, weight_decay=weight_decay)
+    for _ in range(30):
+        adamw.zero_grad()
+        ((theirs - target) ** 2).sum().backward()
+        adamw.step()
+    assert torch.allclose(ours, theirs, atol=1e-6)
+
+
+def test_adam_takes_a_learning_rate_a_member_and_can_climb():
+    weights = nn.Parameter(torch.zeros(2, 3))
+    optimiser = StackedAdam([weights], lr=torch.tensor([0.0, 0.1]), maximize=True)
+    optimiser.step(torch.autograd.grad(weights.sum(), [weights]))
+    assert torch.equal(weights[0], torch.zeros(3))
+    assert torch.allclose(weights[1], torch.full((3,), 0.1), atol=1e-6)
+
+
+@pytest.mark.parametrize("poison", [float("nan"), float("inf")])
+def test_a_member_with_a_bad_gradient_is_frozen_and_the_others_go_on(poison):
+    weights = nn.Parameter(torch.ones(2, 3))
+    optimiser = StackedAdam([weights], lr=0.1, weight_decay=0.1)
+    _quadratic_steps(optimiser, weights, torch.zeros(2, 3), 2)
+    before = weights.detach().clone()
+    optimiser.step([torch.tensor([[poison], [1.0]]).expand(2, 3)])
+    assert optimiser.alive.tolist() == [False, True]
+    assert torch.equal(weights[0], before[0])
+    assert not torch.equal(weights[1], before[1])
+    _quadratic_steps(optimiser, weights, torch.zeros(2, 3), 3)
+    assert torch.equal(weights[0], before[0])
+    assert torch.isfinite(weights).all()
