@@ -28,12 +28,10 @@ class StackedAdam:
         Share of each weight taken away a step, times the learning rate; a number or (K,).
     maximize
         Go up the gradient instead of down.
-
-    Attributes
-    ----------
-    alive : Tensor of shape (K,), bool
-        False for a network whose gradient was not finite at some step; it keeps the weights that
-        it had before that step.
+    alive
+        (K,) bool, changed in place: set to False for a network whose gradient is not finite at some
+        step; it keeps the weights that it had before that step. Optimisers that share this tensor
+        stop a network together.
     """
 
     def __init__(
@@ -45,9 +43,9 @@ class StackedAdam:
         eps: float = 1e-8,
         weight_decay: float | Tensor = 0.0,
         maximize: bool = False,
+        alive: Tensor | None = None,
     ) -> None:
         self.parameters = params = list(parameters)
-        n_members = params[0].shape[0]
         self.betas = betas
         self.eps = eps
         self.sign = 1.0 if maximize else -1.0
@@ -56,7 +54,9 @@ class StackedAdam:
         self._mean = torch.zeros_like(self._weights)
         self._square = torch.zeros_like(self._weights)
         self._steps = 0
-        self.alive = torch.ones(n_members, dtype=torch.bool, device=self._weights.device)
+        if alive is None:
+            alive = torch.ones(len(self._weights), dtype=torch.bool, device=self._weights.device)
+        self.alive = alive
         self.lr = self._per_member(lr)
         self.weight_decay = self._per_member(weight_decay)
         start = 0

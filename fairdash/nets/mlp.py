@@ -8,6 +8,7 @@ torch.Size([3, 16, 1])
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import torch
@@ -72,7 +73,7 @@ def _initial_layers(
     """Weights (in, out) and biases (1, out) of one network, drawn on the CPU so that devices agree."""
     generator = torch.Generator().manual_seed(seed)
     layers = []
-    for layer, (n_in, n_out) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+    for layer, (n_in, n_out) in enumerate(itertools.pairwise(widths)):
         bound = (6.0 / (n_in + n_out)) ** 0.5
         weight = (torch.rand(n_in, n_out, generator=generator) * 2 - 1) * bound
         bias = torch.zeros(1, n_out)

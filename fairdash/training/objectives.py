@@ -1,0 +1,62 @@
+"""What a fair model must not let depend on the sensitive features: predictions, or residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TypeVar
+
+Array = TypeVar("Array")  # numpy array or torch tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objective:
+    """A fairness objective: the variable U that should be independent of the sensitive features V = S.
+
+    Parameters
+    ----------
+    id
+        Name in the API: ``"demographic_parity"``.
+    title
+        Name for people: "Demographic parity".
+    audited
+        What U is called on charts: "prediction".
+    meaning
+        One plain sentence.
+    uses_target
+        Whether U is the residual ŷ − y rather than the prediction ŷ.
+    """
+
+    id: str
+    title: str
+    audited: str
+    meaning: str
+    uses_target: bool
+
+    def audit(self, y_pred: Array, y: Array) -> Array:
+        """U: ŷ, or ŷ − y (paper, generic optimisation problem); shapes as given, broadcast."""
+        return y_pred - y if self.uses_target else y_pred  # type: ignore[operator]
+
+
+OBJECTIVES: Mapping[str, Objective] = MappingProxyType(
+    {
+        objective.id: objective
+        for objective in (
+            Objective(
+                id="demographic_parity",
+                title="Demographic parity",
+                audited="prediction",
+                meaning="Predictions do not depend on the sensitive attribute.",
+                uses_target=False,
+            ),
+            Objective(
+                id="equalized_residuals",
+                title="Equalized residuals",
+                audited="residual",
+                meaning="Errors (prediction minus truth) do not depend on the sensitive attribute.",
+                uses_target=True,
+            ),
+        )
+    }
+)

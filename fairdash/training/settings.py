@@ -1,0 +1,96 @@
+"""Everything that decides how a stack of models is trained, apart from its data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+from fairdash.errors import OptionError, Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """Architecture and schedule shared by all models of a stack.
+
+    Parameters
+    ----------
+    hidden
+        Units of the predictor's hidden layers (tanh).
+    lr
+        Learning rate of the predictor, lowered to zero by a cosine schedule.
+    weight_decay
+        Decoupled weight decay of the predictor.
+    batch_size
+        Rows a mini-batch; at most the number of training rows.
+    n_epochs
+        Passes over the training rows.
+    warm_up_epochs
+        Of these, how many the predictor trains alone before the penalty sets in.
+    adversary_hidden
+        Units of the hidden layers of the adversary's networks.
+    adversary_lr
+        Learning rate of the adversary, constant.
+    adversary_steps
+        Steps of the adversary for each step of the predictor, on the same mini-batch.
+    """
+
+    hidden: tuple[int, ...] = (32, 16, 8)
+    lr: float = 2e-3
+    weight_decay: float = 3e-2
+    batch_size: int = 256
+    n_epochs: int = 60
+    warm_up_epochs: int = 10
+    adversary_hidden: tuple[int, ...] = (16, 16, 16)
+    adversary_lr: float = 1e-2
+    adversary_steps: int = 5
+
+    def __post_init__(self) -> None:
+        problems = []
+        for field in fields(self):
+            value = getattr(self, field.name)
+            lowest = _LOWEST[field.name]
+            numbers = value if isinstance(value, tuple) else (value,)
+            kind = "numbers" if isinstance(value, tuple) else "a number"
+            if not numbers or any(not math.isfinite(n) or n < lowest for n in numbers):
+                problems.append(
+                    Problem(
+                        column=field.name,
+                        what="Not a usable training setting",
+                        mend=f"Give {kind} of at least {lowest}.",
+                    )
+                )
+        if not problems and self.warm_up_epochs >= self.n_epochs:
+            problems.append(
+                Problem(
+                    column="warm_up_epochs",
+                    what="The warm-up takes all epochs, so that no fair training is left",
+                    mend=f"Choose fewer than {self.n_epochs} warm-up epochs.",
+                )
+            )
+        if problems:
+            raise OptionError(*problems)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain numbers and lists, for a run's description."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> TrainingSettings:
+        """The settings that :meth:`to_json` wrote."""
+        plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+        return cls(**plain)
+
+
+_LOWEST = {
+    "hidden": 1,
+    "lr": 0,
+    "weight_decay": 0,
+    "batch_size": 8,
+    "n_epochs": 1,
+    "warm_up_epochs": 0,
+    "adversary_hidden": 1,
+    "adversary_lr": 0,
+    "adversary_steps": 1,
+}
