@@ -1,0 +1,226 @@
+"""The data sets that fairdash can make or fetch by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from fairdash.data.crime import crime, crime_on_hand
+from fairdash.data.dataset import Dataset
+from fairdash.data.fetch import Progress
+from fairdash.data.household import DEFAULT_N, household
+from fairdash.errors import OptionError, Problem
+
+OptionValue = int | str
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueOption:
+    """One choice that a data set of the catalogue offers.
+
+    Parameters
+    ----------
+    name
+        Keyword of the loader.
+    label
+        What the choice is about, in plain words.
+    default
+        The value if nobody chooses.
+    choices
+        Value to its label, for a choice among a few; None for a whole number.
+    minimum, maximum
+        Ends of the range of a whole number, both allowed.
+    """
+
+    name: str
+    label: str
+    default: OptionValue
+    choices: Mapping[OptionValue, str] | None = None
+    minimum: int = 0
+    maximum: int = 2**32 - 1
+
+    def problem(self, value: object) -> Problem | None:
+        """Say why a value can't be used, or None if it can."""
+        if self.choices is not None:
+            if any(value == choice and type(value) is type(choice) for choice in self.choices):
+                return None
+            wanted = " or ".join(repr(choice) for choice in self.choices)
+        else:
+            if type(value) is int and self.minimum <= value <= self.maximum:
+                return None
+            wanted = f"a whole number from {self.minimum:,} to {self.maximum:,}"
+        return Problem(what=f"the option {self.name} can't take this value", mend=f"Choose {wanted}.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CatalogueEntry:
+    """A data set of the catalogue, described for someone who has to choose one.
+
+    Parameters
+    ----------
+    id
+        What :func:`load_dataset` takes.
+    title, description
+        Its name and one sentence.
+    source, url, licence
+        Who publishes it, where, on what terms; the address is empty for generated data.
+    size
+        What has to be downloaded, in words.
+    n_rows
+        Number of rows with the default options.
+    needs_download
+        Whether the files have to be fetched unless they are on hand.
+    options
+        The choices it offers.
+    load
+        Makes the data set; takes the options as keywords, and ``progress`` where `needs_download`.
+    on_hand
+        Whether it can be loaded at this moment without a connection.
+    """
+
+    id: str
+    title: str
+    description: str
+    source: str
+    url: str
+    licence: str
+    size: str
+    n_rows: int
+    needs_download: bool
+    options: tuple[CatalogueOption, ...]
+    load: Callable[..., Dataset]
+    on_hand: Callable[[], bool]
+
+    def complete(self, options: Mapping[str, object]) -> dict[str, OptionValue]:
+        """Check some options and add the defaults of the others.
+
+        Raises
+        ------
+        OptionError
+            With a problem for each option that is unknown or has a value it can't take.
+        """
+        known = {option.name: option for option in self.options}
+        problems = [
+            Problem(
+                what=f"the data set {self.id} has no option {name}",
+                mend=f"It has {', '.join(known) or 'none'}.",
+            )
+            for name in options
+            if name not in known
+        ]
+        values = {name: options.get(name, option.default) for name, option in known.items()}
+        problems += [
+            problem for name, option in known.items() if (problem := option.problem(values[name])) is not None
+        ]
+        if problems:
+            raise OptionError(*problems)
+        return values  # type: ignore[return-value]  # each value was checked against its option
+
+
+_ENTRIES = (
+    CatalogueEntry(
+        id="household",
+        title="Household insurance (synthetic)",
+        description="The paper's made-up policies: prices that follow age without any linear correlation.",
+        source="Generated on this machine, after the paper's supplement",
+        url="",
+        licence="free of rights",
+        size="nothing to download",
+        n_rows=DEFAULT_N,
+        needs_download=False,
+        options=(
+            CatalogueOption(
+                name="n", label="Number of policies", default=DEFAULT_N, minimum=100, maximum=1_000_000
+            ),
+            CatalogueOption(name="random_state", label="Random seed", default=0),
+            CatalogueOption(
+                name="spread",
+                label="Second parameter of N(40, 5), which the paper leaves open",
+                default="sd",
+                choices={"sd": "standard deviation", "variance": "variance"},
+            ),
+            CatalogueOption(
+                name="rooms", label="Rooms", default=4, choices={4: "1 to 4 rooms", 5: "1 to 5 rooms"}
+            ),
+            CatalogueOption(
+                name="features_seen",
+                label="What the predictor sees",
+                default="all",
+                choices={"all": "rooms, surface and building age", "surface": "the surface alone"},
+            ),
+        ),
+        load=household,
+        on_hand=lambda: True,
+    ),
+    CatalogueEntry(
+        id="crime",
+        title="Communities and Crime",
+        description="Violent crime in communities of the United States, against their share of Black people.",
+        source="M. Redmond, UCI Machine Learning Repository, data set 183",
+        url="https://archive.ics.uci.edu/dataset/183/communities+and+crime",
+        licence="CC BY 4.0",
+        size="0.3 MB to download",
+        n_rows=1_994,
+        needs_download=True,
+        options=(
+            CatalogueOption(
+                name="sparse",
+                label="Columns with more than half of their cells missing",
+                default="drop",
+                choices={"drop": "leave out", "keep": "keep"},
+            ),
+        ),
+        load=crime,
+        on_hand=crime_on_hand,
+    ),
+)
+
+#: Every data set by its id, in the order in which to show them.
+CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType({entry.id: entry for entry in _ENTRIES})
+
+
+def catalogue_entry(dataset_id: str) -> CatalogueEntry:
+    """Look an entry up.
+
+    Raises
+    ------
+    OptionError
+        There is none of this id.
+    """
+    try:
+        return CATALOGUE[dataset_id]
+    except KeyError:
+        raise OptionError(
+            Problem(what="there is no such data set in the catalogue", mend=f"Choose {_listed(CATALOGUE)}.")
+        ) from None
+
+
+def _listed(names: Mapping[str, object]) -> str:
+    return " or ".join(names)
+
+
+def load_dataset(dataset_id: str, *, progress: Progress | None = None, **options: OptionValue) -> Dataset:
+    """Make or fetch a data set of the catalogue.
+
+    Parameters
+    ----------
+    dataset_id
+        A key of :data:`CATALOGUE`.
+    progress
+        Called with bytes done and bytes expected while something is downloaded.
+    **options
+        What the entry offers; see :attr:`CatalogueEntry.options`.
+
+    Raises
+    ------
+    OptionError
+        Unknown id, unknown option, or a value that an option can't take.
+    DownloadError
+        The files can't be had or are not the published ones.
+    """
+    entry = catalogue_entry(dataset_id)
+    complete = entry.complete(options)
+    if entry.needs_download:
+        return entry.load(progress=progress, **complete)
+    return entry.load(**complete)

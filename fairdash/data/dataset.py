@@ -1,0 +1,272 @@
+"""One table, ready for training: features, a target and the sensitive columns, checked as a whole.
+
+>>> import pandas as pd
+>>> dataset = Dataset(
+...     name="tiny",
+...     features=pd.DataFrame({"rooms": [1, 2, 3]}),
+...     target=pd.Series([10.0, 20.0, 15.0], name="cost"),
+...     sensitive=pd.DataFrame({"age": [40.0, 50.0, 60.0]}),
+...     units={"age": "years"},
+... )
+>>> dataset.n_rows, dataset.label("age"), dataset.roles.sensitive
+(3, 'age (years)', ('age',))
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from fairdash.data.roles import Roles
+from fairdash.errors import DataError, Problem
+
+#: Squares of anything larger overflow a 64-bit float, so no mean square could be computed.
+LARGEST_MAGNITUDE = 1e150
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Dataset:
+    """A table with its roles; what every later room takes in.
+
+    The rows of the three parts are aligned by position and numbered 0 … n-1. The frames are cheap copies:
+    what a caller later does to his own does not reach in here.
+
+    Parameters
+    ----------
+    name
+        Short name, for file names and run lists (``"crime"``).
+    features : DataFrame, shape (n, p)
+        The columns a predictor may see: numbers, booleans, categories or text, with missing cells allowed.
+        A categorical column carries its whole level set in its dtype, so that its one-hot width is known.
+    target : Series, shape (n,)
+        float64, finite, not constant.
+    sensitive : DataFrame, shape (n, d)
+        float64, finite, no column constant. Never among the features.
+    title
+        The name that people read; `name` where it is left out.
+    description
+        A sentence or two on what a row is and where the table comes from.
+    units
+        Column to the unit on a chart's axis (``"years"``, ``"€"``).
+    meanings
+        Column to its meaning in plain words.
+    notes
+        Whole sentences on what was done to the table on the way here.
+
+    Raises
+    ------
+    DataError
+        With every problem that was found, not only the first.
+    """
+
+    name: str
+    features: pd.DataFrame
+    target: pd.Series
+    sensitive: pd.DataFrame
+    title: str = ""
+    description: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        problems = list(_problems(self.features, self.target, self.sensitive))
+        if problems:
+            raise DataError(*problems)
+        for part in ("features", "target", "sensitive"):
+            object.__setattr__(self, part, getattr(self, part).reset_index(drop=True))
+        object.__setattr__(self, "title", self.title or self.name)
+        object.__setattr__(self, "units", dict(self.units))
+        object.__setattr__(self, "meanings", dict(self.meanings))
+        object.__setattr__(self, "notes", tuple(self.notes))
+
+    def __repr__(self) -> str:
+        # The generated one would print cells, and cells are personal.
+        return (
+            f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
+            f"target={self.target.name!r}, sensitive={list(self.sensitive.columns)!r})"
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, n."""
+        return len(self.target)
+
+    @property
+    def roles(self) -> Roles:
+        """Which column plays which part."""
+        return Roles(
+            target=str(self.target.name),
+            sensitive=tuple(self.sensitive.columns),
+            features=tuple(self.features.columns),
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256, in hex, over the values, the types and the roles of all columns.
+
+        Names, units and notes of the data set don't count: the same cells in the same roles train the
+        same models.
+        """
+        digest = hashlib.sha256(b"fairdash dataset 1\n")
+        for role, column in self._columns():
+            _feed(digest, role, column)
+        return digest.hexdigest()
+
+    def _columns(self) -> Iterator[tuple[str, pd.Series]]:
+        yield "target", self.target
+        for role, frame in (("sensitive", self.sensitive), ("feature", self.features)):
+            for name in frame.columns:
+                yield role, frame[name]
+
+    def table(self) -> pd.DataFrame:
+        """All columns side by side, shape (n, p + d + 1): features, sensitive columns, target."""
+        return pd.concat([self.features, self.sensitive, self.target], axis=1)
+
+    def label(self, column: str) -> str:
+        """Give the column's name with its unit in brackets, for a chart's axis."""
+        unit = self.units.get(column)
+        return f"{column} ({unit})" if unit else column
+
+
+def outcome_problems(values: pd.Series, *, role: str) -> list[Problem]:
+    """Say what keeps a float column from being a target or a sensitive column.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Numbers, NaN where a cell is missing.
+    role
+        "target" or "sensitive column", for the message.
+    """
+    column = str(values.name)
+    problems = []
+    cells = values.to_numpy(dtype=float)
+    known = cells[~np.isnan(cells)]
+    infinite = int(np.isinf(known).sum())
+    if infinite:
+        problems.append(_infinite(column, infinite))
+    missing = len(cells) - len(known)
+    if missing:
+        problems.append(
+            Problem(
+                what=f"the {role} has missing cells",
+                mend="Drop these rows, or fill the cells in the file.",
+                column=column,
+                count=missing,
+            )
+        )
+    if len(known) and known.min() == known.max():
+        problems.append(
+            Problem(
+                what=f"the {role} holds the same value in every row, so dependence on it is undefined",
+                mend="Choose a column that varies.",
+                column=column,
+            )
+        )
+    return problems
+
+
+def _infinite(column: str, count: int) -> Problem:
+    return Problem(
+        what="infinite numbers can't be used",
+        mend="Mark these cells as missing or correct them.",
+        column=column,
+        count=count,
+    )
+
+
+def _problems(features: pd.DataFrame, target: pd.Series, sensitive: pd.DataFrame) -> Iterator[Problem]:
+    names = [*features.columns, *sensitive.columns, target.name]
+    if any(not isinstance(name, str) for name in names):
+        yield Problem(what="a column's name is not text", mend="Give every column a text as its name.")
+    for name, times in Counter(names).items():
+        if times > 1:
+            yield Problem(
+                what="the name is used for several columns or roles",
+                mend="A column can be the target, sensitive or a feature, and only one of these.",
+                column=str(name),
+            )
+    for part, what in ((features, "feature"), (sensitive, "sensitive column")):
+        if part.shape[1] == 0:
+            yield Problem(what=f"there is no {what}", mend=f"Choose at least one {what}.")
+    if len({len(features), len(target), len(sensitive)}) > 1:
+        yield Problem(
+            what=f"features, target and sensitive columns have {len(features):,}, {len(target):,} and "
+            f"{len(sensitive):,} rows",
+            mend="Cut all three from the same table.",
+        )
+    elif len(target) == 0:
+        yield Problem(what="there are no rows", mend="Choose a table with rows.")
+    for role, frame in (("target", target.to_frame()), ("sensitive column", sensitive)):
+        for position, name in enumerate(frame.columns):
+            values = frame.iloc[:, position]
+            if values.dtype != np.float64:
+                yield Problem(
+                    what=f"the {role} is of type {values.dtype}, not float64",
+                    mend="Turn it into numbers first.",
+                    column=str(name),
+                )
+                continue
+            yield from outcome_problems(values, role=role)
+            yield from _too_large(values)
+    for position, name in enumerate(features.columns):
+        values = features.iloc[:, position]
+        if not _usable_feature(values):
+            yield Problem(
+                what=f"a feature can't be of type {values.dtype}",
+                mend="Leave it out, or turn it into numbers or text.",
+                column=str(name),
+            )
+        elif values.dtype.kind == "f":
+            infinite = int(np.isinf(values.to_numpy()).sum())
+            if infinite:
+                yield _infinite(str(name), infinite)
+            yield from _too_large(values)
+
+
+def _usable_feature(values: pd.Series) -> bool:
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return True
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
+        return True
+    return pd.api.types.is_string_dtype(values)
+
+
+def _too_large(values: pd.Series) -> Iterator[Problem]:
+    cells = values.to_numpy(dtype=float)
+    count = int((np.isfinite(cells) & (np.abs(cells) > LARGEST_MAGNITUDE)).sum())
+    if count:
+        yield Problem(
+            what="numbers this large can't be squared",
+            mend="Express the column in a larger unit.",
+            column=str(values.name),
+            count=count,
+        )
+
+
+def _feed(digest: hashlib._Hash, role: str, values: pd.Series) -> None:
+    """Add one column to a digest, in a form that is the same on every machine."""
+    kind: object
+    if isinstance(values.dtype, np.dtype) and values.dtype.kind in "fiub":
+        kind = values.dtype.kind
+        cells = values.to_numpy(dtype={"f": "<f8", "i": "<i8", "u": "<u8", "b": "u1"}[values.dtype.kind])
+        if kind == "f":
+            # One bit pattern for every missing cell, and for both zeros.
+            cells = np.where(np.isnan(cells), np.nan, cells + 0.0)
+    elif isinstance(values.dtype, pd.CategoricalDtype):
+        kind = ["category", [[type(level).__name__, str(level)] for level in values.cat.categories]]
+        cells = values.cat.codes.to_numpy(dtype="<i4")
+    else:
+        codes, levels = pd.factorize(values)
+        kind = ["text", [str(level) for level in levels]]
+        cells = codes.astype("<i8")
+    digest.update(json.dumps([role, values.name, kind, len(values)]).encode())
+    digest.update(np.ascontiguousarray(cells).tobytes())

@@ -1,0 +1,151 @@
+"""Fetch a publisher's archive and take verified files out of it."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+
+from fairdash.data.folders import write_whole
+from fairdash.errors import DownloadError, Problem
+
+#: Called with the bytes that have arrived and the bytes expected (None where the server does not say).
+Progress = Callable[[int, int | None], None]
+
+#: No public data set of the catalogue comes near this; a server that sends more is not the publisher.
+LARGEST_ARCHIVE = 200 * 2**20
+LARGEST_MEMBER = 500 * 2**20
+
+#: Seconds without an answer, or without a further byte, after which a download is given up.
+TIMEOUT = 30.0
+
+
+def sha256(content: bytes) -> str:
+    """Give the SHA-256 of some bytes in hex."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def fetch_members(
+    url: str,
+    members: Mapping[str, str],
+    folder: Path,
+    *,
+    offline_advice: str,
+    progress: Progress | None = None,
+    timeout: float = TIMEOUT,
+) -> None:
+    """Download a zip archive and keep some of its files.
+
+    The files inside are verified, not the archive: publishers repack archives, the data stays the same.
+
+    Parameters
+    ----------
+    url
+        Address of the archive.
+    members
+        File name (without its folder inside the archive) to its SHA-256 in hex.
+    folder
+        Where the files are put, each written whole or not at all, and only if all are right.
+    offline_advice
+        What the user can do without a connection; the end of every message.
+    progress
+        Called as bytes arrive. What it raises ends the download and is passed on.
+    timeout
+        Seconds of silence after which the download is given up.
+
+    Raises
+    ------
+    DownloadError
+        The archive can't be reached, is broken, or holds other files than expected.
+    """
+    import pooch
+    import requests
+
+    publisher = url.split("/")[2]
+    with tempfile.TemporaryDirectory(prefix="fairdash-") as temporary:
+        archive = Path(temporary) / "archive.zip"
+        downloader = pooch.HTTPDownloader(progressbar=_Meter(progress, offline_advice), timeout=timeout)
+        try:
+            downloader(url, str(archive), None)
+        except requests.RequestException as error:
+            raise DownloadError(
+                Problem(
+                    what=f"{publisher} could not be reached or broke off ({type(error).__name__})",
+                    mend=offline_advice,
+                )
+            ) from error
+        contents = _verified(archive, members, publisher, offline_advice)
+    try:
+        for name, content in contents.items():
+            write_whole(folder / name, content)
+    except OSError as error:
+        raise DownloadError(
+            Problem(
+                what=f"the download can't be kept: {error.strerror}",
+                mend="Free some space, or set FAIRDASH_HOME to a folder that can be written.",
+            )
+        ) from error
+
+
+def _verified(archive: Path, members: Mapping[str, str], publisher: str, advice: str) -> dict[str, bytes]:
+    contents: dict[str, bytes] = {}
+    wrong = []
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            for info in opened.infolist():
+                name = PurePosixPath(info.filename).name
+                if name in members and name not in contents and info.file_size <= LARGEST_MEMBER:
+                    content = opened.read(info)
+                    if sha256(content) == members[name]:
+                        contents[name] = content
+                    else:
+                        wrong.append(name)
+    # What zipfile raises on damaged, encrypted or oddly packed archives.
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+        raise DownloadError(
+            Problem(what=f"what {publisher} sent is not a whole zip archive", mend=advice)
+        ) from error
+    problems = [
+        Problem(
+            what=f"{name} from {publisher} "
+            + (
+                "has changed: its checksum is not the known one" if name in wrong else "is not in the archive"
+            ),
+            mend=advice,
+        )
+        for name in members
+        if name not in contents
+    ]
+    if problems:
+        raise DownloadError(*problems)
+    return contents
+
+
+class _Meter:
+    """The progress bar that pooch's downloader expects, handing on to a callback."""
+
+    total = 0
+
+    def __init__(self, progress: Progress | None, advice: str) -> None:
+        self._progress = progress
+        self._advice = advice
+        self._done = 0
+
+    def update(self, n_bytes: int) -> None:
+        self._done += n_bytes
+        if self._done > LARGEST_ARCHIVE:
+            raise DownloadError(
+                Problem(what="the server sends far more than the data set holds", mend=self._advice)
+            )
+        if self._progress is not None and n_bytes:
+            # pooch counts whole chunks, so the last one can go past the end.
+            done = min(self._done, self.total) if self.total else self._done
+            self._progress(done, self.total or None)
+
+    def reset(self) -> None:
+        self._done = 0
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,30 @@
+"""Which column of a table plays which part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Roles:
+    """The parts that a table's columns play.
+
+    Parameters
+    ----------
+    target
+        What is predicted.
+    sensitive
+        What a prediction must not depend on; one column or several.
+    features
+        What a predictor may see.
+    """
+
+    target: str
+    sensitive: tuple[str, ...]
+    features: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for part in ("sensitive", "features"):
+            if isinstance(getattr(self, part), str):
+                raise TypeError(f"{part} takes a tuple of column names, not one name")
+            object.__setattr__(self, part, tuple(getattr(self, part)))

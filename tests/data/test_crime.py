@@ -1,0 +1,197 @@
+import http.server
+import io
+import socket
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fairdash.data import crime as crime_module
+from fairdash.data import fetch
+from fairdash.data.crime import CHECKSUMS, SENSITIVE, TARGET, crime_on_hand
+from fairdash.data.crime import crime as load_crime
+from fairdash.data.fetch import fetch_members, sha256
+from fairdash.errors import Cancelled, DownloadError
+
+PAYLOAD = {"a.data": b"1,2\n" * 5000, "a.names": b"@attribute x numeric\n"}
+MEMBERS = {name: sha256(content) for name, content in PAYLOAD.items()}
+
+
+def zipped(contents: dict[str, bytes], *, folder: str = "deep/inside/") -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, content in contents.items():
+            archive.writestr(folder + name, content)
+    return buffer.getvalue()
+
+
+class Server(http.server.ThreadingHTTPServer):
+    body = b""
+    announced: int | None = None
+    status = 200
+    requests_seen = 0
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.requests_seen += 1
+        self.send_response(self.server.status)
+        length = self.server.announced
+        self.send_header("Content-Length", str(len(self.server.body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(self.server.body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def address(server: Server) -> str:
+    return f"http://127.0.0.1:{server.server_port}/archive.zip"
+
+
+def fetch_test(server: Server, folder: Path, **options: object) -> None:
+    fetch_members(address(server), MEMBERS, folder, offline_advice="Bring it yourself.", **options)
+
+
+def test_members_are_verified_kept_and_readable_by_the_user_alone(server: Server, tmp_path: Path) -> None:
+    server.body = zipped(PAYLOAD | {"other.txt": b"not asked for"})
+    seen: list[tuple[int, int | None]] = []
+    fetch_test(server, tmp_path / "kept", progress=lambda done, total: seen.append((done, total)))
+    assert {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == PAYLOAD
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in (tmp_path / "kept").iterdir())
+    assert seen[-1] == (len(server.body), len(server.body))
+
+
+def test_another_packing_of_the_same_files_is_as_good(server: Server, tmp_path: Path) -> None:
+    server.body = zipped(dict(reversed(PAYLOAD.items())), folder="")
+    fetch_test(server, tmp_path)
+    assert (tmp_path / "a.data").read_bytes() == PAYLOAD["a.data"]
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (zipped(PAYLOAD | {"a.data": b"changed"}), "checksum"),
+        (zipped({"a.data": PAYLOAD["a.data"]}), "a.names from 127.0.0.1:"),
+        (b"<html>a notice from the hotel's network</html>", "not a whole zip"),
+        (zipped(PAYLOAD)[:-30], "not a whole zip"),
+    ],
+)
+def test_wrong_contents_are_refused_and_nothing_is_kept(
+    server: Server, tmp_path: Path, body: bytes, words: str
+) -> None:
+    server.body = body
+    with pytest.raises(DownloadError, match=words) as caught:
+        fetch_test(server, tmp_path)
+    assert "Bring it yourself." in str(caught.value)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_server_that_breaks_off_or_refuses(server: Server, tmp_path: Path) -> None:
+    server.body, server.announced = zipped(PAYLOAD)[:100], 5000
+    with pytest.raises(DownloadError, match="could not be reached or broke off"):
+        fetch_test(server, tmp_path)
+    server.status = 503
+    with pytest.raises(DownloadError, match="HTTPError"):
+        fetch_test(server, tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_server_that_sends_without_end(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetch, "LARGEST_ARCHIVE", 1000)
+    server.body = b"x" * 20_000
+    with pytest.raises(DownloadError, match="far more"):
+        fetch_test(server, tmp_path)
+
+
+def test_what_progress_raises_ends_the_download(server: Server, tmp_path: Path) -> None:
+    def stop(done: int, total: int | None) -> None:
+        raise Cancelled
+
+    server.body = zipped(PAYLOAD)
+    with pytest.raises(Cancelled):
+        fetch_test(server, tmp_path, progress=stop)
+    assert not any(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_is_said(server: Server, tmp_path: Path) -> None:
+    server.body = zipped(PAYLOAD)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(DownloadError, match="can't be kept"):
+        fetch_test(server, tmp_path / "file" / "below")
+
+
+def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        # Bound but not listening: the connection is refused.
+        monkeypatch.setattr(crime_module, "URL", f"http://127.0.0.1:{taken.getsockname()[1]}/crime.zip")
+        monkeypatch.delenv("FAIRDASH_DATA", raising=False)
+        assert not crime_on_hand()
+        with pytest.raises(DownloadError, match="Connect to the internet") as caught:
+            load_crime()
+    assert "FAIRDASH_DATA" in str(caught.value)
+
+
+@pytest.mark.data
+def test_fetched_once_then_found(
+    server: Server, real_data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.body = zipped({name: (real_data / "crime" / name).read_bytes() for name in CHECKSUMS})
+    monkeypatch.setattr(crime_module, "URL", address(server))
+    monkeypatch.delenv("FAIRDASH_DATA")
+    first = load_crime()
+    assert crime_on_hand()
+    second = load_crime()
+    assert server.requests_seen == 1
+    assert first.fingerprint == second.fingerprint
+    assert (home / "cache" / "crime" / "communities.data").is_file()
+
+
+@pytest.mark.data
+def test_the_real_file_in_the_papers_roles(real_data: Path) -> None:
+    dataset = load_crime()
+    assert dataset.roles.target == TARGET
+    assert dataset.roles.sensitive == (SENSITIVE,)
+    assert SENSITIVE not in dataset.features
+    assert dataset.features.shape == (1994, 99)
+    assert dataset.features.isna().sum().sum() == 1
+    assert dataset.target.mean() == pytest.approx(0.2380, abs=5e-5)
+    assert "22 columns left out: over half of the cells are missing." in dataset.notes
+    assert dataset.meanings["medIncome"].startswith("median household income")
+
+
+@pytest.mark.data
+def test_sparse_columns_can_be_kept(real_data: Path) -> None:
+    dataset = load_crime(sparse="keep")
+    assert dataset.features.shape == (1994, 121)
+    assert (dataset.features.isna().mean() > 0.5).sum() == 22
+
+
+@pytest.mark.data
+def test_a_changed_file_on_disk_is_refused(
+    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "crime").mkdir()
+    for name in CHECKSUMS:
+        content = (real_data / "crime" / name).read_bytes()
+        (tmp_path / "crime" / name).write_bytes(content + b"\n")
+    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
+    with pytest.raises(DownloadError, match="checksum differs"):
+        load_crime()
