@@ -4,7 +4,9 @@
 >>> data = StackData(x=torch.randn(2, 64, 3), y=torch.randn(2, 64, 1), s=torch.randn(2, 64, 1))
 >>> members = (Member("hgr_nn", 0.0, 0, 1), Member("hgr_nn", 1.0, 0, 1), Member("hgr_nn", 1.0, 1, 2))
 >>> settings = TrainingSettings(n_epochs=2, warm_up_epochs=1)
->>> trained = train_stack(data, members, objective="demographic_parity", settings=settings)
+>>> trained = train_stack(
+...     data, members, objective="demographic_parity", settings=settings, batch_seeds=[1, 2]
+... )
 >>> trained.predict(data.x).shape
 (3, 64)
 """
@@ -117,7 +119,7 @@ def train_stack(
     *,
     objective: str,
     settings: TrainingSettings,
-    random_state: int = 0,
+    batch_seeds: Sequence[int],
     device: str = "cpu",
     on_epoch: Callable[[Epoch], None] | None = None,
 ) -> TrainedStack:
@@ -134,6 +136,8 @@ def train_stack(
         The models; one method for all.
     objective
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
+    batch_seeds
+        One seed a split, for the order of its mini-batches.
     on_epoch
         Called after each epoch; what it raises (say :class:`fairdash.errors.Cancelled`) ends the training.
     """
@@ -152,7 +156,7 @@ def train_stack(
         settings=settings,
     )
     which_split = torch.tensor([member.split for member in members], device=device)
-    batches = _Batches(data, which_split, batch_size=settings.batch_size, random_state=random_state)
+    batches = _Batches(data, which_split, batch_size=settings.batch_size, seeds=batch_seeds)
     n_steps = settings.n_epochs * batches.per_epoch
     step = 0
     for epoch in range(settings.n_epochs):
@@ -171,19 +175,16 @@ def train_stack(
 class _Batches:
     """Mini-batches (K, b, …): each split draws its own order of rows, its members share it."""
 
-    def __init__(self, data: StackData, which_split: Tensor, *, batch_size: int, random_state: int) -> None:
-        n_splits, n_rows = data.x.shape[:2]
+    def __init__(
+        self, data: StackData, which_split: Tensor, *, batch_size: int, seeds: Sequence[int]
+    ) -> None:
+        n_rows = data.x.shape[1]
         self.data = data
         self.which_split = which_split
         self.batch_size = min(batch_size, n_rows)
         # A last, smaller batch would have noisier means and variances: its rows wait for the next shuffle.
         self.per_epoch = n_rows // self.batch_size
-        self.generators = [
-            torch.Generator().manual_seed(
-                int(np.random.SeedSequence([random_state, split]).generate_state(1)[0])
-            )
-            for split in range(n_splits)
-        ]
+        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
 
     def epoch(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         n_splits, n_rows = self.data.x.shape[:2]
