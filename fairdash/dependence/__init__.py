@@ -1,0 +1,21 @@
+"""Measures of dependence between two variables: two arrays in, one number out.
+
+Importing this room loads numpy only; torch, scipy and scikit-learn are loaded by the measure that needs them.
+"""
+
+from fairdash.dependence.fairquant import FairQuant, fairquant, quantile_groups
+from fairdash.dependence.floors import IndependenceFloor, independence_floor
+from fairdash.dependence.measuring import measure, measure_many
+from fairdash.dependence.registry import REGISTRY, Measure
+
+__all__ = [
+    "REGISTRY",
+    "FairQuant",
+    "IndependenceFloor",
+    "Measure",
+    "fairquant",
+    "independence_floor",
+    "measure",
+    "measure_many",
+    "quantile_groups",
+]

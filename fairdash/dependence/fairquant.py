@@ -1,0 +1,183 @@
+"""FairQuant: how far the averages of quantile groups of s lie from the overall average of u."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.dependence.ranks import mid_ranks
+from fairdash.errors import OptionError, Problem
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FairQuant:
+    """A value of FairQuant and the number of groups that ties and size left.
+
+    Attributes
+    ----------
+    value
+        In the units of u; 0 when all groups have the same average.
+    n_quantiles
+        Groups used: at most the number asked for.
+    """
+
+    value: float
+    n_quantiles: int
+
+    def __float__(self) -> float:
+        return self.value
+
+
+def fairquant(
+    u: ArrayLike,
+    s: ArrayLike,
+    *,
+    n_quantiles: int = 50,
+    cumulative: bool = False,
+    sample_weight: ArrayLike | None = None,
+) -> FairQuant:
+    """Mean absolute gap between the average of u in quantile groups of s and its overall average.
+
+    Parameters
+    ----------
+    u : (n,) array
+        Predictions (demographic parity) or residuals (equalized residuals).
+    s : (n,) array
+        The sensitive attribute; only its order matters, and equal values are never parted.
+    n_quantiles
+        Groups wanted; fewer are used where there are fewer rows or ties leave groups empty.
+    cumulative
+        ``False``: the paper's text, 1/Q Σ|m_i − m| over the groups. ``True``: the authors' code, where group
+        i holds every row up to the i-th quantile.
+    sample_weight : (n,) array, optional
+        A weight of 2 counts as two copies of the row.
+
+    Returns
+    -------
+    FairQuant
+        The value, in the units of u, and the number of groups used.
+
+    Raises
+    ------
+    OptionError
+        If an input is not a finite vector, the lengths differ or ``n_quantiles`` is below 2.
+    """
+    from fairdash.dependence.measuring import as_stack, as_weights
+
+    a, b = as_stack(u, s, single=True)
+    weight = as_weights(sample_weight, a.shape)
+    values, used = _fairquant(a, b, n_quantiles, cumulative, weight)
+    return FairQuant(value=float(values[0]), n_quantiles=int(used[0]))
+
+
+def quantile_groups(
+    s: ArrayLike, n_quantiles: int = 50, *, sample_weight: ArrayLike | None = None
+) -> NDArray[np.intp]:
+    """Group of each row when s is cut into equal parts by rank.
+
+    Parameters
+    ----------
+    s : (..., n) array
+        Equal values share a group, so the order of the rows can't matter; without ties sizes differ by at
+        most one.
+    n_quantiles
+        Groups wanted, at least 2.
+    sample_weight : (..., n) array, optional
+        Groups then have equal weight instead of equal size.
+
+    Returns
+    -------
+    (..., n) array of int
+        0 for the lowest s, without gaps: the largest index plus one is the number of groups used.
+
+    Raises
+    ------
+    OptionError
+        If ``n_quantiles`` is below 2.
+    """
+    if n_quantiles != int(n_quantiles) or n_quantiles < 2:
+        raise OptionError(
+            Problem(
+                what="The number of quantile groups is not usable",
+                mend="Give a whole number of at least 2.",
+                column="n_quantiles",
+            )
+        )
+    values = np.asarray(s, dtype=np.float64)
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    n = values.shape[-1]
+    wanted = int(n_quantiles)
+    # A little is added before the floor: (i + 1/2) Q / n may fall just under a whole number by rounding.
+    raw = np.floor(mid_ranks(values, weight) * wanted + 1e-9).astype(np.intp)
+    raw = np.clip(raw, 0, wanted - 1)
+    flat = raw.reshape(-1, n)
+    seen = np.zeros((len(flat), wanted), dtype=bool)
+    np.put_along_axis(seen, flat, True, axis=-1)
+    renumbered = np.cumsum(seen, axis=-1) - 1
+    groups: NDArray[np.intp] = np.take_along_axis(renumbered, flat, axis=-1).reshape(raw.shape)
+    return groups
+
+
+def fairquant_values(
+    u: Array, v: Array, *, sample_weight: Array | None = None, n_quantiles: int = 50
+) -> Array:
+    """The text's :func:`fairquant` of each pair, ``(K, n), (K, n) -> (K,)`` in the units of u."""
+    return _fairquant(u, v, n_quantiles, False, sample_weight)[0]
+
+
+def fairquant_cumulative_values(
+    u: Array, v: Array, *, sample_weight: Array | None = None, n_quantiles: int = 50
+) -> Array:
+    """The cumulative :func:`fairquant` of each pair, ``(K, n), (K, n) -> (K,)`` in the units of u."""
+    return _fairquant(u, v, n_quantiles, True, sample_weight)[0]
+
+
+def fairquant_permuted(u: Array, v: Array, permutations: NDArray[np.intp], *, n_quantiles: int = 50) -> Array:
+    """The text's FairQuant of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
+    return _permuted(u, v, permutations, n_quantiles, False)
+
+
+def fairquant_cumulative_permuted(
+    u: Array, v: Array, permutations: NDArray[np.intp], *, n_quantiles: int = 50
+) -> Array:
+    """The cumulative FairQuant of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
+    return _permuted(u, v, permutations, n_quantiles, True)
+
+
+def _fairquant(
+    u: Array, s: Array, n_quantiles: int, cumulative: bool, weight: Array | None
+) -> tuple[Array, NDArray[np.intp]]:
+    """Values (K,) and groups used (K,)."""
+    groups = quantile_groups(s, n_quantiles, sample_weight=weight)
+    return _gap(u, groups, weight, cumulative), groups.max(axis=-1) + 1
+
+
+def _permuted(
+    u: Array, s: Array, permutations: NDArray[np.intp], n_quantiles: int, cumulative: bool
+) -> Array:
+    # The groups of permuted s are the permuted groups.
+    groups = quantile_groups(s, n_quantiles)
+    return np.stack(
+        [_gap(u, groups[:, permutation], None, cumulative) for permutation in permutations], axis=-1
+    )
+
+
+def _gap(u: Array, groups: NDArray[np.intp], weight: Array | None, cumulative: bool) -> Array:
+    """1/Q Σ|m_i − m| with the groups that hold any weight, ``(K, n), (K, n) -> (K,)``."""
+    count = len(u)
+    width = int(groups.max()) + 1
+    weight = np.ones(u.shape) if weight is None else weight
+    # Centred first, so that m is 0 and adding up a large common level loses no digits.
+    centred = u - ((u * weight).sum(-1) / weight.sum(-1))[:, None]
+    index = (groups + width * np.arange(count)[:, None]).ravel()
+    sums = np.bincount(index, (centred * weight).ravel(), count * width).reshape(count, width)
+    sizes = np.bincount(index, weight.ravel(), count * width).reshape(count, width)
+    held = sizes > 0
+    if cumulative:
+        sums, sizes = np.cumsum(sums, axis=-1), np.cumsum(sizes, axis=-1)
+    gaps = np.abs(sums) / np.where(held, sizes, 1.0)
+    return np.where(held, gaps, 0.0).sum(axis=-1) / held.sum(axis=-1)

@@ -1,0 +1,190 @@
+"""Maximal correlation and χ² divergence of a kernel-smoothed law (Mary et al. 2019), for numpy and torch
+alike.
+
+The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices: O(Gn)
+exponentials instead of O(G²n). One implementation serves numpy arrays (without importing torch) and torch
+tensors, where it is differentiable in u and v and so can be a training penalty.
+
+>>> >>> u = np.random.default_rng(0).normal(size=(3, 200))
+>>> hgr_kde(u, u**2).shape
+(3,)
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from array_api_compat import array_namespace, device
+
+from fairdash.errors import OptionError, Problem
+
+Grid = Literal["cover", "published"]
+
+#: How far beyond the outermost points the covering grid reaches, in bandwidths: 99.7 % of an outermost
+#: kernel.
+_REACH = 3.0
+#: Marginal mass of a grid line under which it carries no information beyond rounding.
+_NO_MASS = 1e-12
+#: Added to the published density before it is normed, as the published code does.
+_DAMPING = 1e-10
+
+
+def hgr_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover") -> Any:
+    """Hirschfeld–Gebelein–Rényi maximal correlation of the kernel-smoothed law of each pair.
+
+    The second singular value of Q = p(i, j) / √(p(i) p(j)) (paper, Witsenhausen's theorem; Mary et al. 2019).
+
+    Parameters
+    ----------
+    u, v : (..., n) arrays of numpy or torch
+        Standardised inside, so units don't matter.
+    sample_weight : (..., n) array, optional
+        Non-negative weights of the rows.
+    grid
+        ``"cover"``: spaced one bandwidth, three bandwidths beyond the data on either side. ``"published"``:
+        at most 50 points on ±2.5 standard deviations, as in the published code; what lies outside it is not
+        seen.
+
+    Returns
+    -------
+    (...) array
+        In [0, 1]; 0 for independence, or for a constant input; 1 for a deterministic link that the bandwidth
+        resolves.
+
+    Raises
+    ------
+    OptionError
+        If ``grid`` is not one of the two.
+    """
+    xp = array_namespace(u, v)
+    f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
+    return _hgr(xp, _joint(xp, _weighed(xp, f, sample_weight), g, _DAMPING if grid == "published" else 0.0))
+
+
+def chi2_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover") -> Any:
+    """χ² divergence of the kernel-smoothed law of each pair from the product of its margins: ΣQ² − 1.
+
+    Parameters and errors as :func:`hgr_kde`.
+
+    Returns
+    -------
+    (...) array
+        At least 0, without an upper end; at least the square of :func:`hgr_kde`.
+    """
+    xp = array_namespace(u, v)
+    f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
+    return _chi2(xp, _joint(xp, _weighed(xp, f, sample_weight), g, 0.0))
+
+
+def hgr_kde_permuted(u: Any, v: Any, permutations: Any, *, grid: Grid = "cover") -> Any:
+    """:func:`hgr_kde` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``.
+
+    Permuting leaves the kernel matrices as they are, so that only their product is formed again.
+    """
+    return _permuted(_hgr, u, v, permutations, grid, _DAMPING if grid == "published" else 0.0)
+
+
+def chi2_kde_permuted(u: Any, v: Any, permutations: Any, *, grid: Grid = "cover") -> Any:
+    """:func:`chi2_kde` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
+    return _permuted(_chi2, u, v, permutations, grid, 0.0)
+
+
+def _permuted(value: Any, u: Any, v: Any, permutations: Any, grid: Grid, damping: float) -> Any:
+    xp = array_namespace(u, v)
+    f, g = _kernels(xp, u, None, grid), _kernels(xp, v, None, grid)
+    columns = [
+        value(xp, _joint(xp, f, xp.take(g, permutation, axis=-1), damping)) for permutation in permutations
+    ]
+    return xp.stack(columns, axis=-1)
+
+
+def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
+    """Kernel of every row at every grid point, (..., G, n)."""
+    n = x.shape[-1]
+    steps = index = None
+    if grid == "cover":
+        z = _standardised(xp, x, sample_weight)
+        # Silverman's rule in two dimensions, (n (d + 2) / 4)^(−1 / (d + 4)) with d = 2, in units of one sd.
+        bandwidth = _effective_n(xp, sample_weight, n) ** (-1 / 6)
+        low = xp.min(z, axis=-1, keepdims=True) - _REACH * bandwidth
+        high = xp.max(z, axis=-1, keepdims=True) + _REACH * bandwidth
+        # One spacing a bandwidth integrates a Gaussian to 1e-8.
+        steps = xp.ceil((high - low) / bandwidth)
+        index = xp.arange(int(xp.max(steps).item()) + 1, dtype=x.dtype, device=device(x))
+        points = low + bandwidth * index
+    elif grid == "published":
+        z = _standardised(xp, x, sample_weight, correction=1)
+        bandwidth = _effective_n(xp, sample_weight, n) ** (-1 / 6)
+        widest = bandwidth if isinstance(bandwidth, float) else float(xp.min(bandwidth))
+        count = max(2, int(min(50, 5 / widest)))
+        points = xp.linspace(-2.5, 2.5, count, dtype=x.dtype, device=device(x))
+    else:
+        raise OptionError(
+            Problem(what="The grid is not known", mend="Choose “cover” or “published”.", column="grid")
+        )
+    if not isinstance(bandwidth, float):
+        bandwidth = bandwidth[..., None]
+    kernels = xp.exp(-0.5 * ((points[..., None] - z[..., None, :]) / bandwidth) ** 2)
+    if steps is None:
+        return kernels
+    # A stack shares the longest grid. What lies beyond a member's own grid is emptied, so that its value does
+    # not depend on its neighbours.
+    return xp.where((index <= steps)[..., None], kernels, xp.zeros_like(kernels))
+
+
+def _standardised(xp: Any, x: Any, sample_weight: Any, correction: int = 0) -> Any:
+    if sample_weight is None:
+        centred = x - xp.mean(x, axis=-1, keepdims=True)
+        variance = xp.sum(centred**2, axis=-1, keepdims=True) / max(x.shape[-1] - correction, 1)
+    else:
+        share = sample_weight / xp.sum(sample_weight, axis=-1, keepdims=True)
+        centred = x - xp.sum(share * x, axis=-1, keepdims=True)
+        variance = xp.sum(share * centred**2, axis=-1, keepdims=True)
+    # Replaced before the root is taken: the root's gradient at 0 would be infinite.
+    varies = variance > 0
+    return xp.where(varies, centred, xp.zeros_like(centred)) / xp.sqrt(
+        xp.where(varies, variance, xp.ones_like(variance))
+    )
+
+
+def _effective_n(xp: Any, sample_weight: Any, n: int) -> Any:
+    """Kish's effective number of rows, (..., 1); the float n without weights."""
+    if sample_weight is None:
+        return float(n)
+    return xp.sum(sample_weight, axis=-1, keepdims=True) ** 2 / xp.sum(
+        sample_weight**2, axis=-1, keepdims=True
+    )
+
+
+def _weighed(xp: Any, kernels: Any, sample_weight: Any) -> Any:
+    if sample_weight is None:
+        return kernels
+    return kernels * (sample_weight / xp.sum(sample_weight, axis=-1, keepdims=True))[..., None, :]
+
+
+def _joint(xp: Any, f: Any, g: Any, damping: float) -> Any:
+    """Probabilities on the grid, (..., G, H), from kernels (..., G, n) and (..., H, n)."""
+    n = f.shape[-1]
+    joint = xp.matmul(f, xp.matrix_transpose(g)) / n + damping
+    return joint / xp.sum(joint, axis=(-2, -1), keepdims=True)
+
+
+def _normed(xp: Any, joint: Any) -> tuple[Any, Any]:
+    """Q − √p(i)√p(j), that is Q without its first singular triple (always 1), and the sum of its squares."""
+    rows, columns = xp.sum(joint, axis=-1, keepdims=True), xp.sum(joint, axis=-2, keepdims=True)
+    has_mass = (rows > _NO_MASS) & (columns > _NO_MASS)
+    product = xp.where(has_mass, rows * columns, xp.ones_like(joint))
+    root = xp.sqrt(product)
+    residual = xp.where(has_mass, joint / root - root, xp.zeros_like(joint))
+    return residual, xp.sum(residual**2, axis=(-2, -1))
+
+
+def _hgr(xp: Any, joint: Any) -> Any:
+    residual, _ = _normed(xp, joint)
+    # Rounding may exceed 1 by 1e-16.
+    return xp.clip(xp.max(xp.linalg.svdvals(residual), axis=-1), 0.0, 1.0)
+
+
+def _chi2(xp: Any, joint: Any) -> Any:
+    # ΣQ² − 1 = Σ(Q − √p(i)p(j))², because Σ Q √p(i)p(j) = 1.
+    return _normed(xp, joint)[1]

@@ -1,0 +1,237 @@
+"""The two verbs: one pair in and one number out; a stack of pairs in and a vector out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.dependence.registry import REGISTRY, Measure
+from fairdash.errors import OptionError, Problem
+
+Array = NDArray[np.float64]
+
+#: Numbers that a piece of a stack may need in memory (8 bytes each).
+_PIECE = 8_000_000
+
+
+def measure(
+    id: str,
+    u: ArrayLike,
+    v: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    random_state: int | None = None,
+    **options: Any,
+) -> float:
+    """One measure of dependence between two variables.
+
+    Parameters
+    ----------
+    id
+        A key of :data:`~fairdash.dependence.REGISTRY`, such as ``"hgr_kde"``.
+    u : (n,) array
+        Finite numbers; a prediction or a residual, say.
+    v : (n,) array, or (n, d) where the measure is multivariate
+        Finite numbers; the sensitive attribute, say.
+    sample_weight : (n,) array, optional
+        Non-negative; refused where it has no meaning.
+    random_state
+        The seed of measures that draw. The same seed gives the same value.
+    **options
+        Options of the measure, such as ``evaluation="in_sample"`` or ``grid="published"``.
+
+    Returns
+    -------
+    float
+        What 0 and 1 mean is in the registry. A constant input gives 0.
+
+    Raises
+    ------
+    OptionError
+        If the id or an option is not known, or an input is not finite or has the wrong shape.
+
+    Examples
+    --------
+    >>> measure("pearson", [1, 2, 3], [2, 4, 6])
+    1.0
+    """
+    a, b = as_stack(u, v, single=True)
+    return float(_values(found(id), a, b, as_weights(sample_weight, a.shape), random_state, options)[0])
+
+
+def measure_many(
+    id: str,
+    u: ArrayLike,
+    v: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    random_state: int | None = None,
+    **options: Any,
+) -> Array:
+    """One measure of dependence for each pair of a stack, in one computation.
+
+    Parameters
+    ----------
+    id
+        A key of :data:`~fairdash.dependence.REGISTRY`.
+    u : (K, n) array
+    v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
+    sample_weight : (n,) or (K, n) array, optional
+    random_state
+        Every member uses the same seed, so that a value does not depend on the rest of the stack.
+    **options
+        Options of the measure.
+
+    Returns
+    -------
+    (K,) array
+        0 where an input is constant.
+
+    Raises
+    ------
+    OptionError
+        As :func:`measure`.
+    """
+    a, b = as_stack(u, v, single=False)
+    return _values(found(id), a, b, as_weights(sample_weight, a.shape), random_state, options)
+
+
+def found(id: str) -> Measure:
+    """The measure of that id, or an :class:`OptionError` that lists the ids."""
+    if id not in REGISTRY:
+        raise OptionError(
+            Problem(
+                what="There is no measure of that name",
+                mend=f"Choose one of {', '.join(REGISTRY)}.",
+                column="measure",
+            )
+        )
+    return REGISTRY[id]
+
+
+def as_stack(u: ArrayLike, v: ArrayLike, *, single: bool) -> tuple[Array, Array]:
+    """Inputs as float64 stacks (K, n) and (K, n) or (K, n, d); every fault found is told at once."""
+    a, b = _numbers(u, "u"), _numbers(v, "v")
+    wanted = 1 if single else 2
+    if a.ndim != wanted:
+        raise _fault("u", f"u has {a.ndim} dimensions", f"Give an array with {wanted}.")
+    if single:
+        a, b = a[None], b[None]
+    elif b.ndim == 1:
+        b = np.broadcast_to(b, (len(a), len(b)))
+    if b.ndim == 3 and b.shape[2] == 1:
+        b = b[:, :, 0]
+    if b.ndim not in (2, 3) or b.shape[:2] != a.shape or 0 in b.shape:
+        raise _fault(
+            "v", "u and v don't have the same rows", "Give as many values of v as of u, and at least one."
+        )
+    return a, b
+
+
+def as_weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
+    """Weights as a stack (K, n), checked; ``None`` stays ``None``."""
+    if sample_weight is None:
+        return None
+    weight = _numbers(sample_weight, "sample_weight")
+    if weight.shape not in (shape, shape[-1:]):
+        raise _fault("sample_weight", "There are not as many weights as rows", "Give one weight a row.")
+    if (weight < 0).any():
+        raise _fault(
+            "sample_weight", "A weight is negative", "Weights must be at least 0.", int((weight < 0).sum())
+        )
+    weight = np.broadcast_to(weight, shape)
+    if not (weight.sum(axis=-1) > 0).all():
+        raise _fault("sample_weight", "All weights are zero", "At least one row must count.")
+    return weight
+
+
+def _numbers(x: ArrayLike, name: str) -> Array:
+    try:
+        numbers = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _fault(name, "Not every value is a number", "Give numbers only.") from None
+    bad = int(numbers.size - np.count_nonzero(np.isfinite(numbers)))
+    if bad:
+        raise _fault(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
+    return numbers
+
+
+def _fault(name: str, what: str, mend: str, count: int | None = None) -> OptionError:
+    return OptionError(Problem(what=what, mend=mend, column=name, count=count))
+
+
+def checked_options(measure: Measure, implementation: Callable[..., Any], options: dict[str, Any]) -> None:
+    """Refuse options that the implementation doesn't have, naming those that it has."""
+    reserved = {"sample_weight", "random_state"}
+    keywords = inspect.signature(implementation).parameters.values()
+    known = {one.name for one in keywords if one.kind is inspect.Parameter.KEYWORD_ONLY} - reserved
+    unknown = sorted(set(options) - known)
+    if unknown:
+        mend = f"Its options are {', '.join(sorted(known))}." if known else "It has no options."
+        raise OptionError(
+            *(Problem(what=f"{measure.title} has no such option", mend=mend, column=name) for name in unknown)
+        )
+
+
+def supported(measure: Measure, v: Array, weight: Array | None) -> None:
+    """Refuse weights and several columns where the measure has no meaning for them."""
+    if weight is not None and not measure.accepts_weights:
+        raise _fault(
+            "sample_weight",
+            f"{measure.title} has no weighted form here",
+            "Leave the weights out, or choose a measure that takes them.",
+        )
+    if v.ndim == 3 and not measure.multivariate:
+        able = ", ".join(one.id for one in REGISTRY.values() if one.multivariate)
+        raise _fault(
+            "v", f"{measure.title} takes one sensitive column", f"Give one column, or choose {able}."
+        )
+
+
+def varying(u: Array, v: Array, weight: Array | None) -> NDArray[np.bool_]:
+    """Which pairs of a stack have no constant side, (K,); rows without weight don't count."""
+    varies = _varies(u, weight)
+    if v.ndim == 2:
+        return varies & _varies(v, weight)
+    return varies & np.any([_varies(v[:, :, j], weight) for j in range(v.shape[2])], axis=0)
+
+
+def _varies(x: Array, weight: Array | None) -> NDArray[np.bool_]:
+    if weight is None:
+        return np.asarray(x.min(axis=-1) < x.max(axis=-1))
+    counted = weight > 0
+    low = np.where(counted, x, np.inf).min(axis=-1)
+    return np.asarray(low < np.where(counted, x, -np.inf).max(axis=-1))
+
+
+def pieces(measure: Measure, count: int, n: int) -> Iterator[slice]:
+    """Slices of a stack that are small enough for the memory the measure needs."""
+    step = max(1, _PIECE // (n * measure.floats_per_row))
+    for start in range(0, count, step):
+        yield slice(start, min(start + step, count))
+
+
+def _values(
+    measure: Measure,
+    u: Array,
+    v: Array,
+    weight: Array | None,
+    random_state: int | None,
+    options: dict[str, Any],
+) -> Array:
+    supported(measure, v, weight)
+    implementation = measure.load()
+    checked_options(measure, implementation, options)
+    if measure.seeded:
+        options = {**options, "random_state": random_state}
+    values = np.zeros(len(u))
+    live = np.flatnonzero(varying(u, v, weight))
+    for piece in pieces(measure, len(live), u.shape[1]):
+        rows = live[piece]
+        extra = {} if weight is None else {"sample_weight": weight[rows]}
+        values[rows] = implementation(u[rows], v[rows], **extra, **options)
+    return values

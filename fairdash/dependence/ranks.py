@@ -1,0 +1,49 @@
+"""Mid-ranks of stacks, with or without weights: equal values share a rank, so row order cannot matter."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def mid_ranks(
+    x: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Share of the rows below, plus half the share of the rows equal: the mid-distribution function.
+
+    Parameters
+    ----------
+    x : (..., n) array
+        Values; ties get the same rank whatever the order of the rows.
+    sample_weight : (..., n) array, optional
+        Non-negative weights. A weight of 2 counts as two copies of the row.
+
+    Returns
+    -------
+    (..., n) array
+        Numbers in (0, 1) with (weighted) mean one half.
+    """
+    shape = x.shape
+    n = shape[-1]
+    flat = x.reshape(-1, n)
+    order = np.argsort(flat, axis=-1)
+    ordered = np.take_along_axis(flat, order, axis=-1)
+    if sample_weight is None:
+        ends = np.broadcast_to(np.arange(1.0, n + 1.0) / n, flat.shape)
+    else:
+        weight = np.broadcast_to(sample_weight, shape).reshape(-1, n)
+        ends = np.cumsum(np.take_along_axis(weight, order, axis=-1), axis=-1)
+        ends = ends / ends[:, -1:]
+    # A run of equal values reaches from the end of the run before it to its own end.
+    last = np.ones(flat.shape, dtype=bool)
+    last[:, :-1] = ordered[:, 1:] != ordered[:, :-1]
+    first = np.ones(flat.shape, dtype=bool)
+    first[:, 1:] = last[:, :-1]
+    index = np.broadcast_to(np.arange(n), flat.shape)
+    run_start = np.maximum.accumulate(np.where(first, index, 0), axis=-1)
+    run_end = np.minimum.accumulate(np.where(last, index, n - 1)[:, ::-1], axis=-1)[:, ::-1]
+    upper = np.take_along_axis(ends, run_end, axis=-1)
+    lower = np.where(run_start > 0, np.take_along_axis(ends, np.maximum(run_start - 1, 0), axis=-1), 0.0)
+    ranks = np.empty(flat.shape)
+    np.put_along_axis(ranks, order, (lower + upper) / 2, axis=-1)
+    return ranks.reshape(shape)

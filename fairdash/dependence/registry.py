@@ -1,0 +1,216 @@
+"""Every measure of dependence that fairdash knows, described once: pages, the command line and tests loop
+over it.
+
+Nothing heavy is imported here: an implementation is named (``"module:function"``) and loaded when it is first
+used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+_PACKAGE = "fairdash.dependence"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """What a measure of dependence is, and where its implementation lives.
+
+    Attributes
+    ----------
+    id
+        The name used in the API, the command line and result tables.
+    title
+        The name in plain words.
+    symbol
+        The name in formulas and figures.
+    lower, upper
+        The range of the quantity estimated. A held-out estimate of it may fall below ``lower`` by chance.
+    signed
+        Whether the value carries a sign that means something (a direction, or a held-out score below
+        nothing).
+    symmetric
+        Whether exchanging u and v leaves the value unchanged.
+    rank_based
+        Whether increasing maps of u or v leave the value unchanged.
+    rank_based_s
+        Whether increasing maps of v alone leave the value unchanged.
+    scale_free
+        Whether shifts and positive scales leave the value unchanged. FairQuant is in the units of u.
+    fitted
+        Whether functions are learned from the rows, so that ``evaluation="cross_fit"`` differs from
+        ``"in_sample"``.
+    seeded
+        Whether ``random_state`` matters.
+    quick
+        Whether a value takes milliseconds, so that a page may redraw it as a slider moves.
+    discrete
+        Whether only variables with few distinct values are accepted.
+    accepts_weights
+        Whether ``sample_weight`` has a meaning for it.
+    multivariate
+        Whether v may have several columns.
+    zero, one
+        What a value of 0 and of 1 mean.
+    fails_when
+        When its estimate misleads, in plain words.
+    source
+        Where the definition comes from.
+    implementation
+        ``"module:function"``; the function takes stacks ``(K, n)`` and returns ``(K,)``.
+    permuted
+        The same for ``(u, v, permutations) -> (K, B)``, where permuting is cheaper than starting again.
+    learned
+        The same for the learned transformations f and g, where there are any.
+    floats_per_row
+        About how many numbers a row of one pair needs in memory; stacks are cut into pieces by it.
+    """
+
+    id: str
+    title: str
+    symbol: str
+    zero: str
+    one: str
+    fails_when: str
+    source: str
+    implementation: str
+    lower: float = 0.0
+    upper: float = 1.0
+    signed: bool = False
+    symmetric: bool = True
+    rank_based: bool = False
+    rank_based_s: bool = False
+    scale_free: bool = True
+    fitted: bool = False
+    seeded: bool = False
+    quick: bool = True
+    discrete: bool = False
+    accepts_weights: bool = False
+    multivariate: bool = False
+    permuted: str | None = None
+    learned: str | None = None
+    floats_per_row: int = 8
+
+    def load(self, part: str = "implementation") -> Callable[..., Any]:
+        """Import and return the function that ``part`` names: implementation, permuted or learned."""
+        target = getattr(self, part)
+        if target is None:
+            raise LookupError(f"{self.id} has no {part}")
+        module, function = target.split(":")
+        loaded: Callable[..., Any] = getattr(import_module(f"{_PACKAGE}.{module}"), function)
+        return loaded
+
+
+_MEASURES = (
+    Measure(
+        id="pearson",
+        title="Linear correlation (Pearson)",
+        symbol="r",
+        lower=-1.0,
+        signed=True,
+        accepts_weights=True,
+        zero="no linear link; a curved one may be there",
+        one="all points on a rising line (−1: a falling one)",
+        fails_when="The link is curved: on a U shape it reads 0. One outlier can make it or hide it.",
+        source="Pearson (1895)",
+        implementation="classical:pearson",
+        permuted="classical:pearson_permuted",
+    ),
+    Measure(
+        id="spearman",
+        title="Rank correlation (Spearman)",
+        symbol="r_s",
+        lower=-1.0,
+        signed=True,
+        rank_based=True,
+        rank_based_s=True,
+        accepts_weights=True,
+        zero="no rising or falling trend; a U shape may be there",
+        one="v always rises with u (−1: always falls)",
+        fails_when="The link is not monotone: on a U shape it reads 0.",
+        source="Spearman (1904); mid-ranks for ties",
+        implementation="classical:spearman",
+        permuted="classical:spearman_permuted",
+    ),
+    Measure(
+        id="kendall",
+        title="Rank concordance (Kendall's τ_b)",
+        symbol="τ_b",
+        lower=-1.0,
+        signed=True,
+        rank_based=True,
+        rank_based_s=True,
+        zero="as many pairs agree in order as disagree",
+        one="every pair of rows agrees in order (−1: disagrees)",
+        fails_when="The link is not monotone: on a U shape it reads 0.",
+        source="Kendall (1945), tie-corrected τ_b; scipy.stats.kendalltau",
+        implementation="classical:kendall",
+    ),
+    Measure(
+        id="hgr_kde",
+        title="Maximal correlation by kernel density (HGR_KDE)",
+        symbol="HGR_KDE",
+        accepts_weights=True,
+        zero="the smoothed law is a product: independent as far as the bandwidth can see",
+        one="a function of u equals a function of v",
+        fails_when="The link is faster than the bandwidth: a fast cosine is smoothed away and reads near 0.",
+        source="Mary et al. (2019); Witsenhausen (1975)",
+        implementation="kde:hgr_kde",
+        permuted="kde:hgr_kde_permuted",
+        floats_per_row=130,
+    ),
+    Measure(
+        id="chi2_kde",
+        title="χ² divergence by kernel density",
+        symbol="χ²_KDE",
+        upper=math.inf,
+        accepts_weights=True,
+        zero="the smoothed law is a product: independent as far as the bandwidth can see",
+        one="no special meaning: it has no upper end, and bounds HGR² from above",
+        fails_when="The link is strong: smoothing keeps it far below the true value, which goes to infinity.",
+        source="Mary et al. (2019)",
+        implementation="kde:chi2_kde",
+        permuted="kde:chi2_kde_permuted",
+        floats_per_row=130,
+    ),
+    Measure(
+        id="fairquant",
+        title="Mean gap between quantile groups (FairQuant)",
+        symbol="FairQuant",
+        upper=math.inf,
+        symmetric=False,
+        rank_based_s=True,
+        scale_free=False,
+        accepts_weights=True,
+        zero="every quantile group of s has the same average u",
+        one="one unit of u (euros, say) between a group and the whole, on average",
+        fails_when="Groups are small: with 50 groups of 8 rows it reads mostly noise.",
+        source="paper, section Real-world Experiments: 1/50 Σ|m_i − m|",
+        implementation="fairquant:fairquant_values",
+        permuted="fairquant:fairquant_permuted",
+    ),
+    Measure(
+        id="fairquant_cumulative",
+        title="Mean gap of cumulative quantile groups (FairQuant, authors' code)",
+        symbol="FairQuant_cum",
+        upper=math.inf,
+        symmetric=False,
+        rank_based_s=True,
+        scale_free=False,
+        accepts_weights=True,
+        zero="the average u below every quantile of s is the overall one",
+        one="one unit of u (euros, say) between “s below a quantile” and the whole, on average",
+        fails_when="A difference sits at the top of s: cumulative averages have diluted it by then.",
+        source="the authors' public code: groups s ≤ quantile",
+        implementation="fairquant:fairquant_cumulative_values",
+        permuted="fairquant:fairquant_cumulative_permuted",
+    ),
+)
+
+#: Every measure by its id, in the order in which they are shown.
+REGISTRY: Mapping[str, Measure] = MappingProxyType({one.id: one for one in _MEASURES})

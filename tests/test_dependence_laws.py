@@ -1,0 +1,189 @@
+"""Laws that every measure of the registry must keep, on data with ties, heavy tails and constants."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from fairdash.dependence import REGISTRY, independence_floor, measure, measure_many
+from fairdash.errors import OptionError
+
+LAWS = settings(deadline=None, max_examples=15, derandomize=True, suppress_health_check=list(HealthCheck))
+every = pytest.mark.parametrize("id", list(REGISTRY))
+
+
+@st.composite
+def pairs(draw):
+    """(u, v): smooth, tied, heavy-tailed or zero-inflated, independent or not."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    size = draw(st.integers(24, 60))
+    u, noise = rng.normal(size=size), rng.normal(size=size)
+    v = draw(st.sampled_from([noise, u + noise, u**2 + 0.1 * noise]))
+    shapes = {
+        "smooth": lambda x: x,
+        "tied": lambda x: np.round(x),
+        "heavy": lambda x: np.exp(2 * x),
+        "zeros": lambda x: np.maximum(x, 0.0),
+    }
+    for_u, for_v = draw(st.sampled_from(sorted(shapes))), draw(st.sampled_from(sorted(shapes)))
+    return shapes[for_u](u), shapes[for_v](v)
+
+
+def close(a, b, **kw):
+    assert_allclose(a, b, rtol=1e-6, atol=1e-8, **kw)
+
+
+@every
+@LAWS
+@given(pair=pairs())
+def test_range_and_seed(id, pair):
+    one = REGISTRY[id]
+    value = measure(id, *pair, random_state=3)
+    assert np.isfinite(value)
+    assert value <= one.upper
+    if not one.fitted:
+        assert value >= one.lower
+    assert value == measure(id, *pair, random_state=3)
+
+
+@every
+@LAWS
+@given(pair=pairs(), seed=st.integers(0, 99))
+def test_row_order_does_not_matter(id, pair, seed):
+    order = np.random.default_rng(seed).permutation(len(pair[0]))
+    close(measure(id, pair[0][order], pair[1][order], random_state=0), measure(id, *pair, random_state=0))
+    by_s = np.argsort(pair[1])
+    close(measure(id, pair[0][by_s], pair[1][by_s], random_state=0), measure(id, *pair, random_state=0))
+
+
+@pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.symmetric])
+@LAWS
+@given(pair=pairs())
+def test_symmetry(id, pair):
+    close(measure(id, *pair, random_state=0), measure(id, pair[1], pair[0], random_state=0))
+
+
+@every
+@LAWS
+@given(pair=pairs(), shift=st.sampled_from([-3.0, 0.0, 100.0]), scale=st.sampled_from([1e-3, 0.5, 2.0, 1e4]))
+def test_shift_and_scale(id, pair, shift, scale):
+    u, v = pair
+    factor = 1.0 if REGISTRY[id].scale_free else scale
+    moved = measure(id, u * scale + shift, v * 3 - shift, random_state=0)
+    assert_allclose(moved, factor * measure(id, u, v, random_state=0), rtol=1e-5, atol=1e-7 * factor)
+
+
+@pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.rank_based_s])
+@LAWS
+@given(pair=pairs())
+def test_increasing_maps_leave_rank_based_measures(id, pair):
+    u, v = pair
+    before = measure(id, u, v, random_state=0)
+    close(measure(id, u, np.arcsinh(v), random_state=0), before)
+    if REGISTRY[id].rank_based:
+        close(measure(id, np.arcsinh(u), v, random_state=0), before)
+
+
+@every
+@pytest.mark.parametrize("side", ["u", "v", "both"])
+def test_constants_give_zero(id, side):
+    rng = np.random.default_rng(0)
+    varied, constant = rng.normal(size=40), np.full(40, 0.1)
+    u = varied if side == "v" else constant
+    v = varied if side == "u" else constant
+    assert measure(id, u, v, random_state=0) == 0.0
+    assert measure(id, u, np.sort(v), random_state=0) == 0.0
+
+
+@every
+def test_a_stack_equals_its_members(id):
+    rng = np.random.default_rng(1)
+    u = rng.normal(size=(3, 50))
+    v = np.stack([rng.normal(size=50), np.exp(3 * u[1]), np.round(u[2])])
+    u[0] = 2.0
+    together = measure_many(id, u, v, random_state=5)
+    apart = [measure(id, a, b, random_state=5) for a, b in zip(u, v, strict=True)]
+    assert together[0] == 0
+    assert_allclose(together, apart, rtol=1e-7, atol=1e-9)
+
+
+# Not of KDE: its bandwidth follows the effective number of rows.
+@pytest.mark.parametrize("id", ["pearson", "spearman", "fairquant", "fairquant_cumulative"])
+@LAWS
+@given(pair=pairs(), seed=st.integers(0, 99))
+def test_whole_weights_are_copies(id, pair, seed):
+    copies = np.random.default_rng(seed).integers(1, 4, len(pair[0]))
+    weighted = measure(id, *pair, sample_weight=copies)
+    close(weighted, measure(id, *(np.repeat(x, copies) for x in pair)))
+
+
+@pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.accepts_weights])
+def test_equal_weights_change_nothing_and_rows_of_weight_zero_are_absent(id):
+    rng = np.random.default_rng(2)
+    u = rng.normal(size=80)
+    v = u**2 + rng.normal(size=80)
+    plain = measure(id, u, v)
+    close(measure(id, u, v, sample_weight=np.full(80, 0.25)), plain)
+    padded = [np.append(x, x.mean()) for x in (u, v)]
+    close(measure(id, *padded, sample_weight=np.append(np.ones(80), 0.0)), plain)
+
+
+@pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.permuted])
+def test_short_cut_for_permutations_equals_the_long_way(id):
+    rng = np.random.default_rng(3)
+    u, v = rng.normal(size=(2, 40)), np.round(rng.normal(size=(2, 40)))
+    quick = independence_floor(id, u, v, n_permutations=5, random_state=1)
+    # Equal weights are no weights, but take the long way.
+    if REGISTRY[id].accepts_weights:
+        slow = independence_floor(id, u, v, n_permutations=5, random_state=1, sample_weight=np.ones(40))
+        close(quick.mean, slow.mean)
+        close(quick.q95, slow.q95)
+
+
+@every
+def test_bad_input_is_refused_by_name_and_never_quoted(id):
+    secret = 123.456
+    with pytest.raises(OptionError, match="missing or infinite") as told:
+        measure(id, [secret, np.nan, 2.0], [1.0, 2.0, np.inf])
+    assert "123" not in str(told.value)
+    with pytest.raises(OptionError, match="same rows"):
+        measure(id, [1.0, 2.0, 3.0], [1.0, 2.0])
+    with pytest.raises(OptionError, match="Not every value is a number"):
+        measure(id, ["a", "b"], [1.0, 2.0])
+    with pytest.raises(OptionError, match="no such option"):
+        measure(id, [1.0, 2.0, 3.0], [1.0, 2.0, 2.0], colour="red")
+    if not REGISTRY[id].accepts_weights:
+        with pytest.raises(OptionError, match="weight"):
+            measure(id, [1.0, 2.0, 3.0], [1.0, 2.0, 2.0], sample_weight=[1, 1, 2])
+    if not REGISTRY[id].multivariate:
+        with pytest.raises(OptionError, match="one sensitive column"):
+            measure(id, [1.0, 2.0, 3.0], np.eye(3))
+
+
+def test_unknown_measure_lists_the_known():
+    with pytest.raises(OptionError, match="hgr_kde"):
+        measure("hgr", [1, 2], [1, 2])
+
+
+@pytest.mark.parametrize("weight", [[1, -1, 1], [0, 0, 0], [1, 1]])
+def test_bad_weights(weight):
+    with pytest.raises(OptionError):
+        measure("pearson", [1, 2, 3], [1, 3, 2], sample_weight=weight)
+
+
+def test_importing_the_room_loads_nothing_heavy():
+    code = "import sys, fairdash.dependence; print([m for m in ('torch', 'scipy', 'sklearn', 'dcor') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_kde_of_numpy_arrays_does_not_load_torch():
+    code = "import sys, fairdash.dependence as d; d.measure('hgr_kde', [1, 2, 3], [1, 3, 2]); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
