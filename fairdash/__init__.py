@@ -1,5 +1,60 @@
-"""fairdash: the trade-off between accuracy and fairness for continuous sensitive attributes."""
+"""fairdash: the trade-off between accuracy and fairness for continuous sensitive attributes.
+
+>>> import fairdash as fd
+>>> round(fd.measure("pearson", [1.0, 2.0, 3.0], [2.0, 4.0, 6.1]), 3)
+1.0
+
+Nothing heavy is imported here: each name is loaded when it is first used, torch only by training and by
+the neural measures.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from fairdash._version import __version__
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from fairdash.api import SweepResult, sweep
+    from fairdash.data.catalogue import load_dataset
+    from fairdash.data.dataset import Dataset
+    from fairdash.dependence import fairquant, independence_floor, measure, measure_many
+    from fairdash.training.settings import TrainingSettings
+
+_HOMES = {
+    "Dataset": "fairdash.data.dataset",
+    "SweepResult": "fairdash.api",
+    "TrainingSettings": "fairdash.training.settings",
+    "fairquant": "fairdash.dependence",
+    "independence_floor": "fairdash.dependence",
+    "load_dataset": "fairdash.data.catalogue",
+    "measure": "fairdash.dependence",
+    "measure_many": "fairdash.dependence",
+    "sweep": "fairdash.api",
+}
+
+__all__ = [
+    "Dataset",
+    "SweepResult",
+    "TrainingSettings",
+    "__version__",
+    "fairquant",
+    "independence_floor",
+    "load_dataset",
+    "measure",
+    "measure_many",
+    "sweep",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'fairdash' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

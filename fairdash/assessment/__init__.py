@@ -1,0 +1,15 @@
+"""Predictions in, tidy frames out: accuracy, dependence beside its floor, and who pays."""
+
+from fairdash.assessment.assess import DEFAULT_MEASURES, assess_predictions
+from fairdash.assessment.front import pareto_efficient
+from fairdash.assessment.profile import quantile_profile
+from fairdash.assessment.summary import corrected_standard_error, summarise_splits
+
+__all__ = [
+    "DEFAULT_MEASURES",
+    "assess_predictions",
+    "corrected_standard_error",
+    "pareto_efficient",
+    "quantile_profile",
+    "summarise_splits",
+]

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 
 class StackedAdam:
-    """Adam (Kingma and Ba 2015) with decoupled weight decay (Loshchilov and Hutter 2019) over a stack.
+    """Adam (Kingma and Ba 2015) over a stack.
 
     Parameters
     ----------
@@ -25,7 +25,8 @@ class StackedAdam:
     lr
         Learning rate; a number, or a tensor of shape (K,), one a network.
     weight_decay
-        Share of each weight taken away a step, times the learning rate; a number or (K,).
+        Added to each gradient is this times the weight, as in torch.optim.Adam: an L2 penalty, which
+        pulls weights with small gradients hardest; a number or (K,).
     maximize
         Go up the gradient instead of down.
     alive
@@ -59,6 +60,7 @@ class StackedAdam:
         self.alive = alive
         self.lr = self._per_member(lr)
         self.weight_decay = self._per_member(weight_decay)
+        self._decays = bool(self.weight_decay.any())
         start = 0
         for p in params:
             stop = start + p[0].numel()
@@ -82,6 +84,8 @@ class StackedAdam:
         dead = None if bool(self.alive.all()) else ~self.alive
         if dead is not None:
             grads[dead] = 0.0
+        if self._decays:
+            grads.addcmul_(self.weight_decay, self._weights)
         self._steps += 1
         beta1, beta2 = self.betas
         mean.lerp_(grads, 1 - beta1)
@@ -90,9 +94,4 @@ class StackedAdam:
         if dead is not None:
             step_size = step_size.masked_fill(dead.unsqueeze(1), 0.0)
         denominator = square.sqrt().div_((1 - beta2**self._steps) ** 0.5).add_(self.eps)
-        if self.weight_decay.any():
-            decay = self.weight_decay * self.lr * lr_factor
-            if dead is not None:
-                decay = decay.masked_fill(dead.unsqueeze(1), 0.0)
-            self._weights.mul_(1 - decay)
         self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)

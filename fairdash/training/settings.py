@@ -20,7 +20,7 @@ class TrainingSettings:
     lr
         Learning rate of the predictor, lowered to zero by a cosine schedule.
     weight_decay
-        Decoupled weight decay of the predictor.
+        L2 penalty of the predictor, as torch.optim.Adam understands it.
     batch_size
         Rows a mini-batch; at most the number of training rows.
     n_epochs
@@ -43,7 +43,7 @@ class TrainingSettings:
     warm_up_epochs: int = 10
     adversary_hidden: tuple[int, ...] = (16, 16, 16)
     adversary_lr: float = 1e-2
-    adversary_steps: int = 5
+    adversary_steps: int = 10
 
     def __post_init__(self) -> None:
         problems = []

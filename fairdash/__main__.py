@@ -1,0 +1,136 @@
+"""The command line: the same verbs as the pages.
+
+python -m fairdash app
+python -m fairdash sweep --dataset crime --objective demographic_parity --lams 0,0.5,1,2 --splits 2 --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fairdash.errors import FairdashError
+
+if TYPE_CHECKING:
+    from fairdash.api import SweepResult
+    from fairdash.training.sweep import SweepProgress
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out one command; the exit status is 2 if an input or an option can't be used."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.command(options)
+    except FairdashError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return status
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m fairdash", description=_HELP)
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    app = commands.add_parser("app", help="open the app in a browser")
+    app.add_argument("--port", type=int, default=8501)
+    app.set_defaults(command=_app)
+
+    sweep = commands.add_parser("sweep", help="train over a grid of λ and print the trade-off")
+    sweep.add_argument("--dataset", required=True, help="id in the catalogue: household, crime")
+    sweep.add_argument("--objective", default="demographic_parity")
+    sweep.add_argument("--methods", type=_words, default=["standard", "hgr_nn"])
+    sweep.add_argument("--lams", type=_numbers, default=None, help="weights λ, comma-separated")
+    sweep.add_argument("--splits", type=int, default=5, help="random 80/20 splits")
+    sweep.add_argument("--measures", type=_words, default=None)
+    sweep.add_argument("--epochs", type=int, default=None)
+    sweep.add_argument("--random-state", type=int, default=0)
+    sweep.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
+    sweep.add_argument("--json", action="store_true", help="print all figures for a program to read")
+    sweep.set_defaults(command=_sweep)
+    return parser
+
+
+_HELP = "Explore the trade-off between accuracy and fairness when the sensitive attribute is continuous."
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _numbers(text: str) -> list[float]:
+    return [float(word) for word in _words(text)]
+
+
+def _app(options: argparse.Namespace) -> int:
+    script = Path(__file__).parent.parent / "app.py"
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(options.port)]
+    try:
+        return subprocess.call(command)  # noqa: S603 (our own script, no shell)
+    except KeyboardInterrupt:
+        return 0
+
+
+def _sweep(options: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from fairdash.api import DEFAULT_LAMS, sweep
+    from fairdash.assessment import DEFAULT_MEASURES
+    from fairdash.data.catalogue import load_dataset
+    from fairdash.training.settings import TrainingSettings
+
+    settings = TrainingSettings()
+    if options.epochs is not None:
+        warm_up = min(settings.warm_up_epochs, options.epochs // 4)
+        settings = replace(settings, n_epochs=options.epochs, warm_up_epochs=warm_up)
+    result = sweep(
+        load_dataset(options.dataset),
+        methods=options.methods,
+        lams=DEFAULT_LAMS if options.lams is None else options.lams,
+        objective=options.objective,
+        n_splits=options.splits,
+        random_state=options.random_state,
+        settings=settings,
+        device=options.device,
+        measures=DEFAULT_MEASURES if options.measures is None else options.measures,
+        progress=_show_progress if sys.stderr.isatty() else None,
+    )
+    print(_as_json(result, options.dataset) if options.json else _as_table(result))
+    return 0
+
+
+def _show_progress(progress: SweepProgress) -> None:
+    end = "\n" if progress.fraction >= 1 else ""
+    print(f"\rtraining {progress.method}: {progress.fraction:4.0%}", end=end, file=sys.stderr, flush=True)
+
+
+def _as_json(result: SweepResult, dataset: str) -> str:
+    return json.dumps(
+        {
+            "dataset": dataset,
+            "sweep": result.sweep.to_json(),
+            "device": result.device,
+            "seconds": result.seconds,
+            "notes": result.notes,
+            "rows": json.loads(result.frame.to_json(orient="records", double_precision=15)),
+        },
+        indent=2,
+    )
+
+
+def _as_table(result: SweepResult) -> str:
+    from fairdash.assessment import summarise_splits
+
+    summary = summarise_splits(result.frame)
+    shown = [c for c in summary.columns if c != "part" and not c.endswith(("_se", "_q95"))]
+    test = summary.loc[summary["part"] == "test", shown]
+    lines = [f"Test rows, means over {result.sweep.n_splits} splits ({result.device}):"]
+    return "\n".join([*lines, test.to_string(index=False, float_format="{:.4g}".format), *result.notes])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""Average prediction, or residual, by quantile group of the sensitive attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.dependence import quantile_groups
+from fairdash.training.splits import Split
+
+ROWS_PER_GROUP = 20
+LARGEST_NUMBER_OF_GROUPS = 20
+
+
+def quantile_profile(
+    values: NDArray[np.float64],
+    s: NDArray[np.float64],
+    splits: Sequence[Split],
+    *,
+    n_groups: int | None = None,
+) -> pd.DataFrame:
+    """Average of the test rows' `values` in quantile groups of `s`.
+
+    Parameters
+    ----------
+    values : (J, n) array
+        Predictions or residuals of one model a split, for all rows.
+    s : (n,) array
+        The sensitive attribute; groups are cut on all rows, so that they are the same in every split.
+    splits
+        J splits; only their test rows are used.
+    n_groups
+        Groups wanted; by default up to 20, fewer where a test part has under 20 rows a group.
+        Ties in `s` can leave fewer.
+
+    Returns
+    -------
+    DataFrame, one row a group
+        ``group``, ``s_low``, ``s_high``, ``s_mean`` (all rows of the group), ``n`` (test rows, mean over
+        splits), ``mean`` (mean over splits of the group's average) and ``low``, ``high``: the 95 %
+        interval of one test part's average, mean ± 1.96 standard errors. Averaging over overlapping
+        splits is given no credit.
+    """
+    if n_groups is None:
+        fewest = min(len(split.test) for split in splits)
+        n_groups = int(np.clip(fewest // ROWS_PER_GROUP, 2, LARGEST_NUMBER_OF_GROUPS))
+    groups = quantile_groups(s, n_groups)
+    used = int(groups.max()) + 1
+    means, sizes, errors = (np.full((len(splits), used), np.nan) for _ in range(3))
+    for j, split in enumerate(splits):
+        for group in range(used):
+            rows = values[j, split.test[groups[split.test] == group]]
+            sizes[j, group] = len(rows)
+            if len(rows):
+                means[j, group] = rows.mean()
+            if len(rows) > 1:
+                errors[j, group] = rows.var(ddof=1) / len(rows)
+    mean = pd.DataFrame(means).mean().to_numpy()
+    half = 1.96 * np.sqrt(pd.DataFrame(errors).mean().to_numpy())
+    by_group = pd.Series(s).groupby(groups)
+    return pd.DataFrame(
+        {
+            "group": np.arange(used),
+            "s_low": by_group.min().to_numpy(),
+            "s_high": by_group.max().to_numpy(),
+            "s_mean": by_group.mean().to_numpy(),
+            "n": sizes.mean(axis=0),
+            "mean": mean,
+            "low": mean - half,
+            "high": mean + half,
+        }
+    )

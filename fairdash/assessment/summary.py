@@ -1,0 +1,47 @@
+"""Means over random splits, with a standard error that knows the splits overlap."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+
+def summarise_splits(frame: pd.DataFrame) -> pd.DataFrame:
+    """Mean and corrected standard error over the splits of each method, λ and part.
+
+    Parameters
+    ----------
+    frame
+        As :func:`fairdash.assessment.assess_predictions` gives it. Models that diverged are left out.
+
+    Returns
+    -------
+    DataFrame
+        One row a ``method``, ``lam``, ``part``; ``n_splits``; for every figure its mean and, as
+        ``<figure>_se``, the Nadeau–Bengio standard error (NaN with a single split).
+    """
+    keys = ["method", "lam", "part"]
+    whole = frame[~frame["diverged"]]
+    figures = [c for c in frame.columns if c not in (*keys, "split", "diverged", "n")]
+    # Rows of each part, for the ratio of test to training rows.
+    rows = frame.groupby("part")["n"].mean()
+    ratio = rows["test"] / rows["train"]
+    groups = whole.groupby(keys, sort=False)
+    means = groups[figures].mean()
+    counts = groups.size()
+    errors = (
+        groups[figures]
+        .var(ddof=1)
+        .apply(lambda variance: corrected_standard_error(variance, n_splits=counts, test_to_train=ratio))
+    )
+    table = means.join(errors.add_suffix("_se"))
+    table.insert(0, "n_splits", counts)
+    return table.reset_index()
+
+
+def corrected_standard_error(variance: pd.Series, *, n_splits: pd.Series, test_to_train: float) -> pd.Series:
+    """Standard error of a mean over J overlapping random splits: √((1/J + n_test/n_train) σ²).
+
+    Nadeau and Bengio (2003), "Inference for the generalization error", eq. 9. `variance` is the sample
+    variance over the splits (J − 1 in the denominator).
+    """
+    return ((1 / n_splits + test_to_train) * variance) ** 0.5
