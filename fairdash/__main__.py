@@ -105,7 +105,7 @@ def _sweep(options: argparse.Namespace) -> int:
 
 def _show_progress(progress: SweepProgress) -> None:
     end = "\n" if progress.fraction >= 1 else ""
-    print(f"\rtraining {progress.method}: {progress.fraction:4.0%}", end=end, file=sys.stderr, flush=True)
+    print(f"\r{progress.phase}: {progress.fraction:4.0%}", end=end, file=sys.stderr, flush=True)
 
 
 def _as_json(result: SweepResult, dataset: str) -> str:

@@ -80,7 +80,8 @@ def sweep(
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`, a column each in the frame.
     progress
-        Called while training with a :class:`fairdash.training.sweep.SweepProgress`.
+        Called with a :class:`fairdash.training.sweep.SweepProgress`; it may raise
+        :class:`fairdash.errors.Cancelled` to stop.
 
     Returns
     -------
@@ -137,6 +138,7 @@ def run_sweep(
         objective=plan.objective,
         measures=measures,
         random_state=plan.random_state,
+        progress=None if progress is None else lambda share: progress(SweepProgress("assessing", share)),
     )
     return SweepResult(
         frame=frame,

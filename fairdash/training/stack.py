@@ -72,8 +72,8 @@ class Epoch:
 
     Parameters
     ----------
-    number, total
-        This epoch, from 1, and how many there will be.
+    number
+        This epoch, from 1.
     error
         Mean squared error over the epoch's batches, (K,), on the standardised target.
     dependence
@@ -81,7 +81,6 @@ class Epoch:
     """
 
     number: int
-    total: int
     error: NDArray[np.float64]
     dependence: NDArray[np.float64]
 
@@ -121,6 +120,7 @@ def train_stack(
     settings: TrainingSettings,
     batch_seeds: Sequence[int],
     device: str = "cpu",
+    on_step: Callable[[float], None] | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
 ) -> TrainedStack:
     """Train all `members` together.
@@ -138,8 +138,11 @@ def train_stack(
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
     batch_seeds
         One seed a split, for the order of its mini-batches.
+    on_step
+        Called after each step of the predictors with the share of all steps done. What it raises (say
+        :class:`fairdash.errors.Cancelled`) ends the training.
     on_epoch
-        Called after each epoch; what it raises (say :class:`fairdash.errors.Cancelled`) ends the training.
+        Called after each epoch.
     """
     (method,) = {member.method for member in members}
     seeds = [member.seed for member in members]
@@ -166,9 +169,11 @@ def train_stack(
             lr_factor = 0.5 * (1 + math.cos(math.pi * step / n_steps))
             totals += players.step(x, y, s, lr_factor=lr_factor, fair=fair)
             step += 1
+            if on_step is not None:
+                on_step(step / n_steps)
         if on_epoch is not None:
             error, dependence = (totals / batches.per_epoch).double().cpu().numpy()
-            on_epoch(Epoch(epoch + 1, settings.n_epochs, error, dependence))
+            on_epoch(Epoch(epoch + 1, error, dependence))
     return TrainedStack(tuple(members), predictor, ~players.alive.cpu().numpy())
 
 

@@ -148,18 +148,22 @@ class SweepProgress:
 
     Parameters
     ----------
+    phase
+        ``"training"`` or ``"assessing"``.
     fraction
-        Share of all model-epochs done, 0 to 1.
+        Share of this phase that is done, 0 to 1.
     method
         Id of the method in training.
     curve
-        One row a λ of this method: columns ``method``, ``lam``, ``epoch``, ``mse`` (training batches,
-        standardised target) and ``dependence`` (the penalty Ψ on training batches), means over splits.
+        At the end of an epoch one row a λ: columns ``method``, ``lam``, ``epoch``, ``mse`` (training
+        batches, standardised target) and ``dependence`` (the penalty Ψ on training batches), means
+        over the splits in training.
     """
 
+    phase: str
     fraction: float
-    method: str
-    curve: pd.DataFrame
+    method: str = ""
+    curve: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True)
@@ -202,7 +206,7 @@ def train_sweep(
     Parameters
     ----------
     progress
-        Called after every epoch of every stack. It may raise :class:`fairdash.errors.Cancelled`.
+        Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     """
     from fairdash.training.stack import train_stack
 
@@ -219,11 +223,7 @@ def train_sweep(
         used = sorted({member.split for member in stack})
         local = [replace(member, split=used.index(member.split)) for member in stack]
 
-        def on_epoch(epoch: Epoch, stack: list[Member] = stack, done: int = done) -> None:
-            if progress is not None:
-                share = (done + len(stack) * epoch.number / epoch.total) / len(members)
-                progress(SweepProgress(share, stack[0].method, _curve(stack, epoch)))
-
+        report = _Reporter(progress, stack, before=done, total=len(members))
         trained = train_stack(
             _stack_data([encoded[split] for split in used], splits=[splits[split] for split in used]),
             local,
@@ -231,7 +231,8 @@ def train_sweep(
             settings=sweep.settings,
             batch_seeds=[_batch_seed(sweep.random_state, split) for split in used],
             device=device.name,
-            on_epoch=on_epoch,
+            on_step=report.step,
+            on_epoch=report.epoch,
         )
         standardised = trained.predict(_tensor([encoded[split].x for split in used]))
         for k, member, y_pred in zip(chunk, stack, standardised, strict=True):
@@ -325,15 +326,41 @@ def _batch_seed(random_state: int, split: int) -> int:
     return int(np.random.SeedSequence([random_state, split, 2]).generate_state(1)[0])
 
 
-def _curve(stack: Sequence[Member], epoch: Epoch) -> pd.DataFrame:
-    frame = pd.DataFrame(
-        {
-            "lam": [member.lam for member in stack],
-            "mse": epoch.error,
-            "dependence": epoch.dependence,
-        }
-    )
-    means = frame.groupby("lam", as_index=False).mean()
-    means.insert(0, "method", stack[0].method)
-    means.insert(2, "epoch", epoch.number)
-    return means
+class _Reporter:
+    """Tells the caller of a sweep how far the stack in training has come."""
+
+    def __init__(
+        self,
+        progress: Callable[[SweepProgress], None] | None,
+        stack: Sequence[Member],
+        *,
+        before: int,
+        total: int,
+    ) -> None:
+        self.progress = progress
+        self.stack = stack
+        self.before = before
+        self.total = total
+        self.share = 0.0
+
+    def step(self, share: float) -> None:
+        self.share = share
+        self._tell(None)
+
+    def epoch(self, epoch: Epoch) -> None:
+        figures = pd.DataFrame(
+            {
+                "lam": [member.lam for member in self.stack],
+                "mse": epoch.error,
+                "dependence": epoch.dependence,
+            }
+        )
+        curve = figures.groupby("lam", as_index=False).mean()
+        curve.insert(0, "method", self.stack[0].method)
+        curve.insert(2, "epoch", epoch.number)
+        self._tell(curve)
+
+    def _tell(self, curve: pd.DataFrame | None) -> None:
+        if self.progress is not None:
+            fraction = (self.before + len(self.stack) * self.share) / self.total
+            self.progress(SweepProgress("training", fraction, self.stack[0].method, curve))

@@ -1,0 +1,328 @@
+"""Where a run is kept: one folder a run, every file written whole or not at all, no pickle.
+
+<home>/runs/<id>/spec.json       what to do: data, plan
+<home>/runs/<id>/status.json     how far it is
+<home>/runs/<id>/curves.jsonl    training curves, a line a λ and epoch
+<home>/runs/<id>/result/         the result, renamed into place when it is complete
+<home>/runs/<id>/cancel          there if the user asked to stop
+<home>/runs/<id>/worker.lock     held by the worker as long as it lives
+<home>/runs/<id>/worker.log      what the worker printed
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+import tempfile
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from filelock import FileLock, Timeout
+from numpy.typing import NDArray
+
+from fairdash._version import __version__
+from fairdash.data.folders import data_folder, write_whole
+from fairdash.data.source import DatasetSource
+from fairdash.errors import Problem, RunError
+from fairdash.training.splits import Split
+from fairdash.training.sweep import Sweep
+
+_ID = re.compile(r"[0-9a-f]{12}")
+#: A worker imports torch before it takes its lock: until then a run counts as queued.
+SECONDS_TO_START = 60
+
+QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec:
+    """What a run has to do.
+
+    Parameters
+    ----------
+    source
+        How to get its data set.
+    plan
+        The sweep.
+    title
+        Name of the data set, for people.
+    created
+        When it was asked for, ISO 8601, UTC.
+    """
+
+    source: DatasetSource
+    plan: Sweep
+    title: str
+    created: str
+
+    def to_json(self) -> str:
+        return json.dumps(
+            {
+                "fairdash": __version__,
+                "source": json.loads(self.source.to_json()),
+                "plan": self.plan.to_json(),
+                "title": self.title,
+                "created": self.created,
+            },
+            indent=2,
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> RunSpec:
+        content = json.loads(text)
+        return cls(
+            source=DatasetSource.from_json(json.dumps(content["source"])),
+            plan=Sweep.from_json(content["plan"]),
+            title=content["title"],
+            created=content["created"],
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStatus:
+    """How far a run is.
+
+    Parameters
+    ----------
+    state
+        ``"queued"``, ``"running"``, ``"done"``, ``"cancelled"`` or ``"failed"``.
+    doing
+        What it is doing, in plain words.
+    fraction
+        Share of the work done, 0 to 1.
+    seconds
+        Since the worker began.
+    seconds_left
+        Estimate; None while there is nothing to estimate from.
+    message
+        Why it failed, for the user.
+    """
+
+    state: str
+    doing: str = ""
+    fraction: float = 0.0
+    seconds: float = 0.0
+    seconds_left: float | None = None
+    message: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in (DONE, CANCELLED, FAILED)
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a finished run has found, as :class:`fairdash.api.SweepResult` has it, and the rows behind it.
+
+    Parameters
+    ----------
+    frame, members, predictions, splits
+        As in :class:`fairdash.api.SweepResult`.
+    target, sensitive
+        (n,) arrays: the rows that were predicted.
+    names
+        ``target`` and ``sensitive``: column names; ``target_unit`` and ``sensitive_unit``, maybe empty.
+    device, seconds, notes
+        As in :class:`fairdash.api.SweepResult`.
+    """
+
+    frame: pd.DataFrame
+    members: pd.DataFrame
+    predictions: NDArray[np.float64]
+    splits: tuple[Split, ...]
+    target: NDArray[np.float64]
+    sensitive: NDArray[np.float64]
+    names: dict[str, str]
+    device: str
+    seconds: float
+    notes: tuple[str, ...]
+
+
+class Run:
+    """One run in the store."""
+
+    def __init__(self, run_id: str) -> None:
+        """Open the run; RunError if there is none of this id."""
+        # The id comes from a page's address: anything but hex digits could point out of the folder.
+        if not _ID.fullmatch(run_id) or not (runs_folder() / run_id / "spec.json").is_file():
+            raise RunError(
+                Problem(
+                    what="This run is gone, or was made on another machine",
+                    mend="Choose a run below, or start a new one.",
+                )
+            )
+        self.id = run_id
+        self.folder = runs_folder() / run_id
+
+    @property
+    def spec(self) -> RunSpec:
+        """What it has to do; RunError if its file can't be read."""
+        try:
+            return RunSpec.from_json((self.folder / "spec.json").read_text(encoding="utf-8"))
+        except (ValueError, KeyError, TypeError) as error:
+            raise _damaged() from error
+
+    @property
+    def status(self) -> RunStatus:
+        """How far it is. A run whose worker has died is failed, whatever its file says."""
+        try:
+            content = json.loads((self.folder / "status.json").read_text(encoding="utf-8"))
+            status = RunStatus(**content)
+        except (OSError, ValueError, TypeError) as error:
+            raise _damaged() from error
+        if status.is_over or self.is_held():
+            return status
+        age = datetime.now(UTC).timestamp() - (self.folder / "status.json").stat().st_mtime
+        if status.state == QUEUED and age < SECONDS_TO_START:
+            return status
+        # The worker may have finished between the two looks.
+        content = json.loads((self.folder / "status.json").read_text(encoding="utf-8"))
+        if RunStatus(**content).is_over:
+            return RunStatus(**content)
+        return replace(
+            status, state=FAILED, message="The process that carried out this run has ended. Start it again."
+        )
+
+    def is_held(self) -> bool:
+        """Whether a worker is alive and at this run."""
+        try:
+            with self.lock():
+                return False
+        except Timeout:
+            return True
+
+    def lock(self) -> FileLock:
+        """The lock that the worker holds; taking it fails at once with filelock.Timeout if held."""
+        return FileLock(self.folder / "worker.lock", timeout=0, is_singleton=False)
+
+    def write_status(self, status: RunStatus) -> None:
+        write_whole(self.folder / "status.json", json.dumps(asdict(status)).encode())
+
+    def ask_to_cancel(self) -> None:
+        """Ask the worker to stop; it looks several times a second."""
+        (self.folder / "cancel").touch()
+
+    def is_cancelled(self) -> bool:
+        return (self.folder / "cancel").exists()
+
+    def add_curve(self, curve: pd.DataFrame) -> None:
+        """Append an epoch's training curve (see :class:`fairdash.training.sweep.SweepProgress`)."""
+        with (self.folder / "curves.jsonl").open("a", encoding="utf-8") as file:
+            file.write(curve.to_json(orient="records", lines=True))
+
+    def curves(self) -> pd.DataFrame:
+        """All training curves so far; no rows before the first epoch is done."""
+        columns = ["method", "lam", "epoch", "mse", "dependence"]
+        path = self.folder / "curves.jsonl"
+        if not path.exists():
+            return pd.DataFrame(columns=columns)
+        # The worker may be in the middle of writing the last line.
+        whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
+        return pd.DataFrame([json.loads(line) for line in whole.splitlines() if line], columns=columns)
+
+    def write_result(self, result: RunResult) -> None:
+        """Keep the result: all of it or nothing."""
+        from safetensors.numpy import save_file
+
+        folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=".result"))
+        try:
+            result.frame.to_parquet(folder / "frame.parquet")
+            result.members.to_parquet(folder / "members.parquet")
+            is_test = np.zeros((len(result.splits), len(result.target)), dtype=np.uint8)
+            for j, split in enumerate(result.splits):
+                is_test[j, split.test] = 1
+            arrays = {
+                "predictions": result.predictions,
+                "target": result.target,
+                "sensitive": result.sensitive,
+                "is_test": is_test,
+            }
+            save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / "rows.safetensors")
+            about = {
+                "names": result.names,
+                "device": result.device,
+                "seconds": result.seconds,
+                "notes": result.notes,
+            }
+            write_whole(folder / "about.json", json.dumps(about).encode())
+            folder.rename(self.folder / "result")
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+
+    def read_result(self) -> RunResult:
+        """The kept result; RunError if it is not there or can't be read."""
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        folder = self.folder / "result"
+        try:
+            arrays = load_file(folder / "rows.safetensors")
+            about: dict[str, Any] = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+            splits = tuple(
+                Split(train=np.flatnonzero(row == 0), test=np.flatnonzero(row == 1))
+                for row in arrays["is_test"]
+            )
+            return RunResult(
+                frame=pd.read_parquet(folder / "frame.parquet"),
+                members=pd.read_parquet(folder / "members.parquet"),
+                predictions=arrays["predictions"],
+                splits=splits,
+                target=arrays["target"],
+                sensitive=arrays["sensitive"],
+                names=about["names"],
+                device=about["device"],
+                seconds=about["seconds"],
+                notes=tuple(about["notes"]),
+            )
+        except (OSError, ValueError, KeyError, SafetensorError) as error:
+            raise _damaged() from error
+
+
+def _damaged() -> RunError:
+    return RunError(
+        Problem(
+            what="The files of this run are incomplete or damaged",
+            mend="Start the run again; other runs are not concerned.",
+        )
+    )
+
+
+def runs_folder() -> Path:
+    """Where all runs are kept."""
+    return data_folder("runs")
+
+
+def create_run(source: DatasetSource, plan: Sweep, *, title: str) -> Run:
+    """A new run, queued; nobody works at it yet."""
+    spec = RunSpec(
+        source=source, plan=plan, title=title, created=datetime.now(UTC).isoformat(timespec="seconds")
+    )
+    run_id = secrets.token_hex(6)
+    folder = runs_folder() / run_id
+    folder.mkdir(parents=True, mode=0o700)
+    write_whole(folder / "status.json", json.dumps(asdict(RunStatus(state=QUEUED))).encode())
+    # Last: a folder without a spec is no run.
+    write_whole(folder / "spec.json", spec.to_json().encode())
+    return Run(run_id)
+
+
+def list_runs() -> list[Run]:
+    """All runs that can be read, the newest first; damaged ones are left out, their files untouched."""
+    if not runs_folder().is_dir():
+        return []
+    runs = []
+    for folder in runs_folder().iterdir():
+        if _ID.fullmatch(folder.name) and (folder / "spec.json").is_file():
+            run = Run(folder.name)
+            try:
+                runs.append((run.spec.created, run.id, run))
+            except RunError:
+                continue
+    return [run for *_, run in sorted(runs, key=lambda entry: entry[:2], reverse=True)]
