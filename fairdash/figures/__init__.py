@@ -1,0 +1,1 @@
+"""Frames in, plotly figures out. Names that come from a user's table are escaped here."""

@@ -1,0 +1,47 @@
+"""Training curves: error and dependence on the training batches, a line a λ."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
+
+from fairdash.figures.theme import Theme, new_figure
+
+TITLES = {
+    "mse": ("Error on the training batches", "MSE ÷ variance of the target"),
+    "dependence": ("Dependence that the adversary finds", "Ψ on the training batches"),
+}
+
+
+def curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.Figure:
+    """One line a λ over the epochs; `figure_of` is ``"mse"`` or ``"dependence"``."""
+    title, y = TITLES[figure_of]
+    figure = new_figure(
+        title=title, subtitle="darker: larger λ; means over splits", x="Epoch", y=y, theme=theme, height=300
+    )
+    fair = curves[curves["method"] != "standard"]
+    lams = sorted(fair["lam"].unique())
+    colours = sample_colorscale("Blues", [0.35 + 0.6 * k / max(len(lams) - 1, 1) for k in range(len(lams))])
+    for lam, colour in zip(lams, colours, strict=True):
+        line = fair[fair["lam"] == lam]
+        figure.add_scatter(
+            x=line["epoch"],
+            y=line[figure_of],
+            mode="lines",
+            line={"color": colour, "width": 2},
+            name=f"λ = {lam:g}",
+            hovertemplate=f"λ = {lam:g}, epoch %{{x}}: %{{y:.3f}}<extra></extra>",
+        )
+    standard = curves[curves["method"] == "standard"]
+    if figure_of == "mse" and len(standard):
+        figure.add_scatter(
+            x=standard["epoch"],
+            y=standard["mse"],
+            mode="lines",
+            line={"color": theme.standard, "width": 2, "dash": "dash"},
+            name="standard model",
+            hovertemplate="standard model, epoch %{x}: %{y:.3f}<extra></extra>",
+        )
+    figure.update_yaxes(rangemode="tozero")
+    return figure

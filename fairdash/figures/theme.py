@@ -1,0 +1,111 @@
+"""One colour a meaning, one layout for all charts (Okabe–Ito, light and dark)."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+import plotly.graph_objects as go
+
+STANDARD = "#D55E00"
+CHOSEN = "#0072B2"
+REFERENCE = "#009E73"
+OTHERS = ("#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
+HEIGHT = 420
+
+
+@dataclass(frozen=True)
+class Theme:
+    """What changes between light and dark.
+
+    Parameters
+    ----------
+    text, quiet
+        Colours of text and of secondary text; both at least 4.5:1 on the page's background.
+    grid
+        Colour of grid lines.
+    floor
+        Fill of the noise floor's band.
+    chosen, standard
+        The two models' colours, lifted a little on dark.
+    """
+
+    text: str
+    quiet: str
+    grid: str
+    floor: str
+    chosen: str
+    standard: str
+
+
+LIGHT = Theme(
+    text="#1c2430",
+    quiet="#55606e",
+    grid="rgba(28,36,48,0.10)",
+    floor="rgba(110,118,128,0.22)",
+    chosen=CHOSEN,
+    standard=STANDARD,
+)
+DARK = Theme(
+    text="#e8ecf1",
+    quiet="#a9b4c0",
+    grid="rgba(232,236,241,0.12)",
+    floor="rgba(170,178,188,0.22)",
+    chosen="#3f9fd8",
+    standard="#f0803c",
+)
+
+
+def theme_of(*, dark: bool) -> Theme:
+    return DARK if dark else LIGHT
+
+
+def escaped(name: object) -> str:
+    """A name as plain text: plotly would show its tags and follow its links."""
+    return html.escape(str(name))
+
+
+def faded(colour: str, opacity: float) -> str:
+    """The colour ``#rrggbb`` as rgba."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
+
+
+def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, height: int = HEIGHT) -> go.Figure:
+    """An empty figure with its title, subtitle and axis titles; all four are escaped here."""
+    axis: dict[str, Any] = {
+        "gridcolor": theme.grid,
+        "zeroline": False,
+        "linecolor": theme.grid,
+        "ticks": "outside",
+        "tickcolor": theme.grid,
+        "automargin": True,
+        "title": {"standoff": 8},
+    }
+    figure = go.Figure()
+    figure.update_layout(
+        title={
+            "text": f"<b>{escaped(title)}</b>",
+            "subtitle": {"text": escaped(subtitle), "font": {"size": 13, "color": theme.quiet}},
+            "x": 0,
+            "xref": "container",
+            "font": {"size": 16, "color": theme.text},
+            "automargin": True,
+            "yref": "container",
+            "y": 0.97,
+        },
+        font={"family": "sans-serif", "size": 13, "color": theme.text},
+        colorway=[theme.chosen, theme.standard, REFERENCE, *OTHERS],
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        height=height,
+        margin={"l": 8, "r": 16, "t": 72, "b": 8},
+        showlegend=False,
+        hovermode="closest",
+        hoverlabel={"font": {"family": "sans-serif"}},
+        legend={"orientation": "h", "y": -0.2, "x": 0},
+    )
+    figure.update_xaxes(**axis, title_text=escaped(x))
+    figure.update_yaxes(**axis, title_text=escaped(y))
+    return figure

@@ -1,0 +1,1 @@
+"""What a user takes away: tables that are safe to open."""
