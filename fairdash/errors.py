@@ -79,6 +79,10 @@ class DownloadError(FairdashError, OSError):
     """A public data set could not be fetched or did not match its checksum."""
 
 
+class StorageError(FairdashError, OSError):
+    """A file that fairdash keeps for the user can't be found, read or written."""
+
+
 class OptionError(FairdashError, ValueError):
     """An option of a measure, a method or a sweep is not usable."""
 

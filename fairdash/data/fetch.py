@@ -59,6 +59,8 @@ def fetch_members(
     ------
     DownloadError
         The archive can't be reached, is broken, or holds other files than expected.
+    StorageError
+        The files can't be kept.
     """
     import pooch
     import requests
@@ -77,16 +79,8 @@ def fetch_members(
                 )
             ) from error
         contents = _verified(archive, members, publisher, offline_advice)
-    try:
-        for name, content in contents.items():
-            write_whole(folder / name, content)
-    except OSError as error:
-        raise DownloadError(
-            Problem(
-                what=f"the download can't be kept: {error.strerror}",
-                mend="Free some space, or set FAIRDASH_HOME to a folder that can be written.",
-            )
-        ) from error
+    for name, content in contents.items():
+        write_whole(folder / name, content)
 
 
 def _verified(archive: Path, members: Mapping[str, str], publisher: str, advice: str) -> dict[str, bytes]:

@@ -10,6 +10,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from fairdash.errors import Problem, StorageError
+
 
 def data_folder(name: str) -> Path:
     """Give a folder for files that must be kept, such as uploads; it need not exist yet."""
@@ -36,18 +38,26 @@ def write_whole(path: Path, content: bytes) -> None:
 
     Raises
     ------
-    OSError
-        Where the folder can't be written or the disk is full; nothing is left behind then.
+    StorageError
+        The folder can't be written, or the disk is full; nothing is left behind then.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # mkstemp gives mode 0600, and a name of its own so that two writers don't meet.
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # mkstemp gives mode 0600, and a name of its own so that two writers don't meet.
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise StorageError(
+            Problem(
+                what=f"a file can't be kept ({error.strerror})",
+                mend="Free some space, or set FAIRDASH_HOME to a folder that can be written.",
+            )
+        ) from error

@@ -14,14 +14,18 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, field
+from typing import ClassVar
 
+from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import OptionValue, catalogue_entry, load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import Progress
 from fairdash.data.folders import data_folder, write_whole
-from fairdash.errors import DataError, FairdashError, Problem
+from fairdash.data.reading import ReadingOptions, read_table
+from fairdash.data.roles import Roles
+from fairdash.data.uploads import check_sha256, read_upload
+from fairdash.errors import FairdashError, Problem, StorageError
 
 _ID = re.compile(r"[0-9a-f]{16}")
 
@@ -36,13 +40,9 @@ class DatasetSource(ABC):
     def load(self, *, progress: Progress | None = None) -> Dataset:
         """Make the data set anew."""
 
-    @abstractmethod
-    def _fields(self) -> dict[str, Any]:
-        """Give what goes into the JSON besides the kind."""
-
     def to_json(self) -> str:
         """Write the recipe down; equal recipes give equal text."""
-        content = {"fairdash_source": 1, "kind": self.kind, **self._fields()}
+        content = {"fairdash_source": 1, "kind": self.kind, **asdict(self)}
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property
@@ -56,7 +56,7 @@ class DatasetSource(ABC):
 
         Raises
         ------
-        DataError
+        StorageError
             The text is not a recipe that this version knows.
         OptionError
             It names a data set or an option that the catalogue doesn't have.
@@ -65,12 +65,16 @@ class DatasetSource(ABC):
             content = json.loads(text)
             if content.pop("fairdash_source") != 1:
                 raise ValueError
-            maker = {"catalogue": CatalogueSource._of}[content.pop("kind")]
-            return maker(content)
+            maker = {"catalogue": CatalogueSource, "upload": UploadSource}[content.pop("kind")]
+            if content["roles"] is not None:
+                content["roles"] = Roles(**content["roles"])
+            if "reading" in content:
+                content["reading"] = ReadingOptions(**content["reading"])
+            return maker(**content)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             if isinstance(error, FairdashError):
                 raise
-            raise DataError(
+            raise StorageError(
                 Problem(
                     what="the description of the data set is damaged or from a newer version",
                     mend="Choose the data again on the data page.",
@@ -88,6 +92,10 @@ class CatalogueSource(DatasetSource):
         A key of the catalogue.
     options
         Those that differ from the defaults; the defaults are added, so that equal choices have equal ids.
+    roles
+        Other roles than the data set comes with.
+    drop_missing
+        Whether rows without target or sensitive value may be left out; asked only with other roles.
 
     Raises
     ------
@@ -99,20 +107,94 @@ class CatalogueSource(DatasetSource):
 
     dataset: str
     options: Mapping[str, OptionValue] = field(default_factory=dict)
+    roles: Roles | None = None
+    drop_missing: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", catalogue_entry(self.dataset).complete(self.options))
 
     def load(self, *, progress: Progress | None = None) -> Dataset:
-        """Make or fetch the data set; raises what :func:`~fairdash.data.catalogue.load_dataset` raises."""
-        return load_dataset(self.dataset, progress=progress, **self.options)
+        """Make or fetch the data set, and give it the roles that were chosen.
 
-    def _fields(self) -> dict[str, Any]:
-        return {"dataset": self.dataset, "options": dict(self.options)}
+        Raises
+        ------
+        OptionError, DownloadError
+            As :func:`~fairdash.data.catalogue.load_dataset`.
+        DataError
+            The chosen roles don't fit the table.
+        """
+        preset = load_dataset(self.dataset, progress=progress, **self.options)
+        if self.roles is None or self.roles == preset.roles:
+            return preset
+        return build_dataset(
+            preset.table(),
+            self.roles,
+            name=preset.name,
+            drop_missing=self.drop_missing,
+            title=preset.title,
+            description=preset.description,
+            units=preset.units,
+            meanings=preset.meanings,
+            notes=preset.notes,
+        )
 
-    @classmethod
-    def _of(cls, content: dict[str, Any]) -> CatalogueSource:
-        return cls(**content)
+
+@dataclass(frozen=True, kw_only=True)
+class UploadSource(DatasetSource):
+    """An uploaded file, how to read it, and the roles of its columns.
+
+    Parameters
+    ----------
+    sha256
+        Under what the file is kept; see :mod:`fairdash.data.uploads`.
+    name
+        The file's name, for display.
+    roles
+        Which column plays which part.
+    reading
+        What the user decided about reading.
+    drop_missing
+        Whether rows without target or sensitive value may be left out.
+
+    Raises
+    ------
+    StorageError
+        `sha256` is not 64 hex digits.
+    """
+
+    kind: ClassVar[str] = "upload"
+
+    sha256: str
+    name: str
+    roles: Roles
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
+    drop_missing: bool = False
+
+    def __post_init__(self) -> None:
+        check_sha256(self.sha256)
+
+    def load(self, *, progress: Progress | None = None) -> Dataset:  # noqa: ARG002 - nothing is fetched
+        """Read the file again.
+
+        Raises
+        ------
+        StorageError
+            The file is gone, or damaged.
+        ReadingError, OptionError
+            As :func:`~fairdash.data.reading.read_table`.
+        DataError
+            The roles don't fit the table.
+        """
+        frame, report = read_table(read_upload(self.sha256), name=self.name, **asdict(self.reading))
+        return build_dataset(
+            frame,
+            self.roles,
+            name=self.name.rsplit(".", 1)[0] or self.name,
+            drop_missing=self.drop_missing,
+            title=self.name,
+            lines=report.lines,
+            notes=report.sentences(),
+        )
 
 
 def save_source(source: DatasetSource) -> str:
@@ -120,7 +202,7 @@ def save_source(source: DatasetSource) -> str:
 
     Raises
     ------
-    OSError
+    StorageError
         The folder can't be written.
     """
     write_whole(data_folder("sources") / f"{source.id}.json", source.to_json().encode())
@@ -132,7 +214,7 @@ def load_source(source_id: str) -> DatasetSource:
 
     Raises
     ------
-    DataError
+    StorageError
         Nothing is kept under this id, or it is damaged.
     """
     # The id comes from a page's address: anything but hex digits could point out of the folder.
@@ -140,7 +222,7 @@ def load_source(source_id: str) -> DatasetSource:
         path = data_folder("sources") / f"{source_id}.json"
         if path.is_file():
             return DatasetSource.from_json(path.read_text(encoding="utf-8"))
-    raise DataError(
+    raise StorageError(
         Problem(
             what="this address names a data set that is not kept here",
             mend="Choose the data again on the data page.",

@@ -13,7 +13,7 @@ from fairdash.data import fetch
 from fairdash.data.crime import CHECKSUMS, SENSITIVE, TARGET, crime_on_hand
 from fairdash.data.crime import crime as load_crime
 from fairdash.data.fetch import fetch_members, sha256
-from fairdash.errors import Cancelled, DownloadError
+from fairdash.errors import Cancelled, DownloadError, StorageError
 
 PAYLOAD = {"a.data": b"1,2\n" * 5000, "a.names": b"@attribute x numeric\n"}
 MEMBERS = {name: sha256(content) for name, content in PAYLOAD.items()}
@@ -133,7 +133,7 @@ def test_what_progress_raises_ends_the_download(server: Server, tmp_path: Path) 
 def test_a_folder_that_cannot_be_written_is_said(server: Server, tmp_path: Path) -> None:
     server.body = zipped(PAYLOAD)
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DownloadError, match="can't be kept"):
+    with pytest.raises(StorageError, match="can't be kept"):
         fetch_test(server, tmp_path / "file" / "below")
 
 

@@ -1,0 +1,309 @@
+"""From a table and its roles to a :class:`~fairdash.data.dataset.Dataset`, or to all that is in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from fairdash.data.dataset import Dataset, outcome_problems
+from fairdash.data.profile import kind_of
+from fairdash.data.roles import Roles
+from fairdash.data.wording import counted, few
+from fairdash.errors import DataError, Problem
+
+#: With fewer rows a fifth held out for testing is a handful, and no dependence can be measured on it.
+FEWEST_ROWS = 50
+
+#: A category with more levels than this share of the rows says little more than which row it is.
+IDENTIFIER_SHARE = 0.5
+#: Below this many levels a category is never taken for an identifier: small tables have few rows.
+FEWEST_IDENTIFIERS = 20
+#: Each level becomes an input of the network.
+MOST_LEVELS = 500
+
+_FLOAT32_LARGEST = float(np.finfo(np.float32).max)
+_DATE_LIKE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[T ].*)?"
+
+
+def build_dataset(
+    frame: pd.DataFrame,
+    roles: Roles,
+    *,
+    name: str,
+    drop_missing: bool = False,
+    title: str = "",
+    description: str = "",
+    units: Mapping[str, str] | None = None,
+    meanings: Mapping[str, str] | None = None,
+    lines: Sequence[int] | np.ndarray | None = None,
+    notes: Sequence[str] = (),
+) -> Dataset:
+    """Check a table in its roles and make it ready for training.
+
+    Features that can't help are left out, each with a note: nothing but missing cells, one value only,
+    dates, and categories that look like identifiers. Text becomes a category whose levels are those of the
+    whole table; truth values become 0 and 1.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns).
+    roles
+        Which column plays which part.
+    name, title, description, units, meanings
+        See :class:`~fairdash.data.dataset.Dataset`.
+    drop_missing
+        Whether rows without target or sensitive value are left out; otherwise they are a problem.
+    lines : array, shape (n,)
+        The line of the file that each row begins on (a reading report has them), for messages; without
+        them a header and one line a row are assumed.
+    notes
+        What happened to the table before; kept in front.
+
+    Raises
+    ------
+    DataError
+        With every problem that was found, not only the first.
+    """
+    _check_columns(frame, roles)
+    numbered = np.arange(2, len(frame) + 2) if lines is None else np.asarray(lines)
+    remarks = list(notes)
+    problems: list[Problem] = []
+
+    outcomes: dict[str, pd.Series] = {}
+    for column in (roles.target, *roles.sensitive):
+        role = "target" if column == roles.target else "sensitive column"
+        found = _as_numbers(frame[column], role, numbered)
+        if isinstance(found, Problem):
+            problems.append(found)
+        else:
+            outcomes[column] = found
+            if kind_of(frame[column]) == "truth value":
+                remarks.append(_truth(column))
+
+    missing = np.zeros(len(frame), dtype=bool)
+    for values in outcomes.values():
+        missing |= values.isna().to_numpy()
+    if missing.any() and drop_missing:
+        n_missing = int(missing.sum())
+        remarks.append(f"{counted(n_missing, 'row')} left out: the target or a sensitive value is missing.")
+        frame, numbered = frame.loc[~missing], numbered[~missing]
+        outcomes = {column: values.loc[~missing] for column, values in outcomes.items()}
+    if len(frame) < FEWEST_ROWS:
+        problems.append(
+            Problem(
+                what=f"{len(frame):,} rows are too few: training and testing need at least {FEWEST_ROWS}",
+                mend="Add rows, or fill missing target and sensitive values.",
+            )
+        )
+    for column, values in outcomes.items():
+        role = "target" if column == roles.target else "sensitive column"
+        for problem in outcome_problems(values, role=role):
+            problems.append(_located(problem, values, numbered))
+
+    chosen = _choose_features(frame, roles.features, numbered)
+    problems.extend(chosen.problems)
+    remarks.extend(chosen.notes)
+    if not chosen.columns and not chosen.problems:
+        problems.append(Problem(what="no feature is left to predict from", mend="Choose further columns."))
+    if problems:
+        raise DataError(*problems)
+
+    columns = {**chosen.columns, **outcomes}
+    new_units = {column: unit for column, unit in (units or {}).items() if column in columns}
+    for column, values in columns.items():
+        exponent = _needless_exponent(values)
+        if exponent:
+            columns[column] = values / 10.0**exponent
+            new_units[column] = f"10^{exponent} {new_units.get(column, '')}".rstrip()
+            remarks.append(f"“{column}” is divided by 10^{exponent}: training works in single precision.")
+    return Dataset(
+        name=name,
+        title=title,
+        description=description,
+        features=pd.DataFrame({column: columns[column] for column in chosen.columns}),
+        target=columns[roles.target],
+        sensitive=pd.DataFrame({column: columns[column] for column in roles.sensitive}),
+        units=new_units,
+        meanings={c: meaning for c, meaning in (meanings or {}).items() if c in columns},
+        notes=tuple(remarks),
+    )
+
+
+def why_left_out(values: pd.Series) -> str | None:
+    """Say why a column can't help as a feature, or None if it can.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Any column of a table.
+    """
+    known = values.dropna()
+    if known.empty:
+        return "every cell is missing"
+    kind = kind_of(values)
+    if kind == "date":
+        return "dates can't be used yet"
+    if kind == "other":
+        return "the cells are neither numbers nor text"
+    n_levels = known.nunique()
+    if n_levels == 1:
+        return "the same value in every row"
+    if kind == "text":
+        if n_levels >= FEWEST_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
+            return "nearly as many levels as rows, like an identifier"
+        if known.astype(str).str.fullmatch(_DATE_LIKE).all():
+            return "dates can't be used yet"
+        if n_levels > MOST_LEVELS:
+            return f"more than {MOST_LEVELS} levels"
+    return None
+
+
+def _check_columns(frame: pd.DataFrame, roles: Roles) -> None:
+    """Refuse roles that name no column, or one column twice."""
+    problems = []
+    named = [roles.target, *roles.sensitive, *roles.features]
+    for column in dict.fromkeys(named):
+        times = int((frame.columns == column).sum())
+        if times != 1:
+            problems.append(
+                Problem(
+                    what="there is no such column" if times == 0 else "several columns have this name",
+                    mend="Choose among the table's columns."
+                    if times == 0
+                    else "Give each its own name in the file.",
+                    column=column,
+                )
+            )
+    overlaps = (
+        ((roles.target,), roles.sensitive, "the target can't be sensitive as well"),
+        ((roles.target,), roles.features, "the target can't be a feature as well"),
+        (roles.sensitive, roles.features, "a sensitive column can't be a feature: predictors never see it"),
+    )
+    for first, second, what in overlaps:
+        problems += [
+            Problem(what=what, mend="Choose another column for one of the two.", column=column)
+            for column in dict.fromkeys(first)
+            if column in second
+        ]
+    problems += [
+        Problem(what="the column is chosen twice for the same role", mend="Choose it once.", column=column)
+        for part in (roles.sensitive, roles.features)
+        for column in dict.fromkeys(part)
+        if part.count(column) > 1
+    ]
+    if not roles.sensitive:
+        problems.append(Problem(what="no sensitive column is chosen", mend="Choose one."))
+    if not roles.features:
+        problems.append(Problem(what="no feature is chosen", mend="Choose at least one."))
+    if problems:
+        raise DataError(*problems)
+
+
+def _as_numbers(values: pd.Series, role: str, lines: np.ndarray) -> pd.Series | Problem:
+    """Give a target or a sensitive column as float64, NaN where a cell is missing."""
+    kind = kind_of(values)
+    if kind in ("number", "whole number", "truth value"):
+        return pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index, name=values.name)
+    if kind != "text":
+        return Problem(
+            what=f"the {role} must hold numbers, and this column does not",
+            mend="Choose a column of numbers.",
+            column=str(values.name),
+        )
+    cells = values.astype(object)
+    wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
+    if not wrong.any():
+        return Problem(
+            what=f"the {role} must hold numbers, and this column was kept as text",
+            mend="See the notes on how the file was read, and set the decimal mark or correct the file.",
+            column=str(values.name),
+        )
+    return Problem(
+        what=f"the {role} must hold numbers, and some of these cells are not",
+        mend="Correct these cells or mark them as missing, or choose a column of numbers.",
+        column=str(values.name),
+        lines=[int(line) for line in lines[wrong][:5]],
+        count=int(wrong.sum()),
+    )
+
+
+def _located(problem: Problem, values: pd.Series, lines: np.ndarray) -> Problem:
+    """Add line numbers to a problem with missing or infinite cells."""
+    if problem.count is None:
+        return problem
+    cells = values.to_numpy()
+    bad = np.isnan(cells) if "missing" in problem.what else np.isinf(cells)
+    return replace(problem, lines=[int(line) for line in lines[bad][:5]])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Features:
+    columns: dict[str, pd.Series]
+    notes: list[str]
+    problems: list[Problem]
+
+
+def _choose_features(frame: pd.DataFrame, names: Sequence[str], lines: np.ndarray) -> _Features:
+    columns: dict[str, pd.Series] = {}
+    problems: list[Problem] = []
+    truths: list[str] = []
+    left_out: dict[str, list[str]] = {}
+    for name in names:
+        values = frame[name]
+        why = why_left_out(values)
+        if why is not None:
+            left_out.setdefault(why, []).append(name)
+            continue
+        kind = kind_of(values)
+        if kind == "truth value":
+            truths.append(name)
+        columns[name] = _as_feature(values, kind)
+        if kind == "number":
+            infinite = np.isinf(columns[name].to_numpy())
+            if infinite.any():
+                problems.append(
+                    Problem(
+                        what="infinite numbers can't be used",
+                        mend="Mark these cells as missing, or correct them.",
+                        column=name,
+                        lines=[int(line) for line in lines[infinite][:5]],
+                        count=int(infinite.sum()),
+                    )
+                )
+    return _Features(columns=columns, notes=list(_notes(left_out, truths)), problems=problems)
+
+
+def _as_feature(values: pd.Series, kind: str) -> pd.Series:
+    if kind == "text":
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            return values.cat.remove_unused_categories()
+        levels = sorted(values.dropna().unique())
+        return values.astype(pd.CategoricalDtype(levels))
+    if kind != "number" and not values.isna().any():
+        return values.astype(np.int64)
+    return pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index, name=values.name)
+
+
+def _notes(left_out: Mapping[str, Sequence[str]], truths: Sequence[str]) -> Iterator[str]:
+    for why, names in left_out.items():
+        yield f"{counted(len(names), 'column')} left out: {why} ({few(names)})."
+    for name in truths:
+        yield _truth(name)
+
+
+def _truth(column: str) -> str:
+    return f"“{column}”: true is 1, false is 0."
+
+
+def _needless_exponent(values: pd.Series) -> int:
+    """Give the power of ten to divide by, so that a column and its squares fit a float; mostly 0."""
+    if values.dtype != np.float64:
+        return 0
+    largest = np.abs(values.to_numpy()).max(initial=0.0, where=~np.isnan(values.to_numpy()))
+    if largest <= 0 or 1e-30 < largest <= _FLOAT32_LARGEST:
+        return 0
+    return int(np.floor(np.log10(largest)))

@@ -1,0 +1,82 @@
+"""A line on each column of a table, for a preview."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+Kind = Literal["number", "whole number", "truth value", "text", "date", "other"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnProfile:
+    """What a column holds.
+
+    Parameters
+    ----------
+    name
+        Name of the column.
+    kind
+        Type of its cells, in plain words.
+    n_missing, n_distinct
+        Cells that are missing; different values among the others (0 for the kind "other").
+    minimum, mean, maximum
+        Of numbers and truth values, over the cells that are there; None for other kinds.
+    """
+
+    name: str
+    kind: Kind
+    n_missing: int
+    n_distinct: int
+    minimum: float | None = None
+    mean: float | None = None
+    maximum: float | None = None
+
+
+def kind_of(values: pd.Series) -> Kind:
+    """Name the type of a column's cells."""
+    if pd.api.types.is_bool_dtype(values):
+        return "truth value"
+    if pd.api.types.is_integer_dtype(values):
+        return "whole number"
+    if pd.api.types.is_float_dtype(values):
+        return "number"
+    if pd.api.types.is_datetime64_any_dtype(values):
+        return "date"
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return "text"
+    if values.dtype == object:
+        # Before pandas 3 text is of this type, and so are mixtures.
+        return "text" if pd.api.types.infer_dtype(values, skipna=True) == "string" else "other"
+    return "text" if pd.api.types.is_string_dtype(values) else "other"
+
+
+def profile_table(frame: pd.DataFrame) -> tuple[ColumnProfile, ...]:
+    """Describe each column of a table, in its order."""
+    return tuple(_profile(frame[name]) for name in frame.columns)
+
+
+def _profile(values: pd.Series) -> ColumnProfile:
+    kind = kind_of(values)
+    known = values.dropna()
+    # What is neither number nor text, such as a list, need not be comparable.
+    n_distinct = int(known.nunique()) if kind != "other" else 0
+    name, n_missing = str(values.name), len(values) - len(known)
+    if kind in ("number", "whole number", "truth value") and len(known):
+        numbers = known.to_numpy(dtype=float)
+        # Sums of numbers near the largest overflow; the mean is then infinite, and that is no fault here.
+        with np.errstate(over="ignore"):
+            mean = float(numbers.mean())
+        return ColumnProfile(
+            name=name,
+            kind=kind,
+            n_missing=n_missing,
+            n_distinct=n_distinct,
+            minimum=float(numbers.min()),
+            mean=mean,
+            maximum=float(numbers.max()),
+        )
+    return ColumnProfile(name=name, kind=kind, n_missing=n_missing, n_distinct=n_distinct)

@@ -1,0 +1,119 @@
+"""Guess roles from the names and the types of a table's columns, for a person to confirm.
+
+>>> import pandas as pd
+>>> table = pd.DataFrame({"policy_id": [1, 2], "Age": [40, 50], "rooms": [2, 3], "cost": [9.5, 8]})
+>>> suggest_roles(table)
+Suggestion(target='cost', sensitive=('Age',), features=('rooms',), left_out={'policy_id': 'numbers the rows'})
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from fairdash.data.building import why_left_out
+from fairdash.data.profile import kind_of
+
+_TARGETS = frozenset(
+    "amount charge charges claim claims cost costs loss losses outcome premium price response salary score "
+    "severity target wage y".split()  # noqa: SIM905 - a long list of literals reads worse
+)
+_SENSITIVE = frozenset(
+    "age asian black disability ethnicity female foreign gender hispanic male minority nationality race "
+    "religion sex women".split()  # noqa: SIM905
+)
+#: Of these things an age is not a person's.
+_NOT_PEOPLE = frozenset(
+    "bldg building car contract home house licence license policy vehicle".split()  # noqa: SIM905
+)
+#: Long enough to be recognised inside a name such as ``racepctblack``.
+_STEM = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """Roles that a table's columns may have.
+
+    Parameters
+    ----------
+    target
+        The column whose name sounds most like a target; None if none does.
+    sensitive
+        The column whose name sounds most like a sensitive one; empty if none does.
+    features
+        The other columns that can help to predict.
+    left_out
+        Each column that can't, and why.
+    """
+
+    target: str | None
+    sensitive: tuple[str, ...]
+    features: tuple[str, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+def suggest_roles(frame: pd.DataFrame) -> Suggestion:
+    """Suggest roles; nothing is assumed where no name speaks for it.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names.
+    """
+    left_out = {}
+    for name in frame.columns:
+        why = why_left_out(frame[name]) or _numbers_rows(frame[name])
+        if why is not None:
+            left_out[name] = why
+    numeric = [
+        name
+        for name in frame.columns
+        if name not in left_out and kind_of(frame[name]) in ("number", "whole number", "truth value")
+    ]
+    target = _most_like(numeric, _TARGETS)
+    sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
+    taken = {target, sensitive, *left_out}
+    return Suggestion(
+        target=target,
+        sensitive=() if sensitive is None else (sensitive,),
+        features=tuple(name for name in frame.columns if name not in taken),
+        left_out=left_out,
+    )
+
+
+def _numbers_rows(values: pd.Series) -> str | None:
+    if (
+        kind_of(values) == "whole number"
+        and values.is_unique
+        and _words(str(values.name)) & {"id", "nr", "no"}
+    ):
+        return "numbers the rows"
+    return None
+
+
+def _most_like(names: Iterable[str], words: frozenset[str]) -> str | None:
+    best, best_likeness = None, 0
+    for name in names:
+        likeness = _likeness(name, words)
+        if likeness > best_likeness:
+            best, best_likeness = name, likeness
+    return best
+
+
+def _likeness(name: str, words: frozenset[str]) -> int:
+    found = _words(name)
+    if found & _NOT_PEOPLE and words is _SENSITIVE:
+        return 0
+    if len(found) == 1 and found <= words:
+        return 3
+    if found & words:
+        return 2
+    return int(any(len(word) >= _STEM and word in name.lower() for word in words))
+
+
+def _words(name: str) -> set[str]:
+    """Give the words of a name written like_this, LikeThis or like this, in lower case."""
+    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
