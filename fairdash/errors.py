@@ -35,9 +35,12 @@ class Problem:
     count: int | None = None
 
     def __str__(self) -> str:
-        where = f"Column “{self.column}”: " if self.column is not None else ""
-        extent = _extent(self.lines, self.count)
-        return f"{where}{self.what.rstrip('.')}{extent}. {self.mend}"
+        what = self.what.rstrip(".")
+        if self.column is None:
+            what = what[:1].upper() + what[1:]
+        else:
+            what = f"Column “{self.column}”: {what[:1].lower()}{what[1:]}"
+        return f"{what}{_extent(self.lines, self.count)}. {self.mend}"
 
 
 def _extent(lines: Sequence[int], count: int | None) -> str:

@@ -2,13 +2,14 @@
 
 from fairdash.assessment.assess import DEFAULT_MEASURES, assess_predictions
 from fairdash.assessment.front import pareto_efficient
-from fairdash.assessment.profile import quantile_profile
+from fairdash.assessment.profile import group_averages, quantile_profile
 from fairdash.assessment.summary import corrected_standard_error, summarise_splits
 
 __all__ = [
     "DEFAULT_MEASURES",
     "assess_predictions",
     "corrected_standard_error",
+    "group_averages",
     "pareto_efficient",
     "quantile_profile",
     "summarise_splits",

@@ -73,3 +73,16 @@ def quantile_profile(
             "high": mean + half,
         }
     )
+
+
+def group_averages(values: NDArray[np.float64], s: NDArray[np.float64]) -> pd.DataFrame:
+    """Average of `values` in quantile groups of `s`, over all rows: both (n,) arrays.
+
+    Returns
+    -------
+    DataFrame, one row a group
+        ``s_mean``, ``mean`` and ``n`` rows; at most 20 groups of at least 20 rows.
+    """
+    n_groups = int(np.clip(len(s) // ROWS_PER_GROUP, 2, LARGEST_NUMBER_OF_GROUPS))
+    frame = pd.DataFrame({"s": s, "value": values}).groupby(quantile_groups(s, n_groups))
+    return frame.agg(s_mean=("s", "mean"), mean=("value", "mean"), n=("s", "size")).reset_index(drop=True)

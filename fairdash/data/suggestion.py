@@ -19,16 +19,14 @@ from fairdash.data.profile import kind_of
 
 _TARGETS = frozenset(
     "amount charge charges claim claims cost costs loss losses outcome premium price response salary score "
-    "severity target wage y".split()  # noqa: SIM905 - a long list of literals reads worse
+    "severity target wage y".split()
 )
 _SENSITIVE = frozenset(
     "age asian black disability ethnicity female foreign gender hispanic male minority nationality race "
-    "religion sex women".split()  # noqa: SIM905
+    "religion sex women".split()
 )
 #: Of these things an age is not a person's.
-_NOT_PEOPLE = frozenset(
-    "bldg building car contract home house licence license policy vehicle".split()  # noqa: SIM905
-)
+_NOT_PEOPLE = frozenset("bldg building car contract home house licence license policy vehicle".split())
 #: Long enough to be recognised inside a name such as ``racepctblack``.
 _STEM = 5
 

@@ -13,6 +13,7 @@ CHOSEN = "#0072B2"
 REFERENCE = "#009E73"
 OTHERS = ("#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 HEIGHT = 420
+FONT = '"Source Sans", "Source Sans Pro", sans-serif'
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
             "yref": "container",
             "y": 0.97,
         },
-        font={"family": "sans-serif", "size": 13, "color": theme.text},
+        font={"family": FONT, "size": 13, "color": theme.text},
         colorway=[theme.chosen, theme.standard, REFERENCE, *OTHERS],
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
@@ -103,7 +104,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
         margin={"l": 8, "r": 16, "t": 72, "b": 8},
         showlegend=False,
         hovermode="closest",
-        hoverlabel={"font": {"family": "sans-serif"}},
+        hoverlabel={"font": {"family": FONT}},
         legend={"orientation": "h", "y": -0.2, "x": 0},
     )
     figure.update_xaxes(**axis, title_text=escaped(x))

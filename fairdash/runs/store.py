@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from fairdash._version import __version__
 from fairdash.data.folders import data_folder, write_whole
 from fairdash.data.source import DatasetSource
-from fairdash.errors import Problem, RunError
+from fairdash.errors import FairdashError, Problem, RunError
 from fairdash.training.splits import Split
 from fairdash.training.sweep import Sweep
 
@@ -165,7 +165,7 @@ class Run:
         """What it has to do; RunError if its file can't be read."""
         try:
             return RunSpec.from_json((self.folder / "spec.json").read_text(encoding="utf-8"))
-        except (ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, FairdashError) as error:
             raise _damaged() from error
 
     @property
@@ -313,16 +313,38 @@ def create_run(source: DatasetSource, plan: Sweep, *, title: str) -> Run:
     return Run(run_id)
 
 
-def list_runs() -> list[Run]:
-    """All runs that can be read, the newest first; damaged ones are left out, their files untouched."""
-    if not runs_folder().is_dir():
-        return []
-    runs = []
-    for folder in runs_folder().iterdir():
+@dataclass(frozen=True)
+class RunList:
+    """The runs in the store.
+
+    Parameters
+    ----------
+    runs
+        Those that can be read, the newest first.
+    damaged
+        Ids of those that can't; their files are left as they are.
+    """
+
+    runs: tuple[Run, ...]
+    damaged: tuple[str, ...]
+
+    def newest(self, state: str) -> Run | None:
+        """The newest run in `state`, if there is one."""
+        return next((run for run in self.runs if run.status.state == state), None)
+
+
+def list_runs() -> RunList:
+    """Look through the store."""
+    found, damaged = [], []
+    folders = runs_folder().iterdir() if runs_folder().is_dir() else ()
+    for folder in folders:
         if _ID.fullmatch(folder.name) and (folder / "spec.json").is_file():
             run = Run(folder.name)
             try:
-                runs.append((run.spec.created, run.id, run))
+                found.append((run.spec.created, run.id, run))
+                run.status  # noqa: B018 (reading it is the test)
             except RunError:
-                continue
-    return [run for *_, run in sorted(runs, key=lambda entry: entry[:2], reverse=True)]
+                damaged.append(run.id)
+    found = [entry for entry in found if entry[1] not in damaged]
+    newest_first = sorted(found, key=lambda entry: entry[:2], reverse=True)
+    return RunList(tuple(run for *_, run in newest_first), tuple(sorted(damaged)))

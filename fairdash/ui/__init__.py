@@ -1,0 +1,1 @@
+"""Streamlit parts that pages share."""

@@ -1,0 +1,80 @@
+"""Cached twins of library calls; keys are content hashes and ids, values are copies."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from fairdash.data.dataset import Dataset
+from fairdash.data.reading import ReadingOptions, ReadingReport, read_table
+from fairdash.data.source import DatasetSource
+from fairdash.data.uploads import read_upload
+from fairdash.dependence import independence_floor, measure
+from fairdash.runs.store import Run, RunResult
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _load(source_json: str) -> Dataset:
+    return DatasetSource.from_json(source_json).load()
+
+
+def dataset_of(source: DatasetSource) -> Dataset:
+    """The data set that a source describes, read once a server."""
+    return _load(source.to_json())
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _result(run_id: str) -> RunResult:
+    return Run(run_id).read_result()
+
+
+def result_of(run: Run) -> RunResult:
+    """The result of a finished run, read once a server."""
+    return _result(run.id)
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
+    """The table in an uploaded file, and how it was read."""
+    return read_table(read_upload(digest), name=name, **asdict(reading))
+
+
+@dataclass(frozen=True)
+class Link:
+    """How strongly the target depends on the sensitive column, before any model.
+
+    Parameters
+    ----------
+    value, floor, floor_q95
+        HGR_KDE, its mean and 95 % quantile with the sensitive column permuted.
+    n
+        Rows that were used.
+    """
+
+    value: float
+    floor: float
+    floor_q95: float
+    n: int
+
+
+#: Rows that a page measures at most: a random sample beyond.
+ROWS_MEASURED = 5000
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _link(fingerprint: str, _dataset: Dataset) -> Link:  # noqa: ARG001 (the fingerprint is the cache's key)
+    y = _dataset.target.to_numpy(dtype=float)
+    s = _dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
+    if len(y) > ROWS_MEASURED:
+        rows = np.random.default_rng(0).choice(len(y), ROWS_MEASURED, replace=False)
+        y, s = y[rows], s[rows]
+    floor = independence_floor("hgr_kde", y[None], s[None], n_permutations=100, random_state=0)
+    return Link(measure("hgr_kde", y, s), float(floor.mean[0]), float(floor.q95[0]), len(y))
+
+
+def link_of(dataset: Dataset) -> Link:
+    """HGR_KDE between target and sensitive column, on at most ROWS_MEASURED rows."""
+    return _link(dataset.fingerprint, dataset)

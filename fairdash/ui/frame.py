@@ -1,0 +1,79 @@
+"""What every page has around it: errors in plain words, one look for charts and downloads."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from fairdash.errors import FairdashError
+from fairdash.figures.theme import Theme, theme_of
+from fairdash.reports.csv import safe_csv
+from fairdash.ui.text import safe
+
+log = logging.getLogger("fairdash.app")
+
+_PLOTLY = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """Show what goes wrong inside in plain words; a trace goes to the log, never to the page."""
+    try:
+        yield
+    except FairdashError as error:
+        show_problems(error)
+    except Exception:
+        error_id = secrets.token_hex(4)
+        log.exception("error %s", error_id)
+        st.error(
+            f"Something went wrong that fairdash did not foresee. The log names it `{error_id}`; your data "
+            "and finished runs are untouched. Reload the page to go on."
+        )
+
+
+def show_problems(error: FairdashError) -> None:
+    """All problems of an error, one a line, as plain text."""
+    lines = [safe(problem) for problem in error.problems]
+    st.error(lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines))
+
+
+def theme() -> Theme:
+    """The colours of the page as the user has it, light or dark."""
+    return theme_of(dark=st.context.theme.type == "dark")
+
+
+def chart(figure: go.Figure, *, key: str, alt: str) -> None:
+    """A chart with its camera button; `alt` says in words what it shows."""
+    image = {"filename": f"fairdash-{key}", "scale": 2}
+    st.plotly_chart(figure, key=key, alt=alt, theme=None, config=_PLOTLY | {"toImageButtonOptions": image})
+
+
+def download(frame: pd.DataFrame, *, label: str, name: str, key: str) -> None:
+    """A button that gives a table as CSV that is safe to open in a spreadsheet."""
+    st.download_button(
+        label,
+        data=lambda: safe_csv(frame),
+        file_name=f"fairdash-{name}.csv",
+        mime="text/csv",
+        key=key,
+        icon=":material/download:",
+        on_click="ignore",
+    )
+
+
+@st.cache_resource(show_spinner=False)
+def freeze_imports() -> None:
+    """Take what is loaded so far out of garbage collection.
+
+    Streamlit collects garbage after every run of a script; walking through all imported modules each
+    time was most of a slider's redraw.
+    """
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,68 @@
+"""What the user is looking at: kept in the page's address, and in the session between pages."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.data.source import CatalogueSource, DatasetSource, load_source, save_source
+from fairdash.errors import FairdashError
+from fairdash.runs.store import Run
+
+DEFAULT_SOURCE = CatalogueSource(dataset="household")
+_DATASET, _RUN = "dataset", "run"
+
+
+def chosen_source() -> DatasetSource:
+    """The data set in use: the address names it, or the session, or it is the default one."""
+    name = st.query_params.get(_DATASET) or st.session_state.get(_DATASET)
+    if name is None:
+        return DEFAULT_SOURCE
+    try:
+        source = load_source(name)
+    except FairdashError:
+        _forget(_DATASET)
+        raise
+    _remember(_DATASET, name)
+    return source
+
+
+def choose_source(source: DatasetSource) -> None:
+    """Put a data set into use."""
+    _remember(_DATASET, save_source(source))
+
+
+def chosen_run() -> Run | None:
+    """The run in view: the address names it, or the session; None if there is none.
+
+    RunError if it is gone; the next call then gives None.
+    """
+    name = st.query_params.get(_RUN) or st.session_state.get(_RUN)
+    if name is None:
+        return None
+    try:
+        run = Run(name)
+    except FairdashError:
+        _forget(_RUN)
+        raise
+    _remember(_RUN, name)
+    return run
+
+
+def choose_run(run: Run | None) -> None:
+    """Bring a run into view, or none."""
+    if run is None:
+        _forget(_RUN)
+    else:
+        _remember(_RUN, run.id)
+
+
+def _remember(key: str, value: str) -> None:
+    st.session_state[key] = value
+    if st.query_params.get(key) != value:
+        st.query_params[key] = value
+
+
+def _forget(key: str) -> None:
+    st.session_state.pop(key, None)
+    if key in st.query_params:
+        del st.query_params[key]

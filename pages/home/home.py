@@ -1,0 +1,67 @@
+"""Home: three doors and the recent runs."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.runs.store import Run, list_runs
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.ui.text import safe
+
+RUNS_SHOWN = 8
+DOORS = (
+    (
+        "pages/work/data.py",
+        "Choose data",
+        "A built-in example, or your own table. Nothing leaves this machine.",
+    ),
+    (
+        "pages/work/train.py",
+        "Train fair models",
+        "A whole range of models, from most accurate to most fair.",
+    ),
+    (
+        "pages/work/tradeoff.py",
+        "See what fairness costs",
+        "Move one slider; read who pays more and who less.",
+    ),
+)
+
+
+def show_doors() -> None:
+    for column, (page, title, words) in zip(st.columns(3), DOORS, strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"#### {title}")
+            st.markdown(words)
+            st.page_link(page, label=title, icon=":material/arrow_forward:")
+
+
+def show_run(run: Run) -> None:
+    spec, status = run.spec, run.status
+    objective = OBJECTIVES[spec.plan.objective].title
+    page = "pages/work/tradeoff.py" if status.state == "done" else "pages/work/train.py"
+    left, right = st.columns([4, 1], vertical_alignment="center")
+    left.markdown(
+        f"**{safe(spec.title)}** · {objective} · {len(spec.plan.lams)} λ × {spec.plan.n_splits} splits · "
+        f"{status.state} · {spec.created[:16].replace('T', ' ')} UTC"
+    )
+    right.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"run": run.id})
+
+
+st.title("How fair is a price, and what does fairness cost?")
+st.markdown(
+    "fairdash trains regressors whose predictions, or errors, depend less and less on a continuous sensitive "
+    "attribute such as age or income, and shows the trade-off with accuracy."
+)
+show_doors()
+st.subheader("Recent runs")
+found = list_runs()
+if not found.runs:
+    st.info("No run yet. Train on the built-in example: it takes about a quarter of a minute.")
+for recent in found.runs[:RUNS_SHOWN]:
+    show_run(recent)
+if found.damaged:
+    st.warning(
+        f"These runs can't be read and are left as they are: {', '.join(found.damaged)}. "
+        "The others are not concerned."
+    )

@@ -1,0 +1,296 @@
+"""Data: which table, and what must not matter?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from fairdash.assessment import group_averages
+from fairdash.data.catalogue import CATALOGUE, CatalogueEntry, CatalogueOption, OptionValue
+from fairdash.data.dataset import Dataset
+from fairdash.data.profile import profile_table
+from fairdash.data.reading import ReadingOptions
+from fairdash.data.roles import Roles
+from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
+from fairdash.data.suggestion import suggest_roles
+from fairdash.data.uploads import Upload, keep_upload, list_uploads
+from fairdash.errors import FairdashError
+from fairdash.figures.data import distribution_figure, link_figure
+from fairdash.ui.cached import ROWS_MEASURED, dataset_of, link_of, upload_of
+from fairdash.ui.frame import chart, show_problems, theme
+from fairdash.ui.state import DEFAULT_SOURCE, choose_source, chosen_source
+from fairdash.ui.text import number, safe
+
+UPLOAD = "upload"
+ROWS_SHOWN = 8
+FOUND = "as found"
+DELIMITERS = {FOUND: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar |": "|"}
+DECIMALS = {FOUND: None, "point": ".", "comma": ","}
+ENCODINGS = {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}
+
+
+def current_source() -> DatasetSource:
+    """What the address or the session names; if that is gone, say so and begin afresh."""
+    try:
+        return chosen_source()
+    except FairdashError as error:
+        show_problems(error)
+        return DEFAULT_SOURCE
+
+
+def ask_for_data(current: DatasetSource) -> DatasetSource | None:
+    """The controls: a data set of the catalogue or an upload, and the roles of its columns."""
+    begin = current.dataset if isinstance(current, CatalogueSource) else UPLOAD
+    choice = st.segmented_control(
+        "Table",
+        [*CATALOGUE, UPLOAD],
+        default=begin,
+        required=True,
+        format_func=lambda each: CATALOGUE[each].title if each in CATALOGUE else "Your own CSV file",
+        key="table",
+        label_visibility="collapsed",
+    )
+    if choice == UPLOAD:
+        return ask_for_upload(current if isinstance(current, UploadSource) else None)
+    entry = CATALOGUE[choice]
+    known = current if isinstance(current, CatalogueSource) and current.dataset == choice else None
+    return ask_for_catalogue(entry, known)
+
+
+def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> CatalogueSource | None:
+    st.markdown(f"{entry.description} *{entry.source}; {entry.licence}.*")
+    options = ask_for_options(entry, known.options if known else {})
+    plain = CatalogueSource(dataset=entry.id, options=options)
+    if not entry.on_hand() and not download(entry, plain):
+        return None
+    preset = dataset_of(plain)
+    roles = known.roles if known and known.roles else preset.roles
+    chosen = ask_for_roles(preset.table(), roles, key=f"{plain.id} roles")
+    if chosen is None:
+        return None
+    roles, drop_missing = chosen
+    if roles == preset.roles:
+        return plain
+    return CatalogueSource(dataset=entry.id, options=options, roles=roles, drop_missing=drop_missing)
+
+
+def ask_for_options(entry: CatalogueEntry, known: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    with st.expander("Options of this data set"):
+        columns = st.columns(2)
+        return {
+            option.name: ask_for_option(
+                columns[k % 2], option, known.get(option.name, option.default), f"{entry.id} {option.name}"
+            )
+            for k, option in enumerate(entry.options)
+        }
+
+
+def ask_for_option(place, option: CatalogueOption, value: OptionValue, key: str) -> OptionValue:
+    if option.choices is None:
+        return int(place.number_input(option.label, option.minimum, option.maximum, int(value), key=key))
+    names = list(option.choices)
+    return place.selectbox(
+        option.label, names, index=names.index(value), format_func=option.choices.__getitem__, key=key
+    )
+
+
+def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
+    """Fetch the data set when asked to; whether it is there now."""
+    st.info(f"This data set is not on this machine yet ({entry.size}).")
+    if not st.button("Download it from its publisher", type="primary", icon=":material/download:"):
+        return False
+    bar = st.progress(0.0, text="Connecting…")
+
+    def show(done: int, total: int) -> None:
+        bar.progress(min(done / total, 1.0) if total else 0.0, text=f"{done / 1e6:.1f} MB")
+
+    source.load(progress=show)
+    bar.empty()
+    return True
+
+
+def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
+    file = st.file_uploader(
+        "A CSV file: commas, semicolons or tabs; decimal point or comma",
+        type=["csv", "tsv", "txt"],
+        help="The file stays on this machine. Up to 200 MB.",
+    )
+    kept = list_uploads()
+    upload: Upload | None = None
+    if file is not None:
+        upload = keep_upload(file.getvalue(), name=file.name)
+    elif kept:
+        digests = [each.sha256 for each in kept]
+        begin = digests.index(known.sha256) if known and known.sha256 in digests else None
+        upload = st.selectbox(
+            "or a file that you uploaded before",
+            kept,
+            index=begin,
+            format_func=lambda each: f"{each.name}, {each.kept_at:%d %b %Y, %H:%M} UTC",
+            placeholder="Choose a file",
+        )
+    if upload is None:
+        return None
+    reading = ask_for_reading(known.reading if known and known.sha256 == upload.sha256 else ReadingOptions())
+    frame, report = upload_of(upload.sha256, upload.name, reading)
+    for sentence in report.sentences():
+        st.caption(safe(sentence))
+    same = known is not None and known.sha256 == upload.sha256
+    chosen = ask_for_roles(frame, known.roles if known and same else None, key=f"{upload.sha256} roles")
+    if chosen is None:
+        return None
+    roles, drop_missing = chosen
+    return UploadSource(
+        sha256=upload.sha256, name=upload.name, roles=roles, reading=reading, drop_missing=drop_missing
+    )
+
+
+def ask_for_reading(known: ReadingOptions) -> ReadingOptions:
+    def ask(place, title: str, choices: Mapping[str, str | None], value: str | None) -> str | None:
+        names = list(choices)
+        begin = list(choices.values()).index(value) if value in choices.values() else 0
+        return choices[place.selectbox(title, names, index=begin)]
+
+    with st.expander("How the file is read"):
+        left, middle, right = st.columns(3)
+        encoding = ask(left, "Encoding", ENCODINGS, known.encoding)
+        delimiter = ask(middle, "Between the cells", DELIMITERS, known.delimiter)
+        decimal = ask(right, "Decimal mark", DECIMALS, known.decimal)
+        marks = st.text_input(
+            "Marks of a missing cell, separated by spaces",
+            "" if known.missing_values is None else " ".join(known.missing_values),
+            placeholder=FOUND,
+        )
+    missing = tuple(marks.split()) if marks.strip() else None
+    return ReadingOptions(encoding=encoding, delimiter=delimiter, decimal=decimal, missing_values=missing)
+
+
+def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> tuple[Roles, bool] | None:
+    """Target, sensitive column and features; None while one of them is missing."""
+    columns = list(frame.columns)
+    if known is None:
+        suggestion = suggest_roles(frame)
+        target, sensitive, features = suggestion.target, suggestion.sensitive[:1], suggestion.features
+    else:
+        target, sensitive, features = known.target, known.sensitive[:1], known.features
+    left, right = st.columns(2)
+    new_target = left.selectbox(
+        "Target: what is predicted",
+        columns,
+        index=columns.index(target) if target else None,
+        placeholder="Choose a column",
+        key=f"{key} target",
+    )
+    new_sensitive = right.selectbox(
+        "Sensitive attribute: what must not matter",
+        columns,
+        index=columns.index(sensitive[0]) if sensitive else None,
+        placeholder="Choose a column",
+        key=f"{key} sensitive",
+    )
+    with st.expander(f"Features: what the model may see ({len(columns) - 2} columns at most)"):
+        chosen = st.multiselect(
+            "Features",
+            [column for column in columns if column not in (new_target, new_sensitive)],
+            default=[column for column in features if column not in (new_target, new_sensitive)],
+            label_visibility="collapsed",
+            key=f"{key} features {new_target} {new_sensitive}",
+        )
+        drop_missing = st.checkbox(
+            "Leave out rows without a target or sensitive value", key=f"{key} drop missing"
+        )
+    if new_target is None or new_sensitive is None:
+        st.info("Choose the target and the sensitive attribute to go on.")
+        return None
+    return Roles(target=new_target, sensitive=(new_sensitive,), features=tuple(chosen)), drop_missing
+
+
+def show_dataset(dataset: Dataset) -> None:
+    for note in dataset.notes:
+        st.caption(safe(note))
+    show_link(dataset)
+    target, sensitive = dataset.roles.target, dataset.roles.sensitive[0]
+    left, right = st.columns(2)
+    for place, column, values, role, colour in (
+        (left, target, dataset.target, "target", theme().standard),
+        (right, sensitive, dataset.sensitive[sensitive], "sensitive attribute", theme().chosen),
+    ):
+        with place:
+            chart(
+                distribution_figure(
+                    values.to_numpy(), role=role, label=dataset.label(column), colour=colour, theme=theme()
+                ),
+                key=f"distribution-{role.split()[0]}",
+                alt=f"Histogram of the {role}.",
+            )
+    st.subheader("The table")
+    st.dataframe(dataset.table().head(ROWS_SHOWN), alt=f"The first {ROWS_SHOWN} rows.")
+    with st.expander(f"Every column ({len(dataset.roles.features) + 2})"):
+        st.dataframe(column_table(dataset), hide_index=True, alt="Type, missing cells and range by column.")
+
+
+def show_link(dataset: Dataset) -> None:
+    """The dependence of the target on the sensitive column, in a sentence and a picture."""
+    target, sensitive = dataset.roles.target, dataset.roles.sensitive[0]
+    link = link_of(dataset)
+    told = "depends on" if link.value > link.floor_q95 else "can't be told from independent of"
+    sample = f", on {link.n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
+    st.markdown(
+        f"**{safe(target)} {told} {safe(sensitive)}**: HGR\\_KDE {number(link.value)} where independence "
+        f"stays below {number(link.floor_q95)} ({link.floor:.2f} on average{sample})."
+    )
+    y, s = dataset.target.to_numpy(), dataset.sensitive[sensitive].to_numpy()
+    chart(
+        link_figure(
+            s,
+            y,
+            group_averages(y, s),
+            sensitive=dataset.label(sensitive),
+            target=dataset.label(target),
+            theme=theme(),
+        ),
+        key="link",
+        alt=f"{target} against {sensitive}: rows as dots, averages of quantile groups as a line.",
+    )
+
+
+def column_table(dataset: Dataset) -> pd.DataFrame:
+    roles = dataset.roles
+    parts = {roles.target: "target"} | dict.fromkeys(roles.sensitive, "sensitive")
+    return pd.DataFrame(
+        [
+            {
+                "column": each.name,
+                "role": parts.get(each.name, "feature"),
+                "type": each.kind,
+                "unit": dataset.units.get(each.name, ""),
+                "missing": each.n_missing,
+                "distinct": each.n_distinct,
+                "lowest": each.minimum,
+                "mean": each.mean,
+                "highest": each.maximum,
+                "meaning": dataset.meanings.get(each.name, ""),
+            }
+            for each in profile_table(dataset.table())
+        ]
+    )
+
+
+st.title("Which table, and what must not matter?")
+source = ask_for_data(current_source())
+if source is not None:
+    data = dataset_of(source)
+    choose_source(source)
+    st.divider()
+    heading, button = st.columns([3, 1], vertical_alignment="center")
+    heading.subheader(safe(data.title), anchor=False)
+    heading.caption(
+        f"{data.n_rows:,} rows · {len(data.roles.features)} features · sensitive: "
+        f"{safe(data.roles.sensitive[0])} · target: {safe(data.roles.target)}"
+    )
+    if button.button("Train on this data", type="primary", icon=":material/arrow_forward:", width="stretch"):
+        st.session_state.pop("run", None)
+        st.switch_page("pages/work/train.py", query_params={"dataset": source.id})
+    show_dataset(data)

@@ -1,0 +1,222 @@
+"""Train: a whole range of models, from most accurate to most fair."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.api import DEFAULT_LAMS
+from fairdash.data.dataset import Dataset
+from fairdash.data.source import DatasetSource
+from fairdash.errors import FairdashError, OptionError, Problem
+from fairdash.figures.curves import curves_figure
+from fairdash.runs.launch import start_run
+from fairdash.runs.store import CANCELLED, DONE, FAILED, QUEUED, Run, RunStatus
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import Sweep
+from fairdash.ui.cached import dataset_of
+from fairdash.ui.frame import chart, show_problems, theme
+from fairdash.ui.state import choose_run, chosen_run, chosen_source
+from fairdash.ui.text import duration, safe
+
+GRIDS = {
+    "Whole front, 8 weights": DEFAULT_LAMS,
+    "Quick look, 4 weights": (0.5, 1.0, 2.0, 4.0),
+    "Fine, 16 weights": tuple(round(0.1 * 60 ** (k / 15), 3) for k in range(16)),
+    "My own": (),
+}
+DEVICES = ("auto", "cpu", "cuda", "mps")
+SECONDS_BETWEEN_LOOKS = 0.5
+
+
+def numbers(text: str, *, column: str) -> tuple[float, ...]:
+    """Numbers separated by commas, semicolons or spaces; OptionError naming `column` otherwise."""
+    words = text.replace(",", " ").replace(";", " ").split()
+    try:
+        return tuple(float(word) for word in words)
+    except ValueError:
+        raise OptionError(
+            Problem(column=column, what="Not a list of numbers", mend="Write numbers such as 0.1 0.5 1 2.")
+        ) from None
+
+
+def ask_for_lams() -> str:
+    """The λ grid, as text that the form hands over."""
+    left, right = st.columns(2)
+    preset = left.selectbox(
+        "Weights of fairness, λ",
+        list(GRIDS),
+        help="One model is trained for each weight and split. They are spread on a logarithmic scale; "
+        "the standard model is always trained beside them.",
+    )
+    grid = " ".join(f"{lam:g}" for lam in GRIDS[preset])
+    return right.text_input(
+        "The weights",
+        value=grid,
+        disabled=preset != "My own",
+        placeholder="0.1 0.3 1 3",
+        key=f"lams {preset}",
+        help="Numbers from 0 up, separated by spaces.",
+    )
+
+
+def ask_for_settings() -> tuple[TrainingSettings, int, str] | None:
+    """Everything under "advanced": settings, seed and device; None, with the reason shown, if unusable."""
+    default = TrainingSettings()
+    with st.expander("Advanced: networks and schedule"):
+        left, middle, right = st.columns(3)
+        hidden = left.text_input("Units of the predictor's hidden layers", " ".join(map(str, default.hidden)))
+        adversary = middle.text_input(
+            "Units of the adversary's hidden layers", " ".join(map(str, default.adversary_hidden))
+        )
+        steps = right.number_input(
+            "Adversary's steps a predictor's step", 1, 100, default.adversary_steps, help="More is steadier."
+        )
+        epochs = left.number_input("Epochs (passes over the rows)", 2, 2000, default.n_epochs)
+        batch = middle.number_input("Rows a mini-batch", 16, 100_000, default.batch_size)
+        decay = right.number_input("Weight decay (L2)", 0.0, 10.0, default.weight_decay, format="%.3f")
+        lr = left.number_input("Learning rate", 1e-5, 1.0, default.lr, format="%.4f")
+        seed = middle.number_input("Seed", 0, 2**31, 0)
+        device = right.selectbox(
+            "Device", ["auto", "cpu", "cuda", "mps"], help="auto: a GPU if there is one."
+        )
+        try:
+            settings = TrainingSettings(
+                hidden=tuple(int(width) for width in numbers(hidden, column="hidden layers")),
+                adversary_hidden=tuple(
+                    int(width) for width in numbers(adversary, column="adversary's layers")
+                ),
+                adversary_steps=int(steps),
+                n_epochs=int(epochs),
+                warm_up_epochs=min(default.warm_up_epochs, int(epochs) // 4),
+                batch_size=int(batch),
+                weight_decay=decay,
+                lr=lr,
+            )
+        except FairdashError as error:
+            show_problems(error)
+            return None
+    return settings, int(seed), device
+
+
+def show_form(source: DatasetSource, dataset: Dataset) -> None:
+    st.markdown(
+        f"**{safe(dataset.title)}** · {dataset.n_rows:,} rows · predicts **{safe(dataset.roles.target)}** "
+        f"from {len(dataset.roles.features)} features · sensitive: "
+        f"**{safe(dataset.roles.sensitive[0])}**, which the model never sees"
+    )
+    st.page_link("pages/work/data.py", label="Other data or roles", icon=":material/table:")
+    objective = st.segmented_control(
+        "What must not depend on the sensitive attribute?",
+        list(OBJECTIVES),
+        default="demographic_parity",
+        required=True,
+        format_func=lambda each: OBJECTIVES[each].title,
+        key="objective",
+    )
+    st.caption(OBJECTIVES[objective].meaning)
+    lams = ask_for_lams()
+    n_splits = st.slider(
+        "Random splits into training (80 %) and test rows (20 %)",
+        1,
+        20,
+        2,
+        key="splits",
+        help="Every weight is trained once a split. More splits give steadier figures and take longer.",
+    )
+    settings = ask_for_settings()
+    if st.button("Train", type="primary", icon=":material/play_arrow:", disabled=settings is None):
+        assert settings is not None
+        try:
+            plan = Sweep(
+                lams=numbers(lams, column="λ"),
+                objective=objective,
+                n_splits=n_splits,
+                settings=settings[0],
+                random_state=settings[1],
+                device=settings[2],
+            )
+        except FairdashError as error:
+            show_problems(error)
+            return
+        choose_run(start_run(source, plan, title=dataset.title))
+        st.rerun()
+
+
+def show_status(run: Run, status: RunStatus) -> None:
+    """Bar, time left and what to do next."""
+    if status.state == DONE:
+        st.success(f"Done in {duration(status.seconds)}.")
+    elif status.state == CANCELLED:
+        st.warning("Cancelled. Nothing was kept; start again when you like.")
+    elif status.state == FAILED:
+        st.error(safe(status.message))
+    elif status.state == QUEUED:
+        st.progress(0.0, text="Starting…")
+    elif run.is_cancelled():
+        st.progress(status.fraction, text="Stopping…")
+    else:
+        left = "" if status.seconds_left is None else f" · about {duration(status.seconds_left)} left"
+        st.progress(status.fraction, text=f"{status.doing.capitalize()} · {status.fraction:.0%}{left}")
+
+
+@st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
+def follow(run: Run) -> None:
+    """Look at the run twice a second; one full rerun when it is over."""
+    status = run.status
+    if status.is_over:
+        st.rerun()
+    show_status(run, status)
+    if st.button("Cancel", icon=":material/stop:", disabled=run.is_cancelled()):
+        run.ask_to_cancel()
+    show_curves(run)
+
+
+def show_curves(run: Run) -> None:
+    curves = run.curves()
+    if curves.empty:
+        return
+    left, right = st.columns(2)
+    with left:
+        chart(curves_figure(curves, "mse", theme=theme()), key="curve-error", alt="Training error by epoch.")
+    if curves["dependence"].notna().any():
+        with right:
+            chart(
+                curves_figure(curves, "dependence", theme=theme()),
+                key="curve-dependence",
+                alt="Dependence found by the adversary by epoch, a line a weight.",
+            )
+
+
+def show_run(run: Run) -> None:
+    spec = run.spec
+    st.markdown(
+        f"**{safe(spec.title)}** · {OBJECTIVES[spec.plan.objective].title} · "
+        f"{len(spec.plan.lams)} weights λ × {spec.plan.n_splits} splits, trained as one stack"
+    )
+    status = run.status
+    if not status.is_over:
+        st.caption("This goes on if you close the page; its address brings you back.")
+        follow(run)
+        return
+    show_status(run, status)
+    left, right, _ = st.columns([1, 1, 3])
+    if status.state == DONE and left.button(
+        "See what fairness costs", type="primary", icon=":material/balance:"
+    ):
+        st.switch_page("pages/work/tradeoff.py", query_params={"run": run.id})
+    if right.button("Train again", icon=":material/replay:"):
+        choose_run(None)
+        st.rerun()
+    show_curves(run)
+
+
+st.title("How far should fairness go?")
+run_in_view = chosen_run()
+if run_in_view is not None:
+    show_run(run_in_view)
+else:
+    chosen = chosen_source()
+    with st.spinner("Reading the data…"):
+        data = dataset_of(chosen)
+    show_form(chosen, data)
