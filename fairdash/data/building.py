@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from fairdash.data.dataset import Dataset, outcome_problems
+from fairdash.data.dataset import Dataset, first_lines, infinite_problem, outcome_problems
 from fairdash.data.profile import kind_of
 from fairdash.data.roles import Roles
 from fairdash.data.wording import counted, few
@@ -95,14 +95,13 @@ def build_dataset(
     if len(frame) < FEWEST_ROWS:
         problems.append(
             Problem(
-                what=f"{len(frame):,} rows are too few: training and testing need at least {FEWEST_ROWS}",
+                what=f"{counted(len(frame), 'row')} left: training and testing need at least {FEWEST_ROWS}",
                 mend="Add rows, or fill missing target and sensitive values.",
             )
         )
     for column, values in outcomes.items():
         role = "target" if column == roles.target else "sensitive column"
-        for problem in outcome_problems(values, role=role):
-            problems.append(_located(problem, values, numbered))
+        problems.extend(outcome_problems(values, role=role, lines=numbered))
 
     chosen = _choose_features(frame, roles.features, numbered)
     problems.extend(chosen.problems)
@@ -226,18 +225,9 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray) -> pd.Series | 
         what=f"the {role} must hold numbers, and some of these cells are not",
         mend="Correct these cells or mark them as missing, or choose a column of numbers.",
         column=str(values.name),
-        lines=[int(line) for line in lines[wrong][:5]],
+        lines=first_lines(wrong, lines),
         count=int(wrong.sum()),
     )
-
-
-def _located(problem: Problem, values: pd.Series, lines: np.ndarray) -> Problem:
-    """Add line numbers to a problem with missing or infinite cells."""
-    if problem.count is None:
-        return problem
-    cells = values.to_numpy()
-    bad = np.isnan(cells) if "missing" in problem.what else np.isinf(cells)
-    return replace(problem, lines=[int(line) for line in lines[bad][:5]])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,15 +255,7 @@ def _choose_features(frame: pd.DataFrame, names: Sequence[str], lines: np.ndarra
         if kind == "number":
             infinite = np.isinf(columns[name].to_numpy())
             if infinite.any():
-                problems.append(
-                    Problem(
-                        what="infinite numbers can't be used",
-                        mend="Mark these cells as missing, or correct them.",
-                        column=name,
-                        lines=[int(line) for line in lines[infinite][:5]],
-                        count=int(infinite.sum()),
-                    )
-                )
+                problems.append(infinite_problem(name, infinite, lines))
     return _Features(columns=columns, notes=list(_notes(left_out, truths)), problems=problems)
 
 

@@ -110,7 +110,7 @@ def test_infinite_cells_are_blocked_with_lines() -> None:
 
 
 def test_too_few_rows() -> None:
-    assert "49 rows are too few" in str(refused(policies(49)))
+    assert "49 rows left: training and testing need at least 50" in str(refused(policies(49)))
     assert build(policies(50)).n_rows == 50
 
 
