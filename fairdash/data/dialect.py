@@ -67,7 +67,6 @@ def check_delimiter(delimiter: str) -> None:
             Problem(
                 what="this can't be a delimiter",
                 mend="Choose one character, such as a comma, a semicolon or a tab.",
-                column="delimiter",
             )
         )
 

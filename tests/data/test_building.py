@@ -11,6 +11,7 @@ from tests.data.tables import ROLES, policies
 
 
 def build(frame: pd.DataFrame, roles: Roles = ROLES, **options: object):
+    options = {"lines": np.arange(2, len(frame) + 2)} | options
     return build_dataset(frame, roles, name="test", **options)
 
 
@@ -73,6 +74,7 @@ def test_lines_of_the_file_are_given_where_they_are_known() -> None:
     frame.loc[2, "cost"] = np.nan
     lines = np.arange(60) * 3 + 2
     assert list(refused(frame, lines=lines).problems[0].lines) == [8]
+    assert list(refused(frame, lines=None).problems[0].lines) == []
 
 
 def test_constant_after_dropping_is_still_found() -> None:
@@ -158,7 +160,7 @@ def test_useless_features_are_left_out_and_said_so() -> None:
     assert list(dataset.features) == ["rooms", "town"]
     assert dataset.notes == (
         "1 column left out: every cell is missing (“empty”).",
-        "2 columns left out: the same value in every row (“same”, “same_or_missing”).",
+        "2 columns left out: only one value (“same”, “same_or_missing”).",
         "1 column left out: nearly as many levels as rows, like an identifier (“name”).",
         "2 columns left out: dates can't be used yet (“day”, “written_day”).",
         "1 column left out: the cells are neither numbers nor text (“mixed”).",

@@ -53,6 +53,10 @@ def test_other_roles_for_a_catalogue_set() -> None:
     assert dataset.title == "Household insurance (synthetic)"
 
 
+def test_sources_can_be_keys() -> None:
+    assert len({CatalogueSource(dataset="household"), CatalogueSource(dataset="household"), uploaded()}) == 2
+
+
 def test_an_upload_survives_a_reload() -> None:
     source = uploaded(reading=ReadingOptions(delimiter=";", missing_values=("x",)), drop_missing=True)
     again = load_source(save_source(source))
