@@ -146,6 +146,15 @@ def test_a_folder_that_cannot_be_written_is_said(server: Server, tmp_path: Path)
         fetch_test(server, tmp_path / "file" / "below")
 
 
+def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
+    def full(done: int, total: int | None) -> None:
+        raise OSError(28, "No space left on device")
+
+    server.body = zipped(PAYLOAD)
+    with pytest.raises(StorageError, match="No space left"):
+        fetch_test(server, tmp_path, progress=full)
+
+
 def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
