@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from fairdash.data.dataset import Dataset, outcome_problems
+from fairdash.data.dataset import Dataset, first_lines, infinite_problem, outcome_problems
 from fairdash.data.profile import kind_of
 from fairdash.data.roles import Roles
 from fairdash.data.wording import counted, few
@@ -38,7 +38,7 @@ def build_dataset(
     description: str = "",
     units: Mapping[str, str] | None = None,
     meanings: Mapping[str, str] | None = None,
-    lines: Sequence[int] | np.ndarray | None = None,
+    lines: np.ndarray | None = None,
     notes: Sequence[str] = (),
 ) -> Dataset:
     """Check a table in its roles and make it ready for training.
@@ -58,8 +58,7 @@ def build_dataset(
     drop_missing
         Whether rows without target or sensitive value are left out; otherwise they are a problem.
     lines : array, shape (n,)
-        The line of the file that each row begins on (a reading report has them), for messages; without
-        them a header and one line a row are assumed.
+        The line of the file that each row begins on, for messages; a reading report has them.
     notes
         What happened to the table before; kept in front.
 
@@ -69,14 +68,13 @@ def build_dataset(
         With every problem that was found, not only the first.
     """
     _check_columns(frame, roles)
-    numbered = np.arange(2, len(frame) + 2) if lines is None else np.asarray(lines)
     remarks = list(notes)
     problems: list[Problem] = []
 
     outcomes: dict[str, pd.Series] = {}
     for column in (roles.target, *roles.sensitive):
         role = "target" if column == roles.target else "sensitive column"
-        found = _as_numbers(frame[column], role, numbered)
+        found = _as_numbers(frame[column], role, lines)
         if isinstance(found, Problem):
             problems.append(found)
         else:
@@ -90,21 +88,21 @@ def build_dataset(
     if missing.any() and drop_missing:
         n_missing = int(missing.sum())
         remarks.append(f"{counted(n_missing, 'row')} left out: the target or a sensitive value is missing.")
-        frame, numbered = frame.loc[~missing], numbered[~missing]
+        frame = frame.loc[~missing]
+        lines = None if lines is None else lines[~missing]
         outcomes = {column: values.loc[~missing] for column, values in outcomes.items()}
     if len(frame) < FEWEST_ROWS:
         problems.append(
             Problem(
-                what=f"{len(frame):,} rows are too few: training and testing need at least {FEWEST_ROWS}",
+                what=f"{counted(len(frame), 'row')} left: training and testing need at least {FEWEST_ROWS}",
                 mend="Add rows, or fill missing target and sensitive values.",
             )
         )
     for column, values in outcomes.items():
         role = "target" if column == roles.target else "sensitive column"
-        for problem in outcome_problems(values, role=role):
-            problems.append(_located(problem, values, numbered))
+        problems.extend(outcome_problems(values, role=role, lines=lines))
 
-    chosen = _choose_features(frame, roles.features, numbered)
+    chosen = _choose_features(frame, roles.features, lines)
     problems.extend(chosen.problems)
     remarks.extend(chosen.notes)
     if not chosen.columns and not chosen.problems:
@@ -151,11 +149,11 @@ def why_left_out(values: pd.Series) -> str | None:
         return "the cells are neither numbers nor text"
     n_levels = known.nunique()
     if n_levels == 1:
-        return "the same value in every row"
+        return "only one value"
     if kind == "text":
         if n_levels >= FEWEST_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
             return "nearly as many levels as rows, like an identifier"
-        if known.astype(str).str.fullmatch(_DATE_LIKE).all():
+        if pd.Series(known.unique()).astype(str).str.fullmatch(_DATE_LIKE).all():
             return "dates can't be used yet"
         if n_levels > MOST_LEVELS:
             return f"more than {MOST_LEVELS} levels"
@@ -203,7 +201,7 @@ def _check_columns(frame: pd.DataFrame, roles: Roles) -> None:
         raise DataError(*problems)
 
 
-def _as_numbers(values: pd.Series, role: str, lines: np.ndarray) -> pd.Series | Problem:
+def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
     """Give a target or a sensitive column as float64, NaN where a cell is missing."""
     kind = kind_of(values)
     if kind in ("number", "whole number", "truth value"):
@@ -226,18 +224,9 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray) -> pd.Series | 
         what=f"the {role} must hold numbers, and some of these cells are not",
         mend="Correct these cells or mark them as missing, or choose a column of numbers.",
         column=str(values.name),
-        lines=[int(line) for line in lines[wrong][:5]],
+        lines=first_lines(wrong, lines),
         count=int(wrong.sum()),
     )
-
-
-def _located(problem: Problem, values: pd.Series, lines: np.ndarray) -> Problem:
-    """Add line numbers to a problem with missing or infinite cells."""
-    if problem.count is None:
-        return problem
-    cells = values.to_numpy()
-    bad = np.isnan(cells) if "missing" in problem.what else np.isinf(cells)
-    return replace(problem, lines=[int(line) for line in lines[bad][:5]])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -247,7 +236,7 @@ class _Features:
     problems: list[Problem]
 
 
-def _choose_features(frame: pd.DataFrame, names: Sequence[str], lines: np.ndarray) -> _Features:
+def _choose_features(frame: pd.DataFrame, names: Sequence[str], lines: np.ndarray | None) -> _Features:
     columns: dict[str, pd.Series] = {}
     problems: list[Problem] = []
     truths: list[str] = []
@@ -265,15 +254,7 @@ def _choose_features(frame: pd.DataFrame, names: Sequence[str], lines: np.ndarra
         if kind == "number":
             infinite = np.isinf(columns[name].to_numpy())
             if infinite.any():
-                problems.append(
-                    Problem(
-                        what="infinite numbers can't be used",
-                        mend="Mark these cells as missing, or correct them.",
-                        column=name,
-                        lines=[int(line) for line in lines[infinite][:5]],
-                        count=int(infinite.sum()),
-                    )
-                )
+                problems.append(infinite_problem(name, infinite, lines))
     return _Features(columns=columns, notes=list(_notes(left_out, truths)), problems=problems)
 
 

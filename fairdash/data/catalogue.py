@@ -192,12 +192,10 @@ def catalogue_entry(dataset_id: str) -> CatalogueEntry:
         return CATALOGUE[dataset_id]
     except KeyError:
         raise OptionError(
-            Problem(what="there is no such data set in the catalogue", mend=f"Choose {_listed(CATALOGUE)}.")
+            Problem(
+                what="there is no such data set in the catalogue", mend=f"Choose {' or '.join(CATALOGUE)}."
+            )
         ) from None
-
-
-def _listed(names: Mapping[str, object]) -> str:
-    return " or ".join(names)
 
 
 def load_dataset(dataset_id: str, *, progress: Progress | None = None, **options: OptionValue) -> Dataset:

@@ -126,7 +126,6 @@ def check_encoding(content: bytes, encoding: str) -> str:
             Problem(
                 what="there is no encoding of this name",
                 mend="Choose one such as utf-8, cp1252, utf-16 or iso-8859-2.",
-                column="encoding",
             )
         ) from None
     if name == "utf-8" and content.startswith(codecs.BOM_UTF8):

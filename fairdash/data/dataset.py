@@ -136,7 +136,7 @@ class Dataset:
         return f"{column} ({unit})" if unit else column
 
 
-def outcome_problems(values: pd.Series, *, role: str) -> list[Problem]:
+def outcome_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
     """Say what keeps a float column from being a target or a sensitive column.
 
     Parameters
@@ -145,24 +145,26 @@ def outcome_problems(values: pd.Series, *, role: str) -> list[Problem]:
         Numbers, NaN where a cell is missing.
     role
         "target" or "sensitive column", for the message.
+    lines : array, shape (n,)
+        The line of the file that each row begins on, if the table comes from a file.
     """
     column = str(values.name)
     problems = []
     cells = values.to_numpy(dtype=float)
-    known = cells[~np.isnan(cells)]
-    infinite = int(np.isinf(known).sum())
-    if infinite:
-        problems.append(_infinite(column, infinite))
-    missing = len(cells) - len(known)
-    if missing:
+    missing, infinite = np.isnan(cells), np.isinf(cells)
+    if infinite.any():
+        problems.append(infinite_problem(column, infinite, lines))
+    if missing.any():
         problems.append(
             Problem(
                 what=f"the {role} has missing cells",
                 mend="Drop these rows, or fill the cells in the file.",
                 column=column,
-                count=missing,
+                lines=first_lines(missing, lines),
+                count=int(missing.sum()),
             )
         )
+    known = cells[~missing]
     if len(known) and known.min() == known.max():
         problems.append(
             Problem(
@@ -174,13 +176,20 @@ def outcome_problems(values: pd.Series, *, role: str) -> list[Problem]:
     return problems
 
 
-def _infinite(column: str, count: int) -> Problem:
+def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
+    """Describe the infinite cells of a column; `infinite` and `lines` have shape (n,)."""
     return Problem(
         what="infinite numbers can't be used",
-        mend="Mark these cells as missing or correct them.",
+        mend="Mark these cells as missing, or correct them.",
         column=column,
-        count=count,
+        lines=first_lines(infinite, lines),
+        count=int(infinite.sum()),
     )
+
+
+def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
+    """Give the lines of the first five rows that are meant; none where the table has no lines."""
+    return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
 def _problems(features: pd.DataFrame, target: pd.Series, sensitive: pd.DataFrame) -> Iterator[Problem]:
@@ -226,9 +235,9 @@ def _problems(features: pd.DataFrame, target: pd.Series, sensitive: pd.DataFrame
                 column=str(name),
             )
         elif values.dtype.kind == "f":
-            infinite = int(np.isinf(values.to_numpy()).sum())
-            if infinite:
-                yield _infinite(str(name), infinite)
+            infinite = np.isinf(values.to_numpy())
+            if infinite.any():
+                yield infinite_problem(str(name), infinite)
             yield from _too_large(values)
 
 

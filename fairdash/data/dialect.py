@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairdash.data.wording import counted
 from fairdash.errors import OptionError, Problem, ReadingError
 
 if TYPE_CHECKING:
@@ -66,7 +67,6 @@ def check_delimiter(delimiter: str) -> None:
             Problem(
                 what="this can't be a delimiter",
                 mend="Choose one character, such as a comma, a semicolon or a tab.",
-                column="delimiter",
             )
         )
 
@@ -162,12 +162,9 @@ def cut(text: io.TextIOBase, *, delimiter: str) -> TextTable:
 
 
 def _ragged(width: int, widths: Counter[int], lines: array[int]) -> Problem:
-    found = ", ".join(
-        f"{times:,} with {'no cell' if cells == 0 else f'{cells:,}'}"
-        for cells, times in widths.most_common(5)
-    )
+    found = ", ".join(f"{times:,} with {cells:,}" for cells, times in widths.most_common(5))
     return Problem(
-        what=f"the header has {width:,} cells, but there are rows of another width: {found}"
+        what=f"the header has {counted(width, 'cell')}, but there are rows of another width: {found}"
         + (", …" if len(widths) > 5 else ""),
         mend="Check the delimiter, and put quotes around cells that contain it.",
         lines=list(lines[:5]),

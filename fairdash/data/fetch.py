@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
 from fairdash.data.folders import write_whole
-from fairdash.errors import DownloadError, Problem
+from fairdash.errors import DownloadError, FairdashError, Problem, StorageError
 
 #: Called with the bytes that have arrived and the bytes expected (None where the server does not say).
 Progress = Callable[[int, int | None], None]
@@ -78,6 +79,16 @@ def fetch_members(
                     mend=offline_advice,
                 )
             ) from error
+        # What the meter and the callback raise is passed on; a full disk is said.
+        except FairdashError:
+            raise
+        except OSError as error:
+            raise StorageError(
+                Problem(
+                    what=f"the download can't be written ({error.strerror})",
+                    mend="Free some space in the folder for temporary files (TMPDIR).",
+                )
+            ) from error
         contents = _verified(archive, members, publisher, offline_advice)
     for name, content in contents.items():
         write_whole(folder / name, content)
@@ -97,7 +108,7 @@ def _verified(archive: Path, members: Mapping[str, str], publisher: str, advice:
                     else:
                         wrong.append(name)
     # What zipfile raises on damaged, encrypted or oddly packed archives.
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
         raise DownloadError(
             Problem(what=f"what {publisher} sent is not a whole zip archive", mend=advice)
         ) from error

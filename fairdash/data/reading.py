@@ -184,9 +184,7 @@ def read_table(
             Problem(what="the file is empty: it has no data rows", mend="Choose another file.")
         )
     if decimal not in (None, ".", ","):
-        raise OptionError(
-            Problem(what="this can't be a decimal mark", mend="Choose a point or a comma.", column="decimal")
-        )
+        raise OptionError(Problem(what="this can't be a decimal mark", mend="Choose a point or a comma."))
     if encoding is not None:
         encoding = check_encoding(content, encoding)
     check_is_text(content, encoding=encoding)

@@ -106,7 +106,7 @@ class CatalogueSource(DatasetSource):
     kind: ClassVar[str] = "catalogue"
 
     dataset: str
-    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    options: Mapping[str, OptionValue] = field(default_factory=dict, hash=False)
     roles: Roles | None = None
     drop_missing: bool = False
 

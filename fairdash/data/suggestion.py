@@ -17,16 +17,16 @@ import pandas as pd
 from fairdash.data.building import why_left_out
 from fairdash.data.profile import kind_of
 
-_TARGETS = frozenset(
+_TARGETS = (
     "amount charge charges claim claims cost costs loss losses outcome premium price response salary score "
-    "severity target wage y".split()
+    "severity target wage y"
 )
-_SENSITIVE = frozenset(
+_SENSITIVE = (
     "age asian black disability ethnicity female foreign gender hispanic male minority nationality race "
-    "religion sex women".split()
+    "religion sex women"
 )
 #: Of these things an age is not a person's.
-_NOT_PEOPLE = frozenset("bldg building car contract home house licence license policy vehicle".split())
+_NOT_PEOPLE = "bldg building car contract home house licence license policy vehicle"
 #: Long enough to be recognised inside a name such as ``racepctblack``.
 _STEM = 5
 
@@ -92,7 +92,7 @@ def _numbers_rows(values: pd.Series) -> str | None:
     return None
 
 
-def _most_like(names: Iterable[str], words: frozenset[str]) -> str | None:
+def _most_like(names: Iterable[str], words: str) -> str | None:
     best, best_likeness = None, 0
     for name in names:
         likeness = _likeness(name, words)
@@ -101,9 +101,9 @@ def _most_like(names: Iterable[str], words: frozenset[str]) -> str | None:
     return best
 
 
-def _likeness(name: str, words: frozenset[str]) -> int:
-    found = _words(name)
-    if found & _NOT_PEOPLE and words is _SENSITIVE:
+def _likeness(name: str, vocabulary: str) -> int:
+    found, words = _words(name), set(vocabulary.split())
+    if vocabulary is _SENSITIVE and found & set(_NOT_PEOPLE.split()):
         return 0
     if len(found) == 1 and found <= words:
         return 3

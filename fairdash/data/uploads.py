@@ -77,8 +77,9 @@ def read_upload(digest: str) -> bytes:
     StorageError
         It is not kept (any more), or its content has changed.
     """
+    path = _path(digest)
     try:
-        content = _path(digest).read_bytes()
+        content = path.read_bytes()
     except OSError as error:
         raise StorageError(
             Problem(what="the uploaded file is not kept here any more", mend="Upload it again.")

@@ -2,6 +2,7 @@ import http.server
 import io
 import socket
 import threading
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,7 @@ class Server(http.server.ThreadingHTTPServer):
     body = b""
     announced: int | None = None
     status = 200
+    pause = 0.0
     requests_seen = 0
 
 
@@ -43,6 +45,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         length = self.server.announced
         self.send_header("Content-Length", str(len(self.server.body) if length is None else length))
         self.end_headers()
+        time.sleep(self.server.pause)
         self.wfile.write(self.server.body)
 
     def log_message(self, *args: object) -> None:
@@ -111,6 +114,12 @@ def test_a_server_that_breaks_off_or_refuses(server: Server, tmp_path: Path) -> 
     assert not any(tmp_path.iterdir())
 
 
+def test_a_server_that_falls_silent(server: Server, tmp_path: Path) -> None:
+    server.body, server.pause = zipped(PAYLOAD), 0.5
+    with pytest.raises(DownloadError, match="broke off"):
+        fetch_test(server, tmp_path, timeout=0.1)
+
+
 def test_a_server_that_sends_without_end(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +144,15 @@ def test_a_folder_that_cannot_be_written_is_said(server: Server, tmp_path: Path)
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StorageError, match="can't be kept"):
         fetch_test(server, tmp_path / "file" / "below")
+
+
+def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
+    def full(done: int, total: int | None) -> None:
+        raise OSError(28, "No space left on device")
+
+    server.body = zipped(PAYLOAD)
+    with pytest.raises(StorageError, match="No space left"):
+        fetch_test(server, tmp_path, progress=full)
 
 
 def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,221 @@
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data import Roles, build_dataset
+from fairdash.data.building import why_left_out
+from fairdash.errors import DataError
+from tests.data.tables import ROLES, policies
+
+
+def build(frame: pd.DataFrame, roles: Roles = ROLES, **options: object):
+    options = {"lines": np.arange(2, len(frame) + 2)} | options
+    return build_dataset(frame, roles, name="test", **options)
+
+
+def features_of(frame: pd.DataFrame) -> Roles:
+    return Roles(
+        target="cost", sensitive=("age",), features=tuple(c for c in frame if c not in ("cost", "age"))
+    )
+
+
+def refused(frame: pd.DataFrame, roles: Roles = ROLES, **options: object) -> DataError:
+    with pytest.raises(DataError) as caught:
+        build(frame, roles, **options)
+    return caught.value
+
+
+def test_a_sound_table() -> None:
+    dataset = build(policies(), units={"age": "years", "gone": "m"}, notes=("Read well.",))
+    assert dataset.n_rows == 60
+    assert dataset.sensitive["age"].dtype == np.float64
+    assert dataset.features["rooms"].dtype == np.int64
+    assert list(dataset.features["town"].cat.categories) == ["Brest", "Lyon", "Paris"]
+    assert dataset.units == {"age": "years"}
+    assert dataset.notes == ("Read well.",)
+
+
+def test_levels_come_from_the_whole_table_and_unused_ones_go() -> None:
+    frame = policies().assign(town=lambda f: pd.Categorical(f["town"], ["Paris", "Lyon", "Brest", "Nice"]))
+    assert list(build(frame).features["town"].cat.categories) == ["Paris", "Lyon", "Brest"]
+
+
+@pytest.mark.parametrize(("column", "role"), [("cost", "target"), ("age", "sensitive column")])
+def test_constant_target_or_sensitive_column_is_blocked(column: str, role: str) -> None:
+    error = refused(policies().assign(**{column: 5}))
+    assert f"the {role} holds the same value in every row" in str(error)
+    assert [problem.column for problem in error.problems] == [column]
+
+
+@pytest.mark.parametrize("column", ["cost", "age"])
+def test_missing_outcomes_need_consent(column: str) -> None:
+    frame = policies(70)
+    frame[column] = frame[column].astype(float)
+    frame.loc[[3, 11], column] = np.nan
+    (problem,) = refused(frame).problems
+    assert (problem.column, problem.count, list(problem.lines)) == (column, 2, [5, 13])
+    dataset = build(frame, drop_missing=True)
+    assert dataset.n_rows == 68
+    assert dataset.target.notna().all()
+    assert "2 rows left out: the target or a sensitive value is missing." in dataset.notes
+
+
+def test_rows_dropped_are_the_union_over_columns() -> None:
+    frame = policies(70).astype({"age": float})
+    frame.loc[[3, 11], "age"] = np.nan
+    frame.loc[[11, 12], "cost"] = np.nan
+    assert build(frame, drop_missing=True).n_rows == 67
+
+
+def test_lines_of_the_file_are_given_where_they_are_known() -> None:
+    frame = policies()
+    frame.loc[2, "cost"] = np.nan
+    lines = np.arange(60) * 3 + 2
+    assert list(refused(frame, lines=lines).problems[0].lines) == [8]
+    assert list(refused(frame, lines=None).problems[0].lines) == []
+
+
+def test_constant_after_dropping_is_still_found() -> None:
+    frame = policies(70).astype({"age": float})
+    frame["age"] = np.where(np.arange(70) < 60, 40.0, np.nan)
+    assert "same value" in str(refused(frame, drop_missing=True))
+
+
+@pytest.mark.parametrize("column", ["cost", "age"])
+def test_text_as_outcome_is_blocked_with_lines(column: str) -> None:
+    frame = policies()
+    frame[column] = frame[column].round().astype(int).astype(str)
+    frame.loc[[4, 9], column] = "SECRET-CELL"
+    (problem,) = refused(frame).problems
+    assert (problem.column, problem.count, list(problem.lines)) == (column, 2, [6, 11])
+    assert "SECRET-CELL" not in str(problem)
+
+
+def test_numbers_kept_as_text_are_explained() -> None:
+    frame = policies().assign(age=lambda f: "0" + f["age"].astype(str))
+    assert "kept as text" in str(refused(frame))
+
+
+def test_dates_as_outcome_are_blocked() -> None:
+    frame = policies().assign(age=pd.date_range("2020-01-01", periods=60))
+    assert "must hold numbers" in str(refused(frame))
+
+
+def test_infinite_cells_are_blocked_with_lines() -> None:
+    frame = policies().astype({"rooms": float})
+    frame.loc[1, "cost"] = np.inf
+    frame.loc[2, "rooms"] = -np.inf
+    found = {problem.column: list(problem.lines) for problem in refused(frame).problems}
+    assert found == {"cost": [3], "rooms": [4]}
+
+
+def test_too_few_rows() -> None:
+    assert "49 rows left: training and testing need at least 50" in str(refused(policies(49)))
+    assert build(policies(50)).n_rows == 50
+
+
+@pytest.mark.parametrize(
+    ("roles", "words"),
+    [
+        (
+            Roles(target="cost", sensitive=("cost",), features=("rooms",)),
+            "the target can't be sensitive as well",
+        ),
+        (Roles(target="cost", sensitive=("age",), features=("cost",)), "the target can't be a feature"),
+        (
+            Roles(target="cost", sensitive=("age",), features=("age",)),
+            "a sensitive column can't be a feature",
+        ),
+        (Roles(target="gone", sensitive=("age",), features=("rooms",)), "“gone”: there is no such column"),
+        (Roles(target="cost", sensitive=(), features=("rooms",)), "no sensitive column is chosen"),
+        (Roles(target="cost", sensitive=("age",), features=()), "no feature is chosen"),
+        (Roles(target="cost", sensitive=("age",), features=("rooms", "rooms")), "chosen twice"),
+    ],
+)
+def test_roles_that_contradict_themselves(roles: Roles, words: str) -> None:
+    assert words in str(refused(policies(), roles))
+
+
+def test_duplicate_names_are_blocked() -> None:
+    frame = policies()
+    frame.columns = ["cost", "age", "rooms", "rooms"]
+    assert "several columns" in str(
+        refused(frame, Roles(target="cost", sensitive=("age",), features=("rooms",)))
+    )
+
+
+def test_useless_features_are_left_out_and_said_so() -> None:
+    frame = policies().assign(
+        empty=np.nan,
+        same=7,
+        same_or_missing=[1.0] * 30 + [np.nan] * 30,
+        name=[f"person {i}" for i in range(60)],
+        day=pd.date_range("2020-01-01", periods=60),
+        written_day=[f"{1 + i % 5}.3.2020" for i in range(60)],
+        mixed=[1, "a"] * 30,
+    )
+    dataset = build(frame, features_of(frame))
+    assert list(dataset.features) == ["rooms", "town"]
+    assert dataset.notes == (
+        "1 column left out: every cell is missing (“empty”).",
+        "2 columns left out: only one value (“same”, “same_or_missing”).",
+        "1 column left out: nearly as many levels as rows, like an identifier (“name”).",
+        "2 columns left out: dates can't be used yet (“day”, “written_day”).",
+        "1 column left out: the cells are neither numbers nor text (“mixed”).",
+    )
+
+
+def test_no_feature_left() -> None:
+    frame = policies().assign(rooms=1, town="Lyon")
+    assert "no feature is left" in str(refused(frame))
+
+
+def test_truth_values_become_0_and_1() -> None:
+    frame = policies().assign(garden=[True, False] * 30, sold=pd.array([True, None] * 30, dtype="boolean"))
+    frame.loc[3, "sold"] = False
+    dataset = build(frame, features_of(frame))
+    assert set(dataset.features["garden"]) == {0, 1}
+    assert dataset.features["sold"].isna().sum() == 29
+    assert "“garden”: true is 1, false is 0." in dataset.notes
+    sensitive = build(frame, Roles(target="cost", sensitive=("garden",), features=("rooms",)))
+    assert set(sensitive.sensitive["garden"]) == {0.0, 1.0}
+    assert "“garden”: true is 1, false is 0." in sensitive.notes
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "float32", "uint8", "int16"])
+def test_other_number_types_are_taken(dtype: str) -> None:
+    frame = policies().astype({"age": dtype, "rooms": dtype})
+    dataset = build(frame)
+    assert dataset.features["rooms"].tolist() == policies()["rooms"].tolist()
+    assert dataset.sensitive["age"].tolist() == policies()["age"].tolist()
+
+
+def test_numbers_beyond_single_precision_are_rescaled() -> None:
+    frame = policies()
+    frame["cost"] *= 1e200
+    frame["rooms"] = frame["rooms"] * 1e-40
+    dataset = build(frame, units={"cost": "€"})
+    assert 1 <= dataset.target.max() < 10
+    assert 1 <= dataset.features["rooms"].max() < 10
+    assert dataset.units == {"cost": "10^202 €", "rooms": "10^-40"}
+    assert np.corrcoef(dataset.target, frame["cost"] / 1e200)[0, 1] == pytest.approx(1)
+
+
+def test_all_problems_are_said_at_once() -> None:
+    frame = policies(30).assign(age=5)
+    frame.loc[0, "cost"] = np.nan
+    frame["rooms"] = frame["rooms"] + np.where(frame.index == 1, np.inf, 0)
+    assert len(refused(frame).problems) == 4
+
+
+def test_identifiers_are_judged_by_share_and_number() -> None:
+    def levels(n_levels: int, n_rows: int) -> str | None:
+        return why_left_out(pd.Series([f"level {i % n_levels}" for i in range(n_rows)]))
+
+    assert levels(19, 19) is None
+    assert levels(25, 60) is None
+    assert re.match("nearly as many levels", levels(31, 60) or "")
+    assert levels(500, 2000) is None
+    assert levels(501, 2000) == "more than 500 levels"

@@ -1,0 +1,68 @@
+import dataclasses
+import subprocess
+import sys
+
+import pytest
+
+from fairdash.data import CATALOGUE, load_dataset
+from fairdash.errors import OptionError
+
+
+@pytest.mark.parametrize("dataset_id", CATALOGUE)
+def test_entries_are_described_and_their_defaults_hold(dataset_id: str) -> None:
+    entry = CATALOGUE[dataset_id]
+    assert entry.id == dataset_id
+    for field in ("title", "description", "source", "licence", "size"):
+        assert getattr(entry, field)
+    assert entry.complete({}) == {option.name: option.default for option in entry.options}
+
+
+def test_a_generated_set_loads_with_its_options_and_says_the_same_of_itself() -> None:
+    entry = CATALOGUE["household"]
+    assert entry.on_hand()
+    dataset = load_dataset("household")
+    assert (dataset.name, dataset.title, dataset.n_rows) == (entry.id, entry.title, entry.n_rows)
+    assert load_dataset("household", n=300, rooms=5, spread="variance").n_rows == 300
+
+
+@pytest.mark.data
+def test_crime_says_the_same_of_itself(real_data: object) -> None:
+    entry, dataset = CATALOGUE["crime"], load_dataset("crime")
+    assert entry.on_hand()
+    assert (dataset.name, dataset.title, dataset.n_rows) == (entry.id, entry.title, entry.n_rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "columns"),
+    [
+        ({"n": 99}, 1),
+        ({"n": 200.0}, 1),
+        ({"n": True}, 1),
+        ({"rooms": 6}, 1),
+        ({"rooms": True}, 1),
+        ({"spread": "wide", "random_state": -1, "colour": "red"}, 3),
+        ({"features_seen": ["all"]}, 1),
+    ],
+)
+def test_options_that_cannot_be_used_are_all_named(options: dict, columns: int) -> None:
+    with pytest.raises(OptionError) as caught:
+        load_dataset("household", **options)
+    assert len(caught.value.problems) == columns
+
+
+def test_an_unknown_data_set() -> None:
+    with pytest.raises(OptionError, match="household or crime"):
+        load_dataset("iris")
+
+
+def test_the_catalogue_cannot_be_changed() -> None:
+    with pytest.raises(TypeError):
+        CATALOGUE["x"] = CATALOGUE["crime"]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        CATALOGUE["crime"].title = "x"
+
+
+def test_importing_the_room_is_light() -> None:
+    code = "import fairdash.data, sys; print([m for m in {'torch', 'sklearn', 'pooch', 'requests', 'scipy', 'streamlit'} if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,149 @@
+import pickle
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data import Dataset, Roles
+from fairdash.errors import DataError
+
+
+def parts(**changes: object) -> dict:
+    given = {
+        "name": "tiny",
+        "features": pd.DataFrame(
+            {
+                "rooms": [1, 2, 3, 4],
+                "area": [10.5, np.nan, 30, 40],
+                "garden": [True, False, True, True],
+                "town": pd.Categorical(["Lyon", None, "Brest", "Lyon"]),
+                "street": ["a", "b", "c", None],
+            }
+        ),
+        "target": pd.Series([1.0, 2, 3, 4], name="cost"),
+        "sensitive": pd.DataFrame({"age": [40.0, 50, 60, 70]}),
+    }
+    return given | changes
+
+
+def test_a_sound_table_is_taken_as_it_is() -> None:
+    dataset = Dataset(**parts(units={"age": "years"}))
+    assert dataset.n_rows == 4
+    assert dataset.title == "tiny"
+    assert dataset.label("age") == "age (years)"
+    assert dataset.label("rooms") == "rooms"
+    assert dataset.roles == Roles(
+        target="cost", sensitive=("age",), features=("rooms", "area", "garden", "town", "street")
+    )
+    assert list(dataset.table()) == ["rooms", "area", "garden", "town", "street", "age", "cost"]
+
+
+def test_rows_are_numbered_from_zero_and_the_callers_frame_stays_apart() -> None:
+    features = parts()["features"].set_index(pd.Index([7, 3, 9, 1]))
+    dataset = Dataset(**parts(features=features))
+    features["rooms"] = 0
+    assert dataset.features["rooms"].tolist() == [1, 2, 3, 4]
+    assert isinstance(dataset.features.index, pd.RangeIndex)
+    assert features.index.tolist() == [7, 3, 9, 1]
+
+
+def test_several_sensitive_columns_fit() -> None:
+    both = pd.DataFrame({"age": [40.0, 50, 60, 70], "income": [1.0, 2, 2, 1]})
+    assert Dataset(**parts(sensitive=both)).roles.sensitive == ("age", "income")
+
+
+def test_all_problems_are_said_at_once() -> None:
+    features = pd.DataFrame({"age": [1, 2, 3, 4], "odd": [[1], [2], [3], [4]], "big": [1e200, 1, np.inf, 2]})
+    with pytest.raises(DataError) as caught:
+        Dataset(
+            **parts(features=features, target=pd.Series([5.0] * 4, name="cost"), sensitive=features[["age"]])
+        )
+    said = {(problem.column, problem.what.split(" ")[0]) for problem in caught.value.problems}
+    assert said == {
+        ("age", "the"),  # the name is used for several roles; the sensitive column is of type int64
+        ("odd", "a"),  # a feature can't be of type object
+        ("big", "numbers"),  # numbers this large …
+        ("big", "infinite"),
+        ("cost", "the"),  # the target holds the same value …
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"target": pd.Series([1.0, 2], name="cost")}, "4, 2 and 4 rows"),
+        ({"target": pd.Series([1, 2, 3, 4], name="cost")}, "int64, not float64"),
+        ({"target": pd.Series([1.0, np.nan, 3, 4], name="cost")}, "missing cells (1 place)"),
+        ({"target": pd.Series([1.0, np.inf, 3, 4], name="cost")}, "infinite"),
+        ({"target": pd.Series([1.0, 1e200, 3, 4], name="cost")}, "can't be squared"),
+        ({"target": pd.Series([1.0, 2, 3, 4], name=3)}, "name is not text"),
+        ({"sensitive": pd.DataFrame({"age": [1.0] * 4})}, "same value in every row"),
+        ({"sensitive": pd.DataFrame(index=range(4))}, "no sensitive column"),
+        ({"features": pd.DataFrame(index=range(4))}, "no feature"),
+        (
+            {key: part.iloc[:0] for key, part in parts().items() if key != "name"},
+            "no rows",
+        ),
+    ],
+)
+def test_what_is_refused(changes: dict, words: str) -> None:
+    with pytest.raises(DataError, match=re.escape(words)):
+        Dataset(**parts(**changes))
+
+
+def test_the_fingerprint_is_that_of_the_content() -> None:
+    first = Dataset(**parts()).fingerprint
+    assert len(first) == 64
+    assert Dataset(**parts(name="other", title="T", notes=("n",), units={"age": "a"})).fingerprint == first
+    copied = {key: part.copy() if key != "name" else part for key, part in parts().items()}
+    assert Dataset(**copied).fingerprint == first
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda f: f.assign(rooms=[1, 2, 3, 5]),
+        lambda f: f.assign(rooms=f["rooms"].astype(float)),
+        lambda f: f.assign(area=[10.5, 0, 30, 40]),
+        lambda f: f.assign(garden=f["garden"].astype(int)),
+        lambda f: f.assign(town=f["town"].cat.add_categories("Nice")),
+        lambda f: f.assign(street=["a", "b", None, "c"]),
+        lambda f: f[["area", "rooms", "garden", "town", "street"]],
+        lambda f: f.rename(columns={"rooms": "Rooms"}),
+        lambda f: f.iloc[::-1],
+    ],
+)
+def test_any_change_to_the_features_changes_the_fingerprint(change: object) -> None:
+    changed = Dataset(**parts(features=change(parts()["features"])))
+    assert changed.fingerprint != Dataset(**parts()).fingerprint
+
+
+def test_roles_count_in_the_fingerprint() -> None:
+    given = parts()
+    swapped = parts(
+        target=given["sensitive"]["age"], sensitive=given["target"].to_frame(), features=given["features"]
+    )
+    assert Dataset(**swapped).fingerprint != Dataset(**given).fingerprint
+
+
+def test_missing_and_zero_have_one_form() -> None:
+    odd_nan = np.frombuffer(np.uint64(0xFFF8000000000001).tobytes())[0]
+    first = parts()["features"].assign(area=[0.0, np.nan, 1, 2])
+    second = parts()["features"].assign(area=[-0.0, odd_nan, 1, 2])
+    assert Dataset(**parts(features=first)).fingerprint == Dataset(**parts(features=second)).fingerprint
+
+
+def test_pickled_and_read_back() -> None:
+    dataset = Dataset(**parts())
+    assert pickle.loads(pickle.dumps(dataset)).fingerprint == dataset.fingerprint
+
+
+def test_no_cell_shows_in_the_repr() -> None:
+    assert "Lyon" not in repr(Dataset(**parts()))
+
+
+def test_roles_take_tuples() -> None:
+    with pytest.raises(TypeError, match="tuple"):
+        Roles(target="a", sensitive="age", features=("b",))
+    assert Roles(target="a", sensitive=["age"], features=["b"]).sensitive == ("age",)

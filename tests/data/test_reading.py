@@ -1,0 +1,422 @@
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data import reading
+from fairdash.data.reading import read_table
+from fairdash.errors import OptionError, ReadingError
+
+
+def read(text: str | bytes, **options: object):
+    return read_table(text if isinstance(text, bytes) else text.encode(), **options)
+
+
+def refused(text: str | bytes, **options: object) -> ReadingError:
+    with pytest.raises(ReadingError) as caught:
+        read(text, **options)
+    return caught.value
+
+
+def said(report: object) -> str:
+    return "\n".join(report.sentences())
+
+
+# Encodings: rows 1 to 3 of the table of bad inputs.
+
+
+@pytest.mark.parametrize(
+    ("encoding", "name"),
+    [
+        ("utf-8", "UTF-8"),
+        ("utf-8-sig", "UTF-8"),
+        ("cp1252", "Windows-1252"),
+        ("utf-16", "UTF-16"),
+        ("utf-16-le", "UTF-16-LE"),
+        ("utf-16-be", "UTF-16-BE"),
+        ("utf-32", "UTF-32"),
+    ],
+)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_encodings_are_found_and_said(encoding: str, name: str, line_end: str) -> None:
+    text = line_end.join(["prénom;coût €", "Zoé;1", "“André”;2", ""])
+    frame, report = read(text.encode(encoding))
+    assert list(frame) == ["prénom", "coût €"]
+    assert frame["prénom"].tolist() == ["Zoé", "“André”"]
+    assert frame["coût €"].tolist() == [1, 2]
+    assert said(report).startswith(f"Read as {name} with semicolons between the cells: 2 rows, 2 columns.")
+    assert report.lines.tolist() == [2, 3]
+
+
+def test_a_byte_order_mark_leaves_no_stray_character_when_utf8_is_chosen() -> None:
+    assert list(read("a,b\n1,2\n".encode("utf-8-sig"), encoding="utf-8")[0]) == ["a", "b"]
+
+
+def test_an_encoding_can_be_chosen() -> None:
+    frame, report = read("a,b\nł,1\n".encode("iso-8859-2"), encoding="latin2")
+    assert frame["a"].tolist() == ["ł"]
+    assert report.encoding == "iso8859-2"
+
+
+def test_text_that_does_not_fit_the_encoding() -> None:
+    error = refused("a,b\n1,2\né,3\n".encode("cp1252"), encoding="utf-8")
+    assert error.problems[0].lines == [3]
+    # 0x81 is no character in Windows-1252.
+    assert "neither UTF-8 nor Windows-1252" in str(refused(b"a,b\n\x81\xe9,2\n"))
+
+
+@pytest.mark.parametrize("encoding", ["klingon", "hex", "unicode_escape", "utf-7", "undefined", "a\0b", ""])
+def test_encodings_that_are_none(encoding: str) -> None:
+    with pytest.raises(OptionError, match="no encoding of this name"):
+        read("a,b\n1,2\n", encoding=encoding)
+
+
+# Delimiters: row 4.
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "name"), [(",", "commas"), (";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")]
+)
+def test_delimiters_are_found_and_said(delimiter: str, name: str) -> None:
+    rows = [["town", "note", "n"], ["Paris", '"a, b; c | d"', "1"], ["Lyon", "x", "2"]]
+    frame, report = read("\n".join(delimiter.join(row) for row in rows))
+    assert frame["note"].tolist() == ["a, b; c | d", "x"]
+    assert report.delimiter == delimiter
+    assert name in said(report)
+
+
+def test_decimal_commas_do_not_win_over_semicolons() -> None:
+    frame, report = read("a;b;c\n" + "1,5;2,5;3,5\n" * 20)
+    assert frame.shape == (20, 3)
+    assert report.delimiter == ";"
+
+
+def test_unquoted_commas_in_text_do_not_win_over_semicolons() -> None:
+    assert read("name;age\n" + "Doe, Jane;40\n" * 20)[0].shape == (20, 2)
+
+
+def test_a_delimiter_can_be_chosen() -> None:
+    assert read("a:b\n1:2\n", delimiter=":")[0].shape == (1, 2)
+
+
+def test_excels_announcement_of_its_delimiter() -> None:
+    frame, report = read("sep=;\na;b\n1,5;2\n")
+    assert frame["a"].tolist() == [1.5]
+    assert report.lines.tolist() == [3]
+    assert list(read("sep=\t\na\tb\n1\t2\n")[0]) == ["a", "b"]
+    assert list(read("sep=;\na,b\n1,2\n", delimiter=",")[0]) == ["a", "b"]
+
+
+@pytest.mark.parametrize("delimiter", ["", ",,", "a", "1", '"', "\n", "."])
+def test_delimiters_that_cannot_be(delimiter: str) -> None:
+    with pytest.raises(OptionError, match="can't be a delimiter"):
+        read("a,b\n1,2\n", delimiter=delimiter)
+
+
+# Decimal marks: rows 5 and 19.
+
+
+def test_decimal_commas_are_converted_and_counted() -> None:
+    frame, report = read("price;age;share\n1,5;40;0,25\n-2,25;50;\n3;60;1,5e-3\n")
+    assert frame["price"].tolist() == [1.5, -2.25, 3.0]
+    assert frame["share"].tolist()[::2] == [0.25, 0.0015]
+    assert report.decimal == ","
+    assert report.decimal_commas == {"price": 2, "share": 2}
+    assert "Numbers with a decimal comma: 4 cells in 2 columns (“price”, “share”)." in said(report)
+
+
+def test_decimal_commas_in_quotes_between_commas() -> None:
+    assert read('a,b\n"1,50",2\n"0,125",3\n')[0]["a"].tolist() == [1.5, 0.125]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a;b\n1.234;2,5\n300;1\n",  # the comma is taken by decimals, so the point may separate thousands
+        "a;b\n1.234;x\n300;y\n",  # no number says which
+        'a,b\n"1,234",2.5\n"300",1\n',
+        'a,b\n"1,234",2\n"300",1\n',
+    ],
+)
+def test_fractions_that_may_be_thousands_stay_text_and_are_pointed_out(text: str) -> None:
+    frame, report = read(text)
+    assert pd.api.types.is_string_dtype(frame["a"])
+    assert "“a” stays text: its cells may be fractions with three digits, or thousands" in said(report)
+    assert "line 2" in said(report)
+
+
+def test_the_user_decides_what_they_are() -> None:
+    assert read("a;b\n1.234;2,5\n300;1\n", decimal=".")[0]["a"].tolist() == [1.234, 300]
+    assert read('a,b\n"1,234",2.5\n', decimal=",")[0]["a"].tolist() == [1.234]
+
+
+@pytest.mark.parametrize("separator", [" ", "\u00a0", "\u202f", "\u2009", "'", "’"])
+def test_thousands_separators_are_pointed_out(separator: str) -> None:
+    frame, report = read(f"a;b\n1{separator}234;2\n12{separator}345{separator}678,5;3\n7;4\n")
+    assert pd.api.types.is_string_dtype(frame["a"])
+    assert "“a” stays text: its numbers have a separator between thousands (2 cells, lines 2, 3)" in said(
+        report
+    )
+
+
+def test_differing_decimal_marks_are_pointed_out() -> None:
+    assert "its decimal marks differ" in said(read("a;b\n1,5;2\n2.5;3\n")[1])
+    assert "not the one chosen (1 cell with a comma, line 2; 0 cells with a point)" in said(
+        read("a;b\n1,5;2\n2;3\n", decimal=".")[1]
+    )
+
+
+def test_a_decimal_mark_that_cannot_be() -> None:
+    with pytest.raises(OptionError, match="decimal mark"):
+        read("a,b\n1,2\n", decimal="'")
+
+
+# Shape: rows 6 to 8, 11, 13, 14.
+
+
+def test_an_extra_field_in_each_row_is_refused() -> None:
+    (problem,) = refused("a,b\n1,2,3\n4,5,6\n").problems
+    assert "the header has 2 cells" in problem.what
+    assert "2 with 3" in problem.what
+    assert problem.lines == [2, 3]
+
+
+def test_short_and_long_rows_are_refused_with_lines_and_widths() -> None:
+    text = "a,b\n" + "1,2\n" * 10 + "1\n" + '"x\ny",2\n' + "1,2,3\n" * 7
+    (problem,) = refused(text).problems
+    assert "7 with 3, 1 with 1" in problem.what
+    assert problem.lines == [12, 15, 16, 17, 18]
+    assert problem.count == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('a,b\n1,2\n3,"x\n4,5\n6,7\n', 3),
+        ('a,b\n1,2\n3,"x"y\n', 3),
+        ('a,b\n"1\n2",2\n3,"x\n', 4),
+        ('"a,b\n1,2\n', 1),
+    ],
+)
+def test_an_open_quote_is_located(text: str, line: int) -> None:
+    error = refused(text, delimiter=",")
+    assert error.problems[0].lines == [line]
+    assert "quote" in str(error)
+
+
+def test_a_cell_without_end() -> None:
+    assert "131,072 characters" in str(refused('a,b\n1,"' + "x" * 200_000 + '"\n'))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n \r\n", b"\xef\xbb\xbf", b"\xff\xfe", b"a,b\n", b"a,b", b"a;b\n\n\n"]
+)
+def test_files_without_rows(content: bytes) -> None:
+    assert "no data rows" in str(refused(content))
+
+
+def test_duplicate_headers_are_listed() -> None:
+    error = refused("age,cost,age,Age,cost , x\n1,2,3,4,5,6\n")
+    assert {problem.column: problem.what for problem in error.problems} == {
+        "age": "the name stands over several columns: 1, 3",
+        "cost": "the name stands over several columns: 2, 5",
+    }
+
+
+def test_blank_headers_are_named_and_the_mapping_is_shown() -> None:
+    frame, report = read(' age ,,cost,"column 2",\n1,2,3,4,5\n')
+    assert list(frame) == ["age", "column 2_", "cost", "column 2", "column 5"]
+    assert report.renamed == ((1, "age"), (2, "column 2_"), (5, "column 5"))
+    assert "column 2 is “column 2_”" in said(report)
+
+
+def test_a_file_without_header_is_pointed_out() -> None:
+    assert "The first line holds only numbers" in said(read("1,2.5\n3,4\n")[1])
+    assert "The first line" not in said(read("a,2010\n3,4\n")[1])
+
+
+def test_empty_lines_are_skipped_and_lines_stay_right() -> None:
+    frame, report = read('\na,b\n\n1,"x\ny"\n\n\n2,z\n')
+    assert frame["a"].tolist() == [1, 2]
+    assert report.lines.tolist() == [4, 8]
+    assert "Empty lines skipped: 4." in said(report)
+
+
+# Contents that are no table: rows 9 and 10.
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
+        (b"PK\x03\x04\x14\0", "an Excel workbook"),
+        (b"PAR1\x15\x04", "a Parquet file"),
+        (b"\x1f\x8b\x08\0", "a gzip archive"),
+        (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Excel"),
+        (b"%PDF-1.7\n", "a PDF"),
+        (b"\n<!DOCTYPE html><html>", "a web page"),
+        (b"a,b\n1,\0\n", "binary data"),
+        (bytes(range(1, 32)) * 30, "binary data"),
+    ],
+)
+@pytest.mark.parametrize("encoding", [None, "latin-1"])
+def test_other_files_are_refused_by_content(
+    content: bytes, what: str, encoding: str | None, tmp_path: Path
+) -> None:
+    path = tmp_path / "policies.csv"
+    path.write_bytes(content)
+    with pytest.raises(ReadingError, match=re.escape(what)):
+        read_table(path, encoding=encoding)
+
+
+def test_limits_hold_before_anything_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*args: object, **options: object) -> None:
+        raise AssertionError("the cells were cut")
+
+    monkeypatch.setattr(reading, "cut", never)
+    monkeypatch.setattr(reading, "MOST_CELLS", 1000)
+    assert "about 1,002 cells" in str(refused("a,b\n" + "1,2\n" * 500))
+    monkeypatch.setattr(reading, "MOST_COLUMNS", 10)
+    assert "about 11 columns" in str(refused(",".join("abcdefghijk") + "\n" + ",".join("1" * 11) + "\n"))
+    monkeypatch.setattr(reading, "LARGEST_FILE", 10**6)
+    path = tmp_path / "large.csv"
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 500_000)
+    for source in (path, path.read_bytes()):
+        with pytest.raises(ReadingError, match="2 MB, more than 1"):
+            read_table(source)
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    for source in (tmp_path / "gone.csv", tmp_path, "a\0b"):
+        with pytest.raises(ReadingError, match="can't be opened"):
+            read_table(source)
+
+
+def test_names() -> None:
+    assert read("a,b\n1,2\n", name="x.csv")[1].name == "x.csv"
+    assert read("a,b\n1,2\n")[1].name == "table"
+
+
+# Cells: rows 15 to 18.
+
+
+def test_infinity_is_refused_with_lines() -> None:
+    error = refused("a,b,c\n1,1,x\ninf,1e400,inf\n2,3,y\n-Infinity,4,z\n")
+    found = {problem.column: (list(problem.lines), problem.count) for problem in error.problems}
+    assert found == {"a": ([3, 5], 2), "b": ([3], 1)}
+
+
+def test_one_wrong_cell_keeps_a_column_text_and_is_located() -> None:
+    frame, report = read("a,b\n1,2\nabout 3,3\n4,4\n,5\n")
+    assert frame["a"].tolist()[:3] == ["1", "about 3", "4"]
+    assert frame["a"].isna().tolist() == [False, False, False, True]
+    assert "“a” stays text: most of its cells are numbers, others are not (1 cell, line 3)." in said(report)
+
+
+def test_text_with_few_numbers_needs_no_remark() -> None:
+    assert len(read("a,b\nx,2\ny,3\n4,4\n")[1].notes) == 0
+
+
+def test_missing_marks_are_counted_and_can_be_changed() -> None:
+    text = "country,n\nNA,1\nFR, NA \n,?\nNaN,3\n"
+    frame, report = read(text)
+    assert frame["country"].isna().sum() == 3
+    assert frame["n"].isna().sum() == 2
+    assert report.missing_found == {"NA": 2, "": 1, "NaN": 1, "?": 1}
+    assert "Missing cells: 2 marked “NA”, 1 empty" in said(report)
+    frame, report = read(text, missing_values=["?"])
+    assert frame["country"].tolist()[::3] == ["NA", "NaN"]
+    assert report.missing_found == {"": 1, "?": 1}
+    assert pd.api.types.is_string_dtype(frame["n"])
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["007", "12"], ["00", "1"], ["9007199254740993", "1"], ["1" * 30, "2"], ["-012", "3"], ["01.5", "2.5"]],
+)
+def test_codes_stay_text(cells: list[str]) -> None:
+    frame, report = read("id,x\n" + "".join(f"{cell},1\n" for cell in cells))
+    assert frame["id"].tolist() == cells
+    assert "“id” stays text, as an identifier" in said(report)
+    assert "(1 cell, line 2)" in said(report)
+
+
+def test_types() -> None:
+    frame, _ = read(
+        "whole,real,power,truth,day,time,text,nothing,zero\n"
+        "+1,.5,1e3,TRUE,2020-02-29,2020-01-01 10:30,x,,0\n"
+        "-2,5.,2E-3,false,2021-01-01,2020-01-01T10:30:15.25,y,NA,-0\n"
+    )
+    kinds = {name: values.dtype.kind for name, values in frame.items() if name != "text"}
+    assert kinds == {
+        "whole": "i", "real": "f", "power": "f", "truth": "b", "day": "M", "time": "M", "nothing": "f", "zero": "i"
+    }  # fmt: skip
+    assert frame["whole"].tolist() == [1, -2]
+    assert frame["real"].tolist() == [0.5, 5.0]
+    assert frame["power"].tolist() == [1000, 0.002]
+    assert frame["truth"].tolist() == [True, False]
+    assert frame["time"].iloc[1] == pd.Timestamp("2020-01-01 10:30:15.25")
+
+
+def test_whole_numbers_with_missing_cells_become_real() -> None:
+    frame, _ = read("a,b\n1,2\n,3\n")
+    assert frame["a"].dtype == np.float64
+
+
+def test_truth_values_with_missing_cells_become_numbers_and_it_is_said() -> None:
+    frame, report = read("a,b\ntrue,2\n,3\nfalse,4\n")
+    np.testing.assert_array_equal(frame["a"], [1, np.nan, 0])
+    assert "1 for true and 0 for false" in said(report)
+
+
+def test_dates_that_do_not_exist_are_text() -> None:
+    assert pd.api.types.is_string_dtype(read("a,b\n2021-02-30,1\n2021-02-28,2\n")[0]["a"])
+
+
+def test_digits_of_other_scripts_and_python_notation_are_text() -> None:
+    frame, _ = read("a,b,c,d\n١٢,1_000,0x10,1e\n٣,2_000,0x11,2e\n")
+    assert all(pd.api.types.is_string_dtype(frame[name]) for name in frame)
+
+
+def test_numbers_are_read_to_the_last_bit() -> None:
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2**64, 5000, dtype=np.uint64).view(np.float64)
+    numbers = bits[np.isfinite(bits)]
+    text = "a,b\n" + "".join(f"{number!r},1\n" for number in numbers.tolist())
+    np.testing.assert_array_equal(read(text)[0]["a"], numbers)
+
+
+def test_no_cell_is_quoted_in_a_message() -> None:
+    secret = "CANARY7391"
+    for text in (
+        f"a,b\n{secret},1,2\n",
+        f'a,b\n1,"{secret}\n',
+        f"a,b\n1,{secret}\0\n",
+        f"a,b\n1,{secret}\ninf,1\n2,1\n",
+    ):
+        assert secret not in str(refused(text))
+    for text in (f"a,b\n1,2\n{secret},3\n4,5\n", "a,b\n07391,1\n", 'a,b\n"7,391",1\n'):
+        assert "7391" not in said(read(text)[1])
+        assert "7,391" not in said(read(text)[1])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("name", "shape", "text", "missing"),
+    [
+        ("acs2015_county_data.csv", (3220, 37), {"State", "County"}, 3),
+        ("acs2015_census_tract_subset_mn_or.csv", (2175, 37), {"State", "County"}, 423),
+    ],
+)
+def test_the_census_files(
+    real_data: Path, name: str, shape: tuple[int, int], text: set[str], missing: int
+) -> None:
+    frame, report = read_table(real_data / "census" / name)
+    expected = pd.read_csv(real_data / "census" / name)
+    assert frame.shape == shape
+    assert {c for c in frame if pd.api.types.is_string_dtype(frame[c])} == text
+    assert sum(report.missing_found.values()) == missing
+    # pandas' own parser is off by a bit here and there.
+    pd.testing.assert_frame_equal(frame, expected, rtol=1e-14)

@@ -1,0 +1,130 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from fairdash.data import (
+    CatalogueSource,
+    DatasetSource,
+    ReadingOptions,
+    Roles,
+    UploadSource,
+    delete_upload,
+    keep_upload,
+    load_source,
+    save_source,
+)
+from fairdash.errors import DataError, OptionError, StorageError
+from tests.data.tables import ROLES, policies
+
+
+def uploaded(content: bytes | None = None, **options: object) -> UploadSource:
+    content = (
+        content if content is not None else policies().to_csv(index=False, sep=";", decimal=",").encode()
+    )
+    kept = keep_upload(content, name="policies.csv")
+    return UploadSource(sha256=kept.sha256, name=kept.name, roles=ROLES, **options)
+
+
+def test_a_catalogue_set_survives_a_reload() -> None:
+    source = CatalogueSource(dataset="household", options={"n": 300})
+    source_id = save_source(source)
+    again = load_source(source_id)
+    assert again == source
+    assert again.id == source_id
+    assert again.load().fingerprint == source.load().fingerprint
+
+
+def test_defaults_spelled_out_are_the_same_source() -> None:
+    assert (
+        CatalogueSource(dataset="household").id
+        == CatalogueSource(dataset="household", options={"n": 5000, "rooms": 4}).id
+    )
+    assert CatalogueSource(dataset="household").id != CatalogueSource(dataset="crime").id
+
+
+def test_other_roles_for_a_catalogue_set() -> None:
+    roles = Roles(target="Cost", sensitive=("BldgAge",), features=("Age", "Surface"))
+    source = CatalogueSource(dataset="household", options={"n": 300}, roles=roles)
+    again = DatasetSource.from_json(source.to_json())
+    dataset = again.load()
+    assert dataset.roles == roles
+    assert dataset.units["BldgAge"] == "years"
+    assert dataset.title == "Household insurance (synthetic)"
+
+
+def test_sources_can_be_keys() -> None:
+    assert len({CatalogueSource(dataset="household"), CatalogueSource(dataset="household"), uploaded()}) == 2
+
+
+def test_an_upload_survives_a_reload() -> None:
+    source = uploaded(reading=ReadingOptions(delimiter=";", missing_values=("x",)), drop_missing=True)
+    again = load_source(save_source(source))
+    assert again == source
+    dataset = again.load()
+    assert dataset.name == "policies"
+    assert dataset.n_rows == 60
+    assert dataset.roles == ROLES
+    assert "semicolons" in dataset.notes[0]
+    assert dataset.target.tolist() == policies()["cost"].tolist()
+
+
+def test_problems_of_an_upload_have_lines_of_the_file() -> None:
+    frame = policies()
+    frame.loc[4, "cost"] = None
+    frame["town"] = frame["town"] + "\nFrance"
+    source = uploaded(frame.to_csv(index=False).encode())
+    with pytest.raises(DataError) as caught:
+        source.load()
+    # The header, then two lines a row.
+    assert list(caught.value.problems[0].lines) == [10]
+
+
+def test_a_deleted_upload_is_said_to_be_gone() -> None:
+    source = uploaded()
+    delete_upload(source.sha256)
+    with pytest.raises(StorageError, match="Upload it again"):
+        source.load()
+
+
+@pytest.mark.parametrize("source_id", ["", "0" * 16, "../../../etc/x", "0" * 16 + "\n", "Z" * 16])
+def test_unknown_addresses(source_id: str) -> None:
+    with pytest.raises(StorageError, match="not kept here"):
+        load_source(source_id)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "null",
+        "{}",
+        '{"fairdash_source": 2, "kind": "catalogue"}',
+        '{"fairdash_source": 1, "kind": "pickle"}',
+        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household"}',
+        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": {"target": "x"}}',
+        '{"fairdash_source": 1, "kind": "upload", "sha256": "../x", "name": "x", "roles": null}',
+        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": null, "more": 1}',
+    ],
+)
+def test_damaged_recipes(text: str, home: Path) -> None:
+    with pytest.raises(StorageError):
+        DatasetSource.from_json(text)
+    path = home / "sources" / ("0" * 16 + ".json")
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    with pytest.raises(StorageError):
+        load_source("0" * 16)
+
+
+def test_a_recipe_for_a_set_or_an_option_that_is_unknown() -> None:
+    content = json.loads(CatalogueSource(dataset="household").to_json())
+    with pytest.raises(OptionError):
+        DatasetSource.from_json(json.dumps(content | {"dataset": "iris"}))
+    with pytest.raises(OptionError):
+        DatasetSource.from_json(json.dumps(content | {"options": {"rooms": 9}}))
+
+
+def test_no_cell_is_in_the_recipe() -> None:
+    assert "Lyon" not in uploaded().to_json()

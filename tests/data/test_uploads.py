@@ -1,0 +1,73 @@
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from fairdash.data import delete_upload, keep_upload, list_uploads, read_upload
+from fairdash.errors import StorageError
+
+
+def test_kept_listed_read_back_and_deleted(home: Path) -> None:
+    assert list_uploads() == ()
+    kept = keep_upload(b"a,b\n1,2\n", name="../my table.csv")
+    assert kept.sha256 == hashlib.sha256(b"a,b\n1,2\n").hexdigest()
+    assert (kept.name, kept.n_bytes) == ("../my table.csv", 8)
+    assert kept.kept_at.tzinfo is not None
+    assert list_uploads() == (kept,)
+    assert read_upload(kept.sha256) == b"a,b\n1,2\n"
+    for path in (home / "uploads").iterdir():
+        assert path.stat().st_mode & 0o777 == 0o600
+    assert (home / "uploads").stat().st_mode & 0o777 == 0o700
+    delete_upload(kept.sha256)
+    delete_upload(kept.sha256)
+    assert not any((home / "uploads").iterdir())
+
+
+def test_the_same_file_is_kept_once_under_its_last_name() -> None:
+    keep_upload(b"x", name="first.csv")
+    keep_upload(b"x", name="second.csv")
+    assert [upload.name for upload in list_uploads()] == ["second.csv"]
+
+
+def test_the_newest_comes_first(home: Path) -> None:
+    old = keep_upload(b"old", name="old")
+    keep_upload(b"new", name="new")
+    os.utime(home / "uploads" / f"{old.sha256}.upload", (0, 0))
+    assert [upload.name for upload in list_uploads()] == ["new", "old"]
+
+
+def test_gone_or_damaged_files_are_said_to_be(home: Path) -> None:
+    kept = keep_upload(b"content", name="x")
+    path = home / "uploads" / f"{kept.sha256}.upload"
+    path.write_bytes(b"changed")
+    with pytest.raises(StorageError, match="damaged"):
+        read_upload(kept.sha256)
+    delete_upload(kept.sha256)
+    with pytest.raises(StorageError, match="not kept here any more"):
+        read_upload(kept.sha256)
+
+
+def test_a_lost_name_is_no_loss(home: Path) -> None:
+    kept = keep_upload(b"content", name="x")
+    (home / "uploads" / f"{kept.sha256}.json").write_bytes(b"{")
+    assert [upload.name for upload in list_uploads()] == ["table"]
+
+
+@pytest.mark.parametrize("digest", ["", "../../etc/passwd", "A" * 64, "0" * 63, "0" * 64 + "\n"])
+def test_what_is_not_a_hash_never_becomes_a_path(digest: str) -> None:
+    for use in (read_upload, delete_upload):
+        with pytest.raises(StorageError, match="not the hash"):
+            use(digest)
+
+
+def test_a_full_or_closed_disk_is_said_and_nothing_is_left(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: object, target: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(StorageError, match="No space left on device"):
+        keep_upload(b"content", name="x")
+    assert not any((home / "uploads").iterdir())
