@@ -36,6 +36,11 @@ class DatasetSource(ABC):
 
     kind: ClassVar[str]
 
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Name of the data set, for people."""
+
     @abstractmethod
     def load(self, *, progress: Progress | None = None) -> Dataset:
         """Make the data set anew."""
@@ -113,6 +118,11 @@ class CatalogueSource(DatasetSource):
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", catalogue_entry(self.dataset).complete(self.options))
 
+    @property
+    def title(self) -> str:
+        """Name that the catalogue gives it."""
+        return catalogue_entry(self.dataset).title
+
     def load(self, *, progress: Progress | None = None) -> Dataset:
         """Make or fetch the data set, and give it the roles that were chosen.
 
@@ -172,6 +182,11 @@ class UploadSource(DatasetSource):
 
     def __post_init__(self) -> None:
         check_sha256(self.sha256)
+
+    @property
+    def title(self) -> str:
+        """Name of the file."""
+        return self.name
 
     def load(self, *, progress: Progress | None = None) -> Dataset:  # noqa: ARG002 - nothing is fetched
         """Read the file again.

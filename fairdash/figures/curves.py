@@ -9,8 +9,8 @@ from plotly.colors import sample_colorscale
 from fairdash.figures.theme import Theme, new_figure
 
 TITLES = {
-    "mse": ("Error on the training batches", "MSE ÷ variance of the target"),
-    "dependence": ("Dependence that the adversary finds", "Ψ on the training batches"),
+    "mse": ("Error on the training batches", "MSE ÷ variance"),
+    "dependence": ("Dependence that the adversary finds", "Ψ"),
 }
 
 
@@ -33,6 +33,17 @@ def curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.F
             name=f"λ = {lam:g}",
             hovertemplate=f"λ = {lam:g}, epoch %{{x}}: %{{y:.3f}}<extra></extra>",
         )
+        if lam in (lams[0], lams[-1]):
+            last = line.iloc[-1]
+            figure.add_annotation(
+                x=last["epoch"],
+                y=last[figure_of] if pd.notna(last[figure_of]) else 0,
+                text=f"λ = {lam:g}",
+                showarrow=False,
+                xanchor="right",
+                yshift=10,
+                font={"color": theme.quiet, "size": 12},
+            )
     standard = curves[curves["method"] == "standard"]
     if figure_of == "mse" and len(standard):
         figure.add_scatter(

@@ -13,9 +13,7 @@ from fairdash.figures.theme import Theme, escaped, faded, new_figure
 DOTS = 1500
 
 
-def distribution_figure(
-    values: NDArray[np.float64], *, role: str, label: str, colour: str, theme: Theme
-) -> go.Figure:
+def distribution_figure(values: NDArray[np.float64], *, role: str, label: str, theme: Theme) -> go.Figure:
     """Histogram of one column; `label` is its axis title, with the unit."""
     figure = new_figure(
         title=f"Distribution of the {role}",
@@ -31,7 +29,7 @@ def distribution_figure(
         x=(edges[:-1] + edges[1:]) / 2,
         y=counts,
         width=np.diff(edges),
-        marker={"color": faded(colour, 0.75), "line": {"width": 0}},
+        marker={"color": faded(theme.quiet, 0.75), "line": {"width": 0}},
         customdata=np.column_stack([edges[:-1], edges[1:]]),
         hovertemplate="%{customdata[0]:.4~g} to %{customdata[1]:.4~g}: %{y:,} rows<extra></extra>",
     )
@@ -81,7 +79,7 @@ def link_figure(
         x=profile["s_mean"],
         y=profile["mean"],
         mode="lines+markers",
-        line={"color": theme.standard, "width": 2.5},
+        line={"color": theme.text, "width": 2.5},
         marker={"size": 7},
         customdata=profile[["n"]],
         name="average by group",

@@ -110,7 +110,7 @@ def _mark(
         text=f"<b>{label}</b>",
         showarrow=False,
         xanchor="right" if symbol == "diamond" else "left",
-        xshift=-14 if symbol == "diamond" else 14,
-        yshift=0 if symbol == "diamond" else 10,
+        xshift=14,
+        yshift=20 if symbol == "diamond" else 10,
         font={"color": colour, "size": 13},
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -40,10 +41,12 @@ def profile_figure(
     figure = new_figure(
         title=f"Average {audited} by {sensitive.partition(' (')[0]}",
         subtitle=subtitle,
-        x=sensitive,
+        x=f"{sensitive}, in quantile groups",
         y=level,
         theme=theme,
     )
+    ranks = _mid_shares(chosen)
+    _value_ticks(figure, chosen)
     figure.add_hline(
         y=reference,
         line={"color": theme.quiet, "width": 1, "dash": "dot"},
@@ -55,7 +58,7 @@ def profile_figure(
         (chosen, chosen_name, theme.chosen, "solid", "circle"),
     )
     for profile, label, colour, dash, symbol in lines:
-        x = profile["s_mean"]
+        x = ranks
         figure.add_scatter(
             x=pd.concat([x, x[::-1]]),
             y=pd.concat([profile["high"], profile["low"][::-1]]),
@@ -79,11 +82,29 @@ def profile_figure(
                 "<br>%{customdata[2]:.0f} test rows<extra></extra>"
             ),
         )
-    _label_lines(figure, lines)
+    _label_lines(figure, lines, ranks)
     return figure
 
 
-def _label_lines(figure: go.Figure, lines: tuple) -> None:
+def _mid_shares(profile: pd.DataFrame) -> pd.Series:
+    """Where a group stands when all rows are lined up by the sensitive attribute, 0 to 100 %."""
+    share = profile["n"] / profile["n"].sum()
+    return 100 * (share.cumsum() - share / 2)
+
+
+def _value_ticks(figure: go.Figure, profile: pd.DataFrame) -> None:
+    """Ticks at even shares of the rows, labelled with the sensitive attribute's value there."""
+    shares = np.array([0, 20, 40, 60, 80, 100])
+    edges = np.append(0.0, 100 * profile["n"].cumsum() / profile["n"].sum())
+    values = np.interp(shares, edges, [*profile["s_low"], profile["s_high"].iloc[-1]])
+    figure.update_xaxes(
+        tickvals=shares,
+        ticktext=[f"{value:.3g}<br>{share} %" for value, share in zip(values, shares, strict=True)],
+        range=[-3, 103],
+    )
+
+
+def _label_lines(figure: go.Figure, lines: tuple, ranks: pd.Series) -> None:
     """Name the lines where they lie furthest apart, each on its outer side."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
@@ -91,10 +112,11 @@ def _label_lines(figure: go.Figure, lines: tuple) -> None:
     upper = standard["mean"].iloc[widest] >= chosen["mean"].iloc[widest]
     for (profile, label, colour, *_), above in zip(lines, (upper, not upper), strict=True):
         figure.add_annotation(
-            x=profile["s_mean"].iloc[widest],
+            x=ranks.iloc[widest],
             y=profile["mean"].iloc[widest],
             text=f"<b>{escaped(label)}</b>",
             showarrow=False,
+            xanchor="left" if ranks.iloc[widest] < 30 else "right" if ranks.iloc[widest] > 70 else "center",
             yshift=16 if above else -16,
             font={"color": colour, "size": 13},
         )

@@ -105,7 +105,7 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
         showlegend=False,
         hovermode="closest",
         hoverlabel={"font": {"family": FONT}},
-        legend={"orientation": "h", "y": -0.2, "x": 0},
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": theme.quiet, "activecolor": theme.text},
     )
     figure.update_xaxes(**axis, title_text=escaped(x))
     figure.update_yaxes(**axis, title_text=escaped(y))

@@ -13,12 +13,12 @@ from fairdash.runs.store import Run, create_run
 from fairdash.training.sweep import Sweep
 
 
-def start_run(source: DatasetSource, plan: Sweep, *, title: str) -> Run:
+def start_run(source: DatasetSource, plan: Sweep) -> Run:
     """Create a run and start the process that carries it out.
 
     The process has a session of its own: it goes on when the browser, the tab or the app is closed.
     """
-    run = create_run(source, plan, title=title)
+    run = create_run(source, plan)
     package_parent = str(Path(__file__).parent.parent.parent)
     search_path = [package_parent, *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = os.environ | {

@@ -50,15 +50,12 @@ class RunSpec:
         How to get its data set.
     plan
         The sweep.
-    title
-        Name of the data set, for people.
     created
         When it was asked for, ISO 8601, UTC.
     """
 
     source: DatasetSource
     plan: Sweep
-    title: str
     created: str
 
     def to_json(self) -> str:
@@ -67,7 +64,6 @@ class RunSpec:
                 "fairdash": __version__,
                 "source": json.loads(self.source.to_json()),
                 "plan": self.plan.to_json(),
-                "title": self.title,
                 "created": self.created,
             },
             indent=2,
@@ -79,7 +75,6 @@ class RunSpec:
         return cls(
             source=DatasetSource.from_json(json.dumps(content["source"])),
             plan=Sweep.from_json(content["plan"]),
-            title=content["title"],
             created=content["created"],
         )
 
@@ -299,11 +294,9 @@ def runs_folder() -> Path:
     return data_folder("runs")
 
 
-def create_run(source: DatasetSource, plan: Sweep, *, title: str) -> Run:
+def create_run(source: DatasetSource, plan: Sweep) -> Run:
     """A new run, queued; nobody works at it yet."""
-    spec = RunSpec(
-        source=source, plan=plan, title=title, created=datetime.now(UTC).isoformat(timespec="seconds")
-    )
+    spec = RunSpec(source=source, plan=plan, created=datetime.now(UTC).isoformat(timespec="seconds"))
     run_id = secrets.token_hex(6)
     folder = runs_folder() / run_id
     folder.mkdir(parents=True, mode=0o700)

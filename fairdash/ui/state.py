@@ -26,6 +26,17 @@ def chosen_source() -> DatasetSource:
     return source
 
 
+def source_title() -> str:
+    """Name of the data set in use, for the sidebar; empty if it is gone."""
+    name = st.query_params.get(_DATASET) or st.session_state.get(_DATASET)
+    if name is None:
+        return DEFAULT_SOURCE.title
+    try:
+        return load_source(name).title
+    except FairdashError:
+        return ""
+
+
 def choose_source(source: DatasetSource) -> None:
     """Put a data set into use."""
     _remember(_DATASET, save_source(source))

@@ -28,8 +28,8 @@ def number(value: float, *, error: float | None = None) -> str:
 
 
 def with_unit(text: str, unit: str) -> str:
-    """The number with its unit behind it, if there is one."""
-    return f"{text} {unit}" if unit else text
+    """The number with its unit behind it; a unit of several words is for axes only."""
+    return f"{text} {unit}" if unit and " " not in unit else text
 
 
 def label(name: str, unit: str) -> str:

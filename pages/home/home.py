@@ -6,22 +6,23 @@ import streamlit as st
 
 from fairdash.runs.store import Run, list_runs
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.ui.pages import page
 from fairdash.ui.text import safe
 
 RUNS_SHOWN = 8
 DOORS = (
     (
-        "pages/work/data.py",
+        "data",
         "Choose data",
         "A built-in example, or your own table. Nothing leaves this machine.",
     ),
     (
-        "pages/work/train.py",
+        "train",
         "Train fair models",
         "A whole range of models, from most accurate to most fair.",
     ),
     (
-        "pages/work/tradeoff.py",
+        "tradeoff",
         "See what fairness costs",
         "Move one slider; read who pays more and who less.",
     ),
@@ -29,23 +30,24 @@ DOORS = (
 
 
 def show_doors() -> None:
-    for column, (page, title, words) in zip(st.columns(3), DOORS, strict=True):
+    for column, (name, title, words) in zip(st.columns(3), DOORS, strict=True):
         with column.container(border=True, height="stretch"):
             st.markdown(f"#### {title}")
             st.markdown(words)
-            st.page_link(page, label=title, icon=":material/arrow_forward:")
+            st.page_link(page(name), label=title, icon=":material/arrow_forward:")
 
 
 def show_run(run: Run) -> None:
     spec, status = run.spec, run.status
     objective = OBJECTIVES[spec.plan.objective].title
-    page = "pages/work/tradeoff.py" if status.state == "done" else "pages/work/train.py"
+    name = "tradeoff" if status.state == "done" else "train"
     left, right = st.columns([4, 1], vertical_alignment="center")
     left.markdown(
-        f"**{safe(spec.title)}** · {objective} · {len(spec.plan.lams)} λ × {spec.plan.n_splits} splits · "
+        f"**{safe(spec.source.title)}** · {objective} · "
+        f"{len(spec.plan.lams)} λ × {spec.plan.n_splits} splits · "
         f"{status.state} · {spec.created[:16].replace('T', ' ')} UTC"
     )
-    right.page_link(page, label="Open", icon=":material/open_in_new:", query_params={"run": run.id})
+    right.page_link(page(name), label="Open", icon=":material/open_in_new:", query_params={"run": run.id})
 
 
 st.title("How fair is a price, and what does fairness cost?")

@@ -20,6 +20,7 @@ from fairdash.errors import FairdashError
 from fairdash.figures.data import distribution_figure, link_figure
 from fairdash.ui.cached import ROWS_MEASURED, dataset_of, link_of, upload_of
 from fairdash.ui.frame import chart, show_problems, theme
+from fairdash.ui.pages import page
 from fairdash.ui.state import DEFAULT_SOURCE, choose_source, chosen_source
 from fairdash.ui.text import number, safe
 
@@ -213,15 +214,13 @@ def show_dataset(dataset: Dataset) -> None:
     show_link(dataset)
     target, sensitive = dataset.roles.target, dataset.roles.sensitive[0]
     left, right = st.columns(2)
-    for place, column, values, role, colour in (
-        (left, target, dataset.target, "target", theme().standard),
-        (right, sensitive, dataset.sensitive[sensitive], "sensitive attribute", theme().chosen),
+    for place, column, values, role in (
+        (left, target, dataset.target, "target"),
+        (right, sensitive, dataset.sensitive[sensitive], "sensitive attribute"),
     ):
         with place:
             chart(
-                distribution_figure(
-                    values.to_numpy(), role=role, label=dataset.label(column), colour=colour, theme=theme()
-                ),
+                distribution_figure(values.to_numpy(), role=role, label=dataset.label(column), theme=theme()),
                 key=f"distribution-{role.split()[0]}",
                 alt=f"Histogram of the {role}.",
             )
@@ -292,5 +291,5 @@ if source is not None:
     )
     if button.button("Train on this data", type="primary", icon=":material/arrow_forward:", width="stretch"):
         st.session_state.pop("run", None)
-        st.switch_page("pages/work/train.py", query_params={"dataset": source.id})
+        st.switch_page(page("train"), query_params={"dataset": source.id})
     show_dataset(data)

@@ -20,6 +20,7 @@ from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.sweep import STANDARD
 from fairdash.ui.cached import result_of
 from fairdash.ui.frame import chart, download, theme
+from fairdash.ui.pages import page
 from fairdash.ui.state import choose_run, chosen_run
 from fairdash.ui.text import label, number, safe, with_unit
 
@@ -90,10 +91,10 @@ def show_nothing_yet(run: Run | None) -> None:
             "There is no finished run yet. Train a range of models first; on the built-in example it "
             "takes about a quarter of a minute."
         )
-        st.page_link("pages/work/train.py", label="Train fair models", icon=":material/arrow_forward:")
+        st.page_link(page("train"), label="Train fair models", icon=":material/arrow_forward:")
         return
     st.info(f"This run is not finished: it is {run.status.state}.")
-    st.page_link("pages/work/train.py", label="Look at its progress", query_params={"run": run.id})
+    st.page_link(page("train"), label="Look at its progress", query_params={"run": run.id})
 
 
 def choose(spec: RunSpec, result: RunResult) -> View:
@@ -214,7 +215,7 @@ def show_four_numbers(view: View) -> None:
         (
             "Test error",
             view.shown("mse"),
-            f"{growth:+.0%} against the standard model",
+            f"{growth:+.0%} against standard",
             "Mean squared error divided by the variance of the target: 0 is perfect, 1 is what predicting "
             "the mean reaches.",
         ),
@@ -235,8 +236,9 @@ def show_four_numbers(view: View) -> None:
         (
             "A prediction moves by",
             with_unit(number(moved), view.unit),
-            f"on average; the target's spread is {with_unit(number(float(y.std())), view.unit)}",
-            "Mean absolute difference between this model's and the standard model's predictions of a row.",
+            f"target's spread: {with_unit(number(float(y.std())), view.unit)}",
+            "Mean absolute difference between this model's and the standard model's prediction of a row; "
+            "below it the standard deviation of the target.",
         ),
     )
     for column, (title, value, below, meaning) in zip(st.columns(4), cards, strict=True):
@@ -332,7 +334,7 @@ def show(run: Run) -> None:
     answer_place = st.container()
     view = choose(spec, result)
     answer_place.markdown(answer(view))
-    answer_place.caption(f"{safe(spec.title)} · {OBJECTIVES[spec.plan.objective].meaning}")
+    answer_place.caption(f"{safe(spec.source.title)} · {OBJECTIVES[spec.plan.objective].meaning}")
     show_charts(view)
     show_four_numbers(view)
     for note in result.notes:

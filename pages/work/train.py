@@ -16,6 +16,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.frame import chart, show_problems, theme
+from fairdash.ui.pages import page
 from fairdash.ui.state import choose_run, chosen_run, chosen_source
 from fairdash.ui.text import duration, safe
 
@@ -105,7 +106,7 @@ def show_form(source: DatasetSource, dataset: Dataset) -> None:
         f"from {len(dataset.roles.features)} features · sensitive: "
         f"**{safe(dataset.roles.sensitive[0])}**, which the model never sees"
     )
-    st.page_link("pages/work/data.py", label="Other data or roles", icon=":material/table:")
+    st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
     objective = st.segmented_control(
         "What must not depend on the sensitive attribute?",
         list(OBJECTIVES),
@@ -139,7 +140,7 @@ def show_form(source: DatasetSource, dataset: Dataset) -> None:
         except FairdashError as error:
             show_problems(error)
             return
-        choose_run(start_run(source, plan, title=dataset.title))
+        choose_run(start_run(source, plan))
         st.rerun()
 
 
@@ -191,7 +192,7 @@ def show_curves(run: Run) -> None:
 def show_run(run: Run) -> None:
     spec = run.spec
     st.markdown(
-        f"**{safe(spec.title)}** · {OBJECTIVES[spec.plan.objective].title} · "
+        f"**{safe(spec.source.title)}** · {OBJECTIVES[spec.plan.objective].title} · "
         f"{len(spec.plan.lams)} weights λ × {spec.plan.n_splits} splits, trained as one stack"
     )
     status = run.status
@@ -204,7 +205,7 @@ def show_run(run: Run) -> None:
     if status.state == DONE and left.button(
         "See what fairness costs", type="primary", icon=":material/balance:"
     ):
-        st.switch_page("pages/work/tradeoff.py", query_params={"run": run.id})
+        st.switch_page(page("tradeoff"), query_params={"run": run.id})
     if right.button("Train again", icon=":material/replay:"):
         choose_run(None)
         st.rerun()

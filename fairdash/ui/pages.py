@@ -1,0 +1,37 @@
+"""The pages of the app: one list for the navigation and for every link between pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+_FOLDER = Path(__file__).resolve().parents[2] / "pages"
+
+#: Name to section, script, title and icon. The name is the page's address; home is at the root.
+_PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
+    {
+        "home": ("", "home/home.py", "Home", ":material/home:"),
+        "data": ("Work", "work/data.py", "Data", ":material/table:"),
+        "train": ("Work", "work/train.py", "Train", ":material/model_training:"),
+        "tradeoff": ("Work", "work/tradeoff.py", "Trade-off", ":material/balance:"),
+    }
+)
+
+
+def page(name: str) -> StreamlitPage:
+    """The page of this name, for ``st.page_link`` and ``st.switch_page``."""
+    _, script, title, icon = _PAGES[name]
+    address = None if name == "home" else name
+    return st.Page(_FOLDER / script, title=title, icon=icon, url_path=address, default=name == "home")
+
+
+def sections() -> dict[str, list[StreamlitPage]]:
+    """All pages by section, for ``st.navigation``."""
+    found: dict[str, list[StreamlitPage]] = {}
+    for name, (section, *_) in _PAGES.items():
+        found.setdefault(section, []).append(page(name))
+    return found
