@@ -208,6 +208,38 @@ def test_several_sensitive_columns(id):
     close(measure(id, u[order], v[order], random_state=0), together)
 
 
+@pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.multivariate])
+def test_floor_of_several_sensitive_columns(id):
+    rng = np.random.default_rng(5)
+    u, v = rng.normal(size=(2, 60)), rng.normal(size=(2, 60, 2))
+    steps = {} if REGISTRY[id].quick else {"n_steps": 8}
+    floor = independence_floor(id, u, v, n_permutations=9, random_state=0, **steps)
+    assert floor.mean.shape == (2,)
+    assert (floor.q95 > floor.mean).all()
+
+
+def test_the_registry_is_whole():
+    assert list(REGISTRY) == [one.id for one in REGISTRY.values()]
+    assert {
+        *(
+            "pearson",
+            "spearman",
+            "kendall",
+            "distance_correlation",
+            "hsic",
+            "chsic",
+            "kcca",
+            "hgr_witsenhausen",
+        ),
+        *("hgr_kde", "hgr_rdc", "hgr_nn", "hgr_spline", "chi2_kde", "chi2_nn", "mi_ksg", "mi_mine"),
+        *("fairquant", "fairquant_cumulative"),
+    } == set(REGISTRY)
+    for one in REGISTRY.values():
+        for part in ("implementation", "permuted", "learned"):
+            if getattr(one, part):
+                assert callable(one.load(part))
+
+
 def test_unknown_measure_lists_the_known():
     with pytest.raises(OptionError, match=r"(?i)hgr_kde"):
         measure("hgr", [1, 2], [1, 2])

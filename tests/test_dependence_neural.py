@@ -86,7 +86,9 @@ def test_few_rows(rng, id, n):
     assert np.isfinite(measure(id, rng.normal(size=n), rng.normal(size=n), random_state=0, n_steps=3))
 
 
-@pytest.mark.parametrize("option", [{"evaluation": "test"}, {"n_steps": 0}, {"n_steps": 1.5}])
+@pytest.mark.parametrize(
+    "option", [{"evaluation": "test"}, {"n_steps": 0}, {"n_steps": 1.5}, {"hidden": ()}, {"hidden": (3, 0)}]
+)
 @pytest.mark.parametrize("id", NEURAL)
 def test_unusable_options(id, option):
     with pytest.raises(OptionError, match=next(iter(option))):

@@ -67,7 +67,7 @@ def hgr_nn(
     OptionError
         If an option is not usable.
     """
-    steps = neural.checked(evaluation, n_steps, 500, 200)
+    steps = neural.checked(evaluation, n_steps, hidden, in_sample=500, cross_fit=200)
     transform = neural.transform_named(inputs)
     seed = neural.whole_seed(random_state)
     a, b, weight, _ = neural.in_order(u, v, sample_weight)
@@ -104,12 +104,12 @@ def fitted_functions(
     networks = _Pair(1, rows.v.shape[1], hidden, seed)
     # Stopped on a fifth of the rows: curves are looked at, and should not show noise.
     held = neural.parts(len(u), seed).stopping[:1]
-    steps = neural.checked("cross_fit", n_steps, 500, 200)
+    steps = neural.checked("cross_fit", n_steps, hidden, in_sample=500, cross_fit=200)
     _train(networks, rows.weighing(1 - held), steps, seed, held=rows.weighing(held))
     result = np.empty((2, len(u)))
     with torch.no_grad():
         for out, net in zip(result, networks(rows.u, rows.v), strict=True):
-            out[order[0]] = _standardised(net, rows.weight)[0, 0].double().numpy()
+            out[order[0]] = _standardised(net, _share(rows.weight))[0][0, 0].double().numpy()
     return result[0], result[1]
 
 
@@ -118,10 +118,8 @@ class _Pair:
 
     def __init__(self, members: int, columns: int, hidden: Sequence[int], seed: int) -> None:
         # g must not start as a copy of f: that would favour links close to the identity.
-        self.f, self.g = (
-            self._start(1, members, hidden, seed),
-            self._start(columns, members, hidden, seed + 1),
-        )
+        self.f = self._start(1, members, hidden, seed)
+        self.g = self._start(columns, members, hidden, seed + 1)
         self.parameters = [*self.f.parameters, *self.g.parameters]
 
     @staticmethod
@@ -133,35 +131,35 @@ class _Pair:
     def __call__(self, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         return self.f(u), self.g(v)
 
-    def gradients(self, rows: Rows) -> list[Tensor]:
+    def gradients(self, rows: Rows, share: Tensor) -> list[Tensor]:
         """Gradients of J = E[f̂ ĝ], through the means and variances of the rows (Algorithm 2)."""
-        f, g = self.f.forward(rows.u), self.g.forward(rows.v)
-        (mean_f, scale_f), (mean_g, scale_g) = _moments(f, rows.weight), _moments(g, rows.weight)
-        f, g = (f - mean_f) * scale_f, (g - mean_g) * scale_g
-        share = _share(rows.weight)
+        f, scale_f = _standardised(self.f.forward(rows.u), share)
+        g, scale_g = _standardised(self.g.forward(rows.v), share)
         j = (share * f * g).sum(dim=2, keepdim=True)
         # ∂J/∂f_i = w_i (ĝ_i − J f̂_i) / σ_f, and the same for g.
         return [
-            *self.f.gradients(share * (g - j * f) * scale_f),
-            *self.g.gradients(share * (f - j * g) * scale_g),
+            *self.f.gradients(torch.addcmul(g, j, f, value=-1).mul_(share * scale_f)),
+            *self.g.gradients(torch.addcmul(f, j, g, value=-1).mul_(share * scale_g)),
         ]
 
 
 def correlation(f: Tensor, g: Tensor, weight: Tensor) -> Tensor:
     """J = E[f̂ ĝ] with f̂ and ĝ standardised under the weights (Algorithm 2); (M, 1, n) each -> (M,)."""
-    return (_share(weight) * _standardised(f, weight) * _standardised(g, weight)).sum(dim=(1, 2))
-
-
-def _standardised(x: Tensor, weight: Tensor) -> Tensor:
-    mean, scale = _moments(x, weight)
-    return (x - mean) * scale
-
-
-def _moments(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean m and 1 / √(σ² + ε) under the weights, (M, 1, 1) each (Algorithm 2)."""
     share = _share(weight)
+    return (share * _standardised(f, share)[0] * _standardised(g, share)[0]).sum(dim=(1, 2))
+
+
+def _standardised(x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
+    """(x − m) / √(σ² + ε) under shares that sum to 1, (M, 1, n), and 1 / √(σ² + ε), (M, 1, 1)."""
+    mean, scale = _moments(x, share)
+    return (x - mean).mul_(scale), scale
+
+
+def _moments(x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
+    """m and 1 / √(σ² + ε) under shares that sum to 1, (M, 1, 1) each (Algorithm 2)."""
     mean = (share * x).sum(dim=2, keepdim=True)
-    return mean, torch.rsqrt((share * (x - mean) ** 2).sum(dim=2, keepdim=True) + _EPSILON)
+    centred = x - mean
+    return mean, torch.rsqrt((share * centred).mul_(centred).sum(dim=2, keepdim=True) + _EPSILON)
 
 
 def _share(weight: Tensor) -> Tensor:
@@ -170,11 +168,14 @@ def _share(weight: Tensor) -> Tensor:
 
 def _train(networks: _Pair, learned: Rows, steps: int, seed: int, held: Rows | None = None) -> None:
     """Ascend J on the learned rows; keep for each member the step that scored best on the held ones."""
-    draw = neural.batches(learned.u.shape[2], seed)
+    draw, share = neural.batches(learned.u.shape[2], seed), _share(learned.weight)
 
     def gradients() -> list[Tensor]:
         batch = draw()
-        return networks.gradients(learned if batch is None else learned.each(batch))
+        if batch is None:
+            return networks.gradients(learned, share)
+        rows = learned.each(batch)
+        return networks.gradients(rows, _share(rows.weight))
 
     def score() -> Tensor:
         assert held is not None
@@ -207,7 +208,7 @@ def _cross_fit(rows: Rows, hidden: Sequence[int], steps: int, seed: int) -> Tens
         for net, x, x_learned in zip(
             (networks.f, networks.g), (every.u, every.v), (learned.u, learned.v), strict=True
         ):
-            known = _moments(net(x_learned), learned.weight)
+            known = _moments(net(x_learned), _share(learned.weight))
             own = (net(x) - known[0]) * known[1] * scoring[:, None]
             # Each row is scored by the one fold that left it out.
             out.append(own.view(count, folds, n).sum(dim=1).double())

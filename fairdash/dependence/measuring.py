@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.errors import OptionError, Problem
+from fairdash.lookup import look_up
 
 Array = NDArray[np.float64]
 
@@ -107,15 +108,7 @@ def measure_many(
 
 def found(id: str) -> Measure:
     """The measure of that id, or an :class:`OptionError` that lists the ids."""
-    if id not in REGISTRY:
-        raise OptionError(
-            Problem(
-                what="There is no measure of that name",
-                mend=f"Choose one of {', '.join(REGISTRY)}.",
-                column="measure",
-            )
-        )
-    return REGISTRY[id]
+    return look_up(REGISTRY, id, option="measure")
 
 
 def as_stack(

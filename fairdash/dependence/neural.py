@@ -112,8 +112,18 @@ def transform_named(inputs: str) -> Transform:
     return transforms[inputs]
 
 
-def checked(evaluation: str, n_steps: int | None, in_sample: int, cross_fit: int) -> int:
+def checked(
+    evaluation: str, n_steps: int | None, hidden: Sequence[int], *, in_sample: int, cross_fit: int
+) -> int:
     """Number of steps, with its default for the evaluation; refuses what is not usable."""
+    if not hidden or any(units != int(units) or units < 1 for units in hidden):
+        raise OptionError(
+            Problem(
+                what="The hidden layers are not usable",
+                mend="Give one whole number of units, at least 1, a layer.",
+                column="hidden",
+            )
+        )
     if evaluation not in ("cross_fit", "in_sample"):
         raise OptionError(
             Problem(

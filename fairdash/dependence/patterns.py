@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.errors import OptionError, Problem
+from fairdash.lookup import look_up
 
 Array = NDArray[np.float64]
 
@@ -128,15 +129,7 @@ PATTERNS: Mapping[str, Pattern] = MappingProxyType({one.id: one for one in _PATT
 
 def pattern(name: str) -> Pattern:
     """The named pattern, or an :class:`~fairdash.errors.OptionError` that lists the names."""
-    if name not in PATTERNS:
-        raise OptionError(
-            Problem(
-                what="There is no pattern of that name",
-                mend=f"Choose one of {', '.join(PATTERNS)}.",
-                column="pattern",
-            )
-        )
-    return PATTERNS[name]
+    return look_up(PATTERNS, name, option="pattern")
 
 
 def pattern_from_points(u: ArrayLike, f: ArrayLike) -> Pattern:

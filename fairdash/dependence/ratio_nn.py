@@ -154,7 +154,7 @@ def _estimate(
     hidden: Sequence[int],
     n_steps: int | None,
 ) -> Array:
-    steps = neural.checked(evaluation, n_steps, _STEPS, _STEPS)
+    steps = neural.checked(evaluation, n_steps, hidden, in_sample=_STEPS, cross_fit=_STEPS)
     seed = neural.whole_seed(random_state)
     a, b, weight, _ = neural.in_order(u, v, None)
     count, n = u.shape
