@@ -104,8 +104,8 @@ def ask_for_settings() -> tuple[TrainingSettings, int, str] | None:
 def show_form(source: DatasetSource, dataset: Dataset) -> None:
     st.markdown(
         f"**{safe(dataset.title)}** · {counted(dataset.n_rows, 'row')} · predicts "
-        f"**{safe(dataset.roles.target)}** from {counted(len(dataset.roles.features), 'feature')} · sensitive: "
-        f"**{safe(dataset.roles.sensitive[0])}**, which the model never sees"
+        f"**{safe(dataset.roles.target)}** from {counted(len(dataset.roles.features), 'feature')} · "
+        f"sensitive: **{safe(dataset.roles.sensitive[0])}**, which the model never sees"
     )
     st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
     objective = st.segmented_control(
