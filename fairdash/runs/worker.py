@@ -41,7 +41,6 @@ def _work(run: Run) -> int:
     reporter = _Reporter(run)
     try:
         reporter.begin("reading the data")
-        _be_modest()
         spec = run.spec
         dataset = spec.source.load()
         from fairdash.api import run_sweep
@@ -97,7 +96,6 @@ def _be_modest() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
 
 
 class _Reporter:
@@ -143,4 +141,5 @@ class _Reporter:
 
 
 if __name__ == "__main__":
+    _be_modest()
     sys.exit(main(sys.argv[1]))
