@@ -58,31 +58,55 @@ class StackedMLP(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Outputs of shape (K, batch, widths[-1]) for inputs of shape (K, batch, widths[0])."""
-        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            x = _TanhLayer.apply(x, weight, bias)
-        return torch.baddbmm(self.biases[-1], x, self.weights[-1])
+        outputs: Tensor = _Perceptrons.apply(x, *self.weights, *self.biases)
+        return outputs
 
 
-class _TanhLayer(torch.autograd.Function):
-    """tanh(x W + b) for a stack, as 2 σ(2 (x W + b)) − 1: within 3e-7 of it in float32.
+class _Perceptrons(torch.autograd.Function):
+    """All layers of a stack as one node of autograd, with its gradient worked by hand.
 
-    torch's sigmoid is vectorised on CPUs and its tanh much less so: tanh alone was over a third of a
-    training step. One function a layer, worked in place, saves another eighth
-    (benchmarks/stack_vs_loop.py).
+    Inside, the batch lies last, (K, units, batch), and the hidden layers hold σ(2z) instead of
+    tanh(z) = 2σ(2z) − 1: torch's sigmoid is vectorised on CPUs and its tanh much less so. The twos and
+    ones go into the next layer's small matrices, 2(W tanh + b) = 4Wσ + 2(b − W1), so that each layer
+    passes over the batch as rarely as it can.
     """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        y = torch.baddbmm(bias, x, weight, beta=2, alpha=2).sigmoid_().mul_(2).sub_(1)
-        ctx.save_for_backward(x, weight, y)
-        return y
+    def forward(ctx: Any, x: Tensor, *parameters: Tensor) -> Tensor:
+        last = len(parameters) // 2 - 1
+        weights, biases = parameters[: last + 1], parameters[last + 1 :]
+        h = x.transpose(1, 2)
+        kept = [h]
+        for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
+            w, b = weight.transpose(1, 2), bias.transpose(1, 2)
+            scale = 1.0 if layer == last else 2.0
+            if layer:
+                h = torch.baddbmm(scale * (b - w.sum(dim=2, keepdim=True)), w, h, alpha=2 * scale)
+            else:
+                h = torch.baddbmm(b, w, h, beta=scale, alpha=scale)
+            if layer < last:
+                kept.append(h.sigmoid_())
+        # Saved tensors are guarded against changes; the hidden layers are nobody else's.
+        ctx.save_for_backward(x, *weights)
+        ctx.hidden = kept[1:]
+        return h.transpose(1, 2)
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, Tensor, Tensor]:
-        x, weight, y = ctx.saved_tensors
-        slope = torch.ops.aten.tanh_backward(grad_outputs[0], y)
-        to_x = torch.bmm(slope, weight.transpose(1, 2)) if ctx.needs_input_grad[0] else None
-        return to_x, torch.bmm(x.transpose(1, 2), slope), slope.sum(dim=1, keepdim=True)
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
+        x, *weights = ctx.saved_tensors
+        slope = grad_outputs[0].transpose(1, 2)  # of the layer's z, (K, units, batch)
+        of_weights: list[Tensor] = []
+        of_biases: list[Tensor] = []
+        for weight, h in zip(weights[:0:-1], reversed(ctx.hidden), strict=True):
+            total = slope.sum(dim=2).unsqueeze(1)
+            of_biases.append(total)
+            of_weights.append(2 * torch.bmm(h, slope.transpose(1, 2)) - total)
+            # tanh′(z) = 1 − tanh²(z) = 4(σ − σ²)
+            slope = torch.bmm(4 * weight, slope).mul_(torch.addcmul(h, h, h, value=-1))
+        of_biases.append(slope.sum(dim=2).unsqueeze(1))
+        of_weights.append(torch.bmm(x.transpose(1, 2), slope.transpose(1, 2)))
+        of_x = torch.bmm(weights[0], slope).transpose(1, 2) if ctx.needs_input_grad[0] else None
+        return of_x, *reversed(of_weights), *reversed(of_biases)
 
 
 def _initial_layers(
