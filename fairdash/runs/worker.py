@@ -19,6 +19,8 @@ from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Run, RunResult
 from fairdash.training.sweep import SweepProgress
 
 SECONDS_BETWEEN_REPORTS = 0.2
+#: Whoever looks at the run's status takes its lock for a moment; only a worker keeps it this long.
+SECONDS_FOR_THE_LOCK = 3.0
 #: Share of a run's time that goes into training, for the estimate of the time left.
 TRAINING_SHARE = 0.85
 
@@ -30,7 +32,7 @@ def main(run_id: str) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     run = Run(run_id)
     try:
-        with run.lock():
+        with run.lock(seconds=SECONDS_FOR_THE_LOCK):
             return _work(run)
     except Timeout:
         log.info("another worker is at this run")

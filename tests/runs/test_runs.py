@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import RunError
@@ -121,12 +123,22 @@ def test_an_error_for_the_user_is_shown_as_it_is(monkeypatch):
     assert run.status.message == "Column “y”: the target is constant. Choose another."
 
 
-def test_two_workers_do_not_meet_at_one_run():
+def test_two_workers_do_not_meet_at_one_run(monkeypatch):
+    monkeypatch.setattr(worker, "SECONDS_FOR_THE_LOCK", 0.2)
     run = create_run(SOURCE, PLAN)
     with run.lock():
         assert worker.main(run.id) == 0
         assert run.status.state == QUEUED
     assert run.curves().empty
+
+
+def test_a_look_at_the_status_does_not_keep_the_worker_away():
+    run = create_run(SOURCE, PLAN)
+    held = FileLock(run.folder / "worker.lock", thread_local=False)
+    held.acquire()
+    threading.Timer(0.3, held.release).start()
+    assert worker.main(run.id) == 0
+    assert run.status.state == DONE
 
 
 @pytest.mark.parametrize("name", ["", "0" * 12, "../../etc", "a" * 300, "ABCDEF123456", "x\0y"])
