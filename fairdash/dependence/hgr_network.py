@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -49,7 +50,29 @@ class HGRNetwork(nn.Module):
         return (standardise(self.f(standardise(u))) * standardise(self.g(standardise(v)))).mean(dim=(1, 2))
 
 
-def standardise(x: Tensor, *, epsilon: float = 1e-8) -> Tensor:
+def standardise(x: Tensor) -> Tensor:
     """(x − m) / √(σ² + ε) over dimension 1, the batch; σ² divides by the batch size (Algorithm 2)."""
-    centred = x - x.mean(dim=1, keepdim=True)
-    return centred * torch.rsqrt((centred * centred).mean(dim=1, keepdim=True) + epsilon)
+    standardised: Tensor = _Standardise.apply(x)
+    return standardised
+
+
+class _Standardise(torch.autograd.Function):
+    """One node of autograd: the gradient through mean and variance in four operations instead of twenty."""
+
+    EPSILON = 1e-8
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        centred = x - x.mean(dim=1, keepdim=True)
+        scale = torch.rsqrt((centred * centred).mean(dim=1, keepdim=True) + _Standardise.EPSILON)
+        y = centred.mul_(scale)
+        ctx.save_for_backward(y, scale)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:
+        y, scale = ctx.saved_tensors
+        (slope,) = grad_outputs
+        # ∂/∂x_i = (s_i − E[s] − ŷ_i E[s ŷ]) / √(σ² + ε)
+        along = (slope * y).mean(dim=1, keepdim=True)
+        return (slope - slope.mean(dim=1, keepdim=True) - y * along) * scale

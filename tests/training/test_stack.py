@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from fairdash.dependence import independence_floor, measure
+from fairdash.dependence.hgr_network import standardise
 from fairdash.errors import Cancelled
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.hgr_nn import HGRPenalty
@@ -161,6 +162,14 @@ def test_the_penalty_does_not_change_with_scale_and_shift(scale_u, scale_s):
     penalty = HGRPenalty(seeds=[1, 2], n_sensitive=1, settings=SETTINGS)
     plain = penalty(data.y, data.s)
     assert torch.allclose(penalty(data.y * scale_u + 3, data.s * scale_s - 1), plain, atol=1e-4)
+
+
+def test_standardising_has_the_gradient_through_mean_and_variance():
+    x = torch.randn(2, 7, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 3 + 5
+    y = standardise(x)
+    assert torch.allclose(y.mean(dim=1), torch.zeros(2, 1).double(), atol=1e-12)
+    assert torch.allclose(y.var(dim=1, unbiased=False), torch.ones(2, 1).double(), atol=1e-8)
+    assert torch.autograd.gradcheck(standardise, [x.requires_grad_()])
 
 
 def test_a_constant_prediction_has_no_dependence_and_a_finite_gradient():
