@@ -3,6 +3,7 @@
 Importing this room loads numpy only; torch, scipy and scikit-learn are loaded by the measure that needs them.
 """
 
+from fairdash.dependence import exact
 from fairdash.dependence.fairquant import FairQuant, fairquant, quantile_groups
 from fairdash.dependence.floors import IndependenceFloor, independence_floor
 from fairdash.dependence.measuring import measure, measure_many
@@ -13,6 +14,7 @@ __all__ = [
     "FairQuant",
     "IndependenceFloor",
     "Measure",
+    "exact",
     "fairquant",
     "independence_floor",
     "measure",

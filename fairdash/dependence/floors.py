@@ -89,7 +89,7 @@ def independence_floor(
     values = permuted_values(
         one, a, b, draw_permutations(a.shape[1], n_permutations, random_state), weight, random_state, options
     )
-    sizes = np.abs(values) if one.signed and one.lower < 0 else values
+    sizes = np.abs(values) if one.signed else values
     return IndependenceFloor(
         mean=sizes.mean(axis=-1), q95=np.quantile(sizes, 0.95, axis=-1), n_permutations=n_permutations
     )

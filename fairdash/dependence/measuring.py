@@ -224,6 +224,8 @@ def _values(
     options: dict[str, Any],
 ) -> Array:
     supported(measure, v, weight)
+    if weight is not None and not (counted := (weight > 0).any(axis=0)).all():
+        u, v, weight = u[:, counted], v[:, counted], weight[:, counted]
     implementation = measure.load()
     checked_options(measure, implementation, options)
     if measure.seeded:

@@ -32,10 +32,10 @@ class Measure:
     lower, upper
         The range of the quantity estimated. A held-out estimate of it may fall below ``lower`` by chance.
     signed
-        Whether the value carries a sign that means something (a direction, or a held-out score below
-        nothing).
+        Whether the sign is a direction, so that far below 0 is as much dependence as far above.
     symmetric
-        Whether exchanging u and v leaves the value unchanged.
+        Whether exchanging u and v leaves the value unchanged to the last digit. Cross-fitted values change by
+        chance, because the folds are dealt anew.
     rank_based
         Whether increasing maps of u or v leave the value unchanged.
     rank_based_s
@@ -152,6 +152,70 @@ _MEASURES = (
         implementation="classical:kendall",
     ),
     Measure(
+        id="distance_correlation",
+        title="Distance correlation",
+        symbol="dCor",
+        multivariate=True,
+        zero="independent, in the limit of many rows",
+        one="a straight line",
+        fails_when="Rows are few: noise reads .1 and more. A fast link reads little above that.",
+        source="Székely, Rizzo and Bakirov (2007), V-statistic",
+        implementation="distances:distance_correlation",
+        floats_per_row=40,
+    ),
+    Measure(
+        id="hsic",
+        title="Kernel independence criterion (HSIC, normalised)",
+        symbol="HSIC",
+        zero="independent, in the limit of many rows",
+        one="rows are as near in u as in v",
+        fails_when="Tails are heavy: a bandwidth of the median distance is then too fine for the tail.",
+        source="Gretton et al. (2005); normalised as in Cortes et al. (2012)",
+        implementation="kernels:hsic",
+        permuted="kernels:hsic_permuted",
+        floats_per_row=200,
+    ),
+    Measure(
+        id="chsic",
+        title="Kernel independence criterion of ranks (CHSIC)",
+        symbol="CHSIC",
+        rank_based=True,
+        rank_based_s=True,
+        zero="independent, in the limit of many rows",
+        one="rows are as near in u's ranks as in v's",
+        fails_when="The link is fast: its waves are shorter than the bandwidth.",
+        source="Póczos, Ghahramani and Schneider (2012)",
+        implementation="kernels:chsic",
+        permuted="kernels:chsic_permuted",
+        floats_per_row=200,
+    ),
+    Measure(
+        id="kcca",
+        title="Kernel canonical correlation",
+        symbol="KCCA",
+        zero="no smooth function of u goes with one of v",
+        one="not reached: the regularisation keeps it below",
+        fails_when="The link is fast or tails are heavy: functions steeper than the kernel are penalised.",
+        source="Bach and Jordan (2002)",
+        implementation="kernels:kcca",
+        permuted="kernels:kcca_permuted",
+        floats_per_row=200,
+    ),
+    Measure(
+        id="hgr_witsenhausen",
+        title="Maximal correlation of discrete variables (Witsenhausen)",
+        symbol="σ₂(Q)",
+        discrete=True,
+        rank_based=True,
+        rank_based_s=True,
+        accepts_weights=True,
+        zero="independent",
+        one="a function of u equals a function of v",
+        fails_when="A variable is continuous: the table of counts would read 1, so it is refused.",
+        source="Witsenhausen (1975); paper, section on HGR",
+        implementation="discrete:hgr_witsenhausen",
+    ),
+    Measure(
         id="hgr_kde",
         title="Maximal correlation by kernel density (HGR_KDE)",
         symbol="HGR_KDE",
@@ -163,6 +227,39 @@ _MEASURES = (
         implementation="kde:hgr_kde",
         permuted="kde:hgr_kde_permuted",
         floats_per_row=130,
+    ),
+    Measure(
+        id="hgr_rdc",
+        title="Randomised dependence coefficient (RDC)",
+        symbol="HGR_RDC",
+        rank_based=True,
+        rank_based_s=True,
+        seeded=True,
+        accepts_weights=True,
+        zero="no polynomial of low degree in the rank of u goes with one in the rank of v",
+        one="such polynomials agree",
+        fails_when="The link is fast or jumps: its sines are slow. As published, ties follow row order.",
+        source="Lopez-Paz, Hennig and Schölkopf (2013); mid-ranks",
+        implementation="rdc:hgr_rdc",
+        permuted="rdc:hgr_rdc_permuted",
+        floats_per_row=60,
+    ),
+    Measure(
+        id="hgr_spline",
+        title="Maximal correlation by splines of the ranks (spline HGR)",
+        symbol="HGR_spline",
+        symmetric=False,
+        rank_based=True,
+        rank_based_s=True,
+        fitted=True,
+        accepts_weights=True,
+        multivariate=True,
+        zero="on new rows, no smooth function of u goes with one of v",
+        one="a function of u equals a function of v",
+        fails_when="The link has more than about twelve waves: the knots are too far apart to follow it.",
+        source="First canonical correlation of spline bases, chosen and scored by cross-fitting",
+        implementation="spline:hgr_spline",
+        floats_per_row=60,
     ),
     Measure(
         id="chi2_kde",
@@ -177,6 +274,17 @@ _MEASURES = (
         implementation="kde:chi2_kde",
         permuted="kde:chi2_kde_permuted",
         floats_per_row=130,
+    ),
+    Measure(
+        id="mi_ksg",
+        title="Mutual information by nearest neighbours (KSG)",
+        symbol="MI_KSG",
+        upper=math.inf,
+        zero="independent",
+        one="one nat; it has no upper end",
+        fails_when="The link is nearly deterministic: it grows with the number of rows only.",
+        source="Kraskov, Stögbauer and Grassberger (2004); ties as in Gao et al. (2017)",
+        implementation="neighbours:mi_ksg",
     ),
     Measure(
         id="fairquant",

@@ -1,0 +1,122 @@
+"""Distance correlation (Székely, Rizzo and Bakirov 2007): 0 in the limit only under independence."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.dependence.classical import standardised
+
+Array = NDArray[np.float64]
+
+#: Distances held at once when s has several columns.
+_PIECE = 2_000_000
+
+
+def distance_correlation(u: Array, v: Array) -> Array:
+    """Distance correlation of each pair of a stack (the V-statistic, as dcor and the R package energy have
+    it).
+
+    Parameters
+    ----------
+    u : (K, n) array
+    v : (K, n) or (K, n, d) array
+        Of several columns, each is standardised before Euclidean distances are taken.
+
+    Returns
+    -------
+    (K,) array
+        In [0, 1]; 1 when v is u times a number plus a number. On few rows independence reads well above 0.
+    """
+    u = standardised(u)
+    if v.ndim == 3:
+        return np.array(
+            [_several(a, np.stack([standardised(c) for c in b.T], 1)) for a, b in zip(u, v, strict=True)]
+        )
+    v = standardised(v)
+    order = np.argsort(u, axis=-1)
+    u, v = np.take_along_axis(u, order, axis=-1), np.take_along_axis(v, order, axis=-1)
+    rows_u, rows_v = _mean_distances(u), _mean_distances(v)
+    between = _centred(_mean_product(u, v), rows_u, rows_v)
+    # The mean squared distance of one column is twice its variance.
+    within_u, within_v = (_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v)))
+    return _ratio(between, within_u, within_v)
+
+
+def _centred(mean_product: Array, rows_u: Array, rows_v: Array) -> Array:
+    """Mean product of doubly centred distances, from plain ones: S1 + S2 − 2 S3, equation 2.18."""
+    return mean_product + rows_u.mean(axis=-1) * rows_v.mean(axis=-1) - 2 * (rows_u * rows_v).mean(axis=-1)
+
+
+def _ratio(between: Array, within_u: Array, within_v: Array) -> Array:
+    scale = np.sqrt(np.maximum(within_u * within_v, 0.0))
+    squared = np.divide(between, scale, out=np.zeros_like(scale), where=scale > 0)
+    return np.sqrt(np.clip(squared, 0.0, 1.0))
+
+
+def _mean_distances(x: Array) -> Array:
+    """Mean distance of each value from all, (K, n), by one sort."""
+    n = x.shape[-1]
+    order = np.argsort(x, axis=-1)
+    ordered = np.take_along_axis(x, order, axis=-1)
+    below = np.cumsum(ordered, axis=-1)
+    count = np.arange(1, n + 1)
+    sums = (2 * count - n) * ordered - 2 * below + below[:, -1:]
+    result = np.empty_like(x)
+    np.put_along_axis(result, order, sums / n, axis=-1)
+    return result
+
+
+def _mean_product(u: Array, v: Array) -> Array:
+    """Mean over all pairs of rows of |u_i − u_j||v_i − v_j|, for rows in ascending order of u; O(n log² n).
+
+    For i before j the first factor is u_j − u_i, and the second is the same with a sign that depends on the
+    order of v. Pairs are met by doubling blocks: at each size, those in neighbouring blocks are counted by
+    one sort on v.
+    """
+    count, n = u.shape
+    place = np.arange(n)
+    rank = np.empty((count, n), dtype=np.intp)
+    np.put_along_axis(rank, np.argsort(v, axis=-1), np.broadcast_to(place, (count, n)), axis=-1)
+    moments = np.stack([np.ones_like(u), u, v, u * v])
+    total = np.zeros(count)
+    size = 1
+    while size < n:
+        block, right = place // (2 * size), (place // size) % 2 == 1
+        order = np.argsort(block * n + rank, axis=-1)
+        second = right[order]
+        one, x, y, xy = np.take_along_axis(moments, order[None], axis=-1)
+        # Sums over the left block's rows of lower v, and over all of them, for each row of the right block.
+        starts = np.searchsorted(block, block)
+        lower, whole = [], []
+        for moment in (one, x, y, xy):
+            sums = np.cumsum(np.where(second, 0.0, moment), axis=-1)
+            before = np.where(starts > 0, sums[:, starts - 1], 0.0)
+            ends = np.searchsorted(block, block, side="right") - 1
+            lower.append(sums - before)
+            whole.append(sums[:, ends] - before)
+        signed = [2 * a - b for a, b in zip(lower, whole, strict=True)]
+        # (u_j − u_i)(v_j − v_i), multiplied out.
+        terms = xy * signed[0] - y * signed[1] - x * signed[2] + signed[3]
+        total += np.where(second, terms, 0.0).sum(axis=-1)
+        size *= 2
+    return 2 * total / n**2
+
+
+def _several(u: Array, v: Array) -> float:
+    """One pair with v of several columns, (n,) and (n, d), by all distances, some rows at a time."""
+    n = len(u)
+    rows_u, rows_v, products = np.zeros(n), np.zeros(n), np.zeros(3)
+    for start in range(0, n, max(1, _PIECE // n)):
+        rows = slice(start, start + max(1, _PIECE // n))
+        a = np.abs(u[rows, None] - u)
+        b = np.sqrt(((v[rows, None] - v) ** 2).sum(axis=-1))
+        rows_u[rows], rows_v[rows] = a.mean(axis=1), b.mean(axis=1)
+        products += [(a * b).sum(), (a * a).sum(), (b * b).sum()]
+    between, within_u, within_v = (
+        _centred(product, x, y)
+        for product, (x, y) in zip(
+            products / n**2, [(rows_u, rows_v), (rows_u, rows_u), (rows_v, rows_v)], strict=True
+        )
+    )
+    return float(_ratio(between, within_u, within_v))

@@ -1,0 +1,131 @@
+"""Randomised dependence coefficient (Lopez-Paz, Hennig and Schölkopf 2013)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.dependence.spline_basis import Basis, tabulated
+from fairdash.errors import OptionError, Problem
+
+Array = NDArray[np.float64]
+
+#: Directions with less than this share of the largest one's size are rounding (R's cancor has 1e-7).
+_NO_SIZE = 1e-7
+
+
+def hgr_rdc(
+    u: Array,
+    v: Array,
+    *,
+    sample_weight: Array | None = None,
+    random_state: int | None = None,
+    n_projections: int = 20,
+    scale: float = 1 / 6,
+    repeats: int = 1,
+) -> Array:
+    """RDC of each pair of a stack: the first canonical correlation of random sines of the ranks.
+
+    Parameters
+    ----------
+    u, v : (K, n) arrays
+        Only mid-ranks count: ties share one, so the order of the rows does not matter.
+    sample_weight : (K, n) array, optional
+    random_state
+        Seed of the projections. All members of a stack, and both u and v, use the same.
+    n_projections
+        Sines on either side (k in the source).
+    scale
+        Standard deviation of a projection's coefficients, times two (s in the source).
+    repeats
+        Number of draws, of which the median is given.
+
+    Returns
+    -------
+    (K,) array
+        In [0, 1]. Sines this slow are close to polynomials of low degree in the ranks: fast associations are
+        missed.
+
+    Raises
+    ------
+    OptionError
+        If ``n_projections`` or ``repeats`` is below 1, or ``scale`` is not positive.
+    """
+    values = [
+        _values(f, g, sample_weight)
+        for f, g in _features(u, v, sample_weight, random_state, n_projections, scale, repeats)
+    ]
+    return np.median(values, axis=0)
+
+
+def hgr_rdc_permuted(
+    u: Array,
+    v: Array,
+    permutations: NDArray[np.intp],
+    *,
+    random_state: int | None = None,
+    n_projections: int = 20,
+    scale: float = 1 / 6,
+    repeats: int = 1,
+) -> Array:
+    """:func:`hgr_rdc` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
+    draws = []
+    for f, g in _features(u, v, None, random_state, n_projections, scale, repeats):
+        moved = [Basis(g.tables, g.member, g.position[:, order], g.dense) for order in permutations]
+        draws.append(np.stack([_values(f, one, None) for one in moved], axis=-1))
+    return np.median(draws, axis=0)
+
+
+def _features(
+    u: Array,
+    v: Array,
+    weight: Array | None,
+    random_state: int | None,
+    n_projections: int,
+    scale: float,
+    repeats: int,
+) -> list[tuple[Basis, Basis]]:
+    for name, value in (("n_projections", n_projections), ("repeats", repeats)):
+        if value != int(value) or value < 1:
+            raise OptionError(
+                Problem(
+                    what="The number is not usable", mend="Give a whole number of at least 1.", column=name
+                )
+            )
+    if not 0 < scale < np.inf:
+        raise OptionError(
+            Problem(what="The scale is not usable", mend="Give a number above 0.", column="scale")
+        )
+    rng = np.random.default_rng(random_state)
+    draws = []
+    for _ in range(repeats):
+        # Two columns, the rank and a constant: the source divides the scale by their number.
+        slopes, shifts = scale / 2 * rng.normal(size=(2, n_projections))
+
+        def sines(mass: Array, slopes: Array = slopes, shifts: Array = shifts) -> Array:
+            return _uncorrelated(np.sin((np.cumsum(mass) - mass / 2)[:, None] * slopes + shifts), mass)
+
+        draws.append((tabulated(u, weight, sines), tabulated(v, weight, sines)))
+    return draws
+
+
+def _uncorrelated(features: Array, mass: Array) -> Array:
+    """Principal directions of the features, with variance 1 under ``mass``; zeros where rounding rules."""
+    root = np.sqrt(mass)[:, None]
+    vectors, size, _ = np.linalg.svd((features - mass @ features) * root, full_matrices=False)
+    vectors = np.where(size > _NO_SIZE * size[0], vectors, 0.0)
+    width = features.shape[1]
+    result = np.zeros_like(features)
+    result[:, : min(width, vectors.shape[1])] = np.divide(
+        vectors, root, out=np.zeros_like(vectors), where=root > 0
+    )
+    return result
+
+
+def _values(f: Basis, g: Basis, weight: Array | None) -> Array:
+    values = []
+    for k, (i, j) in enumerate(zip(f.member, g.member, strict=True)):
+        left, right = f.tables[i][f.position[k]], g.tables[j][g.position[k]]
+        mass = 1 / len(left) if weight is None else (weight[k] / weight[k].sum())[:, None]
+        values.append(min(float(np.linalg.norm((left * mass).T @ right, 2)), 1.0))
+    return np.array(values)

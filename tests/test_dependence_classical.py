@@ -1,0 +1,114 @@
+"""Distance, kernel, neighbour, table and random-sine measures against others' code or the definition."""
+
+from __future__ import annotations
+
+import dcor
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.feature_selection import mutual_info_regression
+
+from fairdash.dependence import exact, measure, measure_many
+from fairdash.dependence.ranks import mid_ranks
+from fairdash.errors import OptionError
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def pair(rng):
+    u = rng.normal(size=257)
+    return u, np.round(u**2 + rng.normal(size=257), 1)
+
+
+def test_distance_correlation_is_dcors(pair, rng):
+    assert measure("distance_correlation", *pair) == pytest.approx(
+        dcor.distance_correlation(*pair), abs=1e-10
+    )
+    v = rng.normal(size=(257, 3))
+    scaled = (v - v.mean(axis=0)) / v.std(axis=0)
+    theirs = dcor.distance_correlation(pair[0] / pair[0].std(), scaled)
+    assert measure("distance_correlation", pair[0], v) == pytest.approx(theirs, abs=1e-10)
+
+
+def kernel(x, bandwidth):
+    return np.exp(-0.5 * ((x[:, None] - x) / bandwidth) ** 2)
+
+
+def centre(k):
+    return k - k.mean(axis=0) - k.mean(axis=1, keepdims=True) + k.mean()
+
+
+@pytest.mark.parametrize("ranks", [False, True])
+def test_hsic_is_the_definition(rng, ranks):
+    u, v = rng.normal(size=(2, 150))
+    v = u**2 + v
+    z = [mid_ranks(x) if ranks else (x - x.mean()) / x.std() for x in (u, v)]
+    k, m = (centre(kernel(x, np.median(np.abs(x[:, None] - x)[np.triu_indices(150, 1)]))) for x in z)
+    theirs = (k * m).sum() / np.sqrt((k * k).sum() * (m * m).sum())
+    assert measure("chsic" if ranks else "hsic", u, v) == pytest.approx(theirs, abs=1e-6)
+
+
+def test_kcca_is_the_definition(rng):
+    n = 120
+    u, v = rng.normal(size=(2, n))
+    v = u**2 + v
+    k, m = (centre(kernel((x - x.mean()) / x.std(), 1.0)) for x in (u, v))
+    shrunk = [x @ np.linalg.inv(x + n * 0.02 / 2 * np.eye(n)) for x in (k, m)]
+    assert measure("kcca", u, v) == pytest.approx(np.linalg.norm(shrunk[0].T @ shrunk[1], 2), abs=1e-5)
+
+
+def test_mutual_information_without_ties_is_scikit_learns(rng):
+    u, v = rng.normal(size=(2, 400))
+    v = u + v
+    theirs = mutual_info_regression(u[:, None], v, n_neighbors=3, random_state=0)[0]
+    assert measure("mi_ksg", u, v) == pytest.approx(theirs, abs=1e-6)
+
+
+def test_mutual_information_of_gaussians_and_of_discrete_variables(rng):
+    u = rng.normal(size=(10, 2000))
+    v = 0.6 * u + 0.8 * rng.normal(size=u.shape)
+    assert measure_many("mi_ksg", u, v).mean() == pytest.approx(exact.gaussian(0.6).mi, abs=0.01)
+    coin = rng.integers(0, 2, 2000)
+    assert measure("mi_ksg", coin, coin) == pytest.approx(np.log(2), abs=0.01)
+
+
+def test_witsenhausen_is_exact(rng):
+    # Of two binary variables it is the absolute correlation.
+    u = rng.integers(0, 2, 300)
+    v = np.where(rng.random(300) < 0.3, 1 - u, u)
+    assert measure("hgr_witsenhausen", u, v) == pytest.approx(abs(np.corrcoef(u, v)[0, 1]))
+    u = rng.integers(-2, 3, 300)
+    assert measure("hgr_witsenhausen", u, u**2) == pytest.approx(1)
+
+
+def test_witsenhausen_refuses_continuous_variables(rng):
+    with pytest.raises(OptionError, match="discrete"):
+        measure("hgr_witsenhausen", rng.normal(size=100), rng.integers(0, 2, 100))
+
+
+def test_rdc_ignores_the_order_of_rows_with_ties(rng):
+    # With ordinal ranks nearly constant predictions on rows sorted by s read 1.
+    s = np.sort(rng.normal(size=300))
+    u = np.zeros(300)
+    u[::50] = 1
+    assert measure("hgr_rdc", u, s, random_state=0) < 0.3
+
+
+def test_rdc_is_seeded_and_its_median_steadies_it(rng):
+    u, v = rng.normal(size=(2, 200))
+    one = [measure("hgr_rdc", u, v, random_state=seed) for seed in range(20)]
+    median = [measure("hgr_rdc", u, v, random_state=seed, repeats=9) for seed in range(20)]
+    assert len(set(one)) > 1
+    assert np.std(median) < np.std(one)
+    with pytest.raises(OptionError, match="repeats"):
+        measure("hgr_rdc", u, v, repeats=0)
+
+
+def test_rdc_of_gaussians(rng):
+    u = rng.normal(size=(5, 2000))
+    v = 0.6 * u + 0.8 * rng.normal(size=u.shape)
+    assert_allclose(measure_many("hgr_rdc", u, v, random_state=0).mean(), 0.6, atol=0.03)

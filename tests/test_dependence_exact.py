@@ -1,0 +1,99 @@
+"""Closed forms and quadrature against independent calculations."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from fairdash.dependence import exact
+from fairdash.dependence.patterns import PATTERNS, Pattern, draw, pattern_from_points
+from fairdash.errors import OptionError
+
+
+def test_gaussian():
+    truth = exact.gaussian(-0.6)
+    assert (truth.hgr, truth.chi2, truth.mi) == pytest.approx((0.6, 0.36 / 0.64, -0.5 * np.log(0.64)))
+    assert exact.gaussian(1).chi2 == np.inf
+    with pytest.raises(OptionError):
+        exact.gaussian(1.2)
+
+
+@pytest.mark.parametrize("sigma", [0.5, 2.0, 3.0, 9.0])
+def test_two_levels_have_a_closed_form(sigma):
+    # W = ±5 with equal chance: HGR² is the variance of E[W | V] over that of W, a single integral.
+    def integrand(v):
+        a, b = norm.pdf(v, 5, sigma), norm.pdf(v, -5, sigma)
+        return 0.5 * (a - b) ** 2 / (a + b)
+
+    end = 5 + 8 * sigma
+    truth = np.sqrt(quad(integrand, -end, end, points=[-5, 0, 5], limit=400)[0])
+    assert exact.pattern_hgr("step", noise=sigma).value == pytest.approx(truth, abs=1e-4)
+
+
+def by_svd(shape: Pattern, sigma: float) -> float:
+    """The same quantity on grids several times as fine, by another algorithm."""
+    cells = np.sort(shape(np.linspace(-10, 10, 200_001)[:-1] + 5e-5)).reshape(1000, 200).mean(axis=1)
+    v = np.linspace(cells[0] - 8 * sigma, cells[-1] + 8 * sigma, 500)
+    q = np.exp(-0.5 * ((v - cells[:, None]) / sigma) ** 2)
+    q /= q.sum(axis=1, keepdims=True)
+    return float(np.linalg.svd(q / np.sqrt(1000 * np.maximum(q.mean(axis=0), 1e-300)), compute_uv=False)[1])
+
+
+@pytest.mark.parametrize("name", list(PATTERNS))
+def test_quadrature_is_within_its_promise(name):
+    for sigma in (0.5, 3.0, 9.0):
+        result = exact.pattern_hgr(name, noise=sigma)
+        assert result.value == pytest.approx(by_svd(PATTERNS[name], sigma), abs=1e-4)
+
+
+def test_quadrature_is_quick():
+    times = []
+    for sigma in (0.1, 0.5, 2.0, 9.0) * 3:
+        start = time.perf_counter()
+        exact.pattern_hgr("sawtooth", noise=sigma)
+        times.append(time.perf_counter() - start)
+    assert np.median(times) < 0.01
+
+
+def test_only_the_law_of_f_counts():
+    slow, fast = (exact.pattern_hgr(name, noise=2.0).value for name in ("cosine", "fast_cosine"))
+    assert slow == pytest.approx(fast, abs=1e-4)
+
+
+def test_limits_of_the_noise():
+    assert float(exact.pattern_hgr("parabola", noise=0)) == 1
+    assert exact.pattern_hgr("parabola", noise=0.02).value == pytest.approx(1, abs=1e-3)
+    assert exact.pattern_hgr("parabola", noise=1e4).value < 1e-3
+    assert exact.pattern_hgr(pattern_from_points([0, 1], [3, 3]), noise=1.0).value == 0
+    with pytest.raises(OptionError):
+        exact.pattern_hgr("parabola", noise=-1)
+    with pytest.raises(OptionError, match="parabola"):
+        exact.pattern_hgr("circle", noise=1)
+
+
+def test_the_papers_four_kinds_have_no_linear_correlation():
+    u = np.linspace(-10, 10, 100_001)
+    four = [one for one in PATTERNS.values() if one.paper]
+    assert [one.kind for one in four] == ["smooth", "smooth", "discontinuous", "unsteady"]
+    for one in four:
+        assert abs(np.corrcoef(u, one(u))[0, 1]) < 1e-3
+    assert len(PATTERNS) >= 8
+
+
+def test_own_points_are_joined_by_lines():
+    shape = pattern_from_points([5, -5], [1, 0])
+    assert shape([-10, -5, 0, 10]).tolist() == [0, 0, 0.5, 1]
+    for u, f in (([0], [1]), ([0, 0], [1, 2]), ([0, np.nan], [1, 2]), ([0, 1], [1, 2, 3])):
+        with pytest.raises(OptionError):
+            pattern_from_points(u, f)
+
+
+def test_draws_follow_the_pattern_and_the_seed():
+    u, v = draw("parabola", 0.5, 2000, repeats=2, random_state=1)
+    assert u.shape == v.shape == (2, 2000)
+    assert (v - u**2 / 10).std() == pytest.approx(0.5, rel=0.05)
+    assert (draw("parabola", 0.5, 2000, repeats=2, random_state=1)[1] == v).all()
