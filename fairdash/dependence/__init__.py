@@ -6,14 +6,17 @@ Importing this room loads numpy only; torch, scipy and scikit-learn are loaded b
 from fairdash.dependence import exact
 from fairdash.dependence.fairquant import FairQuant, fairquant, quantile_groups
 from fairdash.dependence.floors import IndependenceFloor, independence_floor
+from fairdash.dependence.inference import DependenceEstimate, assess_dependence
 from fairdash.dependence.measuring import measure, measure_many
 from fairdash.dependence.registry import REGISTRY, Measure
 
 __all__ = [
     "REGISTRY",
+    "DependenceEstimate",
     "FairQuant",
     "IndependenceFloor",
     "Measure",
+    "assess_dependence",
     "exact",
     "fairquant",
     "independence_floor",

@@ -13,9 +13,9 @@ from fairdash.dependence.measuring import (
     as_weights,
     checked_options,
     found,
-    measure_many,
     pieces,
     supported,
+    values_of,
     varying,
 )
 from fairdash.dependence.registry import Measure
@@ -83,9 +83,9 @@ def independence_floor(
     OptionError
         As :func:`~fairdash.dependence.measure`, and if ``n_permutations`` is below 1.
     """
-    a, b = as_stack(u, v, single=False)
-    weight = as_weights(sample_weight, a.shape)
     one = found(id)
+    a, b = as_stack(u, v, single=False, measure=one)
+    weight = as_weights(sample_weight, a.shape)
     values = permuted_values(
         one, a, b, draw_permutations(a.shape[1], n_permutations, random_state), weight, random_state, options
     )
@@ -123,16 +123,14 @@ def permuted_values(
 
     With weights the short cut does not hold: the weighted margin of v changes as v moves past the weights.
     """
-    supported(one, v, weight)
+    supported(one, weight)
     result = np.zeros((len(u), len(permutations)))
     if one.permuted is None or weight is not None:
         for row in range(len(u)):
             fixed = np.broadcast_to(u[row], (len(permutations), u.shape[1]))
             moved = v[row][permutations]
             own = None if weight is None else np.broadcast_to(weight[row], fixed.shape)
-            result[row] = measure_many(
-                one.id, fixed, moved, sample_weight=own, random_state=random_state, **options
-            )
+            result[row] = values_of(one, fixed, moved, own, random_state, options)
         return result
     shortcut = one.load("permuted")
     checked_options(one, one.load(), options)

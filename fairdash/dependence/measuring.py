@@ -16,6 +16,9 @@ Array = NDArray[np.float64]
 
 #: Numbers that a piece of a stack may need in memory (8 bytes each).
 _PIECE = 8_000_000
+#: Rows that a distinct value of a discrete variable must have on average: with fewer, a table of counts
+#: is mostly chance.
+_ROWS_A_VALUE = 5
 
 
 def measure(
@@ -59,8 +62,9 @@ def measure(
     >>> measure("pearson", [1, 2, 3], [2, 4, 6])
     1.0
     """
-    a, b = as_stack(u, v, single=True)
-    return float(_values(found(id), a, b, as_weights(sample_weight, a.shape), random_state, options)[0])
+    one = found(id)
+    a, b = as_stack(u, v, single=True, measure=one)
+    return float(values_of(one, a, b, as_weights(sample_weight, a.shape), random_state, options)[0])
 
 
 def measure_many(
@@ -96,8 +100,9 @@ def measure_many(
     OptionError
         As :func:`measure`.
     """
-    a, b = as_stack(u, v, single=False)
-    return _values(found(id), a, b, as_weights(sample_weight, a.shape), random_state, options)
+    one = found(id)
+    a, b = as_stack(u, v, single=False, measure=one)
+    return values_of(one, a, b, as_weights(sample_weight, a.shape), random_state, options)
 
 
 def found(id: str) -> Measure:
@@ -113,8 +118,10 @@ def found(id: str) -> Measure:
     return REGISTRY[id]
 
 
-def as_stack(u: ArrayLike, v: ArrayLike, *, single: bool) -> tuple[Array, Array]:
-    """Inputs as float64 stacks (K, n) and (K, n) or (K, n, d); every fault found is told at once."""
+def as_stack(
+    u: ArrayLike, v: ArrayLike, *, single: bool, measure: Measure | None = None
+) -> tuple[Array, Array]:
+    """Inputs as float64 stacks (K, n) and (K, n) or (K, n, d), checked for what the measure can take."""
     a, b = _numbers(u, "u"), _numbers(v, "v")
     wanted = 1 if single else 2
     if a.ndim != wanted:
@@ -129,7 +136,28 @@ def as_stack(u: ArrayLike, v: ArrayLike, *, single: bool) -> tuple[Array, Array]
         raise _fault(
             "v", "u and v don't have the same rows", "Give as many values of v as of u, and at least one."
         )
+    if measure is not None:
+        _refuse(measure, a, b)
     return a, b
+
+
+def _refuse(measure: Measure, u: Array, v: Array) -> None:
+    if v.ndim == 3 and not measure.multivariate:
+        able = ", ".join(one.id for one in REGISTRY.values() if one.multivariate)
+        raise _fault(
+            "v", f"{measure.title} takes one sensitive column", f"Give one column, or choose {able}."
+        )
+    if not measure.discrete:
+        return
+    for name, stack in (("u", u), ("v", v)):
+        for x in stack:
+            distinct = len(np.unique(x))
+            if distinct > max(len(x) / _ROWS_A_VALUE, 2):
+                what = (
+                    f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
+                    f"{len(x):,} rows; of a continuous one it would read 1 whatever the dependence"
+                )
+                raise _fault(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
 
 
 def as_weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
@@ -177,18 +205,13 @@ def checked_options(measure: Measure, implementation: Callable[..., Any], option
         )
 
 
-def supported(measure: Measure, v: Array, weight: Array | None) -> None:
-    """Refuse weights and several columns where the measure has no meaning for them."""
+def supported(measure: Measure, weight: Array | None) -> None:
+    """Refuse weights where they have no meaning for the measure."""
     if weight is not None and not measure.accepts_weights:
         raise _fault(
             "sample_weight",
             f"{measure.title} has no weighted form here",
             "Leave the weights out, or choose a measure that takes them.",
-        )
-    if v.ndim == 3 and not measure.multivariate:
-        able = ", ".join(one.id for one in REGISTRY.values() if one.multivariate)
-        raise _fault(
-            "v", f"{measure.title} takes one sensitive column", f"Give one column, or choose {able}."
         )
 
 
@@ -215,7 +238,7 @@ def pieces(measure: Measure, count: int, n: int) -> Iterator[slice]:
         yield slice(start, min(start + step, count))
 
 
-def _values(
+def values_of(
     measure: Measure,
     u: Array,
     v: Array,
@@ -223,7 +246,8 @@ def _values(
     random_state: int | None,
     options: dict[str, Any],
 ) -> Array:
-    supported(measure, v, weight)
+    """The measure of a stack of checked inputs, (K,)."""
+    supported(measure, weight)
     if weight is not None and not (counted := (weight > 0).any(axis=0)).all():
         u, v, weight = u[:, counted], v[:, counted], weight[:, counted]
     implementation = measure.load()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdash.dependence.ranks import mid_ranks
 from fairdash.dependence.spline_basis import Basis, tabulated
 from fairdash.errors import OptionError, Problem
 
@@ -71,7 +74,7 @@ def hgr_rdc_permuted(
     """:func:`hgr_rdc` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
     draws = []
     for f, g in _features(u, v, None, random_state, n_projections, scale, repeats):
-        moved = [Basis(g.tables, g.member, g.position[:, order], g.dense) for order in permutations]
+        moved = [replace(g, position=g.position[:, order]) for order in permutations]
         draws.append(np.stack([_values(f, one, None) for one in moved], axis=-1))
     return np.median(draws, axis=0)
 
@@ -102,23 +105,35 @@ def _features(
         # Two columns, the rank and a constant: the source divides the scale by their number.
         slopes, shifts = scale / 2 * rng.normal(size=(2, n_projections))
 
-        def sines(mass: Array, slopes: Array = slopes, shifts: Array = shifts) -> Array:
-            return _uncorrelated(np.sin((np.cumsum(mass) - mass / 2)[:, None] * slopes + shifts), mass)
-
-        draws.append((tabulated(u, weight, sines), tabulated(v, weight, sines)))
+        draws.append((_directions(u, weight, slopes, shifts), _directions(v, weight, slopes, shifts)))
     return draws
 
 
-def _uncorrelated(features: Array, mass: Array) -> Array:
-    """Principal directions of the features, with variance 1 under ``mass``; zeros where rounding rules."""
-    root = np.sqrt(mass)[:, None]
-    vectors, size, _ = np.linalg.svd((features - mass @ features) * root, full_matrices=False)
-    vectors = np.where(size > _NO_SIZE * size[0], vectors, 0.0)
-    width = features.shape[1]
+def _directions(x: Array, weight: Array | None, slopes: Array, shifts: Array) -> Basis:
+    """Principal directions of the sines of the ranks, with variance 1; zeros for those lost in rounding."""
+    if weight is None:
+
+        def sines(mass: Array) -> Array:
+            return np.sin((np.cumsum(mass) - mass / 2)[:, None] * slopes + shifts)
+
+        n = x.shape[1]
+        features = tabulated(x, sines)
+        return replace(features, tables=[_principal(table, np.full(n, 1 / n)) for table in features.tables])
+    rows = np.broadcast_to(np.arange(x.shape[1]), x.shape)
+    share = weight / weight.sum(axis=-1, keepdims=True)
+    tables = [
+        _principal(np.sin(ranks[:, None] * slopes + shifts), own)
+        for ranks, own in zip(mid_ranks(x, weight), share, strict=True)
+    ]
+    return Basis(tables=tables, member=np.arange(len(x)), position=rows, dense=rows)
+
+
+def _principal(features: Array, mass: Array) -> Array:
+    centred = features - mass @ features
+    _, size, axes = np.linalg.svd(centred * np.sqrt(mass)[:, None], full_matrices=False)
+    kept = size > _NO_SIZE * size[0]
     result = np.zeros_like(features)
-    result[:, : min(width, vectors.shape[1])] = np.divide(
-        vectors, root, out=np.zeros_like(vectors), where=root > 0
-    )
+    result[:, : kept.sum()] = centred @ (axes[kept].T / size[kept])
     return result
 
 

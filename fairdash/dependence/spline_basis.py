@@ -56,10 +56,11 @@ def basis(x: Array, sample_weight: Array | None = None) -> Basis:
     Parameters
     ----------
     x : (K, n) or (K, n, d) array
-        Only the order of the values matters; equal values get equal rows whatever their order. Of several
-        columns, the functions are sums: the smoothest of every column come first, d of them.
+        Only the order of the values matters; equal values get equal rows whatever their order. Of
+        several columns, the functions are sums: the smoothest of every column come first, d of them.
     sample_weight : (K, n) array, optional
-        Weights under which the functions have mean 0, variance 1 and no correlation.
+        Weights under which the functions have mean 0, variance 1 and no correlation. Their knots stay
+        where the rows themselves put them.
 
     Returns
     -------
@@ -68,47 +69,49 @@ def basis(x: Array, sample_weight: Array | None = None) -> Basis:
     """
     if x.ndim == 3:
         return _additive(x, sample_weight)
-    return tabulated(x, sample_weight, _functions, untied=_untied_table)
+    if sample_weight is None:
+        return tabulated(x, lambda mass: orthonormal(splines(axis_of(mass)), mass), untied=_untied_table)
+    plain = tabulated(x, lambda mass: splines(axis_of(mass)))
+    share = np.empty_like(sample_weight, dtype=np.float64)
+    np.put_along_axis(
+        share, plain.position, sample_weight / sample_weight.sum(axis=-1, keepdims=True), axis=-1
+    )
+    tables = [orthonormal(plain.tables[i], own) for i, own in zip(plain.member, share, strict=True)]
+    return Basis(tables=tables, member=np.arange(len(x)), position=plain.position, dense=plain.dense)
 
 
 def tabulated(
-    x: Array,
-    sample_weight: Array | None,
-    functions: Callable[[Array], Array],
-    untied: Callable[[int], Array] | None = None,
+    x: Array, functions: Callable[[Array], Array], untied: Callable[[int], Array] | None = None
 ) -> Basis:
     """Any functions of the ranks of a stack, computed once for all members whose ties lie alike.
 
     Parameters
     ----------
     x : (K, n) array
-    sample_weight : (K, n) array, optional
     functions
         From the masses of the m distinct values, in ascending order, to the (m, P) values of the functions.
     untied
         From n to the (n, P) values for n different values; a shorter way for that common case.
     """
+    n = x.shape[1]
     order = np.argsort(x, axis=-1)
     position = np.empty_like(order)
-    np.put_along_axis(position, order, np.broadcast_to(np.arange(x.shape[1]), x.shape), axis=-1)
+    np.put_along_axis(position, order, np.broadcast_to(np.arange(n), x.shape), axis=-1)
     ordered = np.take_along_axis(x, order, axis=-1)
     fresh = np.ones(x.shape, dtype=bool)
     fresh[:, 1:] = ordered[:, 1:] > ordered[:, :-1]
-    weights = None if sample_weight is None else np.take_along_axis(sample_weight, order, axis=-1)
     tables: list[Array] = []
     seen: dict[bytes, int] = {}
     member = np.zeros(len(x), dtype=np.intp)
     for row in range(len(x)):
-        own = None if weights is None else weights[row]
-        key = fresh[row].tobytes() + (b"" if own is None else own.tobytes())
+        key = fresh[row].tobytes()
         if key not in seen:
             seen[key] = len(tables)
-            if untied is not None and own is None and fresh[row].all():
-                tables.append(untied(x.shape[1]))
+            if untied is not None and fresh[row].all():
+                tables.append(untied(n))
             else:
                 values = np.cumsum(fresh[row]) - 1
-                mass = np.bincount(values, own) / (x.shape[1] if own is None else own.sum())
-                tables.append(functions(mass)[values])
+                tables.append(functions(np.bincount(values) / n)[values])
         member[row] = seen[key]
     dense = np.take_along_axis(np.cumsum(fresh, axis=-1) - 1, position, axis=-1)
     return Basis(tables=tables, member=member, position=position, dense=dense)
@@ -131,14 +134,11 @@ def _additive(x: Array, sample_weight: Array | None) -> Basis:
     return Basis(tables=tables, member=np.arange(count), position=rows, dense=dense)
 
 
-def _functions(mass: Array) -> Array:
-    return orthonormal(splines(axis_of(mass)), mass)
-
-
 @lru_cache(maxsize=4)
 def _untied_table(n: int) -> Array:
     """Functions at n different values; kept, because every sample of that size shares it."""
-    table = _functions(np.full(n, 1 / n))
+    mass = np.full(n, 1 / n)
+    table = orthonormal(splines(axis_of(mass)), mass)
     table.flags.writeable = False
     return table
 
@@ -156,20 +156,25 @@ def splines(place: Array) -> Array:
 
 
 def orthonormal(functions: Array, mass: Array) -> Array:
-    """Mean 0, variance 1, no correlation under ``mass``; each built from those before it; (m, P)."""
-    root = np.sqrt(mass)[:, None]
-    scaled = (functions - mass @ functions) * root
-    done = np.zeros_like(scaled)
-    for j in range(scaled.shape[1]):
-        rest = scaled[:, j]
-        # Twice is enough (Kahan): the first pass leaves a rounding remainder when little is left.
-        for _ in range(2):
-            rest = rest - done[:, :j] @ (rest @ done[:, :j])
-        left = rest @ rest
+    """Mean 0, variance 1, no correlation under ``mass`` (sum 1), each from those before it; (m, P)."""
+    centred = functions - mass @ functions
+    return centred @ _triangular(centred.T @ (mass[:, None] * centred))
+
+
+def _triangular(gram: Array) -> Array:
+    """Upper triangular R with RᵀGR = 1, with a column of zeros where nothing new is left; (P, P)."""
+    width = len(gram)
+    r, products = np.zeros((width, width)), np.zeros((width, width))
+    for j in range(width):
+        # Gram and Schmidt on coefficients: products[i] = r_iᵀG.
+        along = products[:j, j]
+        left = gram[j, j] - along @ along
         if left > _NOTHING_NEW:
-            done[:, j] = rest / np.sqrt(left)
-    # A value without mass has no say, and its functions no use.
-    return np.divide(done, root, out=np.zeros_like(done), where=root > 0)
+            r[j, j] = 1.0
+            r[:, j] -= r[:, :j] @ along
+            r[:, j] /= np.sqrt(left)
+            products[j] = r[:, j] @ gram
+    return r
 
 
 def _b_splines(place: Array) -> Array:

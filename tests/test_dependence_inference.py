@@ -1,0 +1,171 @@
+"""p-values, intervals and their honesty."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from fairdash.dependence import REGISTRY, assess_dependence, independence_floor, measure
+from fairdash.dependence.floors import permuted_values
+from fairdash.dependence.inference import permutation_p_value
+from fairdash.dependence.registry import Measure
+from fairdash.errors import OptionError
+
+QUICK = [one.id for one in REGISTRY.values() if one.quick]
+
+
+def test_permutation_rule_is_exact():
+    # Of all 5! orders of distinct values as the observed one, against all others: each rank comes once,
+    # so the share of p-values at most α is the largest multiple of 1/120 not above α, never more.
+    values = np.random.default_rng(0).permutation(120.0 * np.arange(1, 121))
+    p = np.array([permutation_p_value(values[i], np.delete(values, i)) for i in range(120)])
+    assert sorted(np.round(p * 120)) == list(range(1, 121))
+    for alpha in (0.01, 0.05, 0.1, 0.5):
+        assert (p <= alpha).mean() <= alpha
+
+
+def test_ties_count_against_the_value():
+    assert permutation_p_value(0.0, [0.0, 0.0, 0.0]) == 1.0
+    assert permutation_p_value(1.0, [1.0 - 1e-15, 0.5, 0.2]) == 0.5
+    assert permutation_p_value(2.0, [1.0] * 99) == 0.01
+
+
+def test_permutations_move_v_alone_and_keep_the_first_order():
+    # A stub whose value spells out the order: u as digits, v as the places they go to.
+    stub = Measure(
+        id="stub",
+        title="",
+        symbol="",
+        zero="",
+        one="",
+        fails_when="",
+        source="",
+        implementation="classical:pearson",
+        permuted="classical:pearson_permuted",
+    )
+    u, v = np.arange(4.0)[None], np.array([[2.0, 0.0, 3.0, 1.0]])
+    orders = np.array(list(itertools.permutations(range(4))))
+    values = permuted_values(stub, u, v, orders, None, None, {})
+    assert values.shape == (1, 24)
+    assert values[0] == pytest.approx([np.corrcoef(u[0], v[0][order])[0, 1] for order in orders])
+
+
+def independent_data(count, n):
+    """Independent pairs: smooth, tied, heavy-tailed, zero-inflated and discrete in turn."""
+    rng = np.random.default_rng(2024)
+    shapes = [
+        lambda x: x,
+        lambda x: np.round(x, 0),
+        lambda x: np.exp(2 * x),
+        lambda x: np.maximum(x, 0),
+        lambda x: np.sign(x),
+    ]
+    for i in range(count):
+        u, v = rng.normal(size=(2, n))
+        yield shapes[i % 5](u), shapes[(i // 5) % 5](v)
+
+
+@pytest.mark.parametrize("id", QUICK)
+def test_false_alarms(id):
+    """1,000 independent samples: rejections at 5 % not above 5 % by a one-sided test at 1 % over all measures."""
+    one = REGISTRY[id]
+    rejected = total = 0
+    for i, (u, v) in enumerate(independent_data(1000, 40)):
+        if one.discrete:
+            u, v = np.clip(np.round(u), -1, 1), np.clip(np.round(v), -1, 1)
+        orders = np.array([np.random.default_rng([i, b]).permutation(40) for b in range(99)])
+        values = permuted_values(one, u[None], v[None], np.vstack([np.arange(40), orders]), None, i, {})[0]
+        values = np.abs(values) if one.signed else values
+        rejected += permutation_p_value(values[0], values[1:]) <= 0.05
+        total += 1
+    assert binom.sf(rejected - 1, total, 0.05) > 0.01 / len(QUICK)
+
+
+def test_assessment_of_a_link():
+    rng = np.random.default_rng(0)
+    u = rng.normal(size=1000)
+    v = u**2 + rng.normal(size=1000)
+    found = assess_dependence("hgr_spline", u, v, random_state=0)
+    assert found.value == pytest.approx(measure("hgr_spline", u, v))
+    assert found.in_sample == pytest.approx(measure("hgr_spline", u, v, evaluation="in_sample"))
+    assert found.in_sample >= found.value > found.floor_q95 > found.floor
+    assert found.p_value == 1 / 200
+    assert not found.bound_only
+    assert found.ci_low < found.value < found.ci_high
+    assert (found.n, found.n_used, found.subsampled) == (1000, 1000, False)
+    assert assess_dependence("hgr_spline", u, v, random_state=0) == found
+
+
+def test_assessment_of_independence_is_a_bound():
+    u, v = np.random.default_rng(0).normal(size=(2, 300))
+    found = assess_dependence("hgr_spline", u, v, random_state=0)
+    assert found.bound_only
+    assert found.ci_low == 0
+    assert found.ci_high > max(found.value, found.in_sample)
+
+
+@pytest.mark.parametrize("id", QUICK)
+def test_every_quick_measure_can_be_assessed(id):
+    rng = np.random.default_rng(1)
+    u = np.clip(np.round(rng.normal(size=60)), -1, 1)
+    found = assess_dependence(id, u, u, n_permutations=39, n_bootstrap=20, random_state=0)
+    assert found.p_value == 1 / 40
+    assert found.ci_low <= found.ci_high
+    constant = assess_dependence(id, u, np.ones(60), n_permutations=9, n_bootstrap=5, random_state=0)
+    assert (constant.value, constant.floor, constant.p_value) == (0, 0, 1)
+
+
+def test_signs_count_on_both_sides():
+    rng = np.random.default_rng(2)
+    u = rng.normal(size=100)
+    found = assess_dependence("pearson", u, -u + 0.5 * rng.normal(size=100), random_state=0)
+    assert found.value < -0.8
+    assert found.p_value < 0.01
+    assert found.ci_low < found.value < found.ci_high < 0
+
+
+def test_many_rows_are_sampled_and_said_so():
+    rng = np.random.default_rng(3)
+    u = rng.normal(size=3000)
+    found = assess_dependence("pearson", u, u + rng.normal(size=3000), max_rows=500, random_state=0)
+    assert (found.n, found.n_used, found.subsampled) == (3000, 500, True)
+    assert found.value == pytest.approx(np.sqrt(0.5), abs=0.1)
+    whole = assess_dependence("pearson", u, u, max_rows=None, random_state=0, n_permutations=9, n_bootstrap=0)
+    assert whole.n_used == 3000
+    assert np.isnan(whole.ci_low)
+
+
+def test_the_floor_with_weights_keeps_u_with_its_weight():
+    # Rows with u = 1 carry nearly all weight; a floor that moved weights with v would read less.
+    rng = np.random.default_rng(4)
+    u = np.repeat([0.0, 1.0], 100)
+    v = rng.normal(size=200)
+    weight = np.where(u == 1, 1.0, 0.01)
+    floor = independence_floor(
+        "pearson", u[None], v, n_permutations=200, sample_weight=weight, random_state=0
+    )
+    assert floor.mean[0] < 0.1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n_permutations": 0}, {"n_bootstrap": 1}, {"n_bootstrap": -2}, {"max_rows": 1}, {"colour": 1}],
+)
+def test_unusable_options(options):
+    with pytest.raises(OptionError):
+        assess_dependence("pearson", [1, 2, 3, 4], [1, 3, 2, 4], **options)
+
+
+def test_intervals_of_gaussians_mostly_cover():
+    # The whole study is benchmarks/coverage.py; this guards against a gross fault.
+    rng = np.random.default_rng(5)
+    covered = 0
+    for seed in range(30):
+        u = rng.normal(size=1000)
+        v = 0.6 * u + 0.8 * rng.normal(size=1000)
+        found = assess_dependence("hgr_spline", u, v, n_permutations=19, n_bootstrap=50, random_state=seed)
+        covered += found.ci_low <= 0.6 <= found.ci_high
+    assert covered >= 25
