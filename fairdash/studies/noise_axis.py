@@ -41,7 +41,8 @@ def noise_axis_study(
     ------
     Progress
         ``values``: ``pattern``, ``noise``, ``repeat``, ``id``, ``evaluation`` ("ours" or "published"),
-        ``value``. ``exact``: ``pattern``, ``noise``, ``hgr``, ``chi2``, ``mi``.
+        ``value``. ``exact``: ``pattern``, ``noise``, ``hgr``, ``chi2``, ``mi``. ``lines`` and ``errors``:
+        as :func:`lines_of` and :func:`errors`.
     """
     exact = _exact(scenes, noises)
     keys, pairs = [], []
@@ -59,7 +60,13 @@ def noise_axis_study(
         if values is not None:
             found.append(key.assign(id=id, evaluation=evaluation, value=values))
         if found:
-            tables = {"values": pd.concat(found, ignore_index=True), "exact": exact}
+            so_far = pd.concat(found, ignore_index=True)
+            tables = {
+                "values": so_far,
+                "exact": exact,
+                "lines": lines_of(so_far),
+                "errors": errors(so_far, exact),
+            }
             yield Progress(fraction, f"{id}, {evaluation}", tables)
 
 
@@ -73,6 +80,18 @@ def _exact(scenes: Sequence[Scene], noises: Sequence[float]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["pattern", "noise", "hgr", "chi2", "mi"])
 
 
+def lines_of(values: pd.DataFrame) -> pd.DataFrame:
+    """Mean, lowest and highest value of each estimator at each noise level.
+
+    Returns
+    -------
+    DataFrame
+        ``pattern``, ``id``, ``evaluation``, ``noise``, ``mean``, ``min``, ``max``, ``size``.
+    """
+    keys = ["pattern", "id", "evaluation", "noise"]
+    return values.groupby(keys)["value"].agg(["mean", "min", "max", "size"]).reset_index()
+
+
 def errors(values: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     """Bias and root mean squared error of the HGR estimators against the exact value.
 
@@ -84,12 +103,11 @@ def errors(values: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Indexed by ``id``, ``evaluation`` and ``pattern``; ``bias``, ``rmse``.
+        ``id``, ``evaluation``, ``pattern``, ``bias``, ``rmse``.
     """
     hgr = values[values["id"].str.startswith("hgr_")]
     both = hgr.merge(exact[["pattern", "noise", "hgr"]], on=["pattern", "noise"])
     both["error"] = both["value"] - both["hgr"]
-    grouped = both.groupby(["id", "evaluation", "pattern"])["error"]
-    return pd.DataFrame(
-        {"bias": grouped.mean(), "rmse": grouped.agg(lambda error: float(np.sqrt((error**2).mean())))}
-    )
+    grouped = both.assign(square=both["error"] ** 2).groupby(["id", "evaluation", "pattern"])
+    means = grouped[["error", "square"]].mean().reset_index()
+    return means.assign(bias=means["error"], rmse=np.sqrt(means["square"])).drop(columns=["error", "square"])

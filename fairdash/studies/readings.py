@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,13 @@ Array = NDArray[np.float64]
 COLUMNS = ["id", "value", "floor", "floor_q95", "published"]
 
 
-def readings(scene: Scene, ids: Sequence[str] | None = None, *, n_permutations: int = 39) -> pd.DataFrame:
+def readings(
+    scene: Scene,
+    ids: Sequence[str] | None = None,
+    *,
+    n_permutations: int = 39,
+    floors: Mapping[str, tuple[float, float]] | None = None,
+) -> pd.DataFrame:
     """Value, noise floor and published way of each estimator on one scene.
 
     Parameters
@@ -28,6 +35,8 @@ def readings(scene: Scene, ids: Sequence[str] | None = None, *, n_permutations: 
         Measures; all the quick ones by default.
     n_permutations
         Permutations of V behind each floor.
+    floors
+        Floors that are known already, by id: mean and 95 % quantile.
 
     Returns
     -------
@@ -37,26 +46,34 @@ def readings(scene: Scene, ids: Sequence[str] | None = None, *, n_permutations: 
         estimator was published, missing where fairdash does the same.
     """
     u, v = scene.draw()
-    return pd.DataFrame(
-        [_reading(id, u, v, n_permutations) for id in (studied(quick=True) if ids is None else ids)],
-        columns=COLUMNS,
-    )
+    known = floors or {}
+    chosen = studied(quick=True) if ids is None else ids
+    rows = [_reading(id, u, v, known.get(id) or floor_of(id, u, v, n_permutations)) for id in chosen]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _reading(id: str, u: Array, v: Array, n_permutations: int) -> dict[str, float | str]:
+def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, float]:
+    """Mean and 95 % quantile of a measure with V permuted, of one pair (1, n)."""
     measure = REGISTRY[id]
     first, second = (u, v) if measure.scale_free else (v, u)
     floor = independence_floor(id, first, second, n_permutations=n_permutations, random_state=0)
+    return float(floor.mean[0]), float(floor.q95[0])
+
+
+def floors_of(
+    scene: Scene, ids: Sequence[str], *, n_permutations: int = 39
+) -> dict[str, tuple[float, float]]:
+    """Floors of several measures on one scene, by id."""
+    u, v = scene.draw()
+    return {id: floor_of(id, u, v, n_permutations) for id in ids}
+
+
+def _reading(id: str, u: Array, v: Array, floor: tuple[float, float]) -> dict[str, float | str]:
     published = np.nan
-    if published_way(measure):
+    if published_way(REGISTRY[id]):
         published = float(values_of(id, u, v, evaluation=PUBLISHED)[0])
-    return {
-        "id": id,
-        "value": float(values_of(id, u, v, evaluation=OURS)[0]),
-        "floor": float(floor.mean[0]),
-        "floor_q95": float(floor.q95[0]),
-        "published": published,
-    }
+    value = float(values_of(id, u, v, evaluation=OURS)[0])
+    return {"id": id, "value": value, "floor": floor[0], "floor_q95": floor[1], "published": published}
 
 
 def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]:
@@ -98,7 +115,8 @@ def learned_curves(scene: Scene, ids: Sequence[str]) -> pd.DataFrame:
         measure = REGISTRY[id]
         if measure.learned is None:
             continue
-        (x, f), (z, g) = _points(measure.load("learned")(u, v))
+        options = {"random_state": 0} if measure.seeded else {}
+        x, f, z, g = _points(measure.load("learned")(u, v, **options))
         parts += [
             pd.DataFrame({"id": id, "function": name, "x": at, "y": curve})
             for name, at, curve in (("f", x, f), ("g", z, g))
@@ -108,5 +126,8 @@ def learned_curves(scene: Scene, ids: Sequence[str]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def _points(learned: object) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-    raise NotImplementedError(learned)
+def _points(learned: Any) -> tuple[Array, Array, Array, Array]:
+    """u, f, v, g of the first pair of a stack."""
+    parts = learned if isinstance(learned, tuple) else (learned.u, learned.f, learned.v, learned.g)
+    u, f, v, g = (np.atleast_2d(np.asarray(part, dtype=np.float64))[0] for part in parts)
+    return u, f, v, g

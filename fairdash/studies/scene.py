@@ -167,36 +167,36 @@ SCENES: tuple[Example, ...] = (
         button="A U shape",
         look_at="U decides nearly everything about V, and the three correlations read about 0: what rises on "
         "the right falls on the left.",
-        scene=Scene(pattern="parabola", noise=0.5),
+        scene=Scene(pattern="parabola", noise=0.5, seed=3),
     ),
     Example(
         measure="hgr_kde",
         button="A fast cosine",
-        look_at="Ten waves are finer than the kernel's bandwidth: HGR_KDE averages them away and stays at its "
-        "noise floor, and so does χ²_KDE.",
-        scene=Scene(pattern="fast_cosine", noise=0.5),
+        look_at="Ten waves are finer than the kernel's bandwidth: HGR_KDE averages them away and stays at "
+        "its noise floor, and so do χ²_KDE, RDC and all that look for slow functions only.",
+        scene=Scene(pattern="fast_cosine", noise=0.5, seed=3),
     ),
     Example(
         measure="hgr_rdc",
         button="Ties",
         look_at="Nine rows in ten have the same U, and V has nothing to do with it. The open diamond is RDC "
-        "with ordinal ranks, as published: tied rows are ranked in the order of the file, here sorted by V, and "
-        "it finds a strong link. With average ranks it stays at its floor.",
-        scene=Scene(pattern=NO_LINK, noise=2.0, ties=0.9),
+        "with ordinal ranks, as published: tied rows are ranked in the order of the file, here sorted by V, "
+        "and it finds a strong link. With average ranks it stays at its floor.",
+        scene=Scene(pattern=NO_LINK, noise=2.0, ties=0.9, seed=4),
     ),
     Example(
         measure="hgr_nn",
         button="Pure noise",
         look_at="There is no link. An estimator read on the rows it was fitted to (open diamond) still finds "
         "one, since it has learned these rows by heart; on held-out rows (bar) it reads about 0.",
-        scene=Scene(pattern=NO_LINK, noise=2.0, n=200),
+        scene=Scene(pattern=NO_LINK, noise=2.0, n=200, seed=3),
     ),
     Example(
         measure="hgr_spline",
         button="Forty waves",
-        look_at="With so many waves the knots of the splines lie too far apart. Nothing here sees a link that "
-        "is nearly deterministic, but for the nearest-neighbour mutual information if rows are many.",
-        scene=Scene(pattern=VERY_FAST, noise=0.5),
+        look_at="With forty waves the knots of the splines lie too far apart: the exact value is nearly 1, "
+        "and every estimator of it reads about what noise reads. Finer functions would help.",
+        scene=Scene(pattern=VERY_FAST, noise=0.5, seed=3),
     ),
     Example(
         measure="chi2_kde",
@@ -208,8 +208,8 @@ SCENES: tuple[Example, ...] = (
     Example(
         measure="mi_ksg",
         button="No noise",
-        look_at="Mutual information is infinite. The nearest-neighbour estimate is whatever the number of rows "
-        "allows: double the rows and it grows.",
+        look_at="Mutual information is infinite. The nearest-neighbour estimate is what the number of rows "
+        "allows: take more rows and it grows, with no end.",
         scene=Scene(pattern="line", noise=0.0, n=200),
     ),
     Example(
@@ -217,13 +217,13 @@ SCENES: tuple[Example, ...] = (
         button="Groups of four rows",
         look_at="There is no link, and the gap between the 50 quantile groups is nowhere near 0: with four "
         "rows a group it measures the noise in V. Only the floor tells.",
-        scene=Scene(pattern=NO_LINK, noise=5.0, n=200),
+        scene=Scene(pattern=NO_LINK, noise=5.0, n=200, seed=3),
     ),
     Example(
         measure="fairquant_cumulative",
         button="The top 5 %",
-        look_at="Only the largest 5 % of U matter. FairQuant of groups stands out from its floor; the "
-        "cumulative one has diluted them with everything below.",
+        look_at="Only the largest 5 % of U matter: there V lies far above the rest. The cumulative FairQuant "
+        "averages these rows with everything below them and reads less than half of what the other one does.",
         scene=Scene(pattern="tail", noise=2.0, n=1000),
     ),
 )

@@ -54,6 +54,11 @@ def target_of(id: str) -> str | None:
     return kind if kind in ("hgr", "chi2", "mi") else None
 
 
+def is_detected(id: str, value: float, floor_q95: float) -> bool:
+    """Whether a value stands above what independence exceeds in 5 % of cases."""
+    return (abs(value) if REGISTRY[id].signed else value) > floor_q95
+
+
 def published_way(measure: Measure) -> str | None:
     """How the measure was published, in plain words, where fairdash does otherwise."""
     if measure.fitted:

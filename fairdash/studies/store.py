@@ -32,6 +32,7 @@ from filelock import FileLock, Timeout
 from fairdash._version import __version__
 from fairdash.data.folders import cache_folder, write_whole
 from fairdash.dependence import REGISTRY
+from fairdash.dependence.patterns import PATTERNS
 from fairdash.studies.gaussians import gaussian_study
 from fairdash.studies.noise_axis import noise_axis_study
 from fairdash.studies.power import power_study
@@ -40,7 +41,7 @@ from fairdash.studies.scene import Scene
 from fairdash.studies.stack import Progress
 
 #: A change of what a study computes changes this number, so that older results are not shown.
-_FORMAT = 1
+_FORMAT = 2
 _KEPT = 300
 #: A process imports torch before it takes its lock: until then a study counts as queued.
 SECONDS_TO_START = 60
@@ -57,7 +58,7 @@ class Study:
     kind
         A key of :data:`KINDS`.
     scene
-        What it is about; not used by ``"gaussians"``.
+        What it is about; of ``"gaussians"`` and ``"fig2"`` only the number of rows and the seed.
     """
 
     kind: str
@@ -90,6 +91,11 @@ def _noise_axis(scene: Scene) -> Iterator[Progress]:
     return noise_axis_study([scene])
 
 
+def _fig2(scene: Scene) -> Iterator[Progress]:
+    paper = [one.id for one in PATTERNS.values() if one.paper]
+    return noise_axis_study([Scene(pattern=id, n=scene.n, seed=scene.seed) for id in paper])
+
+
 def _gaussians(scene: Scene) -> Iterator[Progress]:
     return gaussian_study(n=scene.n, seed=scene.seed)
 
@@ -97,6 +103,7 @@ def _gaussians(scene: Scene) -> Iterator[Progress]:
 KINDS: Mapping[str, Callable[[Scene], Iterator[Progress]]] = {
     "scene": scene_study,
     "noise_axis": _noise_axis,
+    "fig2": _fig2,
     "power": power_study,
     "gaussians": _gaussians,
 }
