@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.figures.data import DOTS
-from fairdash.figures.theme import REFERENCE, Theme, faded, new_figure
+from fairdash.figures.theme import DARK, REFERENCE, Theme, faded, new_figure
 
 Array = NDArray[np.float64]
 
+_SKY, _YELLOW = "#56B4E9", "#F0E442"
 #: Colour, marker and dash of the estimators that have a curve of their own; the rest is grey, told apart by
 #: marker and dash.
 _OWN = {
     "hgr_kde": ("#E69F00", "square", "dash"),
-    "hgr_rdc": ("#56B4E9", "triangle-up", "dot"),
+    "hgr_rdc": (_SKY, "triangle-up", "dot"),
     "hgr_nn": ("#CC79A7", "diamond", "longdash"),
     "chi2_kde": ("#E69F00", "square-open", "dash"),
     "chi2_nn": ("#CC79A7", "diamond-open", "longdash"),
-    "mi_ksg": ("#56B4E9", "triangle-up-open", "dot"),
+    "mi_ksg": (_SKY, "triangle-up-open", "dot"),
     "mi_mine": ("#CC79A7", "triangle-down-open", "dashdot"),
 }
 _SYMBOLS = ("x", "cross", "star", "hexagon", "pentagon", "bowtie", "hourglass", "triangle-down")
@@ -43,7 +44,9 @@ def mark_of(id: str, theme: Theme) -> Mark:
     if id == "hgr_spline":
         return Mark(theme.chosen, "circle", "solid")
     if id in _OWN:
-        return Mark(*_OWN[id])
+        colour, symbol, dash = _OWN[id]
+        # On dark, the blue of HGR_spline is lifted to nearly this one.
+        return Mark(_YELLOW if theme == DARK and colour == _SKY else colour, symbol, dash)
     place = list(REGISTRY).index(id)
     return Mark(theme.quiet, _SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
 
@@ -67,7 +70,15 @@ def coloured(text: str, colour: str) -> str:
 
 
 def scatter_figure(
-    u: Array, v: Array, curve: tuple[Array, Array], *, title: str, subtitle: str, theme: Theme, height: int
+    u: Array,
+    v: Array,
+    curve: tuple[Array, Array],
+    *,
+    title: str,
+    subtitle: str,
+    theme: Theme,
+    height: int,
+    curve_name: str = "F(U), without noise",
 ) -> go.Figure:
     """The rows of a scene as dots and F as a line.
 
@@ -76,6 +87,8 @@ def scatter_figure(
     u, v : (n,) arrays
     curve
         Points of F, (m,) both.
+    curve_name
+        What stands beside it.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
     shown = np.arange(len(u))
@@ -97,15 +110,15 @@ def scatter_figure(
         hoverinfo="skip",
         name="F(U)",
     )
-    _name_curve(figure, curve, theme)
+    _name_curve(figure, curve, curve_name, theme)
     return figure
 
 
-def _name_curve(figure: go.Figure, curve: tuple[Array, Array], theme: Theme) -> None:
+def _name_curve(figure: go.Figure, curve: tuple[Array, Array], name: str, theme: Theme) -> None:
     figure.add_annotation(
         x=curve[0][-1],
         y=curve[1][-1],
-        text=coloured("F(U), without noise", REFERENCE),
+        text=coloured(name, REFERENCE),
         showarrow=False,
         xanchor="right",
         yanchor="bottom",

@@ -72,8 +72,7 @@ def readings_figure(
     by_id = {row["id"]: row for row in readings.to_dict("records")}
     rows, place = _Rows(), 0
     for group in groups:
-        heading = {"x": 0, "y": place, "text": f"<i>{group.title}</i>", "xanchor": "left"}
-        rows.notes.append(heading | {"font": {"color": theme.quiet, "size": 12}})
+        rows.notes.append(_heading(group, place, theme))
         first = place + 1
         for id in group.ids:
             place += 1
@@ -94,7 +93,7 @@ def readings_figure(
     lowest = min([0.0, *points]) - 0.02
     x_axis: dict[str, Any] = {"range": [lowest, 1.04], "tickvals": [0, 0.25, 0.5, 0.75, 1]}
     if own_scales:
-        x_axis = {"range": [lowest, 1.3], "showticklabels": False, "showgrid": False, "ticks": ""}
+        x_axis = {"range": [lowest, 1.5], "showticklabels": False, "showgrid": False, "ticks": ""}
     figure.update_layout(
         annotations=[{"showarrow": False} | note for note in rows.notes],
         barmode="overlay",
@@ -136,15 +135,24 @@ def _add_exact(rows: _Rows, exact: float, first: int, last: int, scale: float, t
     x = exact / scale if finite else 1.0
     words = f"exact {_digits(exact)}" if finite else "exact ∞"
     rows.lines.append((x, first - 0.5, last + 0.5, words))
-    alone = first == last
-    place: dict[str, Any]
-    if alone:
-        place = {"y": first, "xanchor": "left", "yanchor": "middle", "xshift": 6}
-    else:
-        side = "left" if x < 0.7 else "right"
-        place = {"y": first - 0.5, "xanchor": side, "yanchor": "bottom"}
-    text = coloured(words, REFERENCE)
-    rows.notes.append({"x": x, "text": text, "font": {"color": theme.text, "size": 12}} | place)
+    if first == last:
+        note = {"x": x, "y": first, "text": words, "xanchor": "left", "xshift": 6}
+        rows.notes.append(note | {"font": {"color": theme.text, "size": 12}})
+
+
+def _heading(group: Group, place: int, theme: Theme) -> dict[str, Any]:
+    """The heading above a group's bars; with the exact value, if its members estimate the same."""
+    text = f"<i>{group.title}</i>"
+    values = set(group.exact.values())
+    if not group.scales and len(values) == 1:
+        text += " &nbsp;" + coloured(f"exact {_digits(values.pop())}", REFERENCE)
+    return {
+        "x": 0,
+        "y": place,
+        "text": text,
+        "xanchor": "left",
+        "font": {"color": theme.quiet, "size": 12},
+    }
 
 
 def _traces(rows: _Rows, theme: Theme) -> list[go.Bar | go.Scatter]:

@@ -164,21 +164,21 @@ class Example:
 SCENES: tuple[Example, ...] = (
     Example(
         measure="pearson",
-        button="A U shape",
+        button="a U shape",
         look_at="U decides nearly everything about V, and the three correlations read about 0: what rises on "
         "the right falls on the left.",
         scene=Scene(pattern="parabola", noise=0.5, seed=3),
     ),
     Example(
         measure="hgr_kde",
-        button="A fast cosine",
+        button="a fast cosine",
         look_at="Ten waves are finer than the kernel's bandwidth: HGR_KDE averages them away and stays at "
         "its noise floor, and so do χ²_KDE, RDC and all that look for slow functions only.",
         scene=Scene(pattern="fast_cosine", noise=0.5, seed=3),
     ),
     Example(
         measure="hgr_rdc",
-        button="Ties",
+        button="ties",
         look_at="Nine rows in ten have the same U, and V has nothing to do with it. The open diamond is RDC "
         "with ordinal ranks, as published: tied rows are ranked in the order of the file, here sorted by V, "
         "and it finds a strong link. With average ranks it stays at its floor.",
@@ -186,42 +186,42 @@ SCENES: tuple[Example, ...] = (
     ),
     Example(
         measure="hgr_nn",
-        button="Pure noise",
+        button="pure noise",
         look_at="There is no link. An estimator read on the rows it was fitted to (open diamond) still finds "
         "one, since it has learned these rows by heart; on held-out rows (bar) it reads about 0.",
         scene=Scene(pattern=NO_LINK, noise=2.0, n=200, seed=3),
     ),
     Example(
         measure="hgr_spline",
-        button="Forty waves",
+        button="forty waves",
         look_at="With forty waves the knots of the splines lie too far apart: the exact value is nearly 1, "
         "and every estimator of it reads about what noise reads. Finer functions would help.",
         scene=Scene(pattern=VERY_FAST, noise=0.5, seed=3),
     ),
     Example(
         measure="chi2_kde",
-        button="A strong link",
+        button="a strong link",
         look_at="χ² goes to infinity as the noise goes to 0. Smoothing adds noise of its own, so that χ²_KDE "
         "stays far below the exact value.",
         scene=Scene(pattern="line", noise=0.25, n=1000),
     ),
     Example(
         measure="mi_ksg",
-        button="No noise",
+        button="no noise",
         look_at="Mutual information is infinite. The nearest-neighbour estimate is what the number of rows "
         "allows: take more rows and it grows, with no end.",
         scene=Scene(pattern="line", noise=0.0, n=200),
     ),
     Example(
         measure="fairquant",
-        button="Groups of four rows",
+        button="groups of four rows",
         look_at="There is no link, and the gap between the 50 quantile groups is nowhere near 0: with four "
         "rows a group it measures the noise in V. Only the floor tells.",
         scene=Scene(pattern=NO_LINK, noise=5.0, n=200, seed=3),
     ),
     Example(
         measure="fairquant_cumulative",
-        button="The top 5 %",
+        button="the top 5 %",
         look_at="Only the largest 5 % of U matter: there V lies far above the rest. The cumulative FairQuant "
         "averages these rows with everything below them and reads less than half of what the other one does.",
         scene=Scene(pattern="tail", noise=2.0, n=1000),

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
 from fairdash.studies import Scene, Truth, readings, truth_of
-from fairdash.studies.gaussians import gaussian_study
+from fairdash.studies.gaussians import gaussian_pairs, gaussian_study
 from fairdash.studies.readings import floors_of, learned_curves
-from fairdash.studies.stack import studied
+from fairdash.studies.stack import studied, target_of, values_of
 
 Array = NDArray[np.float64]
 
@@ -76,9 +76,16 @@ def learned_of(scene: Scene) -> pd.DataFrame:
 @st.cache_data(max_entries=50, show_spinner=False)
 def gaussian_values(n: int, seed: int) -> pd.DataFrame:
     """The quick estimators along ρ, as :func:`fairdash.studies.gaussian_study`."""
-    ids = [id for id in studied(quick=True) if id.partition("_")[0] in ("hgr", "chi2", "mi")]
+    ids = [id for id in studied(quick=True) if target_of(id)]
     *_, last = gaussian_study(n=n, seed=seed, ids=ids, repeats=3)
     return last.tables["values"]
+
+
+@st.cache_data(max_entries=200, show_spinner=False)
+def gaussian_readings(rho: float, n: int, seed: int) -> dict[str, float]:
+    """What the quick estimators of HGR, χ² and mutual information read on one data set."""
+    u, v = gaussian_pairs([rho], n, repeats=1, seed=seed)
+    return {id: float(values_of(id, u, v)[0]) for id in studied(quick=True) if target_of(id)}
 
 
 #: Points to begin with: a curve that rises, falls and rises.

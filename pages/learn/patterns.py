@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.dependence import REGISTRY
 from fairdash.errors import FairdashError
@@ -46,14 +47,7 @@ AXIS, FIG2, CURVES, POWER, FAILS, NUMBERS = (
 def ask_for_scene() -> Scene | None:
     """The controls; None, with the reason shown, if the points make no curve."""
     left, middle, right = st.columns([2, 1.2, 2])
-    pattern = left.selectbox(
-        "Pattern",
-        [*SHAPES, POINTS],
-        index=list(SHAPES).index(DEFAULT.pattern),
-        format_func=lambda each: "Your own points" if each == POINTS else SHAPES[each].title,
-        key="pattern",
-        bind="query-params",
-    )
+    pattern = ask_for_pattern(left)
     n = middle.select_slider("Rows, n", ROWS, value=DEFAULT.n, key="n", bind="query-params")
     noise = right.slider(
         "Noise, σ",
@@ -89,6 +83,25 @@ def ask_for_scene() -> Scene | None:
     with formula:
         st.latex(rf"V = F(U) + \varepsilon, \qquad F(u) = {named.formula}")
     return scene
+
+
+def ask_for_pattern(place: DeltaGenerator) -> str:
+    """Which pattern; its id is kept in the address (a bound selectbox would keep its title there)."""
+    options = [*SHAPES, POINTS]
+    if "pattern" not in st.session_state:
+        asked = st.query_params.get("pattern")
+        st.session_state["pattern"] = asked if asked in options else DEFAULT.pattern
+    pattern = place.selectbox(
+        "Pattern",
+        options,
+        format_func=lambda each: "Your own points" if each == POINTS else SHAPES[each].title,
+        key="pattern",
+    )
+    if st.query_params.get("pattern", DEFAULT.pattern) != pattern:
+        st.query_params["pattern"] = pattern
+    if pattern != POINTS and "points" in st.query_params:
+        del st.query_params["points"]
+    return pattern
 
 
 def ask_for_points() -> tuple[tuple[float, float], ...]:
@@ -174,10 +187,10 @@ def groups_of(readings: pd.DataFrame, truth: Truth) -> tuple[list[Group], list[G
         scales[id] = max([*finite, 1e-6])
     return (
         [
-            Group("Estimators of maximal correlation (HGR)", hgr, dict.fromkeys(hgr, truth.hgr), {}),
+            Group("Maximal correlation (HGR)", hgr, dict.fromkeys(hgr, truth.hgr), {}),
             Group("Other coefficients", others, {}, {}),
         ],
-        [Group("Mutual information in nats, FairQuant in units of V", open_ended, exact, scales)],
+        [Group("Each bar on a scale of its own", open_ended, exact, scales)],
     )
 
 
@@ -208,7 +221,7 @@ def show_picture(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
                 readings,
                 bounded,
                 title="What each estimator reads",
-                subtitle="grey: noise floor (95 % of shuffled data) · ◇ as published",
+                subtitle="grey: noise floor, 95 % of shuffled data · ◇ as published",
                 theme=theme(),
                 height=HEIGHT,
             ),
@@ -223,7 +236,7 @@ def show_picture(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
                 readings,
                 open_ended,
                 title="Measures without an upper end",
-                subtitle="each on a scale of its own, from 0",
+                subtitle="mutual information in nats, FairQuant in units of V",
                 theme=theme(),
                 height=120 + 36 * rows,
             ),
@@ -260,13 +273,13 @@ def show_examples(scene: Scene) -> None:
             for each in SCENES:
                 name = short_name(each.measure) if each.measure in REGISTRY else "HGR_NN"
                 st.button(
-                    f"{safe(name)}: {each.button.lower()}",
+                    f"{safe(name)}: {each.button}",
                     key=f"example-{each.measure}",
                     on_click=go_to,
                     args=(each.scene,),
                     type="primary" if each.scene == scene else "secondary",
                 )
-        st.caption("Each button sets the controls above; your own settings stay in the browser's history.")
+        st.caption("Each button sets the controls above. Then move them: when does the estimator recover?")
 
 
 def show_noise_axis(scene: Scene) -> None:
@@ -304,7 +317,9 @@ def show_errors(tables: Mapping[str, pd.DataFrame]) -> None:
     table = tables["errors"].assign(square=tables["errors"]["rmse"] ** 2)
     table = table.groupby(["id", "evaluation"])[["bias", "square"]].mean().reset_index()
     table["square"] = np.sqrt(table["square"])
-    table["evaluation"] = table["evaluation"].map({"ours": "as used here", "published": "as published"})
+    fitted = table["id"].map(lambda id: REGISTRY[id].fitted)
+    published = np.where(fitted, "on its own training rows", "as published")
+    table["evaluation"] = np.where(table["evaluation"] == "ours", "as used here", published)
     table["id"] = table["id"].map(short_name)
     table.columns = pd.Index(["Estimator", "Way", "Bias", "Root mean squared error"])
     st.dataframe(
@@ -507,7 +522,7 @@ def show_take_away(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
     )
 
 
-def show(scene: Scene, answer_place: st.delta_generator.DeltaGenerator) -> None:
+def show(scene: Scene, answer_place: DeltaGenerator) -> None:
     readings, complete = all_readings(scene)
     truth = exact_of(scene)
     with answer_place:
