@@ -11,12 +11,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from fairdash.dependence import REGISTRY, independence_floor, measure, measure_many
+from fairdash import dependence
+from fairdash.dependence import REGISTRY, independence_floor, measure_many
 from fairdash.dependence.floors import draw_permutations
 from fairdash.errors import OptionError
 
 LAWS = settings(deadline=None, max_examples=15, derandomize=True, suppress_health_check=list(HealthCheck))
 every = pytest.mark.parametrize("id", list(REGISTRY))
+
+
+def measure(id, *args, **options):
+    """As the package's, with few steps for the networks: their laws hold at every step."""
+    if id in REGISTRY and not REGISTRY[id].quick:
+        options.setdefault("n_steps", 8)
+    return dependence.measure(id, *args, **options)
 
 
 @st.composite
@@ -117,10 +125,12 @@ def test_a_stack_equals_its_members(id):
     v = np.stack([rng.normal(size=50), np.exp(3 * u[1]), np.round(u[2])])
     u, v = suited(id, (u, v))
     u[0] = 2.0
-    together = measure_many(id, u, v, random_state=5)
+    steps = {} if REGISTRY[id].quick else {"n_steps": 8}
+    together = measure_many(id, u, v, random_state=5, **steps)
     apart = [measure(id, a, b, random_state=5) for a, b in zip(u, v, strict=True)]
     assert together[0] == 0
-    assert_allclose(together, apart, rtol=1e-7, atol=1e-9)
+    # Networks compute in single precision, whose sums depend on the shape of the stack.
+    assert_allclose(together, apart, rtol=1e-7, atol=1e-9 if REGISTRY[id].quick else 1e-4)
 
 
 # Not of KDE: its bandwidth follows the effective number of rows. Not of splines: copies are rows for its
@@ -173,10 +183,10 @@ def test_bad_input_is_refused_by_name_and_never_quoted(id):
     with pytest.raises(OptionError, match=r"(?i)Not every value is a number"):
         measure(id, ["a", "b"], [1.0, 2.0])
     with pytest.raises(OptionError, match=r"(?i)no such option"):
-        measure(id, [1.0, 2.0, 3.0], [1.0, 2.0, 2.0], colour="red")
+        measure(id, [1.0, 2.0, 2.0], [1.0, 1.0, 2.0], colour="red")
     if not REGISTRY[id].accepts_weights:
         with pytest.raises(OptionError, match=r"(?i)weight"):
-            measure(id, [1.0, 2.0, 3.0], [1.0, 2.0, 2.0], sample_weight=[1, 1, 2])
+            measure(id, [1.0, 2.0, 2.0], [1.0, 1.0, 2.0], sample_weight=[1, 1, 2])
     if not REGISTRY[id].multivariate:
         with pytest.raises(OptionError, match=r"(?i)one sensitive column"):
             measure(id, [1.0, 2.0, 3.0], np.eye(3))

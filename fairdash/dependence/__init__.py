@@ -7,6 +7,7 @@ from fairdash.dependence import exact
 from fairdash.dependence.fairquant import FairQuant, fairquant, quantile_groups
 from fairdash.dependence.floors import IndependenceFloor, independence_floor
 from fairdash.dependence.inference import DependenceEstimate, assess_dependence
+from fairdash.dependence.learned import LearnedFunctions, learned_functions
 from fairdash.dependence.measuring import measure, measure_many
 from fairdash.dependence.registry import REGISTRY, Measure
 
@@ -15,11 +16,13 @@ __all__ = [
     "DependenceEstimate",
     "FairQuant",
     "IndependenceFloor",
+    "LearnedFunctions",
     "Measure",
     "assess_dependence",
     "exact",
     "fairquant",
     "independence_floor",
+    "learned_functions",
     "measure",
     "measure_many",
     "quantile_groups",

@@ -149,7 +149,8 @@ def _refuse(measure: Measure, u: Array, v: Array) -> None:
         )
     if not measure.discrete:
         return
-    for name, stack in (("u", u), ("v", v)):
+    live = varying(u, v, None)
+    for name, stack in (("u", u[live]), ("v", v[live])):
         for x in stack:
             distinct = len(np.unique(x))
             if distinct > max(len(x) / _ROWS_A_VALUE, 2):

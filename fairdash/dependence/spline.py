@@ -58,6 +58,17 @@ def hgr_spline(
     return scores(f, g, sample_weight, evaluation, 1 if v.ndim == 2 else v.shape[2])
 
 
+def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
+    """f and g of one pair at its rows, fitted on all of them; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
+    f, g = basis(u[None]), basis(v[None])
+    place_u, place_v, mass = _by_fold(f, g, None, 1)
+    columns = 1 if v.ndim == 1 else v.shape[1]
+    tall, wide = _cross_covariances(f, g, place_u, place_v, None)
+    rows = mass.sum(axis=-1)
+    a, b, _ = _fit(tall / rows, wide / rows, rows, columns)
+    return f.tables[0][f.position[0]] @ a[0, 0], g.tables[0][g.position[0]] @ b[0, 0]
+
+
 def scores(f: Basis, g: Basis, weight: Array | None, evaluation: Evaluation, columns: int = 1) -> Array:
     """Value of each pair from its functions, (K,)."""
     count, n = f.position.shape

@@ -1,0 +1,226 @@
+"""χ² divergence and mutual information by one network that learns the density ratio of (u, v), for a
+stack at once.
+
+The network h(u, v) estimates the logarithm of p(u, v) / (p(u) p(v)) by maximising the bound of Donsker
+and Varadhan, E_P[h] − ln E_Q[eʰ] (MINE, Belghazi et al. 2018), with P the joint law and Q the product of
+the margins. The same h gives both measures. For χ² it enters the dual form of Algorithm 1, E_P[f] −
+E_Q[f + f²/4], through f = 2(c eʰ − 1), where it is 2c E_P[eʰ] − c² E_Q[e²ʰ] − 1. Ascending that form
+directly, as published, is unstable: its gradient is ruled by the largest ratio in the batch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairdash.dependence import neural
+from fairdash.dependence.neural import Rows
+from fairdash.nets import StackedMLP
+
+Array = NDArray[np.float64]
+Evaluation = Literal["cross_fit", "in_sample"]
+
+_LEARNING_RATE = 1e-2
+_STEPS = 300
+#: Samples of the product of the margins for each row: in a step, for stopping and for the value.
+_SHIFTS_STEP, _SHIFTS_STOP, _SHIFTS_VALUE = 4, 8, 40
+
+
+def chi2_nn(
+    u: Array,
+    v: Array,
+    *,
+    random_state: int | None = None,
+    evaluation: Evaluation = "cross_fit",
+    hidden: Sequence[int] = (32, 16),
+    n_steps: int | None = None,
+) -> Array:
+    """χ² divergence of the joint law from the product of its margins, for each pair of a stack.
+
+    Parameters
+    ----------
+    u, v : (K, n) arrays
+        Seen by the network as normal quantiles of their mid-ranks: the divergence is the same for any
+        increasing map.
+    random_state
+        Seed of initial weights, folds and batches; the same for every member.
+    evaluation
+        ``"cross_fit"``: five folds, each scored by a network trained on three others and stopped on the
+        fourth; an estimate of a lower bound, below 0 by chance near independence. ``"in_sample"``:
+        trained and scored on all rows.
+    hidden
+        Units of the hidden layers.
+    n_steps
+        Steps of gradient ascent; by default 300.
+
+    Returns
+    -------
+    (K,) array
+        0 for independence, without an upper end. A lower bound on average: of Gaussians with ρ = .6
+        about a tenth is missing, with ρ = .9 two fifths.
+
+    Raises
+    ------
+    OptionError
+        If an option is not usable.
+    """
+    return _estimate(_chi2, u, v, random_state, evaluation, hidden, n_steps)
+
+
+def mi_mine(
+    u: Array,
+    v: Array,
+    *,
+    random_state: int | None = None,
+    evaluation: Evaluation = "cross_fit",
+    hidden: Sequence[int] = (32, 16),
+    n_steps: int | None = None,
+) -> Array:
+    """Mutual information in nats of each pair of a stack, by MINE.
+
+    Parameters and errors as :func:`chi2_nn`.
+
+    Returns
+    -------
+    (K,) array
+        0 for independence, without an upper end. Cross-fitted, a lower bound on average: E_P[h] −
+        E_Q[eʰ] + 1 with h normed on the training rows. In-sample, the bound of Donsker and Varadhan as
+        published.
+    """
+    return _estimate(_mi, u, v, random_state, evaluation, hidden, n_steps)
+
+
+def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned: Tensor) -> Tensor:
+    """2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that is best on the learned rows, (M,)."""
+    log_scale = _log_mean_exp(joint_learned) - _log_mean_exp(2 * product_learned)
+    return (
+        2 * torch.exp(log_scale + _log_mean_exp(joint))
+        - torch.exp(2 * log_scale + _log_mean_exp(2 * product))
+        - 1
+    )
+
+
+def _mi(joint: Tensor, product: Tensor, _: Tensor, product_learned: Tensor) -> Tensor:
+    """E_P[h] − E_Q[eʰ] + 1 with h normed so that E_Q[eʰ] = 1 on the learned rows, (M,)."""
+    norm = _log_mean_exp(product_learned)
+    return joint.mean(dim=1) - norm - torch.expm1(_log_mean_exp(product) - norm)
+
+
+def _log_mean_exp(x: Tensor) -> Tensor:
+    return torch.logsumexp(x, dim=1) - math.log(x.shape[1])
+
+
+class _Ratio:
+    """The log ratio h of M members, and its values on samples of the joint law and of the product of the margins."""
+
+    def __init__(self, members: int, hidden: Sequence[int], seed: int) -> None:
+        self.net = StackedMLP([2, *hidden, 1], seeds=[seed] * members, first_bias_spread=1.0)
+
+    def __call__(self, rows: Rows, shifts: int, first: int = 1) -> tuple[Tensor, Tensor]:
+        """h at the rows (M, n), and at each u with others' v (M, shifts * n); rows are in random order."""
+        n = rows.u.shape[1]
+        steps = [(first + k * max(1, n // shifts)) % n or 1 for k in range(shifts)]
+        apart = torch.cat([rows.v.roll(step, dims=1) for step in steps], dim=1)
+        joint = self.net(torch.cat([rows.u, rows.v], dim=2))
+        product = self.net(torch.cat([rows.u.repeat(1, shifts, 1), apart], dim=2))
+        return joint[:, :, 0], product[:, :, 0]
+
+
+def _estimate(
+    value: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor],
+    u: Array,
+    v: Array,
+    random_state: int | None,
+    evaluation: Evaluation,
+    hidden: Sequence[int],
+    n_steps: int | None,
+) -> Array:
+    steps = neural.checked(evaluation, n_steps, _STEPS, _STEPS)
+    seed = neural.whole_seed(random_state)
+    a, b, weight, _ = neural.in_order(u, v, None)
+    count, n = u.shape
+    # From sorted to random order: a row's neighbours must not be like it, since they stand in for the
+    # margins.
+    shuffled = np.random.default_rng([seed, n]).permutation(n)
+    rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, neural.normal_scores)
+    folds = min(neural.FOLDS, n) if evaluation == "cross_fit" else 1
+    at_once = max(1, neural.AT_ONCE // (folds * (1 + _SHIFTS_STEP) * min(n, 2 * neural.BATCH)))
+    values = []
+    for start in range(0, count, at_once):
+        chunk = rows.members(torch.arange(start, min(start + at_once, count)))
+        if evaluation == "cross_fit":
+            values.append(_cross_fit(value, chunk, hidden, steps, seed))
+        else:
+            ratio = _Ratio(len(chunk.u), hidden, seed)
+            _train(ratio, chunk, steps, seed)
+            with torch.no_grad():
+                samples = ratio(chunk, _SHIFTS_VALUE)
+                values.append(value(*samples, *samples))
+    return torch.cat(values).double().numpy()
+
+
+def _train(ratio: _Ratio, learned: Rows, steps: int, seed: int, held: Rows | None = None) -> None:
+    """Ascend the bound on the learned rows; keep for each member the step best on the held ones."""
+    n = learned.u.shape[1]
+    draw = neural.batches(n, seed)
+    first = torch.Generator().manual_seed(seed + 1)
+
+    def bound(rows: Rows, shifts: int, start: int = 1) -> Tensor:
+        joint, product = ratio(rows, shifts, start)
+        return joint.mean(dim=1) - _log_mean_exp(product)
+
+    def objective() -> Tensor:
+        batch = draw()
+        rows = (
+            learned if batch is None else Rows(*(x[:, batch] for x in (learned.u, learned.v, learned.weight)))
+        )
+        return bound(
+            rows, _SHIFTS_STEP, int(torch.randint(1, max(2, rows.u.shape[1]), (1,), generator=first))
+        )
+
+    def score() -> Tensor:
+        assert held is not None
+        return bound(held, _SHIFTS_STOP)
+
+    neural.ascend(
+        list(ratio.net.parameters()),
+        objective,
+        n_steps=steps,
+        learning_rate=_LEARNING_RATE,
+        score=None if held is None else score,
+    )
+
+
+def _cross_fit(
+    value: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor],
+    rows: Rows,
+    hidden: Sequence[int],
+    steps: int,
+    seed: int,
+) -> Tensor:
+    """Mean over the folds of the value on rows left out, (K,)."""
+    count, n, _ = rows.u.shape
+    split = neural.parts(n, seed)
+    folds = len(split.training)
+    every = rows.members(torch.arange(count).repeat_interleave(folds))
+    learned, stopping, scored = (
+        every.rows(index.repeat(count, 1))
+        for index in (split.training, _places(split.stopping), _places(split.scoring))
+    )
+    ratio = _Ratio(count * folds, hidden, seed)
+    _train(ratio, learned, steps, seed, held=stopping)
+    with torch.no_grad():
+        values = value(*ratio(scored, _SHIFTS_VALUE), *ratio(learned, _SHIFTS_STOP))
+    return values.view(count, folds).mean(dim=1)
+
+
+def _places(mask: Tensor) -> Tensor:
+    """Indices of the rows of each mask; the longer ones lose their last row, so that all have as many."""
+    fewest = int(mask.sum(dim=1).min())
+    return torch.stack([row.nonzero()[:fewest, 0] for row in mask])
