@@ -132,6 +132,7 @@ def curves_figure(
     exact: tuple[Array, Array],
     *,
     function: str,
+    reach: tuple[float, float],
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
@@ -140,12 +141,14 @@ def curves_figure(
     Parameters
     ----------
     curves
-        Columns ``id``, ``function``, ``x``, ``y``; scaled here to mean 0 and variance 1 on the points given,
-        and turned to go with the exact one, since the sign of a pair (f, g) is free.
+        Columns ``id``, ``function``, ``x``, ``y``; drawn with the sign that goes with the
+        exact one and with its spread on the points given: scale and sign of a pair (f, g) are free.
     exact
         Points of the exact transformation.
     function
         "f" or "g".
+    reach
+        Lowest and highest value of U, or of V, among the rows: beyond them nothing is learned.
     """
     variable = "U" if function == "f" else "V"
     figure = new_figure(
@@ -165,6 +168,7 @@ def curves_figure(
     for id, rows in curves[curves["function"] == function].groupby("id", sort=False):
         mark = mark_of(str(id), theme)
         line = rows.sort_values("x")
+        line = line.assign(y=_like(line["x"].to_numpy(), line["y"].to_numpy(), x, y))
         figure.add_scatter(
             x=line["x"],
             y=line["y"],
@@ -176,13 +180,26 @@ def curves_figure(
         names.append(coloured(short_name(str(id)), mark.colour))
     figure.add_annotation(
         text=" &nbsp; ".join(names), x=0, y=1, xref="paper", yref="paper", showarrow=False, xanchor="left",
-        yanchor="bottom", font={"color": theme.text, "size": 12},
+        yanchor="top", font={"color": theme.text, "size": 12},
     )  # fmt: skip
-    low, high = float(np.min(y)), float(np.max(y))
-    # A spline may run away in the last few rows; the exact curve sets the scale.
-    reach = 0.6 * max(high - low, 2.0)
-    figure.update_yaxes(range=[(low + high) / 2 - reach, (low + high) / 2 + reach])
+    inside = y[(x >= reach[0]) & (x <= reach[1])]
+    low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
+    room = max(high - low, 2.0)
+    # A spline may run away in the last few rows: the exact curve sets the scale. Names stand above it.
+    figure.update_layout(xaxis={"range": reach}, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
     return figure
+
+
+def _like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
+    """The curve with the mean, the spread and the sign of the exact one on the same points."""
+    target = np.interp(x, exact_x, exact_y)
+    centred, spread = curve - curve.mean(), float(curve.std())
+    if spread == 0:
+        return np.zeros(len(curve))
+    sign = -1.0 if float(centred @ (target - target.mean())) < 0 else 1.0
+    # Where the exact one is level there is nothing to compare with.
+    size = float(target.std()) or 1.0
+    return np.asarray(sign * centred / spread * size + target.mean())
 
 
 def band(colour: str) -> str:

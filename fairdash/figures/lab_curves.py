@@ -65,6 +65,7 @@ def noise_axis_figure(
             go.Scatter(
                 x=np.concatenate([x, x[::-1]]),
                 y=np.concatenate([high, low[::-1]]),
+                mode="lines",
                 fill="toself",
                 fillcolor=band(mark.colour),
                 line={"width": 0},
@@ -119,7 +120,7 @@ def fig2_figure(
         suffix = "" if k == 0 else str(k + 1)
         row, column = divmod(k, 2)
         x_domain = [0.0, 0.46] if column == 0 else [0.54, 1.0]
-        y_domain = [0.57, 0.93] if row == 0 else [0.06, 0.42]
+        y_domain = [0.54, 0.88] if row == 0 else [0.05, 0.39]
         figure.layout[f"xaxis{suffix}"] = base | {
             "domain": x_domain,
             "anchor": f"y{suffix}",
@@ -159,7 +160,7 @@ def fig2_figure(
     names += [coloured(end_name(id), mark_of(id, theme).colour) for id in ids]
     figure.add_annotation(
         text=" &nbsp; ".join(names), x=0, y=1, xref="paper", yref="paper", showarrow=False, xanchor="left",
-        yanchor="bottom", font={"color": theme.text, "size": 12},
+        yanchor="top", font={"color": theme.text, "size": 12},
     )  # fmt: skip
     return figure
 
@@ -199,6 +200,7 @@ def power_figure(
         figure.add_scatter(
             x=[*line["noise"], *line["noise"][::-1]],
             y=[*(100 * line["high"]), *(100 * line["low"][::-1])],
+            mode="lines",
             fill="toself",
             fillcolor=band(mark.colour),
             line={"width": 0},

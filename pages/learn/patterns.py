@@ -394,15 +394,16 @@ def show_curves(scene: Scene, truth: Truth) -> None:
         "Maximal correlation asks for the two functions whose values go together best. "
         "An estimator learns them; the exact pair is known here."
     )
-    for place, function, exact in zip(
-        st.columns(2), "fg", ((truth.u, truth.f), (truth.v, truth.g)), strict=True
-    ):
+    u, v = scene.draw()
+    panels = (("f", (truth.u, truth.f), u), ("g", (truth.v, truth.g), v))
+    for place, (function, exact, rows) in zip(st.columns(2), panels, strict=True):
         with place:
             chart(
                 curves_figure(
                     table,
                     exact,
                     function=function,
+                    reach=(float(rows.min()), float(rows.max())),
                     subtitle=f"{scene.n:,} rows, σ = {scene.noise:g}",
                     theme=theme(),
                 ),
@@ -483,7 +484,14 @@ def show_numbers(readings: pd.DataFrame, truth: Truth) -> None:
         name: st.column_config.NumberColumn(name, format="%.3f")
         for name in ("Reads", "Exact", "Noise floor", "Floor, 95 %", "As published")
     }
-    st.dataframe(table, hide_index=True, column_config=digits, alt="Every estimator's reading and floor.")
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config=digits,
+        height="content",
+        placeholder="–",
+        alt="Every estimator's reading and floor.",
+    )
 
 
 def show_more(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
