@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.dependence import neural
+from fairdash.dependence.buffered_mlp import BufferedMLP
 from fairdash.dependence.neural import Rows
 from fairdash.nets import StackedMLP
 
@@ -80,7 +81,7 @@ def hgr_nn(
         if evaluation == "cross_fit":
             values.append(_cross_fit(chunk, hidden, steps, seed))
         else:
-            networks = _Pair(len(chunk.u), chunk.v.shape[2], hidden, seed)
+            networks = _Pair(len(chunk.u), chunk.v.shape[1], hidden, seed)
             _train(networks, chunk, steps, seed)
             with torch.no_grad():
                 values.append(correlation(*networks(chunk.u, chunk.v), chunk.weight))
@@ -100,7 +101,7 @@ def fitted_functions(
     a, b, weight, order = neural.in_order(u[None], v[None], None)
     rows = neural.as_rows(a, b, weight, neural.transform_named(inputs))
     seed = neural.whole_seed(random_state)
-    networks = _Pair(1, rows.v.shape[2], hidden, seed)
+    networks = _Pair(1, rows.v.shape[1], hidden, seed)
     # Stopped on a fifth of the rows: curves are looked at, and should not show noise.
     held = neural.parts(len(u), seed).stopping[:1]
     steps = neural.checked("cross_fit", n_steps, 500, 200)
@@ -108,7 +109,7 @@ def fitted_functions(
     result = np.empty((2, len(u)))
     with torch.no_grad():
         for out, net in zip(result, networks(rows.u, rows.v), strict=True):
-            out[order[0]] = _standardised(net, rows.weight)[0, :, 0].double().numpy()
+            out[order[0]] = _standardised(net, rows.weight)[0, 0].double().numpy()
     return result[0], result[1]
 
 
@@ -117,20 +118,38 @@ class _Pair:
 
     def __init__(self, members: int, columns: int, hidden: Sequence[int], seed: int) -> None:
         # g must not start as a copy of f: that would favour links close to the identity.
-        self.f = StackedMLP([1, *hidden, 1], seeds=[seed] * members)
-        self.g = StackedMLP([columns, *hidden, 1], seeds=[seed + 1] * members)
-        for net, own in ((self.f, seed), (self.g, seed + 1)):
-            neural.spread_first_layer(net, own, slowest=_SLOWEST, steepest=_STEEPEST)
-        self.parameters = [*self.f.parameters(), *self.g.parameters()]
+        self.f, self.g = (
+            self._start(1, members, hidden, seed),
+            self._start(columns, members, hidden, seed + 1),
+        )
+        self.parameters = [*self.f.parameters, *self.g.parameters]
+
+    @staticmethod
+    def _start(columns: int, members: int, hidden: Sequence[int], seed: int) -> BufferedMLP:
+        net = StackedMLP([columns, *hidden, 1], seeds=[seed] * members)
+        neural.spread_first_layer(net, seed, slowest=_SLOWEST, steepest=_STEEPEST)
+        return BufferedMLP(net)
 
     def __call__(self, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         return self.f(u), self.g(v)
 
+    def gradients(self, rows: Rows) -> list[Tensor]:
+        """Gradients of J = E[f̂ ĝ], through the means and variances of the rows (Algorithm 2)."""
+        f, g = self.f.forward(rows.u), self.g.forward(rows.v)
+        (mean_f, scale_f), (mean_g, scale_g) = _moments(f, rows.weight), _moments(g, rows.weight)
+        f, g = (f - mean_f) * scale_f, (g - mean_g) * scale_g
+        share = _share(rows.weight)
+        j = (share * f * g).sum(dim=2, keepdim=True)
+        # ∂J/∂f_i = w_i (ĝ_i − J f̂_i) / σ_f, and the same for g.
+        return [
+            *self.f.gradients(share * (g - j * f) * scale_f),
+            *self.g.gradients(share * (f - j * g) * scale_g),
+        ]
+
 
 def correlation(f: Tensor, g: Tensor, weight: Tensor) -> Tensor:
-    """J = E[f̂ ĝ] with f̂ and ĝ standardised under the weights (Algorithm 2); (M, n, 1) each -> (M,)."""
-    f, g = _standardised(f, weight), _standardised(g, weight)
-    return (weight * f * g).sum(dim=(1, 2)) / weight.sum(dim=(1, 2)).clamp_min(1e-12)
+    """J = E[f̂ ĝ] with f̂ and ĝ standardised under the weights (Algorithm 2); (M, 1, n) each -> (M,)."""
+    return (_share(weight) * _standardised(f, weight) * _standardised(g, weight)).sum(dim=(1, 2))
 
 
 def _standardised(x: Tensor, weight: Tensor) -> Tensor:
@@ -138,14 +157,24 @@ def _standardised(x: Tensor, weight: Tensor) -> Tensor:
     return (x - mean) * scale
 
 
+def _moments(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean m and 1 / √(σ² + ε) under the weights, (M, 1, 1) each (Algorithm 2)."""
+    share = _share(weight)
+    mean = (share * x).sum(dim=2, keepdim=True)
+    return mean, torch.rsqrt((share * (x - mean) ** 2).sum(dim=2, keepdim=True) + _EPSILON)
+
+
+def _share(weight: Tensor) -> Tensor:
+    return weight / weight.sum(dim=2, keepdim=True).clamp_min(1e-12)
+
+
 def _train(networks: _Pair, learned: Rows, steps: int, seed: int, held: Rows | None = None) -> None:
     """Ascend J on the learned rows; keep for each member the step that scored best on the held ones."""
-    draw = neural.batches(learned.u.shape[1], seed)
+    draw = neural.batches(learned.u.shape[2], seed)
 
-    def objective() -> Tensor:
+    def gradients() -> list[Tensor]:
         batch = draw()
-        rows = learned if batch is None else learned.each(batch)
-        return correlation(*networks(rows.u, rows.v), rows.weight)
+        return networks.gradients(learned if batch is None else learned.each(batch))
 
     def score() -> Tensor:
         assert held is not None
@@ -153,7 +182,7 @@ def _train(networks: _Pair, learned: Rows, steps: int, seed: int, held: Rows | N
 
     neural.ascend(
         networks.parameters,
-        objective,
+        gradients,
         n_steps=steps,
         learning_rate=_LEARNING_RATE,
         score=None if held is None else score,
@@ -162,7 +191,7 @@ def _train(networks: _Pair, learned: Rows, steps: int, seed: int, held: Rows | N
 
 def _cross_fit(rows: Rows, hidden: Sequence[int], steps: int, seed: int) -> Tensor:
     """Correlation of out-of-fold f̂ and ĝ, pooled over the folds, (K,)."""
-    count, n, columns = rows.v.shape
+    count, columns, n = rows.v.shape
     split = neural.parts(n, seed)
     folds = len(split.training)
     # Members of the stack: every fold of every pair.
@@ -179,19 +208,12 @@ def _cross_fit(rows: Rows, hidden: Sequence[int], steps: int, seed: int) -> Tens
             (networks.f, networks.g), (every.u, every.v), (learned.u, learned.v), strict=True
         ):
             known = _moments(net(x_learned), learned.weight)
-            own = (net(x) - known[0]) * known[1] * scoring[:, :, None]
+            own = (net(x) - known[0]) * known[1] * scoring[:, None]
             # Each row is scored by the one fold that left it out.
             out.append(own.view(count, folds, n).sum(dim=1).double())
-        weight = rows.weight[:, :, 0].double()
+        weight = rows.weight[:, 0].double()
         products = [
             (weight * x * y).sum(dim=1) for x, y in ((out[0], out[1]), (out[0], out[0]), (out[1], out[1]))
         ]
         scale = torch.sqrt(products[1] * products[2])
         return torch.where(scale > 0, products[0] / torch.where(scale > 0, scale, 1.0), 0.0)
-
-
-def _moments(x: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean m and 1 / √(σ² + ε) under the weights, (M, 1, 1) each (Algorithm 2)."""
-    share = weight / weight.sum(dim=1, keepdim=True).clamp_min(1e-12)
-    mean = (share * x).sum(dim=1, keepdim=True)
-    return mean, torch.rsqrt((share * (x - mean) ** 2).sum(dim=1, keepdim=True) + _EPSILON)

@@ -35,7 +35,7 @@ _WARM_UP = 0.05
 
 @dataclass(frozen=True)
 class Rows:
-    """A stack of pairs as float32 tensors: u (K, n, 1), v (K, n, d), weight (K, n, 1) with mean 1."""
+    """A stack of pairs as float32 tensors: u (K, 1, n), v (K, d, n), weight (K, 1, n) with mean 1."""
 
     u: Tensor
     v: Tensor
@@ -47,17 +47,18 @@ class Rows:
 
     def rows(self, index: Tensor) -> Rows:
         """Chosen rows of each member, by (K, m) indices."""
-        wide = index[:, :, None]
-        parts = (x.gather(1, wide.expand(-1, -1, x.shape[2])) for x in (self.u, self.v, self.weight))
-        return Rows(*parts)
+        chosen = (
+            x.gather(2, index[:, None].expand(-1, x.shape[1], -1)) for x in (self.u, self.v, self.weight)
+        )
+        return Rows(*chosen)
 
     def each(self, index: Tensor) -> Rows:
         """The same chosen rows of every member."""
-        return Rows(self.u[:, index], self.v[:, index], self.weight[:, index])
+        return Rows(*(x.index_select(2, index) for x in (self.u, self.v, self.weight)))
 
     def weighing(self, factor: Tensor) -> Rows:
         """The same rows with their weights times a (K, n) factor."""
-        return Rows(self.u, self.v, self.weight * factor[:, :, None])
+        return Rows(self.u, self.v, self.weight * factor[:, None])
 
 
 def in_order(u: Array, v: Array, sample_weight: Array | None) -> tuple[Array, Array, Array, Index]:
@@ -94,7 +95,7 @@ def as_rows(u: Array, v: Array, weight: Array, transform: Transform) -> Rows:
     return Rows(
         *(
             torch.from_numpy(np.ascontiguousarray(x, dtype=np.float32))
-            for x in (transform(u, weight)[:, :, None], np.stack(columns, axis=-1), share[:, :, None])
+            for x in (transform(u, weight)[:, None], np.stack(columns, axis=1), share[:, None])
         )
     )
 
@@ -191,7 +192,7 @@ def batches(count: int, seed: int) -> Callable[[], Tensor | None]:
 
 def ascend(
     parameters: Sequence[nn.Parameter],
-    objective: Callable[[], Tensor],
+    gradients: Callable[[], list[Tensor]],
     *,
     n_steps: int,
     learning_rate: float,
@@ -203,8 +204,8 @@ def ascend(
     ----------
     parameters
         With the leading dimension M.
-    objective
-        Gives (M,) values; members don't touch each other.
+    gradients
+        Gives the objective's gradients, one a parameter.
     n_steps, learning_rate
         Length and height of the schedule: a short rise, then a cosine to 0.
     score
@@ -231,9 +232,8 @@ def ascend(
     for step in range(n_steps):
         if score is not None and step % _LOOK == 0:
             look()
-        gradients = torch.autograd.grad(objective().sum(), list(parameters))
         rise = min(1.0, (step + 1) / (_WARM_UP * n_steps))
-        optimiser.step(gradients, rise * 0.5 * (1 + math.cos(math.pi * step / n_steps)))
+        optimiser.step(gradients(), rise * 0.5 * (1 + math.cos(math.pi * step / n_steps)))
     if score is not None:
         look()
         with torch.no_grad():

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.dependence import neural
+from fairdash.dependence.buffered_mlp import BufferedMLP
 from fairdash.dependence.neural import Rows
 from fairdash.nets import StackedMLP
 
@@ -117,19 +118,31 @@ def _log_mean_exp(x: Tensor) -> Tensor:
 
 
 class _Ratio:
-    """The log ratio h of M members, and its values on samples of the joint law and of the product of the margins."""
+    """The log ratio h of M members, on samples of the joint law and of the product of the margins."""
 
     def __init__(self, members: int, hidden: Sequence[int], seed: int) -> None:
-        self.net = StackedMLP([2, *hidden, 1], seeds=[seed] * members, first_bias_spread=1.0)
+        self.net = BufferedMLP(StackedMLP([2, *hidden, 1], seeds=[seed] * members, first_bias_spread=1.0))
 
-    def __call__(self, rows: Rows, shifts: int, first: int = 1) -> tuple[Tensor, Tensor]:
-        """h at the rows (M, n), and at each u with others' v (M, shifts * n); rows are in random order."""
-        n = rows.u.shape[1]
+    @staticmethod
+    def samples(rows: Rows, shifts: int, first: int = 1) -> Tensor:
+        """The rows, then each u with others' v, (M, 2, (1 + shifts) n); rows come in random order."""
+        n = rows.u.shape[2]
         steps = [(first + k * max(1, n // shifts)) % n or 1 for k in range(shifts)]
-        apart = torch.cat([rows.v.roll(step, dims=1) for step in steps], dim=1)
-        joint = self.net(torch.cat([rows.u, rows.v], dim=2))
-        product = self.net(torch.cat([rows.u.repeat(1, shifts, 1), apart], dim=2))
-        return joint[:, :, 0], product[:, :, 0]
+        v = torch.cat([rows.v, *(rows.v.roll(step, dims=2) for step in steps)], dim=2)
+        return torch.cat([rows.u.repeat(1, 1, 1 + shifts), v], dim=1)
+
+    def __call__(self, rows: Rows, shifts: int) -> tuple[Tensor, Tensor]:
+        """h on the joint law (M, n) and on the product of the margins (M, shifts * n)."""
+        h, n = self.net(self.samples(rows, shifts))[:, 0], rows.u.shape[2]
+        return h[:, :n], h[:, n:]
+
+    def gradients(self, rows: Rows, shifts: int, first: int) -> list[Tensor]:
+        """Gradients of the bound E_P[h] − ln E_Q[eʰ]."""
+        h, n = self.net.forward(self.samples(rows, shifts, first)), rows.u.shape[2]
+        slope = torch.empty_like(h)
+        slope[:, :, :n] = 1 / n
+        slope[:, :, n:] = -torch.softmax(h[:, :, n:], dim=2)
+        return self.net.gradients(slope)
 
 
 def _estimate(
@@ -167,30 +180,23 @@ def _estimate(
 
 def _train(ratio: _Ratio, learned: Rows, steps: int, seed: int, held: Rows | None = None) -> None:
     """Ascend the bound on the learned rows; keep for each member the step best on the held ones."""
-    n = learned.u.shape[1]
-    draw = neural.batches(n, seed)
+    draw = neural.batches(learned.u.shape[2], seed)
     first = torch.Generator().manual_seed(seed + 1)
 
-    def bound(rows: Rows, shifts: int, start: int = 1) -> Tensor:
-        joint, product = ratio(rows, shifts, start)
-        return joint.mean(dim=1) - _log_mean_exp(product)
-
-    def objective() -> Tensor:
+    def gradients() -> list[Tensor]:
         batch = draw()
-        rows = (
-            learned if batch is None else Rows(*(x[:, batch] for x in (learned.u, learned.v, learned.weight)))
-        )
-        return bound(
-            rows, _SHIFTS_STEP, int(torch.randint(1, max(2, rows.u.shape[1]), (1,), generator=first))
-        )
+        rows = learned if batch is None else learned.each(batch)
+        start = int(torch.randint(1, max(2, rows.u.shape[2]), (1,), generator=first))
+        return ratio.gradients(rows, _SHIFTS_STEP, start)
 
     def score() -> Tensor:
         assert held is not None
-        return bound(held, _SHIFTS_STOP)
+        joint, product = ratio(held, _SHIFTS_STOP)
+        return joint.mean(dim=1) - _log_mean_exp(product)
 
     neural.ascend(
-        list(ratio.net.parameters()),
-        objective,
+        ratio.net.parameters,
+        gradients,
         n_steps=steps,
         learning_rate=_LEARNING_RATE,
         score=None if held is None else score,
@@ -205,7 +211,7 @@ def _cross_fit(
     seed: int,
 ) -> Tensor:
     """Mean over the folds of the value on rows left out, (K,)."""
-    count, n, _ = rows.u.shape
+    count, _, n = rows.u.shape
     split = neural.parts(n, seed)
     folds = len(split.training)
     every = rows.members(torch.arange(count).repeat_interleave(folds))
