@@ -90,7 +90,8 @@ def readings_figure(
     )
     figure.add_traces(_traces(rows, theme))
     points = [bar["x"] for bar in rows.bars] + [diamond["x"] for diamond in rows.diamonds]
-    lowest = min([0.0, *points]) - 0.02
+    # A held-out score may be far below 0: its bar is cut off, its number is told.
+    lowest = max(min([0.0, *points]), -0.3) - 0.02
     x_axis: dict[str, Any] = {"range": [lowest, 1.04], "tickvals": [0, 0.25, 0.5, 0.75, 1]}
     if own_scales:
         x_axis = {"range": [lowest, 1.5], "showticklabels": False, "showgrid": False, "ticks": ""}
@@ -136,7 +137,8 @@ def _add_exact(rows: _Rows, exact: float, first: int, last: int, scale: float, t
     words = f"exact {_digits(exact)}" if finite else "exact ∞"
     rows.lines.append((x, first - 0.5, last + 0.5, words))
     if first == last:
-        note = {"x": x, "y": first, "text": words, "xanchor": "left", "xshift": 6}
+        # On a scale of its own nothing reaches beyond 1: the numbers stand in a column there.
+        note = {"x": 1.0, "y": first, "text": words, "xanchor": "left", "xshift": 8}
         rows.notes.append(note | {"font": {"color": theme.text, "size": 12}})
 
 
@@ -202,4 +204,5 @@ def _traces(rows: _Rows, theme: Theme) -> list[go.Bar | go.Scatter]:
 
 
 def _digits(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−") if abs(value) < 10 else f"{value:.1f}"
+    text = f"{value:.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
+    return text.replace("-", "−")

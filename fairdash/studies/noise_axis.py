@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.studies.scene import Scene
-from fairdash.studies.stack import Progress, over_stack, studied
+from fairdash.studies.stack import Progress, coefficients, over_stack
 from fairdash.studies.truth import truth_of
 
 #: The ten noise levels on which estimators are compared.
@@ -35,7 +35,7 @@ def noise_axis_study(
     repeats
         Data sets a level.
     ids
-        Measures; all by default.
+        Measures; by default all that run from 0 to 1. A divergence has no place on the axis of HGR.
 
     Yields
     ------
@@ -56,7 +56,7 @@ def noise_axis_study(
     key = pd.concat(keys, ignore_index=True)
     u, v = (np.concatenate(side) for side in zip(*pairs, strict=True))
     found: list[pd.DataFrame] = []
-    for fraction, id, evaluation, values in over_stack(studied() if ids is None else ids, u, v):
+    for fraction, id, evaluation, values in over_stack(coefficients() if ids is None else ids, u, v):
         if values is not None:
             found.append(key.assign(id=id, evaluation=evaluation, value=values))
         if found:

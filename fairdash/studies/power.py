@@ -19,6 +19,11 @@ POWER_NOISES: tuple[float, ...] = (1.0, 2.0, 4.0, 8.0, 12.0, 18.0, 27.0, 40.0)
 LEVEL = 0.05
 
 
+def compared() -> tuple[str, ...]:
+    """All quick measures, and of the slow ones those that run from 0 to 1: the others take minutes."""
+    return tuple(id for id in studied() if REGISTRY[id].quick or REGISTRY[id].upper == 1)
+
+
 def power_study(
     scene: Scene,
     *,
@@ -44,24 +49,25 @@ def power_study(
         Data sets a level, for quick and for slow measures (at least 10: fewer independent pairs can't show
         5 %).
     ids
-        Measures; all by default.
+        Measures; by default :func:`compared`.
 
     Yields
     ------
     Progress
         ``power``: ``noise``, ``id``, ``rate``, ``repeats``, ``low`` and ``high`` (95 % interval, Wilson).
     """
-    ids = studied() if ids is None else ids
-    batches = [
-        ([id for id in ids if REGISTRY[id].quick], repeats),
-        ([id for id in ids if not REGISTRY[id].quick], slow_repeats),
-    ]
+    ids = compared() if ids is None else ids
+    quick = [id for id in ids if REGISTRY[id].quick]
+    slow = [id for id in ids if not REGISTRY[id].quick]
+    # A slow measure takes about as long as this many quick ones.
+    work = [(quick, repeats, 1.0 * len(quick)), (slow, slow_repeats, 20.0 * len(slow))]
+    total = sum(weight for *_, weight in work)
     found: list[pd.DataFrame] = []
     begin = 0.0
-    for chosen, count in batches:
+    for chosen, count, weight in work:
         if not chosen:
             continue
-        share = len(chosen) / len(ids)
+        share = weight / total
         u, v = _pairs(scene, noises, count)
         for fraction, id, _, values in over_stack(chosen, u, v, published=False):
             if values is not None:

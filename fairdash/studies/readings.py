@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.dependence import REGISTRY, independence_floor
+from fairdash.dependence import REGISTRY, independence_floor, learned_functions
 from fairdash.studies.scene import Scene
 from fairdash.studies.stack import OURS, PUBLISHED, Progress, published_way, studied, values_of
 
@@ -112,22 +111,13 @@ def learned_curves(scene: Scene, ids: Sequence[str]) -> pd.DataFrame:
     parts = []
     u, v = scene.draw()
     for id in ids:
-        measure = REGISTRY[id]
-        if measure.learned is None:
+        if REGISTRY[id].learned is None:
             continue
-        options = {"random_state": 0} if measure.seeded else {}
-        x, f, z, g = _points(measure.load("learned")(u, v, **options))
+        curve = learned_functions(id, u[0], v[0], random_state=0)
         parts += [
-            pd.DataFrame({"id": id, "function": name, "x": at, "y": curve})
-            for name, at, curve in (("f", x, f), ("g", z, g))
+            pd.DataFrame({"id": id, "function": name, "x": x, "y": y})
+            for name, x, y in (("f", curve.u, curve.f), ("g", curve.v, curve.g))
         ]
     if not parts:
         return pd.DataFrame(columns=["id", "function", "x", "y"])
     return pd.concat(parts, ignore_index=True)
-
-
-def _points(learned: Any) -> tuple[Array, Array, Array, Array]:
-    """u, f, v, g of the first pair of a stack."""
-    parts = learned if isinstance(learned, tuple) else (learned.u, learned.f, learned.v, learned.g)
-    u, f, v, g = (np.atleast_2d(np.asarray(part, dtype=np.float64))[0] for part in parts)
-    return u, f, v, g

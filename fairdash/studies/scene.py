@@ -153,12 +153,15 @@ class Example:
         What to look at, in plain words.
     scene
         The scene.
+    also
+        Ids of others that fail on it.
     """
 
     measure: str
     button: str
     look_at: str
     scene: Scene
+    also: tuple[str, ...] = ()
 
 
 SCENES: tuple[Example, ...] = (
@@ -168,6 +171,7 @@ SCENES: tuple[Example, ...] = (
         look_at="U decides nearly everything about V, and the three correlations read about 0: what rises on "
         "the right falls on the left.",
         scene=Scene(pattern="parabola", noise=0.5, seed=3),
+        also=("spearman", "kendall"),
     ),
     Example(
         measure="hgr_kde",
@@ -175,6 +179,7 @@ SCENES: tuple[Example, ...] = (
         look_at="Ten waves are finer than the kernel's bandwidth: HGR_KDE averages them away and stays at "
         "its noise floor, and so do χ²_KDE, RDC and all that look for slow functions only.",
         scene=Scene(pattern="fast_cosine", noise=0.5, seed=3),
+        also=("distance_correlation", "hsic", "chsic", "kcca"),
     ),
     Example(
         measure="hgr_rdc",
@@ -204,6 +209,7 @@ SCENES: tuple[Example, ...] = (
         look_at="χ² goes to infinity as the noise goes to 0. Smoothing adds noise of its own, so that χ²_KDE "
         "stays far below the exact value.",
         scene=Scene(pattern="line", noise=0.25, n=1000),
+        also=("chi2_nn",),
     ),
     Example(
         measure="mi_ksg",
@@ -211,6 +217,7 @@ SCENES: tuple[Example, ...] = (
         look_at="Mutual information is infinite. The nearest-neighbour estimate is what the number of rows "
         "allows: take more rows and it grows, with no end.",
         scene=Scene(pattern="line", noise=0.0, n=200),
+        also=("mi_mine",),
     ),
     Example(
         measure="fairquant",

@@ -48,6 +48,11 @@ def studied(*, quick: bool | None = None) -> tuple[str, ...]:
     )
 
 
+def coefficients() -> tuple[str, ...]:
+    """Ids of the measures that run from 0 to 1: only these share an axis with HGR (paper, section on HGR)."""
+    return tuple(id for id in studied() if REGISTRY[id].upper == 1)
+
+
 def target_of(id: str) -> str | None:
     """Which true quantity a measure estimates: ``"hgr"``, ``"chi2"``, ``"mi"`` or none of them."""
     kind = id.partition("_")[0]
@@ -110,7 +115,7 @@ def over_stack(
     jobs = [(id, OURS) for id in ids]
     if published:
         jobs += [(id, PUBLISHED) for id in ids if published_way(REGISTRY[id])]
-    cost = np.array([1.0 if REGISTRY[id].quick else 30.0 for id, _ in jobs])
+    cost = np.array([1.0 if REGISTRY[id].quick else 40.0 for id, _ in jobs])
     before = np.append(0.0, np.cumsum(cost)) / cost.sum()
     for j, (id, evaluation) in enumerate(jobs):
         size = len(u) if REGISTRY[id].quick else _PIECE

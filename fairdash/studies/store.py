@@ -41,7 +41,7 @@ from fairdash.studies.scene import Scene
 from fairdash.studies.stack import Progress, studied, target_of
 
 #: A change of what a study computes changes this number, so that older results are not shown.
-_FORMAT = 2
+_FORMAT = 3
 _KEPT = 300
 #: A process imports torch before it takes its lock: until then a study counts as queued.
 SECONDS_TO_START = 60

@@ -30,7 +30,13 @@ def finished(study: Study) -> Tables | None:
     return _finished(study.key, study)
 
 
-def follow(study: Study, show: Callable[[Tables], None], *, slot: str) -> None:
+def so_far(study: Study) -> tuple[Tables, bool]:
+    """The tables that a study has, and whether it is done; it is not started here."""
+    done = finished(study)
+    return (tables_of(study), False) if done is None else (done, True)
+
+
+def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:
     """Start a study once the page rests, show its bar and what it has so far; one full rerun at its end.
 
     Parameters
@@ -38,7 +44,8 @@ def follow(study: Study, show: Callable[[Tables], None], *, slot: str) -> None:
     study
         Not done yet.
     show
-        Draws the tables that there are so far.
+        Draws the tables that there are so far. None if the page itself does: then it is run again whenever
+        there is more to draw.
     slot
         Name of the place on the page: a study that takes the place of another stops it.
     """
@@ -48,13 +55,13 @@ def follow(study: Study, show: Callable[[Tables], None], *, slot: str) -> None:
         if earlier is not None and not status_of(earlier[0]).is_over:
             cancel(earlier[0])
         st.session_state[asked] = (study, time.monotonic())
-    _follow(study, show, asked)
+    _follow(study, show, asked, _size(tables_of(study)))
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
-def _follow(study: Study, show: Callable[[Tables], None], asked: str) -> None:
+def _follow(study: Study, show: Callable[[Tables], None] | None, asked: str, drawn: int) -> None:
     status = status_of(study)
-    if status.state == DONE:
+    if status.state == DONE or (show is None and _size(tables_of(study)) > drawn):
         st.rerun()
     if status.state == FAILED:
         st.warning("The background computation has ended before it was done.")
@@ -64,7 +71,12 @@ def _follow(study: Study, show: Callable[[Tables], None], asked: str) -> None:
     if time.monotonic() - st.session_state[asked][1] >= SECONDS_OF_REST:
         start(study)
     st.progress(status.fraction, text=_words(status))
-    show(tables_of(study))
+    if show is not None:
+        show(tables_of(study))
+
+
+def _size(tables: Tables) -> int:
+    return sum(len(table) for table in tables.values())
 
 
 def _words(status: StudyStatus) -> str:

@@ -19,7 +19,7 @@ from fairdash.studies.store import Study
 from fairdash.studies.supplement import BASES, Thresholds, thresholds
 from fairdash.ui.frame import chart, download, theme
 from fairdash.ui.lab import gaussian_readings, gaussian_values
-from fairdash.ui.studies import finished, follow
+from fairdash.ui.studies import follow, so_far
 
 ROWS = (200, 500, 1000, 2000)
 SEED = 0
@@ -80,11 +80,10 @@ def all_values(n: int) -> tuple[pd.DataFrame, bool]:
     quick = gaussian_values(n, SEED)
     if not [id for id in studied(quick=False) if target_of(id)]:
         return quick, True
-    slow = finished(slow_study(n))
-    if slow is None:
-        return quick, False
-    new = slow["values"][~slow["values"]["id"].isin(quick["id"])]
-    return pd.concat([quick, new], ignore_index=True), True
+    slow, done = so_far(slow_study(n))
+    if "values" not in slow:
+        return quick, done
+    return pd.concat([quick, slow["values"]], ignore_index=True), done
 
 
 def slow_study(n: int) -> Study:
@@ -124,7 +123,7 @@ def show_curves(rho: float, n: int, base: str) -> None:
         show_rows(rho, n)
     if not complete:
         st.caption("The neural estimators follow: they are trained beside the page.")
-        follow(slow_study(n), lambda _tables: None, slot="gaussians")
+        follow(slow_study(n), None, slot="gaussians")
 
 
 def show_rows(rho: float, n: int) -> None:

@@ -17,8 +17,9 @@ from fairdash.figures.lab import curves_figure, scatter_figure, short_name
 from fairdash.figures.lab_curves import fig2_figure, noise_axis_figure, power_figure
 from fairdash.figures.lab_readings import Group, readings_figure
 from fairdash.studies import SCENES, SHAPES, Scene, Truth
+from fairdash.studies.power import compared
 from fairdash.studies.scene import POINTS
-from fairdash.studies.stack import is_detected, published_way, studied, target_of
+from fairdash.studies.stack import coefficients, is_detected, published_way, studied, target_of
 from fairdash.studies.store import Study
 from fairdash.ui.frame import chart, download, show_problems, theme
 from fairdash.ui.lab import (
@@ -28,7 +29,7 @@ from fairdash.ui.lab import (
     points_to_address,
     readings_of,
 )
-from fairdash.ui.studies import finished, follow
+from fairdash.ui.studies import finished, follow, so_far
 from fairdash.ui.text import number, safe
 
 ROWS = (50, 100, 200, 500, 1000, 2000)
@@ -135,12 +136,12 @@ def all_readings(scene: Scene) -> tuple[pd.DataFrame, bool]:
     quick = readings_of(scene)
     if not studied(quick=False):
         return quick, True
-    slow = finished(slow_study(scene))
-    if slow is None:
-        return quick, False
+    slow, done = so_far(slow_study(scene))
+    if "readings" not in slow or slow["readings"].empty:
+        return quick, done
     table = pd.concat([quick, slow["readings"]], ignore_index=True)
     order = {id: place for place, id in enumerate(REGISTRY)}
-    return table.sort_values("id", key=lambda ids: ids.map(order), ignore_index=True), True
+    return table.sort_values("id", key=lambda ids: ids.map(order), ignore_index=True), done
 
 
 def answer(readings: pd.DataFrame, truth: Truth) -> str:
@@ -283,7 +284,7 @@ def show_examples(scene: Scene) -> None:
 
 
 def show_noise_axis(scene: Scene) -> None:
-    ids, evaluation = ask_for_estimators("axis")
+    ids, evaluation = ask_for_estimators("axis", coefficients())
     study = Study("noise_axis", replace(scene, noise=0.0))
 
     def show(tables: Mapping[str, pd.DataFrame]) -> None:
@@ -331,13 +332,12 @@ def show_errors(tables: Mapping[str, pd.DataFrame]) -> None:
     st.caption("Errors against the exact value, over all noise levels and data sets.")
 
 
-def ask_for_estimators(name: str, *, published: bool = True) -> tuple[list[str], str]:
+def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
     """Which lines to draw, and in which way."""
-    bounded = [id for id in studied() if REGISTRY[id].upper == 1]
     ids = st.pills(
         "Estimators",
-        bounded,
-        default=[id for id in bounded if target_of(id) == "hgr"],
+        offered,
+        default=[id for id in offered if target_of(id) == "hgr"],
         selection_mode="multi",
         format_func=short_name,
         key=f"{name}-estimators",
@@ -348,14 +348,14 @@ def ask_for_estimators(name: str, *, published: bool = True) -> tuple[list[str],
     as_published = st.toggle(
         "As published",
         key=f"{name}-published",
-        help="; ".join(f"{short_name(id)}: {way}" for id in bounded if (way := published_way(REGISTRY[id])))
+        help="; ".join(f"{short_name(id)}: {way}" for id in offered if (way := published_way(REGISTRY[id])))
         + ".",
     )
     return list(ids), "published" if as_published else "ours"
 
 
 def show_fig2(scene: Scene) -> None:
-    ids, evaluation = ask_for_estimators("fig2")
+    ids, evaluation = ask_for_estimators("fig2", coefficients())
     study = Study("fig2", Scene(n=scene.n, seed=scene.seed))
 
     def show(tables: Mapping[str, pd.DataFrame]) -> None:
@@ -386,8 +386,8 @@ def show_fig2(scene: Scene) -> None:
 
 def show_curves(scene: Scene, truth: Truth) -> None:
     curves = [learned_of(scene)]
-    slow = finished(slow_study(scene)) if studied(quick=False) else None
-    if slow is not None:
+    slow, _ = so_far(slow_study(scene))
+    if "curves" in slow:
         curves.append(slow["curves"])
     table = pd.concat([one for one in curves if len(one)] or curves, ignore_index=True)
     st.markdown(
@@ -413,7 +413,7 @@ def show_curves(scene: Scene, truth: Truth) -> None:
 
 
 def show_power(scene: Scene) -> None:
-    ids, _ = ask_for_estimators("power", published=False)
+    ids, _ = ask_for_estimators("power", compared(), published=False)
     study = Study("power", replace(scene, noise=0.0))
 
     def show(tables: Mapping[str, pd.DataFrame]) -> None:
@@ -443,7 +443,7 @@ def show_power(scene: Scene) -> None:
 
 
 def show_failures() -> None:
-    examples = {each.measure: each for each in SCENES}
+    examples = {id: each for each in reversed(SCENES) for id in (*each.also, each.measure)}
     for id, measure in REGISTRY.items():
         left, right = st.columns([4, 1], vertical_alignment="center")
         words = safe(measure.fails_when)
@@ -541,7 +541,7 @@ def show(scene: Scene, answer_place: DeltaGenerator) -> None:
     show_picture(scene, readings, truth)
     if not complete:
         st.caption("The neural estimators follow: they are trained beside the page.")
-        follow(slow_study(scene), lambda _tables: None, slot="scene")
+        follow(slow_study(scene), None, slot="scene")
     show_more(scene, readings, truth)
     show_take_away(scene, readings, truth)
 

@@ -22,6 +22,7 @@ from fairdash.studies import (
     readings,
     truth_of,
 )
+from fairdash.studies.readings import learned_curves
 from fairdash.studies.scene import NO_LINK, POINTS
 from fairdash.studies.stack import is_detected, studied
 
@@ -50,7 +51,7 @@ def seen(table: pd.DataFrame, id: str) -> bool:
 
 
 def test_every_quick_measure_is_read() -> None:
-    assert list(readings(Scene())["id"]) == list(studied(quick=True))
+    assert list(readings(Scene(), n_permutations=3)["id"]) == list(studied(quick=True))
     assert "hgr_witsenhausen" not in studied()
 
 
@@ -124,6 +125,20 @@ def test_fairquant_of_small_groups_is_mostly_noise() -> None:
 def test_cumulative_fairquant_dilutes_the_top() -> None:
     table = read("fairquant_cumulative")
     assert table.loc["fairquant_cumulative", "value"] < 0.5 * table.loc["fairquant", "value"]
+
+
+def test_neural_hgr_read_on_its_own_rows_finds_a_link_in_noise() -> None:
+    table = readings(example("hgr_nn").scene, ["hgr_nn"], n_permutations=9).set_index("id")
+    assert table.loc["hgr_nn", "published"] > 0.5
+    assert abs(table.loc["hgr_nn", "value"]) < 0.15
+
+
+def test_curves_are_learned_functions_of_the_rows() -> None:
+    curves = learned_curves(Scene(noise=0.5), ["pearson", "hgr_spline"])
+    assert set(curves["id"]) == {"hgr_spline"}
+    f = curves[curves["function"] == "f"]
+    shape = Scene().shape(f["x"].to_numpy())
+    assert abs(np.corrcoef(f["y"], shape)[0, 1]) > 0.95
 
 
 def test_no_estimator_finds_more_than_chance_in_pure_noise() -> None:
