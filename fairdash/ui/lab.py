@@ -23,7 +23,7 @@ Floors = dict[str, tuple[float, float]]
 
 #: Noise levels at which floors are computed; a scene between them takes those of the nearest. The floor of an
 #: estimator that has no unit depends on the shape of V's margin only, which changes little in between.
-FLOOR_LEVELS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+FLOOR_LEVELS = (0.0, 0.5, 2.0, 8.0)
 
 
 @st.cache_data(max_entries=100, show_spinner=False)

@@ -437,7 +437,8 @@ def show_power(scene: Scene) -> None:
     show(tables)
     st.caption(
         "A link counts as detected when the estimator reads more than it does on at least 95 % of pairs made "
-        "independent: the U of one data set with the V of another."
+        "independent: the U of one data set with the V of another. Slow estimators have fewer data sets, and "
+        "wider bands."
     )
     download(tables["power"], label="Detection rates (CSV)", name="power", key="csv-power")
 
