@@ -10,7 +10,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from fairdash.dependence.registry import REGISTRY
 from fairdash.figures.lab import coloured, mark_of, short_name
 from fairdash.figures.theme import REFERENCE, Theme, new_figure
 from fairdash.studies.supplement import hgr2, information, middle, upper
@@ -81,7 +80,7 @@ def along_rho_figure(
         if points.empty:
             continue
         mark = mark_of(id, theme)
-        name = f"{short_name(id)}²" if id.startswith("hgr_") else short_name(id)
+        name = estimate_name(id)
         y = points["mean"].to_numpy()
         traces.append(
             go.Scatter(
@@ -113,6 +112,10 @@ def along_rho_figure(
         value = float(np.interp(at, exact["rho"], exact[column]))
         label = {"x": at, "y": min(value, TOP), "text": coloured(f"<b>{text}</b>", colour)}
         notes.append(label | place | {"showarrow": False, "font": {"color": theme.text, "size": 12}})
+    key = "<br>".join(coloured(estimate_name(id), mark_of(id, theme).colour) for id in ids)
+    corner = {"x": 0.02, "y": 0.98, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
+    small = {"showarrow": False, "align": "left", "font": {"color": theme.text, "size": 12}}
+    notes.append({"text": key} | corner | small)
     here = {"x0": rho, "x1": rho, "y0": 0, "y1": 1, "yref": "paper", "type": "line"}
     dotted = {"line": {"color": theme.quiet, "width": 1, "dash": "dot"}}
     figure.update_layout(
@@ -188,7 +191,7 @@ def inequality_figure(
     font = {"font": {"color": theme.text, "size": 12}, "showarrow": False}
     notes = [key | font, marks | font]
     shapes = [
-        {"x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper", "type": "line",
+        {"x0": at, "x1": at, "y0": 0, "y1": 0.62, "yref": "paper", "type": "line",
          "line": {"color": colour, "width": 1, "dash": "dot"}}
         for at, colour in ((printed, theme.quiet), (crossing, "#E69F00"))
     ]  # fmt: skip
@@ -203,4 +206,4 @@ def inequality_figure(
 
 def estimate_name(id: str) -> str:
     """How an estimate is called beside HGR²: the square of an estimator of HGR."""
-    return f"{short_name(id)}²" if REGISTRY[id].id.startswith("hgr_") else short_name(id)
+    return f"{short_name(id)}²" if id.startswith("hgr_") else short_name(id)

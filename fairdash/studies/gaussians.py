@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence.exact import gaussian
-from fairdash.studies.stack import Progress, over_stack, studied, target_of
+from fairdash.studies.stack import Progress, described, over_stack, studied, target_of
 
 Array = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def gaussian_study(
             found.append(key.assign(id=id, evaluation=evaluation, value=values))
         if found:
             tables = {"values": pd.concat(found, ignore_index=True), "exact": exact}
-            yield Progress(fraction, f"{id}, {evaluation}", tables)
+            yield Progress(fraction, described(id, evaluation), tables)
 
 
 def exact_curves(rhos: Array) -> pd.DataFrame:

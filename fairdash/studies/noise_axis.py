@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.studies.scene import Scene
-from fairdash.studies.stack import Progress, coefficients, over_stack
+from fairdash.studies.stack import Progress, coefficients, described, over_stack
 from fairdash.studies.truth import truth_of
 
 #: The ten noise levels on which estimators are compared.
@@ -67,7 +67,7 @@ def noise_axis_study(
                 "lines": lines_of(so_far),
                 "errors": errors(so_far, exact),
             }
-            yield Progress(fraction, f"{id}, {evaluation}", tables)
+            yield Progress(fraction, described(id, evaluation), tables)
 
 
 def _exact(scenes: Sequence[Scene], noises: Sequence[float]) -> pd.DataFrame:

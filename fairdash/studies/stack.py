@@ -102,6 +102,14 @@ def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
     return ranks.astype(np.float64), v
 
 
+def described(id: str, evaluation: str) -> str:
+    """What is being computed, for a bar: "Distance correlation", "… (RDC), as published"."""
+    measure = REGISTRY[id]
+    if evaluation == OURS:
+        return measure.title
+    return f"{measure.title}, {'on its own training rows' if measure.fitted else 'as published'}"
+
+
 def over_stack(
     ids: Sequence[str], u: Array, v: Array, *, published: bool = True, random_state: int = 0
 ) -> Iterator[tuple[float, str, str, Array | None]]:
