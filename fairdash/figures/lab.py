@@ -27,6 +27,21 @@ _OWN = {
     "mi_ksg": (_SKY, "triangle-up-open", "dot"),
     "mi_mine": ("#CC79A7", "triangle-down-open", "dashdot"),
 }
+_GLYPHS = {
+    "square": "■",
+    "square-open": "□",
+    "diamond": "◆",
+    "diamond-open": "◇",
+    "triangle-up": "▲",
+    "triangle-up-open": "△",
+    "triangle-down": "▼",
+    "triangle-down-open": "▽",
+    "star": "★",
+    "cross": "✚",
+    "x": "✖",
+    "hexagon": "⬢",
+    "pentagon": "⬟",
+}
 _SYMBOLS = ("x", "cross", "star", "hexagon", "pentagon", "bowtie", "hourglass", "triangle-down")
 _DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
 
@@ -38,6 +53,10 @@ class Mark:
     colour: str
     symbol: str
     dash: str
+
+    def before(self, text: str) -> str:
+        """Text with the marker before it, in its colour."""
+        return coloured(text, self.colour, _GLYPHS.get(self.symbol, "●"))
 
 
 def mark_of(id: str, theme: Theme) -> Mark:
@@ -64,9 +83,9 @@ def end_name(id: str) -> str:
     return short_name(id).removeprefix("HGR_")
 
 
-def coloured(text: str, colour: str) -> str:
+def coloured(text: str, colour: str, glyph: str = "●") -> str:
     """Text with a dot of its line's colour before it: light colours are no colour for text."""
-    return f'<span style="color:{colour}">●</span> {text}'
+    return f'<span style="color:{colour}">{glyph}</span> {text}'
 
 
 def scatter_figure(

@@ -85,7 +85,7 @@ def noise_axis_figure(
                 "<extra></extra>",
             ),
         ]
-        ends.append((float(mean[-1]), coloured(end_name(id), mark.colour)))
+        ends.append((float(mean[-1]), mark.before(end_name(id))))
     figure.add_traces(traces)
     right = float(exact["noise"].max())
     _label_ends(figure, ends, span=1.0 / height, theme=theme)
@@ -157,7 +157,7 @@ def fig2_figure(
                 hovertemplate=f"<b>{short_name(id)}</b> at σ = %{{x:.2f}}: %{{y:.3f}}<extra></extra>",
             )  # fmt: skip
     names = [coloured("exact", REFERENCE)]
-    names += [coloured(end_name(id), mark_of(id, theme).colour) for id in ids]
+    names += [mark_of(id, theme).before(end_name(id)) for id in ids]
     figure.add_annotation(
         text=" &nbsp; ".join(names), x=0, y=1, xref="paper", yref="paper", showarrow=False, xanchor="left",
         yanchor="top", font={"color": theme.text, "size": 12},
@@ -219,7 +219,7 @@ def power_figure(
             "<br>95 %: %{customdata[0]:.0f} to %{customdata[1]:.0f} % of %{customdata[2]:.0f} data sets"
             "<extra></extra>",
         )
-        ends.append(_half_way(line, coloured(short_name(id), mark.colour)))
+        ends.append(_half_way(line, mark.before(short_name(id))))
     _label_half_way(figure, ends, theme)
     figure.add_hrect(y0=0, y1=5, fillcolor=theme.floor, line_width=0, layer="below")
     figure.add_annotation(

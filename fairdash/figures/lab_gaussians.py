@@ -112,7 +112,7 @@ def along_rho_figure(
         value = float(np.interp(at, exact["rho"], exact[column]))
         label = {"x": at, "y": min(value, TOP), "text": coloured(f"<b>{text}</b>", colour)}
         notes.append(label | place | {"showarrow": False, "font": {"color": theme.text, "size": 12}})
-    key = "<br>".join(coloured(estimate_name(id), mark_of(id, theme).colour) for id in ids)
+    key = "<br>".join(mark_of(id, theme).before(estimate_name(id)) for id in ids)
     corner = {"x": 0.02, "y": 0.98, "xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top"}
     small = {"showarrow": False, "align": "left", "font": {"color": theme.text, "size": 12}}
     notes.append({"text": key} | corner | small)
