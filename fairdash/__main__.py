@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -67,12 +66,13 @@ def _numbers(text: str) -> list[float]:
 
 
 def _app(options: argparse.Namespace) -> int:
+    import runpy
+
     script = Path(__file__).parent.parent / "app.py"
-    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(options.port)]
-    try:
-        return subprocess.call(command)  # noqa: S603 (our own script, no shell)
-    except KeyboardInterrupt:
-        return 0
+    # In this process, so that whoever stops it stops the server.
+    sys.argv = ["streamlit", "run", str(script), "--server.port", str(options.port)]
+    runpy.run_module("streamlit", run_name="__main__")
+    return 0
 
 
 def _sweep(options: argparse.Namespace) -> int:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+
+# Before torch is loaded anywhere: its threads under contention are far slower than one, and the tests
+# share their cores with servers, browsers and workers.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import shutil
 from pathlib import Path
 

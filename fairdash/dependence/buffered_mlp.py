@@ -50,7 +50,7 @@ class BufferedMLP:
         for layer, (weight, bias) in enumerate(self.layers):
             x = torch.baddbmm(bias, weight, x)
             if layer < last:
-                # tanh(z) = 2σ(2z) − 1; see fairdash.nets.activation.
+                # tanh(z) = 2σ(2z) − 1; see fairdash.nets.mlp.
                 x = torch.sigmoid(x.mul_(2)).mul_(2).sub_(1)
         return x
 

@@ -46,7 +46,7 @@ class HGRNetwork(nn.Module):
         J = (1/b) Σ f̂(u_i) ĝ(v_i), with f̂ and ĝ standardised over the batch (Algorithm 2). Gradients
         flow through the batch's means and variances, and into u.
         """
-        return (standardise(self.f(standardise(u))) * standardise(self.g(v))).mean(dim=(1, 2))
+        return (standardise(self.f(standardise(u))) * standardise(self.g(standardise(v)))).mean(dim=(1, 2))
 
 
 def standardise(x: Tensor, *, epsilon: float = 1e-8) -> Tensor:

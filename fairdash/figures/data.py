@@ -62,7 +62,7 @@ def link_figure(
     dots = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
     figure = new_figure(
         title="How the target follows the sensitive attribute",
-        subtitle=f"dots: {dots}; line: averages of {len(profile)} equal-sized groups",
+        subtitle=f"dots: {dots}; line: group averages",
         x=sensitive,
         y=target,
         theme=theme,

@@ -50,7 +50,7 @@ def profile_figure(
     figure.add_hline(
         y=reference,
         line={"color": theme.quiet, "width": 1, "dash": "dot"},
-        annotation={"text": reference_name, "font": {"color": theme.quiet, "size": 12}},
+        annotation={"text": escaped(reference_name), "font": {"color": theme.quiet, "size": 12}},
         annotation_position="bottom left",
     )
     lines = (

@@ -192,9 +192,9 @@ class Run:
         except Timeout:
             return True
 
-    def lock(self) -> FileLock:
-        """The lock that the worker holds; taking it fails at once with filelock.Timeout if held."""
-        return FileLock(self.folder / "worker.lock", timeout=0, is_singleton=False)
+    def lock(self, *, seconds: float = 0.0) -> FileLock:
+        """The lock that the worker holds; taking it fails with filelock.Timeout if held for `seconds`."""
+        return FileLock(self.folder / "worker.lock", timeout=seconds, is_singleton=False)
 
     def write_status(self, status: RunStatus) -> None:
         write_whole(self.folder / "status.json", json.dumps(asdict(status)).encode())

@@ -19,6 +19,8 @@ from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Run, RunResult
 from fairdash.training.sweep import SweepProgress
 
 SECONDS_BETWEEN_REPORTS = 0.2
+#: Whoever looks at the run's status takes its lock for a moment; only a worker keeps it this long.
+SECONDS_FOR_THE_LOCK = 3.0
 #: Share of a run's time that goes into training, for the estimate of the time left.
 TRAINING_SHARE = 0.85
 
@@ -30,7 +32,7 @@ def main(run_id: str) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     run = Run(run_id)
     try:
-        with run.lock():
+        with run.lock(seconds=SECONDS_FOR_THE_LOCK):
             return _work(run)
     except Timeout:
         log.info("another worker is at this run")
@@ -41,7 +43,6 @@ def _work(run: Run) -> int:
     reporter = _Reporter(run)
     try:
         reporter.begin("reading the data")
-        _be_modest()
         spec = run.spec
         dataset = spec.source.load()
         from fairdash.api import run_sweep
@@ -97,7 +98,6 @@ def _be_modest() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     torch.set_num_threads(1)
-    torch.set_flush_denormal(True)
 
 
 class _Reporter:
@@ -143,4 +143,5 @@ class _Reporter:
 
 
 if __name__ == "__main__":
+    _be_modest()
     sys.exit(main(sys.argv[1]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from fairdash.ui.frame import freeze_imports, plain_errors
@@ -9,9 +11,14 @@ from fairdash.ui.pages import sections
 from fairdash.ui.state import source_title
 from fairdash.ui.text import safe
 
-st.set_page_config(page_title="fairdash", page_icon=":material/balance:", layout="wide")
+HERE = Path(__file__).parent
+
+# A file of our own: Streamlit fetches the pictures of named icons for a tab from elsewhere.
+st.set_page_config(page_title="fairdash", page_icon=HERE / "icon.svg", layout="wide")
+st.logo(HERE / "wordmark.svg", icon_image=HERE / "icon.svg")
 chosen = st.navigation(sections())
-st.sidebar.caption(f"Data in use: {safe(source_title()) or 'none'}")
 with plain_errors():
     chosen.run()
+# After the page, which may have put another data set into use.
+st.sidebar.caption(f"Data in use: {safe(source_title()) or 'none'}")
 freeze_imports()

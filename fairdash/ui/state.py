@@ -56,6 +56,9 @@ def chosen_run() -> Run | None:
         _forget(_RUN)
         raise
     _remember(_RUN, name)
+    if _DATASET not in st.session_state and _DATASET not in st.query_params:
+        # Someone came here by the run's address: its data are the data in use.
+        choose_source(run.spec.source)
     return run
 
 

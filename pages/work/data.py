@@ -16,6 +16,7 @@ from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.data.suggestion import suggest_roles
 from fairdash.data.uploads import Upload, keep_upload, list_uploads
+from fairdash.data.wording import counted
 from fairdash.errors import FairdashError
 from fairdash.figures.data import distribution_figure, link_figure
 from fairdash.ui.cached import ROWS_MEASURED, dataset_of, link_of, upload_of
@@ -136,8 +137,7 @@ def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
         return None
     reading = ask_for_reading(known.reading if known and known.sha256 == upload.sha256 else ReadingOptions())
     frame, report = upload_of(upload.sha256, upload.name, reading)
-    for sentence in report.sentences():
-        st.caption(safe(sentence))
+    st.caption("  \n".join(safe(sentence) for sentence in report.sentences()))
     same = known is not None and known.sha256 == upload.sha256
     chosen = ask_for_roles(frame, known.roles if known and same else None, key=f"{upload.sha256} roles")
     if chosen is None:
@@ -191,7 +191,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> tupl
         placeholder="Choose a column",
         key=f"{key} sensitive",
     )
-    with st.expander(f"Features: what the model may see ({len(columns) - 2} columns at most)"):
+    with st.expander(f"Features: what the model may see (of {counted(len(columns) - 2, 'column')})"):
         chosen = st.multiselect(
             "Features",
             [column for column in columns if column not in (new_target, new_sensitive)],
@@ -208,9 +208,11 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> tupl
     return Roles(target=new_target, sensitive=(new_sensitive,), features=tuple(chosen)), drop_missing
 
 
-def show_dataset(dataset: Dataset) -> None:
-    for note in dataset.notes:
-        st.caption(safe(note))
+def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
+    said: tuple[str, ...] = ()
+    if isinstance(source, UploadSource):
+        said = upload_of(source.sha256, source.name, source.reading)[1].sentences()
+    st.caption("  \n".join(safe(note) for note in dataset.notes if note not in said))
     show_link(dataset)
     target, sensitive = dataset.roles.target, dataset.roles.sensitive[0]
     left, right = st.columns(2)
@@ -286,10 +288,10 @@ if source is not None:
     heading, button = st.columns([3, 1], vertical_alignment="center")
     heading.subheader(safe(data.title), anchor=False)
     heading.caption(
-        f"{data.n_rows:,} rows · {len(data.roles.features)} features · sensitive: "
+        f"{counted(data.n_rows, 'row')} · {counted(len(data.roles.features), 'feature')} · sensitive: "
         f"{safe(data.roles.sensitive[0])} · target: {safe(data.roles.target)}"
     )
     if button.button("Train on this data", type="primary", icon=":material/arrow_forward:", width="stretch"):
         st.session_state.pop("run", None)
         st.switch_page(page("train"), query_params={"dataset": source.id})
-    show_dataset(data)
+    show_dataset(data, source)

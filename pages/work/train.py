@@ -7,6 +7,7 @@ import streamlit as st
 from fairdash.api import DEFAULT_LAMS
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
+from fairdash.data.wording import counted
 from fairdash.errors import FairdashError, OptionError, Problem
 from fairdash.figures.curves import curves_figure
 from fairdash.runs.launch import start_run
@@ -102,9 +103,9 @@ def ask_for_settings() -> tuple[TrainingSettings, int, str] | None:
 
 def show_form(source: DatasetSource, dataset: Dataset) -> None:
     st.markdown(
-        f"**{safe(dataset.title)}** · {dataset.n_rows:,} rows · predicts **{safe(dataset.roles.target)}** "
-        f"from {len(dataset.roles.features)} features · sensitive: "
-        f"**{safe(dataset.roles.sensitive[0])}**, which the model never sees"
+        f"**{safe(dataset.title)}** · {counted(dataset.n_rows, 'row')} · predicts "
+        f"**{safe(dataset.roles.target)}** from {counted(len(dataset.roles.features), 'feature')} · "
+        f"sensitive: **{safe(dataset.roles.sensitive[0])}**, which the model never sees"
     )
     st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
     objective = st.segmented_control(
@@ -193,7 +194,8 @@ def show_run(run: Run) -> None:
     spec = run.spec
     st.markdown(
         f"**{safe(spec.source.title)}** · {OBJECTIVES[spec.plan.objective].title} · "
-        f"{len(spec.plan.lams)} weights λ × {spec.plan.n_splits} splits, trained as one stack"
+        f"{counted(len(spec.plan.lams), 'weight')} λ × {counted(spec.plan.n_splits, 'split')}, "
+        "trained as one stack"
     )
     status = run.status
     if not status.is_over:

@@ -7,16 +7,33 @@ import torch
 from torch import nn
 
 from fairdash.nets import StackedAdam, StackedMLP
-from fairdash.nets.activation import tanh
 
 
-def test_tanh_is_torchs_in_value_and_gradient():
-    x = torch.linspace(-12, 12, 2001, requires_grad=True)
-    ours, theirs = tanh(x), torch.tanh(x)
-    assert torch.allclose(ours, theirs, atol=2e-7, rtol=0)
-    (grad,) = torch.autograd.grad(ours.sum(), x)
-    (expected,) = torch.autograd.grad(theirs.sum(), x)
-    assert torch.allclose(grad, expected, atol=1e-6, rtol=0)
+@pytest.mark.parametrize("widths", [[3, 1], [3, 5, 2], [2, 7, 6, 5, 1]])
+def test_the_gradient_worked_by_hand_is_autograds(widths):
+    net = StackedMLP(widths, seeds=[1, 2]).double()
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 9, widths[0], generator=generator, dtype=torch.float64, requires_grad=True)
+    toward = torch.randn(2, 9, widths[-1], generator=generator, dtype=torch.float64)
+    plain = x
+    for layer, (weight, bias) in enumerate(zip(net.weights, net.biases, strict=True)):
+        plain = plain @ weight + bias
+        if layer < len(widths) - 2:
+            plain = torch.tanh(plain)
+    assert torch.allclose(net(x), plain, atol=1e-12)
+    inputs = [x, *net.parameters()]
+    for mine, expected in zip(
+        torch.autograd.grad(net(x), inputs, toward), torch.autograd.grad(plain, inputs, toward), strict=True
+    ):
+        assert torch.allclose(mine, expected, atol=1e-12)
+
+
+def test_saturated_units_stay_right_in_single_precision():
+    net = StackedMLP([1, 8, 1], seeds=[1], first_layer_gain=50)
+    x = torch.linspace(-12, 12, 101).reshape(1, -1, 1)
+    exact = StackedMLP([1, 8, 1], seeds=[1], first_layer_gain=50).double()(x.double())
+    assert torch.isfinite(net(x)).all()
+    assert torch.allclose(net(x).double(), exact, atol=5e-6)
 
 
 def test_a_member_of_a_stack_computes_what_a_plain_network_does():

@@ -1,0 +1,163 @@
+"""Assessment: tidy frames, corrected errors, the front and the quantile profile."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from fairdash.assessment import (
+    assess_predictions,
+    corrected_standard_error,
+    group_averages,
+    pareto_efficient,
+    quantile_profile,
+    summarise_splits,
+)
+from fairdash.dependence import fairquant, measure
+from fairdash.training.splits import random_splits
+from tests.training.test_sweep import small_dataset
+
+
+def _assessed(n_splits=3, **options):
+    dataset = small_dataset(n=300)
+    splits = random_splits(300, n_splits=n_splits, random_state=0)
+    members = pd.DataFrame(
+        {
+            "method": ["standard", "hgr_nn"] * n_splits,
+            "lam": [0.0, 1.0] * n_splits,
+            "split": np.repeat(np.arange(n_splits), 2),
+            "diverged": False,
+        }
+    )
+    rng = np.random.default_rng(1)
+    y = dataset.target.to_numpy()
+    age = dataset.sensitive["age"].to_numpy()
+    predictions = np.stack(
+        [y + rng.normal(size=300) + (age if method == "standard" else 0) for method in members["method"]]
+    )
+    options = {"objective": "demographic_parity", "n_permutations": 30} | options
+    return (
+        dataset,
+        splits,
+        members,
+        predictions,
+        assess_predictions(dataset, predictions, members, splits, **options),
+    )
+
+
+@pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
+def test_every_figure_is_that_of_the_rows_it_names(objective):
+    dataset, splits, members, predictions, frame = _assessed(objective=objective)
+    y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
+    assert len(frame) == 2 * len(members)
+    for _, row in frame.iterrows():
+        k = members.index[(members["method"] == row["method"]) & (members["split"] == row["split"])][0]
+        split = splits[row["split"]]
+        rows = getattr(split, row["part"])
+        error = predictions[k, rows] - y[rows]
+        assert row["n"] == len(rows)
+        assert row["rmse"] == pytest.approx(np.sqrt(np.mean(error**2)))
+        assert row["mse"] == pytest.approx(np.mean(error**2) / y[split.train].var())
+        u = error if objective == "equalized_residuals" else predictions[k, rows]
+        assert row["hgr_kde"] == pytest.approx(measure("hgr_kde", u, s[rows]))
+        assert row["fairquant"] == pytest.approx(float(fairquant(u, s[rows])))
+        assert row["fairquant_cumulative"] == pytest.approx(float(fairquant(u, s[rows], cumulative=True)))
+
+
+def test_a_dependent_prediction_stands_above_its_floor_and_a_shuffled_one_does_not():
+    dataset, splits, members, predictions, frame = _assessed()
+    test = frame[(frame["part"] == "test") & (frame["method"] == "standard")]
+    assert (test["hgr_kde"] > test["hgr_kde_floor_q95"]).all()
+    assert (test["hgr_kde_floor"] < test["hgr_kde_floor_q95"]).all()
+    noise = np.random.default_rng(3).normal(size=predictions.shape)
+    frame = assess_predictions(
+        dataset, noise, members, splits, objective="demographic_parity", n_permutations=50
+    )
+    test = frame[frame["part"] == "test"]
+    assert abs((test["hgr_kde"] - test["hgr_kde_floor"]).mean()) < 0.08
+
+
+def test_the_same_seed_gives_the_same_frame():
+    pd.testing.assert_frame_equal(_assessed()[-1], _assessed()[-1])
+
+
+def test_nadeau_and_bengios_correction():
+    variance = pd.Series([4.0])
+    error = corrected_standard_error(variance, n_splits=pd.Series([5]), test_to_train=0.25)
+    assert error[0] == pytest.approx(np.sqrt((1 / 5 + 1 / 4) * 4.0))
+
+
+def test_the_summary_averages_the_splits_and_leaves_out_what_diverged():
+    *_, frame = _assessed(n_splits=4)
+    frame.loc[(frame["split"] == 0) & (frame["method"] == "hgr_nn"), ["diverged", "mse"]] = [True, 1e9]
+    summary = summarise_splits(frame).set_index(["method", "part"])
+    fair = frame[(frame["method"] == "hgr_nn") & (frame["part"] == "test") & (frame["split"] > 0)]
+    row = summary.loc[("hgr_nn", "test")]
+    assert row["n_splits"] == 3
+    assert row["mse"] == pytest.approx(fair["mse"].mean())
+    assert row["mse_se"] == pytest.approx(np.sqrt((1 / 3 + 60 / 240) * fair["mse"].var(ddof=1)))
+    assert summary.loc[("standard", "test"), "n_splits"] == 4
+
+
+def test_one_split_has_no_standard_error():
+    *_, frame = _assessed(n_splits=1)
+    assert summarise_splits(frame)["mse_se"].isna().all()
+
+
+points = hnp.arrays(float, st.tuples(st.integers(1, 25), st.just(2)), elements=st.integers(0, 6).map(float))
+
+
+@given(points)
+def test_the_front_has_no_beaten_point_and_beats_all_others(found):
+    efficient = pareto_efficient(found[:, 0], found[:, 1])
+    assert efficient.any()
+
+    def beats(a, b):
+        return (a <= b).all() and (a < b).any()
+
+    for k, point in enumerate(found):
+        assert efficient[k] == (not any(beats(other, point) for other in found))
+
+
+def test_a_point_that_is_not_a_number_is_not_on_the_front():
+    assert pareto_efficient([1.0, np.nan, 2.0], [2.0, 0.0, 3.0]).tolist() == [True, False, False]
+
+
+def test_the_profile_averages_test_rows_by_group():
+    s = np.arange(400.0)
+    splits = random_splits(400, n_splits=2, random_state=0)
+    values = np.stack([s * 2, s * 2 + 10])
+    profile = quantile_profile(values, s, splits, n_groups=4)
+    assert profile["s_low"].tolist() == [0, 100, 200, 300]
+    for group in range(4):
+        means = []
+        for j in range(2):
+            rows = splits[j].test[splits[j].test // 100 == group]
+            means.append(values[j, rows].mean())
+        assert profile.loc[group, "mean"] == pytest.approx(np.mean(means))
+    assert (profile["low"] < profile["mean"]).all()
+    assert (profile["high"] > profile["mean"]).all()
+
+
+def test_the_profiles_interval_covers_the_groups_true_mean():
+    rng = np.random.default_rng(0)
+    n, covered = 2000, []
+    for repeat in range(40):
+        s = rng.uniform(size=n)
+        values = rng.normal(size=(1, n))
+        profile = quantile_profile(values, s, random_splits(n, n_splits=1, random_state=repeat))
+        covered.append(((profile["low"] < 0) & (profile["high"] > 0)).mean())
+    assert 0.92 < np.mean(covered) < 0.97
+
+
+def test_ties_leave_fewer_groups():
+    s = np.repeat([1.0, 2.0, 3.0], 200)
+    profile = quantile_profile(s[None], s, random_splits(600, n_splits=1, random_state=0), n_groups=20)
+    assert profile["s_mean"].tolist() == [1, 2, 3]
+    averages = group_averages(2 * s, s)
+    assert averages["mean"].tolist() == [2, 4, 6]
+    assert averages["n"].tolist() == [200, 200, 200]

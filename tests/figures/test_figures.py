@@ -1,0 +1,122 @@
+"""Figures and exports: names are plain text, and what is drawn is what was given."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.assessment import quantile_profile, summarise_splits
+from fairdash.figures.curves import curves_figure
+from fairdash.figures.data import distribution_figure, link_figure
+from fairdash.figures.front import front_figure
+from fairdash.figures.profile import profile_figure
+from fairdash.figures.theme import DARK, LIGHT, theme_of
+from fairdash.reports.csv import safe_csv
+from fairdash.training.splits import random_splits
+from tests.assessment.test_assessment import _assessed
+
+EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
+
+
+def _all_figures(name=EVIL):
+    dataset, splits, _, predictions, frame = _assessed()
+    s = dataset.sensitive["age"].to_numpy()
+    y = dataset.target.to_numpy()
+    profiles = [quantile_profile(predictions[k::2][:3], s, splits) for k in range(2)]
+    yield profile_figure(
+        *profiles, chosen_name="λ = 1", audited="prediction", sensitive=name, level=name, reference=1.0,
+        reference_name=name, subtitle=name, theme=LIGHT,
+    )  # fmt: skip
+    summary = summarise_splits(frame)
+    yield front_figure(
+        frame[frame["part"] == "test"], summary[summary["part"] == "test"], measure="hgr_kde",
+        measure_title=name, method="hgr_nn", chosen_lam=1.0, subtitle=name, theme=DARK,
+    )  # fmt: skip
+    yield distribution_figure(y, role="target", label=name, theme=LIGHT)
+    yield link_figure(s, y, profiles[0], sensitive=name, target=name, theme=LIGHT)
+
+
+def test_names_never_become_html():
+    for figure in _all_figures():
+        text = json.dumps(figure.to_dict(), default=str)
+        assert "<img" not in text
+        assert "<a " not in text
+        assert "&lt;img" in text
+
+
+def test_the_profile_draws_both_models_means():
+    figure = next(_all_figures("age (years)"))
+    lines = {trace.name: trace for trace in figure.data if trace.mode == "lines+markers"}
+    assert set(lines) == {"standard model", "λ = 1"}
+    assert figure.layout.title.text == "<b>Average prediction by age</b>"
+    assert figure.layout.xaxis.title.text.startswith("age (years)")
+
+
+def test_the_front_draws_every_split_and_marks_the_chosen_lambda():
+    figure = list(_all_figures("x"))[1]
+    faint = [trace for trace in figure.data if trace.name == "single splits"]
+    assert [len(trace.x) for trace in faint] == [3, 3]
+    (chosen,) = [trace for trace in figure.data if trace.name == "chosen: λ = 1"]
+    (path,) = [trace for trace in figure.data if trace.name == "mean of the splits"]
+    assert chosen.x[0] == path.x[1]
+
+
+def test_the_curves_have_a_line_a_lambda():
+    rows = [
+        ("hgr_nn", lam, epoch, 1 / epoch, np.nan if epoch < 2 else 0.3)
+        for lam in (0.5, 1, 2)
+        for epoch in (1, 2)
+    ]
+    curves = pd.DataFrame([*rows, ("standard", 0, 1, 0.5, np.nan)], columns=["method", "lam", "epoch", "mse", "dependence"])  # fmt: skip
+    assert len(curves_figure(curves, "mse", theme=LIGHT).data) == 4
+    assert len(curves_figure(curves, "dependence", theme=LIGHT).data) == 3
+
+
+def test_long_tables_are_drawn_as_a_sample_and_say_so():
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=5000)
+    profile = quantile_profile(s[None], s, random_splits(5000, n_splits=1, random_state=0))
+    figure = link_figure(s, s, profile, sensitive="s", target="y", theme=LIGHT)
+    assert len(figure.data[0].x) == 1500
+    assert "1,500 of 5,000 rows, at random" in figure.layout.title.subtitle.text
+
+
+def _contrast(a, b):
+    def luminance(colour):
+        channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    high, low = sorted([luminance(a), luminance(b)], reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(("dark", "background"), [(False, "#ffffff"), (True, "#12161c")])
+def test_text_is_readable_on_its_background(dark, background):
+    theme = theme_of(dark=dark)
+    for colour in (theme.text, theme.quiet):
+        assert _contrast(colour, background) >= 4.5
+    for colour in (theme.chosen, theme.standard):
+        assert _contrast(colour, background) >= 3
+
+
+@pytest.mark.parametrize("start", list("=+-@\t\r"))
+def test_exported_text_is_never_a_formula(start):
+    frame = pd.DataFrame({f"{start}HYPERLINK(1)": [f"{start}1+1", "plain"], "n": [-1.5, 2.0]})
+    text = safe_csv(frame).decode("utf-8-sig")
+    cells = [cell for line in text.replace("\r\n", "\n").split("\n") for cell in line.split(",")]
+    assert not any(cell.lstrip('"').startswith(("=", "+", "@", "\t", "\r")) for cell in cells)
+    assert "-1.5" in cells
+
+
+def test_exported_numbers_come_back_as_they_were():
+    import io
+
+    frame = pd.DataFrame({"x": [-0.1, 1e-300, np.pi], "k": [1, -2, 3], "t": ["a", "=b", None]})
+    back = pd.read_csv(io.BytesIO(safe_csv(frame)))
+    assert back["x"].tolist() == frame["x"].tolist()
+    assert back["k"].tolist() == [1, -2, 3]
+    assert back["t"].tolist()[:2] == ["a", "'=b"]

@@ -1,0 +1,202 @@
+"""Runs: kept whole, carried out by a process of their own, cancelled, noticed when dead."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from filelock import FileLock
+
+from fairdash.data.source import CatalogueSource
+from fairdash.errors import RunError
+from fairdash.runs import store, worker
+from fairdash.runs.launch import start_run
+from fairdash.runs.store import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Run, create_run, list_runs
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import Sweep
+
+SOURCE = CatalogueSource(dataset="household", options={"n": 200})
+QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=4, warm_up_epochs=1)
+PLAN = Sweep(lams=(0.5, 1.0), n_splits=2, settings=QUICK, device="cpu")
+ENDLESS = replace(PLAN, settings=replace(QUICK, n_epochs=100_000))
+
+
+def wait(run, wanted, seconds=60.0):
+    """The run's status once `wanted` says yes to it."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if wanted(run.status):
+            return run.status
+        time.sleep(0.1)
+    pytest.fail(f"still {run.status} after {seconds} s; log: {(run.folder / 'worker.log').read_text()}")
+
+
+def test_a_run_goes_from_queued_to_done_and_keeps_its_result():
+    run = start_run(SOURCE, PLAN)
+    assert run.status.state in (QUEUED, RUNNING)
+    status = wait(run, lambda status: status.is_over)
+    assert status.state == DONE, status
+    result = Run(run.id).read_result()
+    dataset = SOURCE.load()
+    assert result.predictions.shape == (2 + 4, 200)
+    assert len(result.frame) == 2 * len(result.members) == 12
+    assert np.array_equal(result.target, dataset.target)
+    assert np.array_equal(result.sensitive, dataset.sensitive["Age"])
+    assert result.names == {
+        "target": "Cost",
+        "sensitive": "Age",
+        "target_unit": "€",
+        "sensitive_unit": "years",
+    }
+    assert [len(split.test) for split in result.splits] == [40, 40]
+    assert set(run.curves().columns) == {"method", "lam", "epoch", "mse", "dependence"}
+    assert not run.is_held()
+
+
+def test_the_worker_gives_what_a_sweep_gives():
+    from fairdash.api import run_sweep
+
+    run = create_run(SOURCE, PLAN)
+    assert worker.main(run.id) == 0
+    here = run_sweep(SOURCE.load(), PLAN)
+    assert np.allclose(run.read_result().predictions, here.predictions)
+
+
+def test_a_run_is_cancelled_within_two_seconds():
+    run = start_run(SOURCE, ENDLESS)
+    wait(run, lambda status: status.fraction > 0)
+    asked = time.monotonic()
+    run.ask_to_cancel()
+    assert wait(run, lambda status: status.is_over).state == CANCELLED
+    assert time.monotonic() - asked < 2
+
+
+def test_a_worker_killed_outright_is_noticed():
+    run = start_run(SOURCE, ENDLESS)
+    wait(run, lambda status: status.fraction > 0)
+    killed = [int(entry) for entry in os.listdir("/proc") if entry.isdigit() and run.id in _command(entry)]
+    assert len(killed) == 1
+    os.kill(killed[0], signal.SIGKILL)
+    status = wait(run, lambda status: status.is_over)
+    assert status.state == FAILED
+    assert "Start it again" in status.message
+
+
+def _command(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline") as file:
+            return file.read()
+    except OSError:  # the process has ended since
+        return ""
+
+
+def test_a_fault_that_nobody_foresaw_is_logged_with_its_number(monkeypatch, caplog):
+    def break_down(*_, **__):
+        raise ZeroDivisionError("secret 4711")
+
+    monkeypatch.setattr("fairdash.api.run_sweep", break_down)
+    run = create_run(SOURCE, PLAN)
+    assert worker.main(run.id) == 1
+    status = run.status
+    assert status.state == FAILED
+    assert "4711" not in status.message
+    error_id = status.message.rstrip(".").split()[-1]
+    assert error_id in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_an_error_for_the_user_is_shown_as_it_is(monkeypatch):
+    from fairdash.errors import DataError, Problem
+
+    def refuse(self, **_):
+        raise DataError(Problem(what="the target is constant", mend="Choose another.", column="y"))
+
+    monkeypatch.setattr(CatalogueSource, "load", refuse)
+    run = create_run(SOURCE, PLAN)
+    worker.main(run.id)
+    assert run.status.message == "Column “y”: the target is constant. Choose another."
+
+
+def test_two_workers_do_not_meet_at_one_run(monkeypatch):
+    monkeypatch.setattr(worker, "SECONDS_FOR_THE_LOCK", 0.2)
+    run = create_run(SOURCE, PLAN)
+    with run.lock():
+        assert worker.main(run.id) == 0
+        assert run.status.state == QUEUED
+    assert run.curves().empty
+
+
+def test_a_look_at_the_status_does_not_keep_the_worker_away():
+    run = create_run(SOURCE, PLAN)
+    held = FileLock(run.folder / "worker.lock", thread_local=False)
+    held.acquire()
+    threading.Timer(0.3, held.release).start()
+    assert worker.main(run.id) == 0
+    assert run.status.state == DONE
+
+
+@pytest.mark.parametrize("name", ["", "0" * 12, "../../etc", "a" * 300, "ABCDEF123456", "x\0y"])
+def test_a_run_that_is_not_there_is_said_to_be_gone(name):
+    with pytest.raises(RunError, match="gone"):
+        Run(name)
+
+
+def test_a_queued_run_whose_worker_never_came_is_failed(monkeypatch):
+    run = create_run(SOURCE, PLAN)
+    assert run.status.state == QUEUED
+    monkeypatch.setattr(store, "SECONDS_TO_START", 0)
+    assert run.status.state == FAILED
+
+
+@pytest.mark.parametrize("name", ["spec.json", "status.json"])
+@pytest.mark.parametrize("content", ["", "{", '{"a": 1}', "[]", "\0"])
+def test_a_damaged_run_is_named_and_the_others_list(name, content):
+    good, bad = create_run(SOURCE, PLAN), create_run(SOURCE, PLAN)
+    (bad.folder / name).write_text(content)
+    found = list_runs()
+    assert [run.id for run in found.runs] == [good.id]
+    assert found.damaged == (bad.id,)
+
+
+def test_a_damaged_result_is_said_and_nothing_half_written_is_left(monkeypatch):
+    run = create_run(SOURCE, PLAN)
+    worker.main(run.id)
+    result = run.read_result()
+    (run.folder / "result" / "frame.parquet").write_bytes(b"PAR1")
+    with pytest.raises(RunError, match="damaged"):
+        run.read_result()
+
+    other = create_run(SOURCE, PLAN)
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(store, "write_whole", full)
+    with pytest.raises(OSError, match="No space"):
+        other.write_result(result)
+    assert sorted(path.name for path in other.folder.iterdir()) == ["spec.json", "status.json"]
+
+
+def test_runs_are_listed_newest_first():
+    runs = []
+    for created in ("2026-01-02T00:00:00+00:00", "2026-01-03T00:00:00+00:00", "2026-01-01T00:00:00+00:00"):
+        run = create_run(SOURCE, PLAN)
+        spec = json.loads((run.folder / "spec.json").read_text()) | {"created": created}
+        (run.folder / "spec.json").write_text(json.dumps(spec))
+        runs.append(run.id)
+    assert [run.id for run in list_runs().runs] == [runs[1], runs[0], runs[2]]
+    assert list_runs().newest(QUEUED).id == runs[1]
+    assert list_runs().newest(DONE) is None
+
+
+def test_the_store_holds_no_pickle():
+    run = create_run(SOURCE, PLAN)
+    worker.main(run.id)
+    kinds = {path.suffix for path in run.folder.rglob("*") if path.is_file()}
+    assert kinds <= {".json", ".jsonl", ".parquet", ".safetensors", ".lock", ".log"}

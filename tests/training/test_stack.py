@@ -1,0 +1,240 @@
+"""The stacked training loop: laws of the loss, and a stack equals its members one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from fairdash.dependence import independence_floor, measure
+from fairdash.errors import Cancelled
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.penalties.hgr_nn import HGRPenalty
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.stack import Member, StackData, _Players, train_stack
+
+SETTINGS = TrainingSettings(
+    hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=5, warm_up_epochs=0, adversary_steps=2
+)
+
+
+def _data(n_splits=2, n=128, p=3, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(n_splits, n, p, generator=generator)
+    s = x[..., :1] + 0.5 * torch.randn(n_splits, n, 1, generator=generator)
+    y = x.sum(-1, keepdim=True) + 0.3 * torch.randn(n_splits, n, 1, generator=generator)
+    return StackData(x=x, y=y / y.std(), s=s / s.std())
+
+
+def _members(method="hgr_nn", lams=(0.0, 0.5, 2.0), splits=(0, 1)):
+    return [Member(method, lam, split, seed=100 + split) for split in splits for lam in lams]
+
+
+def _train(data, members, **options):
+    options = {"objective": "demographic_parity", "settings": SETTINGS, "batch_seeds": [5, 6]} | options
+    return train_stack(data, members, **options)
+
+
+def _weights(trained):
+    return torch.cat([p.detach().flatten(1) for p in trained.predictor.parameters()], dim=1)
+
+
+@pytest.mark.parametrize("objective", list(OBJECTIVES))
+@pytest.mark.parametrize("method", ["standard", "hgr_nn"])
+def test_a_stack_equals_its_members_one_by_one_for_twenty_steps(objective, method):
+    data = _data()
+    lams = (0.0,) if method == "standard" else (0.0, 0.5, 2.0)
+    members = _members(method, lams)
+    assert SETTINGS.n_epochs * (128 // SETTINGS.batch_size) == 20
+    together = _weights(_train(data, members, objective=objective))
+    for k, member in enumerate(members):
+        one = StackData(*(part[member.split : member.split + 1] for part in (data.x, data.y, data.s)))
+        alone = train_stack(
+            one,
+            [replace(member, split=0)],
+            objective=objective,
+            settings=SETTINGS,
+            batch_seeds=[[5, 6][member.split]],
+        )
+        assert torch.allclose(together[k], _weights(alone)[0], atol=1e-5)
+
+
+def test_same_seed_same_result_and_another_seed_another():
+    data, members = _data(), _members()
+    first, again = _train(data, members), _train(data, members)
+    assert torch.equal(_weights(first), _weights(again))
+    other = _train(data, [replace(member, seed=member.seed + 50) for member in members])
+    assert not torch.allclose(_weights(first), _weights(other), atol=1e-3)
+
+
+def test_lambda_zero_is_the_standard_model_to_the_last_bit():
+    data = _data()
+    fair = _train(data, _members("hgr_nn", (0.0,)))
+    standard = _train(data, _members("standard", (0.0,)))
+    assert torch.equal(_weights(fair), _weights(standard))
+
+
+def _players(lam, objective="demographic_parity", penalty=True):
+    settings = replace(SETTINGS, adversary_steps=1)
+    from fairdash.nets import StackedMLP
+
+    predictor = StackedMLP([3, 8, 1], seeds=[3]).double()
+    adversary = HGRPenalty(seeds=[4], n_sensitive=1, settings=settings).double() if penalty else None
+    return _Players(
+        predictor=predictor,
+        penalty=adversary,
+        lam=torch.tensor([lam], dtype=torch.float64),
+        objective=OBJECTIVES[objective],
+        settings=settings,
+    )
+
+
+@pytest.mark.parametrize("objective", list(OBJECTIVES))
+@pytest.mark.parametrize("lam", [0.3, 3.0])
+def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, lam, monkeypatch):
+    """The gradient that reaches the optimiser equals finite differences of L + λ Ψ in float64."""
+    players = _players(lam, objective)
+    batch = [part[:1].double() for part in (_data().x, _data().y, _data().s)]
+    x, y, s = batch
+    seen = []
+    monkeypatch.setattr(players.descent, "step", lambda gradients, lr_factor: seen.append(gradients))
+    monkeypatch.setattr(players.ascent, "step", lambda gradients: None)
+
+    def loss():
+        y_pred = players.predictor(x)
+        psi = players.penalty(OBJECTIVES[objective].audit(y_pred, y), s)
+        assert psi.item() > 0
+        return (((y_pred - y) ** 2).mean() + lam * psi.sum()).item()
+
+    players.step(x, y, s, lr_factor=1.0, fair=True)
+    for parameter, gradient in zip(players.descent.parameters, seen[0], strict=True):
+        for index in [(0, 0, 0), tuple(size - 1 for size in parameter.shape)]:
+            with torch.no_grad():
+                at = parameter[index].item()
+                parameter[index] = at + 1e-6
+                above = loss()
+                parameter[index] = at - 1e-6
+                below = loss()
+                parameter[index] = at
+            assert gradient[index].item() == pytest.approx((above - below) / 2e-6, rel=1e-4, abs=1e-8)
+
+
+def test_the_adversary_climbs_while_the_predictor_is_pushed_down():
+    players = _players(1.0)
+    x, s = _data().x[:1].double(), _data().s[:1].double()
+    with torch.no_grad():
+        u = players.predictor(x)
+    before = players.penalty(u, s).item()
+    for _ in range(20):
+        players._play_adversary(u.clone(), s)
+    assert players.penalty(u, s).item() > before
+    psi, push = players._play_adversary(u.clone(), s)
+    assert psi.item() > 0
+    with torch.no_grad():
+        lower = players.penalty(u - 1e-3 * push / push.norm(), s)
+        higher = players.penalty(u + 1e-3 * push / push.norm(), s)
+    assert lower < higher
+
+
+def test_nothing_is_pushed_where_the_adversary_reads_below_zero():
+    players = _players(1.0)
+    x, s = _data().x[:1].double(), _data().s[:1].double()
+    with torch.no_grad():
+        u = players.predictor(x)
+    signs = set()
+    for _ in range(2):
+        psi, push = players._play_adversary(u.clone(), s)
+        signs.add(psi.item() > 0)
+        assert (push.abs().max() > 0) == (psi.item() > 0)
+        # Turning ĝ over turns the sign of Ψ.
+        with torch.no_grad():
+            players.penalty.g.weights[-1].neg_()
+            players.penalty.g.biases[-1].neg_()
+    assert signs == {True, False}
+
+
+@pytest.mark.parametrize(("scale_u", "scale_s"), [(100.0, 1.0), (1.0, 0.01), (0.01, 100.0)])
+def test_the_penalty_does_not_change_with_scale_and_shift(scale_u, scale_s):
+    data = _data()
+    penalty = HGRPenalty(seeds=[1, 2], n_sensitive=1, settings=SETTINGS)
+    plain = penalty(data.y, data.s)
+    assert torch.allclose(penalty(data.y * scale_u + 3, data.s * scale_s - 1), plain, atol=1e-4)
+
+
+def test_a_constant_prediction_has_no_dependence_and_a_finite_gradient():
+    data = _data()
+    penalty = HGRPenalty(seeds=[1, 2], n_sensitive=1, settings=SETTINGS)
+    u = torch.full_like(data.y, 0.7, requires_grad=True)
+    psi = penalty(u, data.s)
+    assert psi.abs().max() < 1e-6
+    (slope,) = torch.autograd.grad(psi.sum(), u)
+    assert torch.isfinite(slope).all()
+
+
+def test_a_huge_lambda_stays_finite_and_reaches_independence_on_the_training_rows():
+    data = _data(n=512)
+    settings = replace(
+        SETTINGS,
+        n_epochs=60,
+        batch_size=128,
+        adversary_steps=10,
+        adversary_hidden=(16, 16),
+        warm_up_epochs=10,
+    )
+    trained = _train(data, _members(lams=(0.0, 1000.0)), settings=settings)
+    predictions = trained.predict(data.x)
+    assert np.isfinite(predictions).all()
+    assert not trained.diverged.any()
+    for k, member in enumerate(trained.members):
+        s = data.s[member.split, :, 0].numpy()
+        value = measure("hgr_kde", predictions[k], s)
+        edge = independence_floor("hgr_kde", predictions[k : k + 1], s[None], random_state=0).q95[0]
+        assert (value > 2 * edge) if member.lam == 0 else (value < edge)
+
+
+def test_a_member_that_diverges_stops_alone_at_finite_weights(monkeypatch):
+    data, members = _data(), _members(lams=(0.5, 2.0), splits=(0, 1))
+    clean = _weights(_train(data, members))
+    step = _Players.step
+    steps = []
+
+    def poisoned(self, x, y, s, **options):
+        steps.append(None)
+        if len(steps) == 8:
+            y = y.clone()
+            y[1] = torch.nan
+        return step(self, x, y, s, **options)
+
+    monkeypatch.setattr(_Players, "step", poisoned)
+    trained = _train(data, members)
+    assert trained.diverged.tolist() == [False, True, False, False]
+    assert torch.isfinite(_weights(trained)).all()
+    others = [0, 2, 3]
+    assert torch.allclose(_weights(trained)[others], clean[others], atol=1e-6)
+    assert np.isfinite(trained.predict(data.x)).all()
+
+
+def test_progress_is_told_and_may_cancel():
+    data, members = _data(), _members()
+    shares, epochs = [], []
+    _train(data, members, on_step=shares.append, on_epoch=epochs.append)
+    assert len(shares) == 20
+    assert shares[-1] == 1.0
+    assert [epoch.number for epoch in epochs] == [1, 2, 3, 4, 5]
+    assert epochs[0].error.shape == (6,)
+
+    def stop(share):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        _train(data, members, on_step=stop)
+
+
+def test_the_warm_up_trains_without_the_adversary():
+    epochs = []
+    settings = replace(SETTINGS, warm_up_epochs=2)
+    _train(_data(), _members(), settings=settings, on_epoch=epochs.append)
+    assert np.isnan(epochs[1].dependence).all()
+    assert np.isfinite(epochs[2].dependence).all()

@@ -1,0 +1,200 @@
+"""Sweeps: plans, splits, encoding, and what a predictor can see."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data.dataset import Dataset
+from fairdash.errors import Cancelled, OptionError
+from fairdash.training import sweep as module
+from fairdash.training.device import resolve_device
+from fairdash.training.preprocessing import feature_encoder
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.splits import random_splits
+from fairdash.training.sweep import Sweep, train_sweep
+
+QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=32, n_epochs=4, warm_up_epochs=1)
+
+
+def small_dataset(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.uniform(20, 80, n)
+    frame = pd.DataFrame(
+        {
+            "power": rng.normal(size=n),
+            "bonus": 0.05 * (age - 50) + rng.normal(size=n),
+            "region": pd.Categorical(rng.choice(["north", "south", "west"], n)),
+        }
+    )
+    cost = 100 + 20 * frame["power"] + 10 * frame["bonus"] + rng.normal(size=n)
+    return Dataset(
+        name="small",
+        features=frame,
+        target=cost.rename("cost"),
+        sensitive=pd.DataFrame({"age": age}),
+        units={"cost": "€", "age": "years"},
+    )
+
+
+def test_splits_hold_every_row_once_and_keep_the_first_ones():
+    few, more = (random_splits(101, n_splits=k, random_state=3) for k in (2, 5))
+    for split in more:
+        assert sorted([*split.train, *split.test]) == list(range(101))
+        assert len(split.test) == 20
+    for a, b in zip(few, more, strict=False):
+        assert np.array_equal(a.test, b.test)
+    assert not np.array_equal(more[0].test, more[1].test)
+    assert not np.array_equal(more[0].test, random_splits(101, n_splits=1, random_state=4)[0].test)
+
+
+def test_members_share_seeds_within_a_split_only():
+    members = Sweep(lams=(0.5, 1.0), n_splits=3).members()
+    assert len(members) == 3 + 3 * 2
+    seeds = {split: {m.seed for m in members if m.split == split} for split in range(3)}
+    assert all(len(found) == 1 for found in seeds.values())
+    assert len(set.union(*seeds.values())) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "column"),
+    [
+        ({"lams": (-1.0,)}, "lams"),
+        ({"lams": (float("nan"),)}, "lams"),
+        ({"lams": ()}, "lams"),
+        ({"lams": (1.0, 1.0)}, "lams"),
+        ({"lams": (1.0,), "n_splits": 0}, "n_splits"),
+        ({"lams": (1.0,), "methods": ()}, "methods"),
+        ({"lams": (1.0,), "methods": ("hgr_nn", "hgr_nn")}, "methods"),
+        ({"lams": (1.0,), "methods": ("magic",)}, "method"),
+        ({"lams": (1.0,), "objective": "luck"}, "objective"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused_at_its_option(options, column):
+    with pytest.raises(OptionError) as caught:
+        Sweep(**options)
+    assert caught.value.problems[0].column == column
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"hidden": ()}, {"hidden": (0,)}, {"lr": -1.0}, {"lr": float("nan")}, {"warm_up_epochs": 60}],
+)
+def test_settings_that_make_no_sense_are_refused(options):
+    with pytest.raises(OptionError):
+        TrainingSettings(**options)
+
+
+def test_plans_survive_json():
+    plan = Sweep(lams=(0.5, 2.0), objective="equalized_residuals", n_splits=3, settings=QUICK, device="cpu")
+    assert Sweep.from_json(plan.to_json()) == plan
+
+
+def test_predictions_are_in_the_targets_units_and_repeatable():
+    dataset = small_dataset()
+    plan = Sweep(lams=(0.0, 1.0), n_splits=2, settings=replace(QUICK, n_epochs=30, lr=1e-2), device="cpu")
+    first, again = train_sweep(dataset, plan), train_sweep(dataset, plan)
+    assert np.array_equal(first.predictions, again.predictions)
+    assert first.predictions.shape == (2 + 4, 200)
+    y = dataset.target.to_numpy()
+    for k, member in first.members.iterrows():
+        test = first.splits[member["split"]].test
+        if member["lam"] == 0:
+            assert np.mean((first.predictions[k] - y)[test] ** 2) < 0.5 * y[test].var()
+    standard = first.members.index[first.members["method"] == "standard"]
+    zero = first.members.index[(first.members["method"] == "hgr_nn") & (first.members["lam"] == 0)]
+    assert np.array_equal(first.predictions[standard], first.predictions[zero])
+
+
+def test_the_standard_model_does_not_see_the_sensitive_column():
+    dataset = small_dataset()
+    other = replace(dataset, sensitive=pd.DataFrame({"age": np.random.default_rng(9).permutation(200) + 0.0}))
+    plan = Sweep(methods=("standard",), lams=(), n_splits=1, settings=QUICK)
+    assert np.array_equal(train_sweep(dataset, plan).predictions, train_sweep(other, plan).predictions)
+
+
+def test_nothing_is_learned_from_test_rows():
+    dataset = small_dataset()
+    plan = Sweep(lams=(1.0,), n_splits=1, settings=QUICK)
+    test = random_splits(200, n_splits=1, random_state=0)[0].test
+    target, features, age = dataset.target.copy(), dataset.features.copy(), dataset.sensitive.copy()
+    target.iloc[test] = 1e6
+    age.iloc[test] = -1e6
+    features.loc[test[1:], "power"] = 1e6
+    changed = replace(dataset, target=target, features=features, sensitive=age)
+    kept = np.append(random_splits(200, n_splits=1, random_state=0)[0].train, test[0])
+    a, b = train_sweep(dataset, plan).predictions, train_sweep(changed, plan).predictions
+    assert np.array_equal(a[:, kept], b[:, kept])
+
+
+def test_huge_numbers_are_scaled_before_they_become_float32():
+    dataset = small_dataset()
+    big = replace(
+        dataset,
+        target=dataset.target * 1e60,
+        features=dataset.features.assign(power=dataset.features["power"] * 1e60),
+    )
+    plan = Sweep(methods=("standard",), lams=(), n_splits=1, settings=QUICK)
+    a, b = train_sweep(dataset, plan).predictions, train_sweep(big, plan).predictions
+    assert np.allclose(a, b / 1e60, rtol=1e-4)
+
+
+def test_stacks_are_cut_without_changing_the_models(monkeypatch):
+    dataset = small_dataset()
+    plan = Sweep(lams=(0.5, 1.0, 2.0), n_splits=2, settings=QUICK)
+    whole = train_sweep(dataset, plan)
+    monkeypatch.setattr(module, "MEMBERS_PER_STACK", 4)
+    assert [len(chunk) for chunk in module._chunks(plan.members())] == [2, 4, 2]
+    assert np.allclose(whole.predictions, train_sweep(dataset, plan).predictions, atol=1e-3)
+
+
+def test_progress_grows_to_one_and_may_cancel():
+    dataset = small_dataset()
+    plan = Sweep(lams=(0.5, 1.0), n_splits=2, settings=QUICK)
+    told = []
+    train_sweep(dataset, plan, progress=told.append)
+    fractions = [each.fraction for each in told]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    curves = pd.concat([each.curve for each in told if each.curve is not None])
+    assert list(curves.columns) == ["method", "lam", "epoch", "mse", "dependence"]
+    assert len(curves) == QUICK.n_epochs * (1 + 2)
+
+    def stop(progress):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        train_sweep(dataset, plan, progress=stop)
+
+
+def test_the_encoder_keeps_its_width_and_fills_from_training_rows():
+    frame = pd.DataFrame(
+        {
+            "a": [1.0, 3.0, np.nan, 100.0],
+            "empty in training": [np.nan, np.nan, np.nan, 1.0],
+            "c": pd.Categorical(["x", "y", None, "z"]),
+            "t": ["p", "q", "p", "r"],
+        }
+    )
+    encoded = feature_encoder(frame).fit(frame.iloc[:3]).transform(frame)
+    assert encoded.shape == (4, 2 + 3 + 3)
+    assert encoded[2, 0] == pytest.approx(0.0)  # the median of 1 and 3 is their mean
+    assert encoded[0, 0] == -encoded[1, 0]
+    assert np.isfinite(encoded).all()
+    assert encoded[:, 2:5].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]
+
+
+def test_devices():
+    import torch
+
+    assert resolve_device("cpu").name == "cpu"
+    assert resolve_device("auto").name in ("cpu", "cuda", "mps")
+    with pytest.raises(OptionError, match="not known"):
+        resolve_device("abacus")
+    if not torch.cuda.is_available():
+        device = resolve_device("cuda")
+        assert device.name == "cpu"
+        assert "not there" in device.note

@@ -1,0 +1,58 @@
+"""The app without a browser: pages driven by AppTest, and a finished run to look at."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairdash.data.source import CatalogueSource
+from fairdash.runs import worker
+from fairdash.runs.store import Run, create_run, runs_folder
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import Sweep
+
+ROOT = Path(__file__).parents[2]
+SOURCE = CatalogueSource(dataset="household", options={"n": 600})
+PLAN = Sweep(
+    lams=(0.5, 1.0, 4.0),
+    n_splits=2,
+    settings=TrainingSettings(
+        hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=12, warm_up_epochs=3
+    ),
+    device="cpu",
+)
+
+
+def open_page(name: str, **address: str) -> AppTest:
+    """One page of the app, run once, at an address."""
+    at = AppTest.from_file(str(ROOT / "fairdash" / "ui" / "main.py"), default_timeout=60)
+    at.run()
+    for key, value in address.items():
+        at.query_params[key] = value
+    return at if name == "home" else at.switch_page(str(ROOT / "pages" / "work" / f"{name}.py")).run()
+
+
+def words(at: AppTest) -> str:
+    """Everything that the page says in Markdown."""
+    return "\n".join(
+        each.value for part in (at.title, at.subheader, at.markdown, at.caption, at.info) for each in part
+    )
+
+
+@pytest.fixture(scope="session")
+def _trained(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("trained")))
+        run = create_run(SOURCE, PLAN)
+        assert worker.main(run.id) == 0
+        return run.folder
+
+
+@pytest.fixture
+def finished_run(_trained) -> Run:
+    """A run that is done, in this test's own store."""
+    shutil.copytree(_trained, runs_folder() / _trained.name)
+    return Run(_trained.name)

@@ -1,0 +1,303 @@
+"""Every page of the app: what it says, what it draws, and that it survives what people do."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.assessment import quantile_profile, summarise_splits
+from fairdash.data.uploads import keep_upload, list_uploads
+from fairdash.runs.store import DONE, Run, create_run, list_runs
+from tests.ui.conftest import PLAN, ROOT, SOURCE, open_page, words
+
+PAGES = ["home", "data", "train", "tradeoff"]
+
+
+def charts(at):
+    """Name to plotly figure, as the browser gets it."""
+    found = {}
+    for element in at.get("plotly_chart"):
+        spec = json.loads(element.proto.spec)
+        found[spec["layout"]["title"]["text"]] = spec
+    return found
+
+
+def numbers(values):
+    """A trace's numbers, whether plotly wrote them as a list or as bytes."""
+    if isinstance(values, dict):
+        import base64
+
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+    return np.array(values, dtype=float)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_opens_with_nothing_there(name):
+    at = open_page(name)
+    assert not at.exception
+    assert not at.error
+    assert len(at.title) == 1
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_page_opens_with_a_finished_run(name, finished_run):
+    at = open_page(name, run=finished_run.id)
+    assert not at.exception
+    assert not at.error
+
+
+@pytest.mark.parametrize("name", ["train", "tradeoff"])
+def test_a_run_that_is_gone_is_said_plainly(name):
+    at = open_page(name, run="0123456789ab")
+    assert not at.exception
+    assert "This run is gone" in at.error[0].value
+    assert not at.run().error, "the next look must not stumble over it again"
+
+
+def test_a_data_set_that_is_gone_is_said_plainly():
+    at = open_page("data", dataset="0123456789abcdef")
+    assert not at.exception
+    assert "not kept here" in at.error[0].value
+    assert "Household" in words(at)
+
+
+def test_home_lists_runs_and_names_the_damaged(finished_run):
+    bad = create_run(SOURCE, PLAN)
+    (bad.folder / "spec.json").write_text("{")
+    at = open_page("home")
+    assert "Household insurance" in words(at)
+    assert "done" in words(at)
+    assert bad.id in at.warning[0].value
+
+
+def test_the_tradeoff_answers_in_words_that_fit_the_figures(finished_run):
+    at = open_page("tradeoff", run=finished_run.id)
+    frame = finished_run.read_result().frame
+    summary = summarise_splits(frame)
+    summary = summary[summary["part"] == "test"].set_index(["method", "lam"])
+    slider = at.select_slider[0]
+    for lam in PLAN.lams:
+        at = at.select_slider[0].set_value(lam).run()
+        row, standard = summary.loc[("hgr_nn", lam)], summary.loc[("standard", 0.0)]
+        answer = at.markdown[0].value
+        assert f"λ = {lam:g}" in answer
+        independent = row["hgr_kde"] <= row["hgr_kde_floor_q95"]
+        assert ("no longer be told from independent" in answer) == independent
+        growth = row["mse"] / standard["mse"] - 1
+        if growth >= 0.005:
+            assert f"grows by {growth:.0%}" in answer
+    assert slider.options == ["0.5", "1", "4"]
+
+
+def test_the_tradeoff_draws_the_profile_that_the_library_computes(finished_run):
+    result = finished_run.read_result()
+    at = open_page("tradeoff", run=finished_run.id)
+    at = at.select_slider[0].set_value(4.0).run()
+    drawn = charts(at)["<b>Average prediction by Age</b>"]["data"]
+    members = result.members
+    for name, method, lam in (("standard model", "standard", 0.0), ("λ = 4", "hgr_nn", 4.0)):
+        rows = members[(members["method"] == method) & (members["lam"] == lam)]
+        expected = quantile_profile(result.predictions[rows.index], result.sensitive, result.splits)
+        (line,) = [trace for trace in drawn if trace.get("name") == name]
+        assert np.allclose(numbers(line["y"]), expected["mean"])
+
+
+def test_the_metrics_table_stands_beside_floors(finished_run):
+    at = open_page("tradeoff", run=finished_run.id)
+    table = at.dataframe[0].value
+    assert table.iloc[:, 0].tolist() == ["MSE ÷ variance", "HGR_KDE", "FairQuant", "FairQuant_cum"]
+    floors = [column for column in table.columns if "noise floor" in column]
+    assert len(floors) == 2
+    assert (table.loc[1:, floors] != "–").all().all()
+
+
+def test_the_address_brings_back_the_view(finished_run):
+    at = open_page("tradeoff", run=finished_run.id, lam="4", measure="FairQuant")
+    assert at.select_slider[0].value == 4.0
+    assert at.selectbox[0].value == "fairquant"
+
+
+def test_a_slider_move_is_answered_quickly(finished_run):
+    """Not a benchmark (benchmarks/page_times.py is): a page that recomputes everything would fail here."""
+    at = open_page("tradeoff", run=finished_run.id)
+    times = []
+    for lam in (0.5, 4.0, 1.0, 0.5, 4.0):
+        started = time.perf_counter()
+        at = at.select_slider[0].set_value(lam).run()
+        times.append(time.perf_counter() - started)
+    assert np.median(times) < 1.0
+
+
+def test_equalized_residuals_are_drawn_as_residuals():
+    from dataclasses import replace
+
+    from fairdash.runs import worker
+
+    run = create_run(SOURCE, replace(PLAN, objective="equalized_residuals", lams=(1.0,), n_splits=1))
+    worker.main(run.id)
+    at = open_page("tradeoff", run=run.id)
+    assert not at.exception
+    assert "<b>Average residual by Age</b>" in charts(at)
+    assert "the residual of Cost" in at.markdown[0].value
+
+
+@pytest.mark.parametrize(
+    ("weights", "words_of_the_error"),
+    [
+        ("-1 2", "negative"),
+        ("", "empty"),
+        ("1 1", "twice"),
+        ("one two", "numbers"),
+        ("nan", "negative or not"),
+    ],
+)
+def test_a_grid_that_makes_no_sense_is_refused_at_the_field(weights, words_of_the_error):
+    at = open_page("train")
+    at = at.selectbox[0].set_value("My own").run()
+    at = at.text_input[0].set_value(weights).run()
+    at = next(button for button in at.button if button.label == "Train").click().run()
+    assert not at.exception
+    assert words_of_the_error in at.error[0].value
+    assert not list_runs().runs
+
+
+def test_training_from_the_page_to_the_tradeoff():
+    at = open_page("train")
+    at = at.selectbox[0].set_value("My own").run()
+    at = at.text_input[0].set_value("1").run()
+    at = at.slider(key="splits").set_value(1).run()
+    epochs = next(each for each in at.number_input if each.label.startswith("Epochs"))
+    at = epochs.set_value(4).run()
+    at = next(button for button in at.button if button.label == "Train").click().run()
+    assert not at.exception
+    (run,) = list_runs().runs
+    assert at.query_params["run"] == run.id
+    assert run.spec.plan.settings.n_epochs == 4
+    until = time.monotonic() + 60
+    while not run.status.is_over and time.monotonic() < until:
+        time.sleep(0.2)
+    assert run.status.state == DONE
+    at = open_page("train", run=run.id)
+    assert at.success[0].value.startswith("Done in")
+    assert any(button.label == "See what fairness costs" for button in at.button)
+
+
+def choose_upload(at, content, name="policies.csv"):
+    at = at.segmented_control(key="table").set_value("upload").run()
+    return at.file_uploader[0].set_value((name, content, "text/csv")).run()
+
+
+def policies(n=120, decimal=",", delimiter=";"):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"id": np.arange(n) + 1000, "age": rng.integers(18, 80, n), "power": rng.normal(5, 1, n).round(3)}
+    )
+    frame["cost"] = (frame["power"] * 10 + 0.1 * frame["age"]).round(2)
+    return frame, frame.to_csv(index=False, sep=delimiter, decimal=decimal).encode("cp1252")
+
+
+def test_a_csv_with_semicolons_and_decimal_commas_is_read_right():
+    frame, content = policies()
+    at = choose_upload(open_page("data"), content)
+    assert not at.exception
+    assert not at.error
+    said = words(at)
+    assert "semicolon" in said
+    assert "decimal comma" in said
+    labels = {box.label: box.value for box in at.selectbox}
+    assert labels["Target: what is predicted"] == "cost"
+    assert labels["Sensitive attribute: what must not matter"] == "age"
+    shown = at.dataframe[0].value
+    assert shown["cost"].tolist() == frame["cost"].head(len(shown)).tolist()
+    assert "120 rows" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"", "no data rows"),
+        (b"age;cost\n", "no data rows"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(200), "png image"),
+    ],
+)
+def test_a_file_that_is_no_table_gets_a_plain_message(content, says):
+    at = choose_upload(open_page("data"), content)
+    assert not at.exception
+    assert says in at.error[0].value.lower()
+
+
+def test_a_constant_target_is_blocked_with_its_name():
+    _, content = policies()
+    lines = content.decode().splitlines()
+    flat = "\n".join([lines[0], *(line.rsplit(";", 1)[0] + ";7,5" for line in lines[1:])]).encode()
+    at = choose_upload(open_page("data"), flat)
+    box = next(box for box in at.selectbox if box.label.startswith("Target"))
+    at = box.set_value("cost").run()
+    assert not at.exception
+    assert "“cost”" in at.error[0].value
+    assert "same value" in at.error[0].value
+    assert "7" not in at.error[0].value
+
+
+def test_the_upload_survives_a_new_session():
+    _, content = policies()
+    at = choose_upload(open_page("data"), content)
+    address = at.query_params["dataset"]
+    assert len(list_uploads()) == 1
+    again = open_page("data", dataset=address)
+    assert not again.error
+    assert "policies" in words(again)
+    train = open_page("train", dataset=address)
+    assert "policies" in words(train)
+    assert not train.error
+
+
+def test_a_hostile_header_is_plain_text_everywhere():
+    name = "![x](http://evil.example/a.png) <b>$x^2$</b>"
+    frame, _ = policies()
+    content = frame.rename(columns={"age": name}).to_csv(index=False).encode()
+    keep_upload(content, name="x.csv")
+    at = choose_upload(open_page("data"), content)
+    box = next(box for box in at.selectbox if box.label.startswith("Sensitive"))
+    at = box.set_value(name).run()
+    assert not at.exception
+    assert not at.error
+    said = words(at)
+    assert "\\!\\[x\\]\\(http\\:\\/\\/evil\\.example" in said
+    assert "![x](" not in said
+    assert "<b>$" not in said
+    for chart in charts(at).values():
+        assert "<b>$" not in json.dumps(chart)
+
+
+def test_the_app_process_stays_without_torch(finished_run):
+    program = (
+        "import sys\n"
+        "from tests.ui.conftest import open_page\n"
+        f"for name in {PAGES!r}:\n"
+        f"    at = open_page(name, run={finished_run.id!r})\n"
+        "    assert not at.exception and not at.error, (name, at.error)\n"
+        "print('torch' in sys.modules or 'sklearn' in sys.modules)\n"
+    )
+    # conftest imports the training room for its fixtures; none of that loads torch by itself.
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("False")
+
+
+def test_a_run_deleted_while_it_is_shown_does_not_crash_the_page(finished_run):
+    import shutil
+
+    at = open_page("tradeoff", run=finished_run.id)
+    shutil.rmtree(Run(finished_run.id).folder)
+    at = at.select_slider[0].set_value(4.0).run()
+    assert not at.exception
+    assert "This run is gone" in at.error[0].value
