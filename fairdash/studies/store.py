@@ -45,6 +45,8 @@ _FORMAT = 3
 _KEPT = 300
 #: A process imports torch before it takes its lock: until then a study counts as queued.
 SECONDS_TO_START = 60
+#: Whoever looks at a study takes its lock for a moment; only the process at work keeps it this long.
+SECONDS_FOR_THE_LOCK = 3.0
 
 ABSENT, QUEUED, RUNNING, DONE, FAILED = "absent", "queued", "running", "done", "failed"
 
@@ -172,9 +174,10 @@ def tables_of(study: Study) -> dict[str, pd.DataFrame]:
 
 def start(study: Study) -> None:
     """Start a process that carries the study out, unless it is done or one is at it."""
+    # Asked for again: a process that has not yet seen the wish to stop may go on.
+    (study.folder / "cancel").unlink(missing_ok=True)
     if status_of(study).state in (DONE, QUEUED, RUNNING):
         return
-    (study.folder / "cancel").unlink(missing_ok=True)
     write_whole(study.folder / "study.json", study.to_json().encode())
     _write_status(study, StudyStatus(state=QUEUED))
     search_path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -209,7 +212,7 @@ def work(key: str) -> bool:
     if study.key != key:
         raise ValueError("this study was asked for by another version of fairdash")
     try:
-        with _lock(study):
+        with _lock(study, seconds=SECONDS_FOR_THE_LOCK):
             return _work(study)
     except Timeout:
         return False
@@ -249,8 +252,8 @@ def _write_status(study: Study, status: StudyStatus) -> None:
     write_whole(study.folder / "status.json", json.dumps(content).encode())
 
 
-def _lock(study: Study) -> FileLock:
-    return FileLock(study.folder / "worker.lock", timeout=0, is_singleton=False)
+def _lock(study: Study, *, seconds: float = 0.0) -> FileLock:
+    return FileLock(study.folder / "worker.lock", timeout=seconds, is_singleton=False)
 
 
 def _is_held(study: Study) -> bool:

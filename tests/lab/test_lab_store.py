@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 
 import pandas as pd
@@ -81,6 +82,28 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
     assert [look.doing for look in looks] == ["step 0", "step 1", "step 2"]
     assert len(tables_of(STUDY)["table"]) == 2
     assert status_of(STUDY).state == ABSENT
+
+
+def test_a_process_waits_out_a_look_at_its_study() -> None:
+    asked_for(STUDY)
+    taken = threading.Event()
+
+    def look() -> None:
+        with store._lock(STUDY):
+            taken.set()
+            time.sleep(0.5)
+
+    threading.Thread(target=look).start()
+    assert taken.wait(5)
+    assert work(STUDY.key)
+
+
+def test_a_study_asked_for_again_is_not_stopped() -> None:
+    asked_for(STUDY)
+    cancel(STUDY)
+    start(STUDY)
+    assert status_of(STUDY).state == QUEUED
+    assert not (STUDY.folder / "cancel").exists()
 
 
 def test_a_dead_process_is_told() -> None:
