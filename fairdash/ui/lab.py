@@ -23,7 +23,9 @@ Floors = dict[str, tuple[float, float]]
 
 #: Noise levels at which floors are computed; a scene between them takes those of the nearest. The floor of an
 #: estimator that has no unit depends on the shape of V's margin only, which changes little in between.
-FLOOR_LEVELS = (0.0, 0.5, 2.0, 8.0)
+FLOOR_LEVELS = (0.5, 2.0, 8.0)
+#: With more rows than this one level must do: floors take longer, and differ less.
+ROWS_FOR_LEVELS = 200
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
@@ -45,17 +47,19 @@ def _level_floors(scene: Scene) -> Floors:
     return floors_of(scene, ids)
 
 
-def floor_level(noise: float) -> float:
-    """The level, nearest by ratio, at which the floors of a scene with this noise are computed."""
-    if noise == 0:
+def floor_level(scene: Scene) -> float:
+    """The noise level, nearest by ratio, at which the floors of a scene are computed."""
+    if scene.noise == 0:
         return 0.0
-    return min(FLOOR_LEVELS[1:], key=lambda level: abs(math.log(level / noise)))
+    if scene.n > ROWS_FOR_LEVELS:
+        return 2.0
+    return min(FLOOR_LEVELS, key=lambda level: abs(math.log(level / scene.noise)))
 
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def readings_of(scene: Scene) -> pd.DataFrame:
     """The quick estimators on a scene, as :func:`fairdash.studies.readings`."""
-    floors = _level_floors(replace(scene, noise=floor_level(scene.noise)))
+    floors = _level_floors(replace(scene, noise=floor_level(scene)))
     if scene.noise > 0:
         floors = floors | _rank_floors(scene.n, scene.ties, scene.seed)
     return readings(scene, floors=floors)

@@ -493,6 +493,11 @@ def show_numbers(readings: pd.DataFrame, truth: Truth) -> None:
         placeholder="–",
         alt="Every estimator's reading and floor.",
     )
+    st.caption(
+        "Floors come from shuffled V: 39 times, or 19 for the slow estimators. So that the slider stays quick, "
+        "those of quick estimators without a unit are taken at a nearby noise level, where they are the same "
+        "up to chance."
+    )
 
 
 def show_more(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
