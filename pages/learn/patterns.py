@@ -494,7 +494,7 @@ def show_numbers(readings: pd.DataFrame, truth: Truth) -> None:
         alt="Every estimator's reading and floor.",
     )
     st.caption(
-        "Floors come from shuffled V: 39 times, or 19 for the slow estimators. So that the slider stays quick, "
+        "Floors come from shuffled V: 39 times, or 19 for the slow estimators. To keep the slider quick, "
         "those of quick estimators without a unit are taken at a nearby noise level, where they are the same "
         "up to chance."
     )
