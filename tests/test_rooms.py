@@ -19,6 +19,7 @@ ROOMS = [
     "nets",
     "dependence",
     "data",
+    "studies",
     "training",
     "assessment",
     "api",
@@ -29,7 +30,7 @@ ROOMS = [
     "__main__",
 ]
 MAY_USE_STREAMLIT = {"ui"}
-WITHOUT_TORCH = {"errors", "lookup", "data", "assessment", "figures", "reports", "ui"}
+WITHOUT_TORCH = {"errors", "lookup", "data", "studies", "assessment", "figures", "reports", "ui"}
 
 
 def _imports(path: Path) -> set[str]:

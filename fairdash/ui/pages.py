@@ -15,6 +15,8 @@ _FOLDER = Path(__file__).resolve().parents[2] / "pages"
 _PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
     {
         "home": ("", "home/home.py", "Home", ":material/home:"),
+        "patterns": ("Learn", "learn/patterns.py", "Association patterns", ":material/scatter_plot:"),
+        "gaussians": ("Learn", "learn/gaussians.py", "Gaussians", ":material/show_chart:"),
         "data": ("Work", "work/data.py", "Data", ":material/table:"),
         "train": ("Work", "work/train.py", "Train", ":material/model_training:"),
         "tradeoff": ("Work", "work/tradeoff.py", "Trade-off", ":material/balance:"),

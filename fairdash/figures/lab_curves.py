@@ -1,0 +1,275 @@
+"""Estimators along the noise axis: what they read, and how often they detect the link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from fairdash.figures.lab import band, coloured, end_name, mark_of, short_name
+from fairdash.figures.theme import REFERENCE, Theme, new_figure
+
+
+def noise_axis_figure(
+    lines: pd.DataFrame,
+    exact: pd.DataFrame,
+    *,
+    ids: Sequence[str],
+    evaluation: str,
+    noise: float | None,
+    title: str,
+    subtitle: str,
+    theme: Theme,
+    height: int = 440,
+) -> go.Figure:
+    """Mean of each estimator against noise, its range over the data sets as a band, and the exact curve.
+
+    Parameters
+    ----------
+    lines
+        As :func:`fairdash.studies.noise_axis.lines_of` gives them, of one pattern.
+    exact
+        As :func:`fairdash.studies.noise_axis_study` gives it.
+    ids
+        Estimators to draw.
+    evaluation
+        "ours" or "published"; estimators without the latter are drawn as ours.
+    noise
+        Noise level to mark.
+    """
+    figure = new_figure(
+        title=title, subtitle=subtitle, x="Noise σ (units of V)", y="Value", theme=theme, height=height
+    )
+    traces = [
+        go.Scatter(
+            x=exact["noise"],
+            y=exact["hgr"],
+            mode="lines",
+            line={"color": REFERENCE, "width": 5},
+            opacity=0.6,
+            name="exact HGR",
+            hovertemplate="exact HGR at σ = %{x:.2f}: %{y:.3f}<extra></extra>",
+        )
+    ]
+    ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
+    for id in ids:
+        line = _of_way(lines[lines["id"] == id], evaluation)
+        if line.empty:
+            continue
+        x, mean, low, high = (line[name].to_numpy() for name in ("noise", "mean", "min", "max"))
+        mark = mark_of(id, theme)
+        traces += [
+            go.Scatter(
+                x=np.concatenate([x, x[::-1]]),
+                y=np.concatenate([high, low[::-1]]),
+                mode="lines",
+                fill="toself",
+                fillcolor=band(mark.colour),
+                line={"width": 0},
+                hoverinfo="skip",
+                name=f"{short_name(id)}, range",
+            ),
+            go.Scatter(
+                x=x,
+                y=mean,
+                mode="lines+markers",
+                line={"color": mark.colour, "width": 2, "dash": mark.dash},
+                marker={"symbol": mark.symbol, "size": 7, "color": mark.colour},
+                customdata=line[["min", "max", "size"]].to_numpy(),
+                name=short_name(id),
+                hovertemplate=f"<b>{short_name(id)}</b> at σ = %{{x:.2f}}: %{{y:.3f}}"
+                "<br>%{customdata[0]:.3f} to %{customdata[1]:.3f} in %{customdata[2]} data sets"
+                "<extra></extra>",
+            ),
+        ]
+        ends.append((float(mean[-1]), mark.before(end_name(id))))
+    figure.add_traces(traces)
+    right = float(exact["noise"].max())
+    _label_ends(figure, ends, span=1.0 / height, theme=theme)
+    here = {"x0": noise, "x1": noise, "y0": 0, "y1": 1, "yref": "paper", "type": "line"}
+    dotted = {"line": {"color": theme.quiet, "width": 1, "dash": "dot"}}
+    figure.update_layout(
+        xaxis={"range": [0, right * 1.02]},
+        yaxis={"range": [-0.12, 1.04]},
+        shapes=[here | dotted] if noise is not None and noise <= right else [],
+    )
+    return figure
+
+
+def fig2_figure(
+    lines: pd.DataFrame,
+    exact: pd.DataFrame,
+    *,
+    ids: Sequence[str],
+    evaluation: str,
+    titles: Mapping[str, str],
+    subtitle: str,
+    theme: Theme,
+    height: int = 640,
+) -> go.Figure:
+    """Small multiples of the noise axis, a panel a pattern, two by two."""
+    figure = new_figure(
+        title="The paper's four kinds of pattern", subtitle=subtitle, x="", y="", theme=theme, height=height
+    )
+    base = figure.layout.xaxis.to_plotly_json() | {"title": {"text": "", "standoff": 2}}
+    y_base = figure.layout.yaxis.to_plotly_json() | {"title": {"text": "", "standoff": 2}}
+    for k, pattern in enumerate(exact["pattern"].unique()):
+        suffix = "" if k == 0 else str(k + 1)
+        row, column = divmod(k, 2)
+        x_domain = [0.0, 0.46] if column == 0 else [0.54, 1.0]
+        y_domain = [0.54, 0.88] if row == 0 else [0.05, 0.39]
+        figure.layout[f"xaxis{suffix}"] = base | {
+            "domain": x_domain,
+            "anchor": f"y{suffix}",
+            "title": {"text": "Noise σ" if row else "", "standoff": 2},
+            "range": [0, 9.4],
+            "dtick": 3,
+        }
+        figure.layout[f"yaxis{suffix}"] = y_base | {
+            "domain": y_domain,
+            "anchor": f"x{suffix}",
+            "range": [-0.12, 1.04],
+            "dtick": 0.5,
+        }
+        figure.add_annotation(
+            text=f"<b>{titles.get(pattern, pattern)}</b>", x=x_domain[0], y=y_domain[1], xref="paper",
+            yref="paper", showarrow=False, xanchor="left", yanchor="bottom",
+            font={"size": 13, "color": theme.text},
+        )  # fmt: skip
+        of_pattern = lines[lines["pattern"] == pattern]
+        truth = exact[exact["pattern"] == pattern]
+        figure.add_scatter(
+            x=truth["noise"], y=truth["hgr"], mode="lines", line={"color": REFERENCE, "width": 5},
+            opacity=0.6, xaxis=f"x{suffix}", yaxis=f"y{suffix}", name="exact HGR",
+            hovertemplate="exact HGR at σ = %{x:.2f}: %{y:.3f}<extra></extra>",
+        )  # fmt: skip
+        for id in ids:
+            line = _of_way(of_pattern[of_pattern["id"] == id], evaluation)
+            mark = mark_of(id, theme)
+            figure.add_scatter(
+                x=line["noise"], y=line["mean"], mode="lines+markers", name=short_name(id),
+                line={"color": mark.colour, "width": 2, "dash": mark.dash},
+                marker={"symbol": mark.symbol, "size": 6, "color": mark.colour},
+                xaxis=f"x{suffix}", yaxis=f"y{suffix}",
+                hovertemplate=f"<b>{short_name(id)}</b> at σ = %{{x:.2f}}: %{{y:.3f}}<extra></extra>",
+            )  # fmt: skip
+    names = [coloured("exact", REFERENCE)]
+    names += [mark_of(id, theme).before(end_name(id)) for id in ids]
+    figure.add_annotation(
+        text=" &nbsp; ".join(names), x=0, y=1, xref="paper", yref="paper", showarrow=False, xanchor="left",
+        yanchor="top", font={"color": theme.text, "size": 12},
+    )  # fmt: skip
+    return figure
+
+
+def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
+    """The line of one estimator in the way wanted, or in ours where there is no such way."""
+    chosen = lines[lines["evaluation"] == evaluation]
+    return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
+
+
+def power_figure(
+    power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, theme: Theme, height: int = 440
+) -> go.Figure:
+    """Detection rate against noise, on a logarithmic axis, with 95 % intervals.
+
+    Parameters
+    ----------
+    power
+        As :func:`fairdash.studies.power_study` gives it.
+    ids
+        Estimators to draw.
+    """
+    figure = new_figure(
+        title="How often the link is detected",
+        subtitle=subtitle,
+        x="Noise σ (units of V, logarithmic)",
+        y="Data sets in which it is detected (%)",
+        theme=theme,
+        height=height,
+    )
+    ends = []
+    for id in ids:
+        line = power[power["id"] == id].sort_values("noise")
+        if line.empty:
+            continue
+        mark = mark_of(id, theme)
+        figure.add_scatter(
+            x=[*line["noise"], *line["noise"][::-1]],
+            y=[*(100 * line["high"]), *(100 * line["low"][::-1])],
+            mode="lines",
+            fill="toself",
+            fillcolor=band(mark.colour),
+            line={"width": 0},
+            hoverinfo="skip",
+            name=f"{short_name(id)}, 95 % interval",
+        )
+        figure.add_scatter(
+            x=line["noise"],
+            y=100 * line["rate"],
+            mode="lines+markers",
+            line={"color": mark.colour, "width": 2, "dash": mark.dash},
+            marker={"symbol": mark.symbol, "size": 7, "color": mark.colour},
+            customdata=100 * line[["low", "high"]].join(line["repeats"] / 100),
+            name=short_name(id),
+            hovertemplate=f"<b>{short_name(id)}</b> at σ = %{{x:.3g}}: %{{y:.0f}} %"
+            "<br>95 %: %{customdata[0]:.0f} to %{customdata[1]:.0f} % of %{customdata[2]:.0f} data sets"
+            "<extra></extra>",
+        )
+        ends.append(_half_way(line, mark.before(short_name(id))))
+    _label_half_way(figure, ends, theme)
+    figure.add_hrect(y0=0, y1=5, fillcolor=theme.floor, line_width=0, layer="below")
+    figure.add_annotation(
+        x=0, xref="paper", y=5, text="5 %: false alarms", showarrow=False, xanchor="left", yanchor="bottom",
+        font={"color": theme.quiet, "size": 12},
+    )  # fmt: skip
+    levels = sorted(power["noise"].unique())
+    figure.update_xaxes(type="log", tickvals=levels, ticktext=[f"{level:g}" for level in levels])
+    figure.update_yaxes(range=[-3, 104])
+    return figure
+
+
+def _half_way(line: pd.DataFrame, label: str) -> tuple[float, float, str]:
+    """Where a line falls below one half: there lines lie apart."""
+    above = line[line["rate"] >= 0.5]
+    row = line.iloc[0] if above.empty else above.iloc[-1]
+    return float(row["noise"]), float(100 * row["rate"]), label
+
+
+def _label_half_way(figure: go.Figure, ends: list[tuple[float, float, str]], theme: Theme) -> None:
+    taken: list[tuple[float, float]] = []
+    for x, y, label in sorted(ends, key=lambda end: (end[0], -end[1])):
+        level = y
+        while any(abs(x - other) < 1e-9 and abs(level - used) < 6 for other, used in taken):
+            level -= 6
+        taken.append((x, level))
+        figure.add_annotation(
+            x=math.log10(x), y=level, text=label, showarrow=False, xanchor="left", xshift=8,
+            yanchor="bottom", font={"color": theme.text, "size": 12},
+        )  # fmt: skip
+
+
+def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, span: float, theme: Theme) -> None:
+    """Names at the right ends of the lines, moved apart where they would meet; as wide as a margin."""
+    gap = 24 * span
+    place = 2.0
+    notes = []
+    for y, label in sorted(ends, reverse=True):
+        place = min(y, place - gap)
+        notes.append(
+            {
+                "x": 1.0,
+                "xref": "paper",
+                "y": place,
+                "text": label,
+                "showarrow": False,
+                "xanchor": "left",
+                "xshift": 6,
+                "font": {"color": theme.text, "size": 12},
+            }
+        )
+    widest = max(len(label.rpartition("</span>")[2]) for _, label in ends)
+    figure.update_layout(annotations=notes, margin={"r": 30 + 7 * widest})

@@ -1,0 +1,236 @@
+"""A scene: rows drawn from a named pattern with noise, and examples that show an estimator fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.dependence.patterns import HALF_WIDTH, PATTERNS, Pattern, draw, pattern_from_points
+from fairdash.errors import OptionError, Problem
+
+Array = NDArray[np.float64]
+
+POINTS = "points"
+NO_LINK, VERY_FAST = "none", "very_fast_cosine"
+
+#: The library's patterns, and two on which even good estimators fail.
+SHAPES: Mapping[str, Pattern] = MappingProxyType(
+    {
+        **PATTERNS,
+        VERY_FAST: Pattern(
+            id=VERY_FAST,
+            title="Very fast cosine, forty waves",
+            formula=r"5\cos(4\pi u)",
+            kind="unsteady",
+            function=lambda u: 5 * np.cos(4 * np.pi * u),
+        ),
+        NO_LINK: Pattern(
+            id=NO_LINK, title="No link at all", formula="0", kind="smooth", function=np.zeros_like
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """Rows (U, V) with U uniform on [−10, 10] and V = F(U) + N(0, noise²).
+
+    Parameters
+    ----------
+    pattern
+        A key of :data:`SHAPES`, or ``"points"``.
+    points
+        Coordinates (u, F(u)) that straight lines join, for the pattern ``"points"``.
+    n
+        Rows.
+    noise
+        Standard deviation of the noise, at least 0.
+    ties
+        Share of the rows on which U is exactly 0, in [0, 1): as with claims, most of which are zero.
+    seed
+        Which draw.
+    """
+
+    pattern: str = "cosine"
+    points: tuple[tuple[float, float], ...] = ()
+    n: int = 500
+    noise: float = 2.0
+    ties: float = 0.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.pattern not in SHAPES and self.pattern != POINTS:
+            names = ", ".join([*SHAPES, POINTS])
+            problems.append(
+                Problem(
+                    what="There is no pattern of that name", mend=f"Choose one of {names}.", column="pattern"
+                )
+            )
+        if self.n < 10:
+            problems.append(Problem(what="There are too few rows", mend="Take at least 10 rows.", column="n"))
+        if not 0 <= self.noise < np.inf:
+            problems.append(
+                Problem(what="The noise is not usable", mend="Give a number of at least 0.", column="noise")
+            )
+        if not 0 <= self.ties < 1:
+            problems.append(
+                Problem(
+                    what="The share of ties is not usable",
+                    mend="Give a number from 0 to under 1.",
+                    column="ties",
+                )
+            )
+        if problems:
+            raise OptionError(*problems)
+
+    @property
+    def named(self) -> Pattern:
+        """The pattern F as it is shown, without the ties."""
+        if self.pattern == POINTS:
+            # transposes (m, 2) also when it is empty, which pattern_from_points refuses with the reason
+            u, f = np.array(self.points, dtype=np.float64).reshape(-1, 2).T
+            return pattern_from_points(u, f)
+        return SHAPES[self.pattern]
+
+    @property
+    def shape(self) -> Pattern:
+        """F of the untied uniform variable: its law with noise is that of V."""
+        named = self.named
+        if self.ties == 0:
+            return named
+        return Pattern(
+            id=named.id,
+            title=named.title,
+            formula=named.formula,
+            kind=named.kind,
+            function=lambda u: named(self._tied(u)),
+        )
+
+    def _tied(self, u: Array) -> Array:
+        """Flatten the middle share ``ties`` of [−10, 10] to 0 and stretch the rest over the whole."""
+        beyond = np.maximum(np.abs(u) - HALF_WIDTH * self.ties, 0.0) / (1 - self.ties)
+        return np.sign(u) * beyond
+
+    def draw(self, *, repeats: int = 1) -> tuple[Array, Array]:
+        """Samples of U and V, (repeats, n) each. More noise is more of the same noise: equal seeds give
+        equal U and equal ε ÷ σ."""
+        u, v = draw(self.shape, self.noise, self.n, repeats=repeats, random_state=self.seed)
+        return self._tied(u), v
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "pattern": self.pattern,
+            "points": [list(point) for point in self.points],
+            "n": self.n,
+            "noise": self.noise,
+            "ties": self.ties,
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> Scene:
+        points = tuple((float(u), float(f)) for u, f in content["points"])
+        return cls(**{**content, "points": points})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Example:
+    """A scene on which one estimator misleads.
+
+    Parameters
+    ----------
+    measure
+        Id of the estimator; a measure the registry does not have is left out by the pages.
+    button
+        What a button says that opens it.
+    look_at
+        What to look at, in plain words.
+    scene
+        The scene.
+    also
+        Ids of others that fail on it.
+    """
+
+    measure: str
+    button: str
+    look_at: str
+    scene: Scene
+    also: tuple[str, ...] = ()
+
+
+SCENES: tuple[Example, ...] = (
+    Example(
+        measure="pearson",
+        button="a U shape",
+        look_at="U decides nearly everything about V, and the three correlations read about 0: what rises on "
+        "the right falls on the left.",
+        scene=Scene(pattern="parabola", noise=0.5, seed=3),
+        also=("spearman", "kendall"),
+    ),
+    Example(
+        measure="hgr_kde",
+        button="a fast cosine",
+        look_at="Ten waves are finer than the kernel's bandwidth: HGR_KDE averages them away and stays at "
+        "its noise floor, and so do χ²_KDE, RDC and all that look for slow functions only.",
+        scene=Scene(pattern="fast_cosine", noise=0.5, seed=3),
+        also=("distance_correlation", "hsic", "chsic", "kcca"),
+    ),
+    Example(
+        measure="hgr_rdc",
+        button="ties",
+        look_at="Nine rows in ten have the same U, and V has nothing to do with it. The open diamond is RDC "
+        "with ordinal ranks, as published: tied rows are ranked in the order of the file, here sorted by V, "
+        "and it finds a strong link. With average ranks it stays at its floor.",
+        scene=Scene(pattern=NO_LINK, noise=2.0, ties=0.9, seed=4),
+    ),
+    Example(
+        measure="hgr_nn",
+        button="pure noise",
+        look_at="There is no link. An estimator read on the rows it was fitted to (open diamond) still finds "
+        "one, since it has learned these rows by heart; on held-out rows (bar) it reads about 0.",
+        scene=Scene(pattern=NO_LINK, noise=2.0, n=200, seed=3),
+    ),
+    Example(
+        measure="hgr_spline",
+        button="forty waves",
+        look_at="With forty waves the knots of the splines lie too far apart: the exact value is nearly 1, "
+        "and every estimator of it reads about what noise reads. Finer functions would help.",
+        scene=Scene(pattern=VERY_FAST, noise=0.5, seed=3),
+    ),
+    Example(
+        measure="chi2_kde",
+        button="a strong link",
+        look_at="χ² goes to infinity as the noise goes to 0. Smoothing adds noise of its own, so that χ²_KDE "
+        "stays far below the exact value.",
+        scene=Scene(pattern="line", noise=0.25, n=1000),
+        also=("chi2_nn",),
+    ),
+    Example(
+        measure="mi_ksg",
+        button="no noise",
+        look_at="Mutual information is infinite. The nearest-neighbour estimate is what the number of rows "
+        "allows: take more rows and it grows, with no end.",
+        scene=Scene(pattern="line", noise=0.0, n=200),
+        also=("mi_mine",),
+    ),
+    Example(
+        measure="fairquant",
+        button="groups of four rows",
+        look_at="There is no link, and the gap between the 50 quantile groups is nowhere near 0: with four "
+        "rows a group it measures the noise in V. Only the floor tells.",
+        scene=Scene(pattern=NO_LINK, noise=5.0, n=200, seed=3),
+    ),
+    Example(
+        measure="fairquant_cumulative",
+        button="the top 5 %",
+        look_at="Only the largest 5 % of U matter: there V lies far above the rest. The cumulative FairQuant "
+        "averages these rows with everything below them and reads less than half of what the other one does.",
+        scene=Scene(pattern="tail", noise=2.0, n=1000),
+    ),
+)

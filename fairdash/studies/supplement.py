@@ -1,0 +1,89 @@
+"""The supplement's proposition "Mutual Information vs χ²", checked for bivariate normal laws.
+
+It says: HGR² ≤ 1 − 2^(−2I), which is ≤ χ² for χ² ≥ t ≈ 0.345 and ≥ χ² below, by way of I ≤ log(1 + χ²).
+
+For a bivariate normal law 1 + χ² = 1/(1 − ρ²), so I = ½ ln(1 + χ²) nats, and everything is a function of χ²
+alone. With I in bits 2^(−2I) = 1 − ρ²: the bound *equals* HGR², and lies below χ² for every ρ: there is no
+threshold. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+BASES = ("bits", "nats")
+
+
+def information(chi2: Array, base: str) -> Array:
+    """Mutual information of the normal law with this χ²: ½ log(1 + χ²)."""
+    nats = 0.5 * np.log1p(chi2)
+    return nats if base == "nats" else nats / math.log(2)
+
+
+def middle(mutual_information: Array) -> Array:
+    """The proposition's middle term, 1 − 2^(−2I)."""
+    return np.asarray(-np.expm1(-2 * math.log(2) * mutual_information))
+
+
+def hgr2(chi2: Array) -> Array:
+    """HGR² = ρ² of the normal law with this χ²."""
+    return np.asarray(chi2 / (1 + chi2))
+
+
+def upper(chi2: Array, base: str) -> Array:
+    """The middle term with I replaced by its bound log(1 + χ²), from which the threshold comes."""
+    nats = np.log1p(chi2)
+    return middle(nats if base == "nats" else nats / math.log(2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thresholds:
+    """Where the curves really cross.
+
+    Attributes
+    ----------
+    printed
+        t as the formula in the supplement evaluates: (a − 1)/(a + 1) with a = exp(−1/(2 ln 2)); negative.
+    bound_nats
+        χ² at which 1 − 2^(−2 ln(1 + χ²)) = χ², the bound in nats.
+    bound_bits
+        The same with log₂: 1 − (1 + χ²)^(−2) = χ²; the golden ratio less 1.
+    mi_hgr2_nats, mi_hgr2_bits
+        ρ² at which the mutual information itself crosses HGR².
+    """
+
+    printed: float
+    bound_nats: float
+    bound_bits: float
+    mi_hgr2_nats: float
+    mi_hgr2_bits: float
+
+
+def thresholds() -> Thresholds:
+    """All crossings, found numerically."""
+    a = math.exp(-1 / (2 * math.log(2)))
+    return Thresholds(
+        printed=(a - 1) / (a + 1),
+        bound_nats=_root(lambda x: float(upper(np.array(x), "nats")) - x, 0.05, 5.0),
+        bound_bits=_root(lambda x: float(upper(np.array(x), "bits")) - x, 0.05, 5.0),
+        mi_hgr2_nats=_root(lambda x: -0.5 * math.log1p(-x) - x, 0.05, 0.999),
+        mi_hgr2_bits=_root(lambda x: -0.5 * math.log2(1 - x) - x, 0.05, 0.999),
+    )
+
+
+def _root(function, low: float, high: float) -> float:  # type: ignore[no-untyped-def]
+    """Where the function changes sign between ``low`` and ``high``, by bisection."""
+    sign = function(low) > 0
+    for _ in range(100):
+        mid = (low + high) / 2
+        if (function(mid) > 0) == sign:
+            low = mid
+        else:
+            high = mid
+    return (low + high) / 2

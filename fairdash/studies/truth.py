@@ -1,0 +1,120 @@
+"""What is true of a pattern with noise: HGR, χ², mutual information, and the best f and g, by quadrature."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.dependence import exact
+from fairdash.dependence.patterns import HALF_WIDTH, Pattern
+
+Array = NDArray[np.float64]
+
+_CELLS = 500
+_POINTS_PER_CELL = 30
+_REACH = 6.0
+#: Spacing of the grid of V in noise standard deviations, and the most points it may have.
+_SPACING = 0.25
+_MOST = 1200
+_POINTS_OF_F = 401
+#: A pattern of more values counts as continuous.
+_FEW_VALUES = 20
+#: Noise below this share of the range counts as none: 500 cells no longer resolve it.
+_NO_NOISE = 1 / 150
+
+
+@dataclass(frozen=True, kw_only=True)
+class Truth:
+    """The dependence of U ~ Uniform(−10, 10) and V = F(U) + N(0, noise²).
+
+    Attributes
+    ----------
+    hgr
+        Maximal correlation, in [0, 1].
+    chi2
+        χ² divergence of the joint law from the product of its margins; infinite without noise.
+    mi
+        Mutual information in nats; infinite without noise.
+    u, f : (m,) arrays
+        The best transformation of U, with mean 0 and variance 1.
+    v, g : (k,) arrays
+        The best transformation of V.
+    """
+
+    hgr: float
+    chi2: float
+    mi: float
+    u: Array
+    f: Array
+    v: Array
+    g: Array
+
+
+def truth_of(shape: Pattern, *, noise: float) -> Truth:
+    """All that is true of a pattern with noise of standard deviation ``noise``.
+
+    V depends on U through W = F(U) alone. The law of W is cut into cells of equal probability, V lies on a
+    regular grid, and Q(w, v) = p(w, v) / √(p(w) p(v)): HGR is its second singular value (Witsenhausen 1975),
+    χ² the sum of its squares less 1, and the second singular vectors are f and g.
+
+    Where there is no noise every function of W has the correlation 1 with itself; f is then W, standardised.
+    χ² and mutual information of a pattern of few values are those of W itself.
+
+    Raises
+    ------
+    OptionError
+        If ``noise`` is negative or not finite.
+    """
+    hgr = exact.pattern_hgr(shape, noise=noise).value
+    u = np.linspace(-HALF_WIDTH, HALF_WIDTH, _POINTS_OF_F)
+    count = _CELLS * _POINTS_PER_CELL
+    w = np.sort(shape(HALF_WIDTH * (2 * (np.arange(count) + 0.5) / count - 1)))
+    width = float(w[-1] - w[0])
+    if width == 0:
+        v = np.array([w[0] - 3 * noise, w[0] + 3 * noise])
+        return Truth(hgr=0.0, chi2=0.0, mi=0.0, u=u, f=np.zeros(len(u)), v=v, g=np.zeros(2))
+    cells = w.reshape(_CELLS, _POINTS_PER_CELL).mean(axis=1)
+    if noise < _NO_NOISE * width:
+        chi2, mi = _of_values(w)
+        f = (cells - w.mean()) / w.std()
+        return Truth(hgr=hgr, chi2=chi2, mi=mi, u=u, f=np.interp(shape(u), cells, f), v=cells, g=f)
+    points = min(_MOST, math.ceil((width + 2 * _REACH * noise) / (_SPACING * noise)))
+    v = np.linspace(cells[0] - _REACH * noise, cells[-1] + _REACH * noise, points)
+    given = np.exp(-0.5 * ((v - cells[:, None]) / noise) ** 2)
+    given /= given.sum(axis=1, keepdims=True)
+    p_v = given.mean(axis=0)
+    ratio = given / np.maximum(p_v, 1e-300)
+    chi2 = float((given * ratio).sum() / _CELLS - 1)
+    mi = float((given * np.log(np.maximum(ratio, 1e-300))).sum() / _CELLS)
+    f, g = _best(given, p_v)
+    return Truth(
+        hgr=hgr, chi2=max(chi2, 0.0), mi=max(mi, 0.0), u=u, f=np.interp(shape(u), cells, f), v=v, g=g
+    )
+
+
+def _best(given: Array, p_v: Array) -> tuple[Array, Array]:
+    """Second singular pair of Q as functions of the cells of W and of the grid of V."""
+    root = np.sqrt(p_v)
+    q = given / np.maximum(root, 1e-150) / math.sqrt(len(given))
+    # QᵀQ has the size of the coarser grid; its first pair is the constant function.
+    gram = q.T @ q - np.outer(root, root)
+    # eigvalsh would do for the value; f and g need the vector.
+    vector = np.linalg.eigh(gram)[1][:, -1]
+    g = vector / np.maximum(root, 1e-150)
+    f = given @ g
+    size = float(np.sqrt(np.mean((f - f.mean()) ** 2)))
+    f = (f - f.mean()) / size if size > 0 else np.zeros(len(f))
+    # The sign is free: let f rise with W on the whole.
+    return (f, g) if f @ np.arange(len(f)) >= f.sum() * (len(f) - 1) / 2 else (-f, -g)
+
+
+def _of_values(w: Array) -> tuple[float, float]:
+    """χ² and mutual information of W with itself: finite where it has few values."""
+    counts = np.unique(np.round(w, 9), return_counts=True)[1]
+    if len(counts) > _FEW_VALUES:
+        return math.inf, math.inf
+    shares = counts / counts.sum()
+    return float(len(counts) - 1), float(-(shares * np.log(shares)).sum())

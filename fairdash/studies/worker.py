@@ -1,0 +1,30 @@
+"""The process that carries out one study: ``python -m fairdash.studies.worker KEY``."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+
+from fairdash.studies.store import fail, work
+
+log = logging.getLogger("fairdash.studies")
+
+
+def main(key: str) -> int:
+    """Carry out the study of that key; the exit status is 0 if it is done."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    # The app and the user's own work come first.
+    if hasattr(os, "nice"):
+        os.nice(10)
+    try:
+        return 0 if work(key) else 1
+    except Exception:
+        # The boundary of the process: the trace goes to the log, the page says that it failed.
+        log.exception("study %s", key)
+        fail(key)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

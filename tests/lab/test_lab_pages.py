@@ -1,0 +1,229 @@
+"""The two lab pages under AppTest: every control once, deep links, no exception and no error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairdash.data.folders import write_whole
+from fairdash.studies import (
+    SCENES,
+    SHAPES,
+    Progress,
+    Scene,
+    noise_axis_study,
+    power_study,
+    readings,
+    store,
+    truth_of,
+)
+from fairdash.studies.store import DONE, Study, StudyStatus
+
+ROOT = Path(__file__).parents[2]
+MAIN = str(ROOT / "fairdash" / "ui" / "main.py")
+
+
+def opened(name: str, **query: str) -> AppTest:
+    app = AppTest.from_file(MAIN, default_timeout=60)
+    app.switch_page(str(ROOT / "pages" / "learn" / f"{name}.py"))
+    for key, value in query.items():
+        app.query_params[key] = value
+    return calm(app.run())
+
+
+def calm(app: AppTest) -> AppTest:
+    assert not app.exception
+    assert not app.error, [error.value for error in app.error]
+    return app
+
+
+def figure(app: AppTest, title: str) -> dict:
+    figures = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    return next(each for each in figures if title in each["layout"]["title"]["text"])
+
+
+def answer(app: AppTest) -> str:
+    return app.markdown[0].value
+
+
+def carried_out(study: Study, progress: Iterator[Progress]) -> None:
+    """Put the result of a small study in the place of the whole one."""
+    *_, last = progress
+    for name, table in last.tables.items():
+        write_whole(study.folder / f"{name}.parquet", table.to_parquet(index=False))
+    store._write_status(study, StudyStatus(state=DONE, fraction=1.0))
+
+
+def test_patterns_opens_with_an_answer() -> None:
+    app = opened("patterns")
+    assert app.title[0].value == "Which measure sees the link?"
+    assert "estimators tell the link from noise" in answer(app)
+    assert "0.89" in answer(app)
+    bars = figure(app, "What each estimator reads")
+    assert {trace["name"] for trace in bars["data"]} == {"noise floor", "value", "exact", "as published"}
+
+
+@pytest.mark.parametrize("id", SHAPES)
+def test_every_pattern_can_be_chosen(id: str) -> None:
+    app = opened("patterns", pattern=id, noise="1.0", n="100")
+    assert app.selectbox(key="pattern").value == id
+    assert app.slider(key="noise").value == 1.0
+    assert SHAPES[id].title in figure(app, SHAPES[id].title)["layout"]["title"]["text"]
+
+
+def test_an_unknown_pattern_in_the_address_gives_the_default() -> None:
+    assert opened("patterns", pattern="spiral").selectbox(key="pattern").value == Scene().pattern
+
+
+@pytest.mark.parametrize("each", SCENES, ids=lambda each: each.measure)
+def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
+    app = opened("patterns")
+    calm(app.button(key=f"example-{each.measure}").click().run())
+    assert app.selectbox(key="pattern").value == each.scene.pattern
+    assert app.slider(key="noise").value == each.scene.noise
+    assert app.info[0].value == each.look_at
+
+
+def test_without_a_link_the_answer_says_so() -> None:
+    app = opened("patterns", pattern="none", n="200", draw="3")
+    assert answer(app).startswith("**There is no link")
+
+
+def test_noise_lowers_the_exact_value() -> None:
+    app = opened("patterns")
+    before = answer(app)
+    calm(app.slider(key="noise").set_value(9.0).run())
+    assert "0.37" in answer(app)
+    assert answer(app) != before
+
+
+def test_a_moved_slider_is_quick() -> None:
+    app = opened("patterns")
+    app.slider(key="noise").set_value(3.0).run()
+    spent = []
+    for noise in (2.75, 3.0, 3.25, 3.5, 3.75):
+        begin = time.process_time()
+        app.slider(key="noise").set_value(noise).run()
+        spent.append(time.process_time() - begin)
+    # The limit is 150 ms of a quiet machine; AppTest parses every message again, and CI is not quiet.
+    assert min(spent) < 0.4
+
+
+def test_points_of_ones_own_come_from_the_address() -> None:
+    app = opened("patterns", pattern="points", points="-10:0,0:8,10:0")
+    assert figure(app, "Your own points")
+    truth = truth_of(Scene(pattern="points", points=((-10, 0), (0, 8), (10, 0))).shape, noise=2.0)
+    assert f"The exact maximal correlation is {truth.hgr:.2f}" in answer(app)
+
+
+@pytest.mark.parametrize("points", ["", "1:1", "a:b", "nan:1,2:3", "1:1,1:2"])
+def test_points_that_make_no_curve_do_no_harm(points: str) -> None:
+    app = AppTest.from_file(MAIN, default_timeout=60)
+    app.switch_page(str(ROOT / "pages" / "learn" / "patterns.py"))
+    app.query_params["pattern"], app.query_params["points"] = "points", points
+    app.run()
+    assert not app.exception
+
+
+IDS = ("pearson", "hgr_spline")
+
+
+@pytest.mark.parametrize(
+    ("choice", "study", "progress", "title"),
+    [
+        (
+            "Whole noise axis",
+            Study("noise_axis", Scene(n=50, noise=0.0)),
+            lambda: noise_axis_study([Scene(n=50)], noises=(1.0, 4.0), repeats=2, ids=IDS),
+            "The whole noise axis",
+        ),
+        (
+            "The paper's four patterns",
+            Study("fig2", Scene(n=50)),
+            lambda: noise_axis_study(
+                [Scene(n=50, pattern=id) for id in ("parabola", "cosine", "sawtooth", "fast_cosine")],
+                noises=(1.0, 4.0),
+                repeats=2,
+                ids=IDS,
+            ),
+            "four kinds of pattern",
+        ),
+        (
+            "How often detected",
+            Study("power", Scene(n=50, noise=0.0)),
+            lambda: power_study(Scene(n=50), noises=(1.0, 10.0), repeats=20, ids=IDS),
+            "How often the link is detected",
+        ),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_finished_studies_are_drawn(choice: str, study: Study, progress, title: str) -> None:
+    carried_out(study, progress())
+    app = opened("patterns", n="50")
+    calm(app.segmented_control(key="more").set_value(choice).run())
+    drawn = figure(app, title)
+    assert any(trace["name"] == "HGR_spline" for trace in drawn["data"])
+
+
+def test_slow_estimators_join_the_others_as_they_finish() -> None:
+    study = Study("scene", Scene())
+    assert "HGR_NN &nbsp;…" in figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
+    reading = readings(Scene(), ["hgr_spline"]).assign(id="hgr_nn", value=0.75)
+    write_whole(study.folder / "readings.parquet", reading.to_parquet(index=False))
+    ticks = figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
+    assert "HGR_NN &nbsp;<b>0.75</b>" in ticks
+
+
+def test_unfinished_studies_show_a_bar() -> None:
+    app = opened("patterns")
+    assert app.get("progress")
+
+
+@pytest.mark.parametrize("choice", ["Learned f and g", "When each fails", "All numbers"])
+def test_the_rest_is_drawn_when_chosen(choice: str) -> None:
+    app = opened("patterns")
+    calm(app.segmented_control(key="more").set_value(choice).run())
+    if choice == "All numbers":
+        table = app.dataframe[0].value
+        assert {"Estimator", "Reads", "Exact", "Noise floor"} <= set(table.columns)
+
+
+def test_gaussians_opens_with_an_answer() -> None:
+    app = opened("gaussians")
+    assert "HGR² = 0.360" in answer(app)
+    assert "χ² = 0.562" in answer(app)
+    assert "0.893" in answer(app)
+    assert figure(app, "HGR², χ², mutual information")
+
+
+def test_gaussians_follow_the_slider_and_the_base() -> None:
+    app = opened("gaussians", rho="0.9", base="bits")
+    assert app.slider(key="rho").value == 0.9
+    assert "1.198 bits" in answer(app)
+    assert "above HGR²" in answer(app)
+    words = "\n".join(block.value for block in app.markdown)
+    assert "the middle term *is* HGR²" in words
+    calm(app.segmented_control(key="base").set_value("nats").run())
+    words = "\n".join(block.value for block in app.markdown)
+    assert "the first inequality fails" in words
+    calm(app.slider(key="rho").set_value(0.0).run())
+    assert "independent" in answer(app)
+
+
+def test_the_app_does_not_load_torch_for_the_lab() -> None:
+    import subprocess
+
+    script = (
+        "import sys, fairdash.ui.lab, fairdash.ui.studies, fairdash.figures.lab_readings\n"
+        "from fairdash.studies import Scene, readings\n"
+        "readings(Scene(n=50), n_permutations=2)\n"
+        "assert 'torch' not in sys.modules, 'torch was loaded'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,193 @@
+"""The studies, and the scenes that show an estimator fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.dependence import REGISTRY, measure
+from fairdash.errors import OptionError
+from fairdash.studies import (
+    SCENES,
+    SHAPES,
+    Example,
+    Progress,
+    Scene,
+    gaussian_study,
+    noise_axis_study,
+    power_study,
+    readings,
+    truth_of,
+)
+from fairdash.studies.readings import learned_curves
+from fairdash.studies.scene import NO_LINK, POINTS
+from fairdash.studies.stack import is_detected, studied
+
+QUICK = ["pearson", "hgr_kde", "hgr_spline"]
+
+
+def last(study: Iterator[Progress]) -> Progress:
+    fractions = []
+    for progress in study:
+        fractions.append(progress.fraction)
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == pytest.approx(1.0)
+    return progress
+
+
+def example(id: str) -> Example:
+    return next(each for each in SCENES if each.measure == id)
+
+
+def read(id: str) -> pd.DataFrame:
+    return readings(example(id).scene).set_index("id")
+
+
+def seen(table: pd.DataFrame, id: str) -> bool:
+    return is_detected(id, table.loc[id, "value"], table.loc[id, "floor_q95"])
+
+
+def test_every_quick_measure_is_read() -> None:
+    assert list(readings(Scene(), n_permutations=3)["id"]) == list(studied(quick=True))
+    assert "hgr_witsenhausen" not in studied()
+
+
+def test_more_noise_is_more_of_the_same_noise() -> None:
+    quiet, loud = Scene(noise=1.0).draw(), Scene(noise=3.0).draw()
+    assert np.array_equal(quiet[0], loud[0])
+    shape = Scene().shape
+    assert np.allclose(3 * (quiet[1] - shape(quiet[0])), loud[1] - shape(loud[0]))
+
+
+@pytest.mark.parametrize(
+    "options", [{"pattern": "spiral"}, {"n": 3}, {"noise": -1.0}, {"noise": float("nan")}, {"ties": 1.0}]
+)
+def test_unusable_scenes_are_refused(options: dict) -> None:
+    with pytest.raises(OptionError):
+        Scene(**options)
+
+
+def test_points_make_a_curve() -> None:
+    scene = Scene(pattern=POINTS, points=((-10, 0), (0, 5), (10, 0)))
+    assert scene.named([-5.0, 0.0, 5.0]).tolist() == [2.5, 5.0, 2.5]
+    assert Scene.from_json(scene.to_json()) == scene
+    with pytest.raises(OptionError):
+        Scene(pattern=POINTS).named  # noqa: B018 (asking for it is the test)
+
+
+def test_pearson_does_not_see_a_u_shape() -> None:
+    table = read("pearson")
+    assert not any(seen(table, id) for id in ("pearson", "spearman", "kendall"))
+    assert table.loc["hgr_spline", "value"] > 0.95
+
+
+def test_kde_does_not_see_a_fast_cosine() -> None:
+    table = read("hgr_kde")
+    assert not any(seen(table, id) for id in ("hgr_kde", "chi2_kde", "hgr_rdc", "kcca"))
+    assert table.loc["hgr_spline", "value"] > 0.9
+
+
+def test_published_rdc_takes_ties_for_a_link() -> None:
+    table = read("hgr_rdc")
+    assert table.loc["hgr_rdc", "published"] > 0.9
+    assert not seen(table, "hgr_rdc")
+
+
+def test_splines_do_not_see_forty_waves() -> None:
+    scene = example("hgr_spline").scene
+    table = read("hgr_spline")
+    assert truth_of(scene.shape, noise=scene.noise).hgr > 0.99
+    assert not any(seen(table, id) for id in ("hgr_spline", "hgr_kde", "hgr_rdc"))
+
+
+def test_chi2_kde_is_far_too_low_on_a_strong_link() -> None:
+    scene = example("chi2_kde").scene
+    assert read("chi2_kde").loc["chi2_kde", "value"] < 0.3 * truth_of(scene.shape, noise=scene.noise).chi2
+
+
+def test_nearest_neighbour_information_grows_with_the_rows() -> None:
+    scene = example("mi_ksg").scene
+    few, many = (
+        readings(Scene(pattern=scene.pattern, noise=0.0, n=n), ["mi_ksg"])["value"][0] for n in (200, 2000)
+    )
+    assert many > few + 1.5
+
+
+def test_fairquant_of_small_groups_is_mostly_noise() -> None:
+    table = read("fairquant")
+    assert table.loc["fairquant", "value"] > 1
+    assert not seen(table, "fairquant")
+
+
+def test_cumulative_fairquant_dilutes_the_top() -> None:
+    table = read("fairquant_cumulative")
+    assert table.loc["fairquant_cumulative", "value"] < 0.5 * table.loc["fairquant", "value"]
+
+
+def test_neural_hgr_read_on_its_own_rows_finds_a_link_in_noise() -> None:
+    table = readings(example("hgr_nn").scene, ["hgr_nn"], n_permutations=9).set_index("id")
+    assert table.loc["hgr_nn", "published"] > 0.5
+    assert abs(table.loc["hgr_nn", "value"]) < 0.15
+
+
+def test_curves_are_learned_functions_of_the_rows() -> None:
+    curves = learned_curves(Scene(noise=0.5), ["pearson", "hgr_spline"])
+    assert set(curves["id"]) == {"hgr_spline"}
+    f = curves[curves["function"] == "f"]
+    shape = Scene().shape(f["x"].to_numpy())
+    assert abs(np.corrcoef(f["y"], shape)[0, 1]) > 0.95
+
+
+def test_no_estimator_finds_more_than_chance_in_pure_noise() -> None:
+    table = read("hgr_nn")
+    assert sum(seen(table, id) for id in table.index) <= 2
+
+
+@pytest.mark.parametrize("each", SCENES, ids=lambda each: each.measure)
+def test_scenes_are_of_known_measures_and_controls(each: Example) -> None:
+    assert each.measure in REGISTRY or each.measure == "hgr_nn"
+    assert each.scene.pattern in SHAPES
+    assert each.scene.noise * 4 == int(each.scene.noise * 4)
+
+
+def test_the_noise_axis_is_one_stack_of_the_same_values() -> None:
+    tables = last(noise_axis_study([Scene(n=200)], noises=(1.0, 4.0), repeats=2, ids=QUICK)).tables
+    values = tables["values"].set_index(["id", "evaluation", "noise", "repeat"])["value"]
+    u, v = Scene(n=200, noise=4.0).draw(repeats=2)
+    for id in QUICK:
+        assert values[id, "ours", 4.0, 1] == pytest.approx(measure(id, u[1], v[1]))
+    assert values["hgr_spline", "published", 1.0, 0] > values["pearson", "ours", 1.0, 0]
+    exact = tables["exact"].set_index("noise")["hgr"]
+    assert exact[1.0] > exact[4.0]
+    assert set(tables["errors"]["id"]) == {"hgr_kde", "hgr_spline"}
+    assert len(tables["lines"]) == 2 * 5
+
+
+def test_power_falls_from_all_to_the_false_alarms() -> None:
+    scene = Scene(pattern="parabola", n=100)
+    table = last(power_study(scene, noises=(0.5, 200.0), repeats=40, ids=QUICK)).tables["power"]
+    rate = table.set_index(["id", "noise"])["rate"]
+    assert rate["hgr_spline", 0.5] == 1
+    assert rate["hgr_spline", 200.0] < 0.25
+    assert rate["pearson", 0.5] < 0.3
+    assert ((table["low"] <= table["rate"] + 1e-9) & (table["rate"] <= table["high"] + 1e-9)).all()
+
+
+def test_false_alarms_of_the_power_study_are_five_percent() -> None:
+    scene = Scene(pattern=NO_LINK, n=50)
+    table = last(power_study(scene, noises=(1.0, 1.0, 1.0, 1.0), repeats=150, ids=["pearson"])).tables[
+        "power"
+    ]
+    assert table["rate"].mean() == pytest.approx(0.05, abs=0.03)
+
+
+def test_estimates_on_normal_laws_are_near_the_truth() -> None:
+    study = gaussian_study(rhos=(0.0, 0.6), n=2000, repeats=3, ids=["hgr_spline", "mi_ksg"])
+    values = last(study).tables["values"]
+    means = values[values["evaluation"] == "ours"].groupby(["id", "rho"])["value"].mean()
+    assert means["hgr_spline", 0.6] == pytest.approx(0.6, abs=0.04)
+    assert means["mi_ksg", 0.6] == pytest.approx(0.223, abs=0.04)
+    assert means["hgr_spline", 0.0] == pytest.approx(0.0, abs=0.06)
