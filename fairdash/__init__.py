@@ -19,18 +19,31 @@ if TYPE_CHECKING:
     from fairdash.api import SweepResult, sweep
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.dataset import Dataset
-    from fairdash.dependence import fairquant, independence_floor, measure, measure_many
+    from fairdash.data.reading import read_table
+    from fairdash.dependence import (
+        assess_dependence,
+        exact,
+        fairquant,
+        independence_floor,
+        learned_functions,
+        measure,
+        measure_many,
+    )
     from fairdash.training.settings import TrainingSettings
 
 _HOMES = {
     "Dataset": "fairdash.data.dataset",
     "SweepResult": "fairdash.api",
     "TrainingSettings": "fairdash.training.settings",
+    "assess_dependence": "fairdash.dependence",
+    "exact": "fairdash.dependence",
     "fairquant": "fairdash.dependence",
     "independence_floor": "fairdash.dependence",
+    "learned_functions": "fairdash.dependence",
     "load_dataset": "fairdash.data.catalogue",
     "measure": "fairdash.dependence",
     "measure_many": "fairdash.dependence",
+    "read_table": "fairdash.data.reading",
     "sweep": "fairdash.api",
 }
 
@@ -39,11 +52,15 @@ __all__ = [
     "SweepResult",
     "TrainingSettings",
     "__version__",
+    "assess_dependence",
+    "exact",
     "fairquant",
     "independence_floor",
+    "learned_functions",
     "load_dataset",
     "measure",
     "measure_many",
+    "read_table",
     "sweep",
 ]
 

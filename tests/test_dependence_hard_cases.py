@@ -73,3 +73,10 @@ def test_pearson_on_a_u_and_networks_on_noise_mislead():
     assert abs(measure("pearson", u, u**2)) < 0.2
     assert measure("hgr_spline", u, u**2) > 0.99
     assert measure("hgr_nn", u, noise, random_state=0, evaluation="in_sample") > 0.3
+
+
+@pytest.mark.parametrize("n", [200, 500])
+def test_a_deterministic_link_reads_a_large_chi2_and_not_minus_thousands(n):
+    """No n rows can show a density ratio above n: the ratio is capped there."""
+    u = np.linspace(-10, 10, n)
+    assert 5 < measure("chi2_nn", u, u, random_state=0) < n

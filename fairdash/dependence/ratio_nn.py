@@ -98,7 +98,15 @@ def mi_mine(
 
 
 def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned: Tensor) -> Tensor:
-    """2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that is best on the learned rows, (M,)."""
+    """2c E_P[eʰ] − c² E_Q[e²ʰ] − 1 with the scale c that is best on the learned rows, (M,).
+
+    The ratio is capped at the number of learned rows n, the largest that n rows can show: beyond, one
+    sample of the product near a deterministic link would outweigh all others.
+    """
+    cap = (_log_mean_exp(product_learned) + math.log(joint_learned.shape[1])).unsqueeze(1)
+    joint, product, joint_learned, product_learned = (
+        torch.minimum(h, cap) for h in (joint, product, joint_learned, product_learned)
+    )
     log_scale = _log_mean_exp(joint_learned) - _log_mean_exp(2 * product_learned)
     return (
         2 * torch.exp(log_scale + _log_mean_exp(joint))

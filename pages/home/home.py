@@ -12,19 +12,19 @@ from fairdash.ui.text import safe
 RUNS_SHOWN = 8
 DOORS = (
     (
-        "data",
-        "Choose data",
-        "A built-in example, or your own table. Nothing leaves this machine.",
+        "patterns",
+        "Learn how dependence is measured",
+        "Bend a cloud of points, add noise, and see which measure notices and which is fooled.",
     ),
     (
-        "train",
-        "Train fair models",
-        "A whole range of models, from most accurate to most fair.",
+        "data",
+        "Choose data and train",
+        "A built-in example, or your own table: a whole range of models, from most accurate to most fair.",
     ),
     (
         "tradeoff",
         "See what fairness costs",
-        "Move one slider; read who pays more and who less.",
+        "Move one slider; read how the averages of each group and the error change.",
     ),
 )
 

@@ -32,7 +32,10 @@ def open_page(name: str, **address: str) -> AppTest:
     at.run()
     for key, value in address.items():
         at.query_params[key] = value
-    return at if name == "home" else at.switch_page(str(ROOT / "pages" / "work" / f"{name}.py")).run()
+    if name == "home":
+        return at
+    (script,) = (ROOT / "pages").rglob(f"{name}.py")
+    return at.switch_page(str(script)).run()
 
 
 def words(at: AppTest) -> str:
