@@ -37,7 +37,9 @@ class Problem:
     def __str__(self) -> str:
         what = self.what.rstrip(".")
         if self.column is None:
-            what = what[:1].upper() + what[1:]
+            first = what.partition(" ")[0]
+            # A file's name or an address keeps its own letters.
+            what = what[:1].upper() + what[1:] if first.isalpha() else what
         else:
             what = f"Column “{self.column}”: {what[:1].lower()}{what[1:]}"
         return f"{what}{_extent(self.lines, self.count)}. {self.mend}"

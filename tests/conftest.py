@@ -9,9 +9,14 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 def _missing(what: str, reason: str) -> None:
@@ -43,3 +48,14 @@ def chromium() -> str:
     if not path:
         _missing("browser", "no Chromium found: install it, or set FAIRDASH_CHROMIUM to its path")
     return str(path)
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    """One browser for all tests: Playwright's synchronous driver can't be started twice."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        yield found
+        found.close()

@@ -2,63 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page
 
-ROOT = Path(__file__).parents[2]
+from tests.serving import ROOT, served
+
 SCREENSHOTS = ROOT / "tests" / "screenshots"
-
-
-@pytest.fixture(scope="session")
-def browser(chromium: str) -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        yield found
-        found.close()
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
-    """Address of the app, served as `make app` serves it, with a home of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = (tmp_path / "server.log").open("w")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "fairdash", "app", "--port", str(port)],
-        cwd=ROOT,
-        env=os.environ | {"FAIRDASH_HOME": str(tmp_path / "home")},
-        stdout=log,
-        stderr=log,
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        _wait_until_up(address, process, tmp_path / "server.log")
+    """Address of the app, with a home of its own."""
+    with served(tmp_path / "home") as address:
         yield address
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
-        log.close()
-
-
-def _wait_until_up(address: str, process: subprocess.Popen, log: Path) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{address}/_stcore/health", timeout=1):
-                return
-        except OSError:
-            time.sleep(0.2)
-    pytest.fail(f"the app did not start:\n{log.read_text()}")
 
 
 @pytest.fixture

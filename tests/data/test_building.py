@@ -129,8 +129,8 @@ def test_too_few_rows() -> None:
             "a sensitive column can't be a feature",
         ),
         (Roles(target="gone", sensitive=("age",), features=("rooms",)), "“gone”: there is no such column"),
-        (Roles(target="cost", sensitive=(), features=("rooms",)), "no sensitive column is chosen"),
-        (Roles(target="cost", sensitive=("age",), features=()), "no feature is chosen"),
+        (Roles(target="cost", sensitive=(), features=("rooms",)), "No sensitive column is chosen"),
+        (Roles(target="cost", sensitive=("age",), features=()), "No feature is chosen"),
         (Roles(target="cost", sensitive=("age",), features=("rooms", "rooms")), "chosen twice"),
     ],
 )
@@ -169,7 +169,7 @@ def test_useless_features_are_left_out_and_said_so() -> None:
 
 def test_no_feature_left() -> None:
     frame = policies().assign(rooms=1, town="Lyon")
-    assert "no feature is left" in str(refused(frame))
+    assert "No feature is left" in str(refused(frame))
 
 
 def test_truth_values_become_0_and_1() -> None:

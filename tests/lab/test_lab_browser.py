@@ -2,62 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import socket
-import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from tests.serving import served
+
 pytestmark = pytest.mark.browser
-ROOT = Path(__file__).parents[2]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The app, served for this module."""
-    port = free_port()
-    home = tmp_path_factory.mktemp("home")
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
-    environment = os.environ | {"FAIRDASH_HOME": str(home), "OMP_NUM_THREADS": "1"}
-    with (home / "server.log").open("wb") as log:
-        server = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
-        try:
-            wait_for(f"http://127.0.0.1:{port}/_stcore/health", home / "server.log")
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            server.terminate()
-            server.wait(timeout=20)
-
-
-def wait_for(url: str, log: Path) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        try:
-            with urllib.request.urlopen(url, timeout=2):
-                return
-        except OSError:
-            time.sleep(0.2)
-    pytest.fail(f"the app did not start: {log.read_text()}")
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator:
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
-        one = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield one
-        one.close()
+    with served(tmp_path_factory.mktemp("lab") / "home") as url:
+        yield url
 
 
 def shown(browser, url: str, *, width: int = 1440):
