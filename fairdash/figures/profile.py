@@ -47,11 +47,25 @@ def profile_figure(
     )
     ranks = _mid_shares(chosen)
     _value_ticks(figure, chosen)
-    figure.add_hline(
-        y=reference,
+    # A shape and a note of our own: add_hline builds the whole layout anew, twice.
+    figure.add_shape(
+        type="line",
+        x0=0,
+        x1=1,
+        xref="paper",
+        y0=reference,
+        y1=reference,
         line={"color": theme.quiet, "width": 1, "dash": "dot"},
-        annotation={"text": escaped(reference_name), "font": {"color": theme.quiet, "size": 12}},
-        annotation_position="bottom left",
+    )
+    figure.add_annotation(
+        x=0,
+        xref="paper",
+        y=reference,
+        text=escaped(reference_name),
+        showarrow=False,
+        xanchor="left",
+        yanchor="top",
+        font={"color": theme.quiet, "size": 12},
     )
     lines = (
         (standard, "standard model", theme.standard, "dash", "diamond"),

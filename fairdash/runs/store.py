@@ -138,6 +138,13 @@ class RunResult:
     seconds: float
     notes: tuple[str, ...]
 
+    def predictions_of(self, method: str, lam: float) -> dict[int, NDArray[np.float64]]:
+        """Split to one model's predictions (n,); splits where it diverged are left out."""
+        members = self.members
+        wanted = members[(members["method"] == method) & (members["lam"] == lam) & ~members["diverged"]]
+        rows = zip(wanted["split"].to_numpy(), wanted.index.to_numpy(), strict=True)
+        return {int(split): self.predictions[k] for split, k in rows}
+
 
 class Run:
     """One run in the store."""

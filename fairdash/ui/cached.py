@@ -8,12 +8,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from fairdash.assessment import quantile_profile, summarise_splits
 from fairdash.data.dataset import Dataset
 from fairdash.data.reading import ReadingOptions, ReadingReport, read_table
 from fairdash.data.source import DatasetSource
 from fairdash.data.uploads import read_upload
 from fairdash.dependence import independence_floor, measure
 from fairdash.runs.store import Run, RunResult
+from fairdash.training.objectives import OBJECTIVES
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -34,6 +36,23 @@ def _result(run_id: str) -> RunResult:
 def result_of(run: Run) -> RunResult:
     """The result of a finished run, read once a server."""
     return _result(run.id)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def summary_of(run_id: str) -> pd.DataFrame:
+    """Means over the splits of a finished run, test rows only."""
+    summary = summarise_splits(_result(run_id).frame)
+    return summary[summary["part"] == "test"]
+
+
+@st.cache_data(max_entries=128, show_spinner=False)
+def profile_of(run_id: str, method: str, lam: float) -> pd.DataFrame:
+    """Average prediction, or residual, of one model of a finished run by quantile group."""
+    result = _result(run_id)
+    predictions = result.predictions_of(method, lam)
+    objective = OBJECTIVES[Run(run_id).spec.plan.objective]
+    audited = objective.audit(np.stack(list(predictions.values())), result.target)
+    return quantile_profile(audited, result.sensitive, [result.splits[j] for j in predictions])
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

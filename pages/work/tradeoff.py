@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from fairdash.assessment import pareto_efficient, quantile_profile, summarise_splits
+from fairdash.assessment import pareto_efficient
 from fairdash.dependence import REGISTRY
 from fairdash.figures.front import front_figure
 from fairdash.figures.profile import profile_figure
@@ -18,7 +18,7 @@ from fairdash.runs.store import DONE, Run, RunResult, RunSpec, list_runs
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.sweep import STANDARD
-from fairdash.ui.cached import result_of
+from fairdash.ui.cached import profile_of, result_of, summary_of
 from fairdash.ui.frame import chart, download, theme
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose_run, chosen_run
@@ -60,16 +60,10 @@ class View:
         rows = self.summary[(self.summary["method"] == method) & (self.summary["lam"] == lam)]
         return rows.iloc[0]
 
-    def predictions(self, *, standard: bool) -> dict[int, NDArray[np.float64]]:
-        """Split to one model's predictions (n,); splits where it diverged are left out."""
-        members = self.result.members
-        method, lam = (STANDARD, 0.0) if standard else (self.method, self.lam)
-        wanted = members[(members["method"] == method) & (members["lam"] == lam) & ~members["diverged"]]
-        return {int(split): self.result.predictions[k] for k, split in wanted["split"].items()}
-
     def in_both(self) -> Iterator[tuple[int, NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]]:
         """Of each split: its number, its test rows, the standard and the chosen model's predictions there."""
-        plain, fair = self.predictions(standard=True), self.predictions(standard=False)
+        plain = self.result.predictions_of(STANDARD, 0.0)
+        fair = self.result.predictions_of(self.method, self.lam)
         for split in sorted(plain.keys() & fair.keys()):
             rows = self.result.splits[split].test
             yield split, rows, plain[split][rows], fair[split][rows]
@@ -97,10 +91,8 @@ def show_nothing_yet(run: Run | None) -> None:
     st.page_link(page("train"), label="Look at its progress", query_params={"run": run.id})
 
 
-def choose(spec: RunSpec, result: RunResult) -> View:
+def choose(spec: RunSpec, result: RunResult, summary: pd.DataFrame) -> View:
     """The controls: method, λ and measure."""
-    summary = summarise_splits(result.frame)
-    summary = summary[summary["part"] == "test"]
     methods = [method for method in spec.plan.methods if method != STANDARD]
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     method = methods[0]
@@ -154,18 +146,12 @@ def subtitle(view: View) -> str:
     return f"{len(view.result.splits[0].test):,} test rows, {splits}; {view.objective.title.lower()}"
 
 
-def show_charts(view: View) -> None:
+def show_charts(view: View, run: Run) -> None:
     names = view.result.names
-    y, s = view.result.target, view.result.sensitive
-    profiles = {}
-    for standard in (True, False):
-        predictions = view.predictions(standard=standard)
-        audited = view.objective.audit(np.stack(list(predictions.values())), y)
-        profiles[standard] = quantile_profile(audited, s, [view.result.splits[j] for j in predictions])
     zero = view.objective.uses_target
     profile = profile_figure(
-        profiles[True],
-        profiles[False],
+        profile_of(run.id, STANDARD, 0.0),
+        profile_of(run.id, view.method, view.lam),
         chosen_name=f"λ = {view.lam:g}",
         audited=view.objective.audited,
         sensitive=label(names["sensitive"], names["sensitive_unit"]),
@@ -173,7 +159,7 @@ def show_charts(view: View) -> None:
             f"Average {view.objective.audited}" + (" (predicted − true)" if zero else ""),
             names["target_unit"],
         ),
-        reference=0.0 if zero else float(y.mean()),
+        reference=0.0 if zero else float(view.result.target.mean()),
         reference_name="no error on average" if zero else f"average {names['target']}",
         subtitle=subtitle(view),
         theme=theme(),
@@ -332,10 +318,10 @@ def scored_table(view: View) -> pd.DataFrame:
 def show(run: Run) -> None:
     spec, result = run.spec, result_of(run)
     answer_place = st.container()
-    view = choose(spec, result)
+    view = choose(spec, result, summary_of(run.id))
     answer_place.markdown(answer(view))
     answer_place.caption(f"{safe(spec.source.title)} · {OBJECTIVES[spec.plan.objective].meaning}")
-    show_charts(view)
+    show_charts(view, run)
     show_four_numbers(view)
     for note in result.notes:
         st.warning(safe(note))
