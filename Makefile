@@ -33,6 +33,10 @@ format: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.stack_vs_loop
 	$(BIN)/python -m benchmarks.crime_front
+	$(BIN)/python -m benchmarks.page_times
+	$(BIN)/python -m benchmarks.estimators
+	$(BIN)/python -m benchmarks.coverage
+	$(BIN)/python -m benchmarks.estimator_tables
 
 clean:
 	rm -rf $(VENV)

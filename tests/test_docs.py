@@ -32,3 +32,9 @@ def test_the_readmes_picture_and_commands_are_there():
     targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
     for command in re.findall(r"\bmake ([a-z]+)", readme):
         assert command in targets
+
+
+def test_the_page_on_estimators_is_made_from_the_committed_results():
+    from benchmarks.estimator_tables import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page()

@@ -16,6 +16,7 @@ ROOMS = [
     "_version",
     "errors",
     "lookup",
+    "detached",
     "nets",
     "dependence",
     "data",

@@ -15,11 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import shutil
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -33,6 +29,7 @@ from fairdash._version import __version__
 from fairdash.data.folders import cache_folder, write_whole
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.patterns import PATTERNS
+from fairdash.detached import start_detached
 from fairdash.studies.gaussians import gaussian_study
 from fairdash.studies.noise_axis import noise_axis_study
 from fairdash.studies.power import power_study
@@ -180,23 +177,7 @@ def start(study: Study) -> None:
         return
     write_whole(study.folder / "study.json", study.to_json().encode())
     _write_status(study, StudyStatus(state=QUEUED))
-    search_path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {
-        # More than one thread was seen to collapse beside a busy app.
-        "OMP_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join(search_path),
-    }
-    with (study.folder / "worker.log").open("ab") as log:
-        process = subprocess.Popen(  # noqa: S603 (our own module, no shell; the key is hex digits)
-            [sys.executable, "-m", "fairdash.studies.worker", study.key],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            start_new_session=True,
-        )
-    # Someone has to collect the exit status, or the ended process stays in the process table.
-    threading.Thread(target=process.wait, daemon=True, name=f"study {study.key}").start()
+    start_detached("fairdash.studies.worker", study.key, log=study.folder / "worker.log")
 
 
 def cancel(study: Study) -> None:
