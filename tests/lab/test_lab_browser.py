@@ -64,7 +64,7 @@ def test_the_noise_axis_follows_by_itself(browser, address: str) -> None:
     page = shown(browser, f"{address}/patterns?n=50")
     page.get_by_text("Root mean squared error").or_(
         page.get_by_text("Errors against the exact value")
-    ).first.wait_for()
+    ).first.wait_for(timeout=300_000)  # after the scene's own study, in a process of low priority
     titles = page.evaluate(
         "Array.from(document.querySelectorAll('.js-plotly-plot')).map(gd => gd.layout.title.text)"
     )
