@@ -46,7 +46,7 @@ def quantile_profile(
     """
     if n_groups is None:
         fewest = min(len(split.test) for split in splits)
-        n_groups = int(np.clip(fewest // ROWS_PER_GROUP, 2, LARGEST_NUMBER_OF_GROUPS))
+        n_groups = _group_count(fewest)
     groups = quantile_groups(s, n_groups)
     used = int(groups.max()) + 1
     means, sizes, errors = (np.full((len(splits), used), np.nan) for _ in range(3))
@@ -83,6 +83,10 @@ def group_averages(values: NDArray[np.float64], s: NDArray[np.float64]) -> pd.Da
     DataFrame, one row a group
         ``s_mean``, ``mean`` and ``n`` rows; at most 20 groups of at least 20 rows.
     """
-    n_groups = int(np.clip(len(s) // ROWS_PER_GROUP, 2, LARGEST_NUMBER_OF_GROUPS))
-    frame = pd.DataFrame({"s": s, "value": values}).groupby(quantile_groups(s, n_groups))
+    frame = pd.DataFrame({"s": s, "value": values}).groupby(quantile_groups(s, _group_count(len(s))))
     return frame.agg(s_mean=("s", "mean"), mean=("value", "mean"), n=("s", "size")).reset_index(drop=True)
+
+
+def _group_count(n_rows: int) -> int:
+    """Groups that leave about ROWS_PER_GROUP rows in each, within what a chart can show."""
+    return int(np.clip(n_rows // ROWS_PER_GROUP, 2, LARGEST_NUMBER_OF_GROUPS))

@@ -25,7 +25,7 @@ def front_figure(
     ----------
     frame, summary
         Test rows of :func:`fairdash.assessment.assess_predictions` and of
-        :func:`fairdash.assessment.summarise_splits`; `summary` may have a column ``efficient``.
+        :func:`fairdash.assessment.summarise_splits`.
     measure, measure_title
         Column to draw along x, and its axis title.
     method
