@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -148,9 +148,13 @@ def train_stack(
     seeds = [member.seed for member in members]
     data = data.to(device)
     predictor = StackedMLP([data.x.shape[2], *settings.hidden, 1], seeds=seeds).to(device)
-    penalty = look_up(METHODS, method, option="method").build_penalty(
-        seeds=seeds, n_sensitive=data.s.shape[2], settings=settings
-    )
+    which_split = torch.tensor([member.split for member in members], device=device)
+    penalty = None
+    penalty_class = look_up(METHODS, method, option="method").penalty_class()
+    if penalty_class is not None:
+        every = torch.arange(data.s.shape[1])
+        data = replace(data, s=penalty_class.encode(data.s, [every] * len(data.s)))
+        penalty = penalty_class(seeds=seeds, s=data.s, which_split=which_split, settings=settings)
     players = _Players(
         predictor=predictor,
         penalty=None if penalty is None else penalty.to(device),
@@ -158,7 +162,6 @@ def train_stack(
         objective=look_up(OBJECTIVES, objective, option="objective"),
         settings=settings,
     )
-    which_split = torch.tensor([member.split for member in members], device=device)
     batches = _Batches(data, which_split, batch_size=settings.batch_size, seeds=batch_seeds)
     n_steps = settings.n_epochs * batches.per_epoch
     step = 0
