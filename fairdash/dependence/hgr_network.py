@@ -41,18 +41,30 @@ class HGRNetwork(nn.Module):
         # g must not start as a copy of f: that would favour links close to the identity.
         self.g = StackedMLP([n_sensitive, *hidden, 1], seeds=[seed + 1_000_003 for seed in seeds], **start)
 
-    def forward(self, u: Tensor, v: Tensor) -> Tensor:
+    def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """J(θ_f, θ_g) of shape (K,), between −1 and 1, for u (K, batch, 1) and v (K, batch, d).
 
-        J = (1/b) Σ f̂(u_i) ĝ(v_i), with f̂ and ĝ standardised over the batch (Algorithm 2). Gradients
-        flow through the batch's means and variances, and into u.
+        J = (1/b) Σ f̂(u_i) ĝ(v_i), with f̂ and ĝ standardised over the batch (Algorithm 2); the mean is a
+        weighted one under sample_weight (K, batch, 1). Gradients flow through the batch's means and
+        variances, and into u.
         """
-        return (standardise(self.f(standardise(u))) * standardise(self.g(standardise(v)))).mean(dim=(1, 2))
+        share = shares(sample_weight)
+        f = standardise(self.f(standardise(u, share)), share)
+        g = standardise(self.g(standardise(v, share)), share)
+        return (f * g).mean(dim=(1, 2)) if share is None else (share * f * g).sum(dim=(1, 2))
 
 
-def standardise(x: Tensor) -> Tensor:
-    """(x − m) / √(σ² + ε) over dimension 1, the batch; σ² divides by the batch size (Algorithm 2)."""
-    standardised: Tensor = _Standardise.apply(x)
+def shares(sample_weight: Tensor | None) -> Tensor | None:
+    """Weights (K, batch, 1) scaled to sum to 1 over the batch; None stands for equal ones."""
+    return None if sample_weight is None else sample_weight / sample_weight.sum(dim=1, keepdim=True)
+
+
+def standardise(x: Tensor, share: Tensor | None = None) -> Tensor:
+    """(x − m) / √(σ² + ε) over dimension 1, the batch; σ² divides by the batch size (Algorithm 2).
+
+    Under shares (K, batch, 1), which sum to 1, m and σ² are weighted means.
+    """
+    standardised: Tensor = _Standardise.apply(x, share)
     return standardised
 
 
@@ -62,17 +74,24 @@ class _Standardise(torch.autograd.Function):
     EPSILON = 1e-8
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        centred = x - x.mean(dim=1, keepdim=True)
-        scale = torch.rsqrt((centred * centred).mean(dim=1, keepdim=True) + _Standardise.EPSILON)
+    def forward(ctx: Any, x: Tensor, share: Tensor | None) -> Tensor:
+        centred = x - _mean(x, share)
+        scale = torch.rsqrt(_mean(centred * centred, share) + _Standardise.EPSILON)
         y = centred.mul_(scale)
-        ctx.save_for_backward(y, scale)
+        ctx.save_for_backward(y, scale, share)
         return y
 
     @staticmethod
-    def backward(ctx: Any, *grad_outputs: Tensor) -> Tensor:
-        y, scale = ctx.saved_tensors
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None]:
+        y, scale, share = ctx.saved_tensors
         (slope,) = grad_outputs
-        # ∂/∂x_i = (s_i − E[s] − ŷ_i E[s ŷ]) / √(σ² + ε)
-        along = (slope * y).mean(dim=1, keepdim=True)
-        return (slope - slope.mean(dim=1, keepdim=True) - y * along) * scale
+        # ∂/∂x_i = (s_i − w_i Σs − w_i ŷ_i Σ s ŷ) / √(σ² + ε), with equal shares w = 1/b if there are none.
+        if share is None:
+            along = (slope * y).mean(dim=1, keepdim=True)
+            return (slope - slope.mean(dim=1, keepdim=True) - y * along) * scale, None
+        along = (slope * y).sum(dim=1, keepdim=True)
+        return (slope - share * (slope.sum(dim=1, keepdim=True) + y * along)) * scale, None
+
+
+def _mean(x: Tensor, share: Tensor | None) -> Tensor:
+    return x.mean(dim=1, keepdim=True) if share is None else (share * x).sum(dim=1, keepdim=True)

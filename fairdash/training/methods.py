@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fairdash.training.penalties import Penalty
@@ -28,6 +28,8 @@ class Method:
         ``"module:class"`` of the dependence penalty Ψ, imported when used; None for no penalty.
     source
         Where the method was published.
+    multivariate
+        Whether it takes several sensitive columns at once.
     """
 
     id: str
@@ -35,14 +37,15 @@ class Method:
     meaning: str
     penalty: str | None
     source: str
+    multivariate: bool = True
 
-    def build_penalty(self, **options: Any) -> Penalty | None:
-        """The penalty for one stack (see :mod:`fairdash.training.penalties`); None for no penalty."""
+    def penalty_class(self) -> type[Penalty] | None:
+        """The class of Ψ, for its ``encode`` and to build it; None for no penalty."""
         if self.penalty is None:
             return None
         module, name = self.penalty.split(":")
-        penalty: Penalty = getattr(import_module(module), name)(**options)
-        return penalty
+        found: type[Penalty] = getattr(import_module(module), name)
+        return found
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
@@ -62,6 +65,15 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 meaning="Learns to leave an adversary no link to the sensitive attribute that it could find.",
                 penalty="fairdash.training.penalties.hgr_nn:HGRPenalty",
                 source="Grari et al., supplement, Algorithm “Fair HGR NN”",
+            ),
+            Method(
+                id="hgr_spline",
+                title="Fair spline network",
+                meaning="Leaves no link to the sensitive attribute that smooth curves of both could show; "
+                "needs no adversary.",
+                penalty="fairdash.training.penalties.hgr_spline:SplineHGRPenalty",
+                source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
+                "lower bound of HGR",
             ),
         )
     }

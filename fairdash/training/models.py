@@ -5,10 +5,12 @@ Sweeps, searches and references all train through here.
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -122,11 +124,12 @@ def train_models(
     notes: list[str] = []
     total, done = sum(_work(member) for member in members), 0.0
     for chunk in _chunks(members, bench):
-        report = _Reporter(progress, [members[k] for k in chunk], before=done / total, total=total)
-        for part, trained in _train_chunk(bench, members, chunk, report, notes):
-            for k, y_pred in zip(part, bench.predict(trained), strict=True):
-                predictions[k] = bench.encoded(members[k]).target_scale.undo(y_pred)
-            diverged[part], best_epoch[part] = trained.diverged, trained.best_epoch
+        report = _Reporter(progress, [members[k] for k in chunk], before=done, total=total)
+        for part in _train_chunk(bench, members, chunk, report):
+            predictions[part.indices] = part.predictions
+            diverged[part.indices] = part.trained.diverged
+            best_epoch[part.indices] = part.trained.best_epoch
+            notes += [] if part.note is None or part.note in notes else [part.note]
         done += sum(_work(members[k]) for k in chunk)
     return TrainedModels(predictions, diverged, best_epoch, time.monotonic() - started, tuple(notes))
 
@@ -188,14 +191,15 @@ class _Bench:
             ]
         )
 
-    def models_per_stack(self, settings: TrainingSettings, n_features: int) -> int:
-        """As many as the cache of a CPU holds, or a share of a GPU's memory."""
+    def models_per_stack(self, member: Member) -> int:
+        """How many models like this one: what the cache of a CPU holds, or a share of a GPU's memory."""
         import torch
 
         available = BYTES_PER_STACK_ON_CPU
         if self.device == "cuda":
             available = int(SHARE_OF_GPU * torch.cuda.mem_get_info()[0])
-        widths = [n_features, *settings.hidden, 1]
+        settings = member.settings
+        widths = [self.encoded(member).x.shape[1], *settings.hidden, 1]
         weights = sum(a * b for a, b in itertools.pairwise(widths))
         adversary = sum(a * b for a, b in itertools.pairwise([1, *settings.adversary_hidden, 1]))
         # Weights have two moments and a gradient beside them; a hidden layer has its slope.
@@ -215,17 +219,93 @@ class _Bench:
         used = self._splits_of(stack)
         any_of = {member.split: member for member in stack}
         rows = [self.encoded(any_of[split]) for split in used]
-        # The penalties standardise s themselves, from the training rows; halfway there it fits float32.
-        s = self.dataset.sensitive.to_numpy(dtype=float)
-        s = ((s - s.mean(axis=0)) / s.std(axis=0)).astype(np.float32)
+        s = torch.from_numpy(self.dataset.sensitive.to_numpy(dtype=float))
         weight = self.dataset.weight
         if weight is not None:
             each = torch.from_numpy((weight / weight.mean()).to_numpy(dtype=np.float32))[:, None]
         return StackData(
             x=torch.from_numpy(np.stack([each.x for each in rows])),
             y=torch.from_numpy(np.stack([each.y for each in rows]).astype(np.float32)[:, :, None]),
-            s=torch.from_numpy(s).expand(len(used), *s.shape),
+            s=s.expand(len(used), *s.shape),
             train=tuple(torch.from_numpy(self.splits[split].train) for split in used),
             validation=tuple(torch.from_numpy(self.splits[split].validation) for split in used),
             weight=None if weight is None else each.expand(len(used), *each.shape),
         )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some models of a chunk, trained."""
+
+    indices: list[int]
+    trained: TrainedStack
+    predictions: NDArray[np.float64]
+    note: str | None = None
+
+
+def _train_chunk(
+    bench: _Bench, members: Sequence[Member], chunk: list[int], report: _Reporter
+) -> list[_Part]:
+    """Train a chunk as one stack, or, if the memory does not hold it, as two."""
+
+    def part(indices: list[int], note: str | None = None) -> _Part:
+        stack = [members[k] for k in indices]
+        trained = bench.train(stack, report)
+        return _Part(indices, trained, bench.predict(stack, trained), note)
+
+    try:
+        return [part(chunk)]
+    except OutOfMemoryError as error:
+        if len(chunk) == 1:
+            raise error.for_user() from error
+    middle = len(chunk) // 2
+    note = "The memory did not hold a whole stack of models at once; it was trained in halves."
+    try:
+        return [part(chunk[:middle], note), part(chunk[middle:], note)]
+    except OutOfMemoryError as error:
+        raise error.for_user() from error
+
+
+class OutOfMemoryError(Exception):
+    """The device can't hold a stack; told apart from other failures so that a smaller one is tried."""
+
+    def for_user(self) -> DeviceError:
+        """The same in words for whoever asked for the training."""
+        return DeviceError(
+            Problem(
+                what="The memory does not suffice to train these models, even in smaller groups",
+                mend="Choose smaller batches or networks, or another device.",
+            )
+        )
+
+
+@contextmanager
+def _naming_lack_of_memory() -> Iterator[None]:
+    """Turn what torch raises for lack of memory, another type on each device, into OutOfMemoryError."""
+    import torch
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise OutOfMemoryError from error
+    except RuntimeError as error:
+        # The CPU's allocator has no type of its own.
+        if "can't allocate memory" not in str(error):
+            raise
+        raise OutOfMemoryError from error
+
+
+def _chunks(members: Sequence[Member], bench: _Bench) -> list[list[int]]:
+    """Indices of the members of each stack: one method and architecture, whole splits where possible."""
+    chunks: list[list[int]] = []
+    for _, group in itertools.groupby(
+        range(len(members)), key=lambda k: (members[k].method, members[k].settings.stack_key)
+    ):
+        room = 0
+        for _, of_split in itertools.groupby(group, key=lambda k: members[k].split):
+            indices = list(of_split)
+            room = room or bench.models_per_stack(members[indices[0]])
+            fresh = not chunks or not chunks[-1] or members[chunks[-1][0]] is not members[indices[0]]
+            del fresh
+            chunks.append(indices)
+    return chunks

@@ -77,12 +77,17 @@ def test_lambda_zero_is_the_standard_model_to_the_last_bit():
     assert torch.equal(_weights(fair), _weights(standard))
 
 
+def _hgr_penalty(seeds, settings):
+    which_split = torch.arange(len(seeds))
+    return HGRPenalty(seeds=seeds, s=_data().s, which_split=which_split, settings=settings)
+
+
 def _players(lam, objective="demographic_parity", penalty=True):
     settings = replace(SETTINGS, adversary_steps=1)
     from fairdash.nets import StackedMLP
 
     predictor = StackedMLP([3, 8, 1], seeds=[3]).double()
-    adversary = HGRPenalty(seeds=[4], n_sensitive=1, settings=settings).double() if penalty else None
+    adversary = _hgr_penalty([4], settings).double() if penalty else None
     return _Players(
         predictor=predictor,
         penalty=adversary,
@@ -151,15 +156,15 @@ def test_nothing_is_pushed_where_the_adversary_reads_below_zero():
         assert (push.abs().max() > 0) == (psi.item() > 0)
         # Turning ĝ over turns the sign of Ψ.
         with torch.no_grad():
-            players.penalty.g.weights[-1].neg_()
-            players.penalty.g.biases[-1].neg_()
+            players.penalty.networks.g.weights[-1].neg_()
+            players.penalty.networks.g.biases[-1].neg_()
     assert signs == {True, False}
 
 
 @pytest.mark.parametrize(("scale_u", "scale_s"), [(100.0, 1.0), (1.0, 0.01), (0.01, 100.0)])
 def test_the_penalty_does_not_change_with_scale_and_shift(scale_u, scale_s):
     data = _data()
-    penalty = HGRPenalty(seeds=[1, 2], n_sensitive=1, settings=SETTINGS)
+    penalty = _hgr_penalty([1, 2], SETTINGS)
     plain = penalty(data.y, data.s)
     assert torch.allclose(penalty(data.y * scale_u + 3, data.s * scale_s - 1), plain, atol=1e-4)
 
@@ -174,7 +179,7 @@ def test_standardising_has_the_gradient_through_mean_and_variance():
 
 def test_a_constant_prediction_has_no_dependence_and_a_finite_gradient():
     data = _data()
-    penalty = HGRPenalty(seeds=[1, 2], n_sensitive=1, settings=SETTINGS)
+    penalty = _hgr_penalty([1, 2], SETTINGS)
     u = torch.full_like(data.y, 0.7, requires_grad=True)
     psi = penalty(u, data.s)
     assert psi.abs().max() < 1e-6

@@ -1,0 +1,145 @@
+"""Spline HGR as a penalty: the first canonical correlation of smooth functions, in closed form.
+
+HGR is the largest correlation of f(U) and g(S) over all functions. Here f is a sum of Gaussian bumps on the
+standardised U, and g one of cubic splines of the ranks of S. Over such sums the best pair is a
+singular vector, so that no adversary has to be trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairdash.dependence.hgr_network import shares, standardise
+from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
+from fairdash.training.penalties.base import BasePenalty
+
+#: Bumps for U, evenly spaced on ± this many standard deviations.
+_BUMPS, _REACH = 10, 2.5
+#: Functions of each column of S: as many as cubic splines with 6 knots have, less the constant.
+_SPLINES = 8
+#: Added to either covariance, as a share of its mean diagonal. It keeps the few rows of a batch from
+#: finding a correlation by chance.
+_RIDGE = 0.1
+#: Added to the covariance of the bumps: with a constant U nothing else is left.
+_TINY = 1e-6
+
+
+class SplineHGRPenalty(BasePenalty):
+    """Ψ = the first singular value of A^(−½) C B^(−½), of the batch.
+
+    C is the covariance of the bumps of U with the splines of S; A and B are their own covariances, each
+    with its ridge. Between 0 (no correlation between any of the functions) and 1, which the ridge keeps
+    it below. Independent batches do not give 0 but a floor, of .24 with 256 rows.
+    """
+
+    @staticmethod
+    def encode(s: Tensor, train: Sequence[Tensor]) -> Tensor:
+        """Splines of the mid-ranks of each column, uncorrelated with variance 1 on the training rows.
+
+        Of several columns the functions stand side by side, so that g is a sum of one of each. A row that
+        isn't among the training rows lies on the straight line between its neighbours there. Functions
+        that ties leave nothing to (a binary S has one) are left out.
+        """
+        tables = [
+            np.concatenate([_functions(column, chosen) for column in rows.T], axis=1)
+            for rows, chosen in zip(
+                s.double().cpu().numpy(), [chosen.cpu().numpy() for chosen in train], strict=True
+            )
+        ]
+        encoded = np.stack(tables)
+        used = np.flatnonzero((encoded != 0).any(axis=(0, 1)))
+        if not len(used):
+            used = np.array([0])  # a constant S keeps one column, of zeros
+        return torch.from_numpy(encoded[:, :, used]).to(s)
+
+    def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Ψ of shape (K,), from 0 to 1."""
+        share = shares(sample_weight)
+        psi: Tensor = _CanonicalCorrelation.apply(standardise(u, share), v, share)
+        return psi
+
+
+def _functions(column: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Values (N, _SPLINES) of the functions of one column, learned from its training rows."""
+    values, counts = np.unique(column[train], return_counts=True)
+    mass = counts / len(train)
+    table = orthonormal(splines(axis_of(mass))[:, :_SPLINES], mass)
+    return np.stack([np.interp(column, values, function) for function in table.T], axis=1)
+
+
+class _CanonicalCorrelation(torch.autograd.Function):
+    """One node of autograd, with the gradient of a singular value instead of that of a decomposition.
+
+    With α and β the weights of the best pair, αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ, and because they are the best,
+    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). So the gradient needs
+    no decomposition's derivative, which divides by the gaps between singular values, near 0 at
+    independence.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
+        # (K, 1, batch) from here on: every pass over the K × _BUMPS × batch numbers runs along the batch.
+        inside = z.transpose(1, 2).clamp(-_REACH, _REACH)
+        if share is None:
+            part = torch.full_like(z[:1], 1 / z.shape[1]).transpose(1, 2)
+        else:
+            part = share.transpose(1, 2)
+        bumps = torch.exp((inside - _centres(z)).square_().mul_(-0.5 / _WIDTH**2))
+        centred = bumps - (part * bumps).sum(dim=2, keepdim=True)
+        weighed = part * centred
+        a = torch.bmm(weighed, centred.transpose(1, 2))
+        ridge = _RIDGE * a.diagonal(dim1=1, dim2=2).mean(dim=1) + _TINY
+        a.diagonal(dim1=1, dim2=2).add_(ridge[:, None])
+        c = torch.bmm(weighed, v)
+        mean = torch.bmm(part.expand(len(v), -1, -1), v)
+        b = torch.bmm((part.transpose(1, 2) * v).transpose(1, 2), v) - mean.transpose(1, 2) * mean
+        # On the training rows the functions of S have variance 1: that is their mean diagonal. A batch
+        # that happens to hold one value of S leaves the ridge alone, and with it Ψ = 0.
+        b.diagonal(dim1=1, dim2=2).add_(_RIDGE)
+
+        # The two factors don't raise: a member whose U is not finite must not stop the others.
+        lower, _ = torch.linalg.cholesky_ex(a)
+        half = torch.linalg.solve_triangular(lower, c, upper=False)
+        lower_b, _ = torch.linalg.cholesky_ex(b)
+        m = torch.linalg.solve_triangular(lower_b, half.transpose(1, 2), upper=False)  # (K, q, _BUMPS)
+        square = torch.bmm(m.transpose(1, 2), m)
+        sound = torch.isfinite(square).all(dim=2).all(dim=1)
+        values, vectors = torch.linalg.eigh(torch.where(sound[:, None, None], square, 0.0))
+        psi = torch.where(sound, values[:, -1].clamp_min(0.0).sqrt(), torch.nan)
+
+        alpha = torch.linalg.solve_triangular(lower.transpose(1, 2), vectors[:, :, -1:], upper=True)
+        beta = torch.linalg.solve_triangular(
+            lower_b.transpose(1, 2), torch.bmm(m, vectors[:, :, -1:]), upper=True
+        )
+        beta = beta / psi.clamp_min(1e-12)[:, None, None]
+        ctx.save_for_backward(z, inside, part, bumps, centred, v, mean, psi, alpha, beta)
+        return psi
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None, None]:
+        z, inside, part, bumps, centred, v, mean, psi, alpha, beta = ctx.saved_tensors
+        psi = psi[:, None, None]
+        f = torch.bmm(alpha.transpose(1, 2), centred)
+        g = torch.bmm(v - mean, beta).transpose(1, 2)
+        # ∂Ψ/∂φ_i = w_i (α (g_i − Ψ f_i) − Ψ ridge |α|² φ̃_i / P), the last from the ridge's mean diagonal.
+        shrink = psi * (_RIDGE / _BUMPS) * (alpha * alpha).sum(dim=1, keepdim=True)
+        of_bumps = torch.baddbmm(-shrink * centred, alpha, g - psi * f)
+        # φ′(z) = −(z − centre) / width² φ
+        bend = (inside - _centres(z)).mul_(bumps).mul_(of_bumps).sum(dim=1, keepdim=True)
+        slope = (-part / _WIDTH**2 * bend).transpose(1, 2)
+        # Beyond the outermost bumps U is held, and so has no slope.
+        return grad_outputs[0][:, None, None] * torch.where(z.abs() <= _REACH, slope, 0.0), None, None
+
+
+#: The bumps' standard deviation is the distance between their centres.
+_WIDTH = 2 * _REACH / (_BUMPS - 1)
+
+
+def _centres(like: Tensor) -> Tensor:
+    return torch.linspace(-_REACH, _REACH, _BUMPS, dtype=like.dtype, device=like.device)[:, None]
