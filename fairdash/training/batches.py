@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -11,18 +11,19 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Batch:
-    """One mini-batch of b rows a split.
+    """Some rows of every split, or, once they are handed out, of every member.
 
     Parameters
     ----------
     x
-        (T, b, p): a table a split where every split has as many members, else a table a member.
+        (S, b, p), or (T, b, p) handed out: a table a split where every split has as many members, else
+        a table a member.
     y
-        (K, b, 1).
+        (S or K, b, 1).
     s
-        (K, b, q): what the penalty sees of the sensitive features.
+        (S or K, b, q): what the penalty sees of the sensitive features.
     weight
-        (K, b, 1), or None.
+        (S or K, b, 1), or None.
     masks
         For each hidden layer the (K, b, units) factors of dropout, or None.
     """
@@ -32,6 +33,11 @@ class Batch:
     s: Tensor
     weight: Tensor | None = None
     masks: list[Tensor] | None = None
+
+    def take(self, rows_of: Callable[[Tensor], Tensor]) -> Batch:
+        """The rows that `rows_of` takes from each part."""
+        weight = None if self.weight is None else rows_of(self.weight)
+        return Batch(rows_of(self.x), rows_of(self.y), rows_of(self.s), weight)
 
 
 class Tables:
@@ -60,14 +66,18 @@ class Tables:
         """(K, b, …) from (S, b, …): every member's own rows."""
         return rows.index_select(0, self.which_split)
 
+    def hand_out(self, batch: Batch) -> Batch:
+        """Each member's own rows of a batch that has each split's."""
+        return replace(batch.take(self.each), x=self.inputs(batch.x))
+
 
 class Batches:
     """Draws the mini-batches of each epoch.
 
     Parameters
     ----------
-    x, y, s, weight
-        (S, N, …) rows of every split; weight may be None.
+    rows
+        All rows of every split, (S, N, …).
     train
         Indices of the training rows of each split.
     seeds
@@ -82,7 +92,7 @@ class Batches:
 
     def __init__(
         self,
-        parts: tuple[Tensor, Tensor, Tensor, Tensor | None],
+        rows: Batch,
         *,
         train: Sequence[Tensor],
         batch_size: int,
@@ -91,20 +101,21 @@ class Batches:
         dropout: Tensor | None,
         hidden: Sequence[int],
     ) -> None:
-        self.parts = parts
+        self.rows = rows
         self.train = train
         fewest = min(len(rows) for rows in train)
         self.batch_size = min(batch_size, fewest)
         # A last, smaller batch would have noisier means and variances: its rows wait for the next shuffle.
         self.per_epoch = fewest // self.batch_size
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+        # Of their own, so that dropout somewhere in the stack leaves the others' batches as they are.
+        self.dropout_generators = [torch.Generator().manual_seed(seed + 1) for seed in seeds]
         self.tables = tables
         self.dropout = dropout
         self.hidden = hidden
 
     def epoch(self) -> Iterator[Batch]:
         """All mini-batches of the next epoch."""
-        x = self.parts[0]
         used = self.per_epoch * self.batch_size
         order = torch.stack(
             [
@@ -113,17 +124,10 @@ class Batches:
             ]
         )
         # Row numbers in the splits' rows laid end to end.
-        order = order + x.shape[1] * torch.arange(len(order), device=order.device).unsqueeze(1)
+        order = order + self.rows.x.shape[1] * torch.arange(len(order), device=order.device).unsqueeze(1)
         for rows in order.split(self.batch_size, dim=1):
-            x, y, s, weight = (None if part is None else _take(part, rows) for part in self.parts)
-            assert x is not None and y is not None and s is not None
-            yield Batch(
-                x=self.tables.inputs(x),
-                y=self.tables.each(y),
-                s=self.tables.each(s),
-                weight=None if weight is None else self.tables.each(weight),
-                masks=self._masks(),
-            )
+            batch = self.rows.take(lambda part, rows=rows: _take(part, rows))
+            yield replace(self.tables.hand_out(batch), masks=self._masks())
 
     def _masks(self) -> list[Tensor] | None:
         """Dropout's factors; the members of a split leave out by the same random numbers."""
@@ -132,7 +136,7 @@ class Batches:
         keep = (1 - self.dropout)[:, None, None]
         masks = []
         for units in self.hidden:
-            draws = [torch.rand(self.batch_size, units, generator=each) for each in self.generators]
+            draws = [torch.rand(self.batch_size, units, generator=each) for each in self.dropout_generators]
             drawn = self.tables.each(torch.stack(draws).to(keep.device))
             masks.append((drawn < keep).to(keep.dtype) / keep)
         return masks

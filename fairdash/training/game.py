@@ -59,9 +59,7 @@ class Game:
         self.adversary_steps = adversary_steps
         # A model that diverges on either side stops on both: one mask serves both optimisers.
         self.alive = torch.ones(len(lam), dtype=torch.bool, device=lam.device)
-        self.descent = StackedAdam(
-            predictor.parameters(), lr=lr, weight_decay=weight_decay, alive=self.alive
-        )
+        self.descent = StackedAdam(predictor.parameters(), lr=lr, weight_decay=weight_decay, alive=self.alive)
         adversary = [] if penalty is None else list(penalty.parameters())
         self.ascent = (
             StackedAdam(adversary, lr=adversary_lr, maximize=True, alive=self.alive) if adversary else None

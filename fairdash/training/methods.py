@@ -30,6 +30,8 @@ class Method:
         Where the method was published.
     multivariate
         Whether it takes several sensitive columns at once.
+    adversarial
+        Whether its penalty trains networks of its own, whose settings then matter.
     """
 
     id: str
@@ -38,6 +40,7 @@ class Method:
     penalty: str | None
     source: str
     multivariate: bool = True
+    adversarial: bool = False
 
     def penalty_class(self) -> type[Penalty] | None:
         """The class of Ψ, for its ``encode`` and to build it; None for no penalty."""
@@ -64,6 +67,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 title="Fair HGR network",
                 meaning="Learns to leave an adversary no link to the sensitive attribute that it could find.",
                 penalty="fairdash.training.penalties.hgr_nn:HGRPenalty",
+                adversarial=True,
                 source="Grari et al., supplement, Algorithm “Fair HGR NN”",
             ),
             Method(

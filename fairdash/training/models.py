@@ -23,7 +23,6 @@ from fairdash.training.device import Device
 from fairdash.training.losses import find_loss
 from fairdash.training.methods import METHODS
 from fairdash.training.preprocessing import EncodedRows, encode_rows
-from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split
 
 if TYPE_CHECKING:
@@ -219,7 +218,7 @@ class _Bench:
         used = self._splits_of(stack)
         any_of = {member.split: member for member in stack}
         rows = [self.encoded(any_of[split]) for split in used]
-        s = torch.from_numpy(self.dataset.sensitive.to_numpy(dtype=float))
+        s = torch.tensor(self.dataset.sensitive.to_numpy(dtype=float))
         weight = self.dataset.weight
         if weight is not None:
             each = torch.from_numpy((weight / weight.mean()).to_numpy(dtype=np.float32))[:, None]
@@ -301,11 +300,97 @@ def _chunks(members: Sequence[Member], bench: _Bench) -> list[list[int]]:
     for _, group in itertools.groupby(
         range(len(members)), key=lambda k: (members[k].method, members[k].settings.stack_key)
     ):
-        room = 0
+        chunk: list[int] = []
+        most = 0
         for _, of_split in itertools.groupby(group, key=lambda k: members[k].split):
             indices = list(of_split)
-            room = room or bench.models_per_stack(members[indices[0]])
-            fresh = not chunks or not chunks[-1] or members[chunks[-1][0]] is not members[indices[0]]
-            del fresh
-            chunks.append(indices)
-    return chunks
+            most = most or bench.models_per_stack(members[indices[0]])
+            if chunk and len(chunk) + len(indices) > most:
+                chunks.append(chunk)
+                chunk = []
+            chunk += indices
+            while len(chunk) > most:
+                chunks.append(chunk[:most])
+                chunk = chunk[most:]
+        chunks.append(chunk)
+    return [chunk for chunk in chunks if chunk]
+
+
+def _check(dataset: Dataset, splits: Sequence[Split], members: Sequence[Member]) -> None:
+    """Refuse what no stack could train, all reasons at once."""
+    problems = []
+    y = dataset.target.to_numpy(dtype=float)
+    for settings in {member.settings for member in members}:
+        loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
+        problem = loss.target_problem(y, column=dataset.roles.target)
+        if problem is not None and problem not in problems:
+            problems.append(problem)
+        if settings.patience is not None and any(len(split.validation) == 0 for split in splits):
+            problems.append(
+                Problem(
+                    column="patience",
+                    what="Stopping early needs validation rows to look at",
+                    mend="Set a share of the training rows aside for validation, or train every epoch.",
+                )
+            )
+    for method in {member.method for member in members}:
+        if dataset.sensitive.shape[1] > 1 and not look_up(METHODS, method, option="method").multivariate:
+            problems.append(
+                Problem(
+                    column="method",
+                    what=f"“{method}” takes one sensitive column only",
+                    mend="Choose one sensitive column, or another method.",
+                )
+            )
+    if problems:
+        raise OptionError(*problems)
+
+
+def _work(member: Member) -> float:
+    """A model's share of the time, roughly: the adversary's steps are what takes it."""
+    adversarial = look_up(METHODS, member.method, option="method").adversarial
+    steps = member.settings.adversary_steps if adversarial else 0
+    return member.settings.n_epochs * (1.0 + steps)
+
+
+class _Reporter:
+    """Tells the caller how far the stack in training has come."""
+
+    def __init__(
+        self,
+        progress: Callable[[TrainingProgress], None] | None,
+        stack: Sequence[Member],
+        *,
+        before: float,
+        total: float,
+    ) -> None:
+        self.progress = progress
+        self.stack = stack
+        self.before = before
+        self.work = sum(_work(member) for member in stack)
+        self.total = total
+        self.share = 0.0
+
+    def step(self, share: float) -> None:
+        self.share = share
+        self._tell(None)
+
+    def epoch(self, epoch: Epoch) -> None:
+        if len(epoch.error) < len(self.stack):
+            return  # half a stack, for lack of memory: its curves would be half the models'
+        figures = pd.DataFrame(
+            {
+                "lam": [member.lam for member in self.stack],
+                "mse": epoch.error,
+                "dependence": epoch.dependence,
+            }
+        )
+        curve = figures.groupby("lam", as_index=False).mean()
+        curve.insert(0, "method", self.stack[0].method)
+        curve.insert(2, "epoch", epoch.number)
+        self._tell(curve)
+
+    def _tell(self, curve: pd.DataFrame | None) -> None:
+        if self.progress is not None:
+            fraction = (self.before + self.work * self.share) / self.total
+            self.progress(TrainingProgress(fraction, self.stack[0].method, curve))

@@ -196,7 +196,7 @@ def train_stack(
     s, penalty = data.s, None
     penalty_class = look_up(METHODS, method, option="method").penalty_class()
     if penalty_class is not None:
-        s = penalty_class.encode(data.s, data.train)
+        s = penalty_class.encode(data.s, data.train).to(data.x)
         penalty = penalty_class(seeds=seeds, s=s, which_split=tables.which_split, settings=settings)
     predictor = StackedMLP([data.x.shape[2], *settings.hidden, 1], seeds=seeds).to(device, data.x.dtype)
     game = Game(
@@ -211,9 +211,10 @@ def train_stack(
         adversary_lr=of_each([member.settings.adversary_lr for member in members]),
         adversary_steps=settings.adversary_steps,
     )
+    rows = Batch(data.x, data.y, s, data.weight)
     dropout = of_each([member.settings.dropout for member in members])
     batches = Batches(
-        (data.x, data.y, s, data.weight),
+        rows,
         train=data.train,
         batch_size=settings.batch_size,
         seeds=batch_seeds,
@@ -223,7 +224,7 @@ def train_stack(
     )
     best = None
     if settings.patience is not None:
-        best = _Best(game, _validation(data, s, tables), patience=settings.patience)
+        best = _Best(game, tables.hand_out(_validation(rows, data.validation)), patience=settings.patience)
     n_steps = settings.n_epochs * batches.per_epoch
     step = epoch = 0
     for epoch in range(1, settings.n_epochs + 1):
@@ -263,20 +264,11 @@ def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
     return torch.stack(values)
 
 
-def _validation(data: StackData, s: Tensor, tables: Tables) -> Batch:
-    """Each split's validation rows as one batch; as many of each, and not more than can be scored at once."""
-    fewest = min(min(len(rows) for rows in data.validation), ROWS_AT_ONCE)
-    rows = torch.stack([rows[:fewest] for rows in data.validation])
-    x, y, s, weight = (
-        None if part is None else torch.stack([each[index] for each, index in zip(part, rows, strict=True)])
-        for part in (data.x, data.y, s, data.weight)
-    )
-    assert x is not None and y is not None and s is not None
-    return Batch(
-        x=tables.inputs(x),
-        y=tables.each(y),
-        s=tables.each(s),
-        weight=None if weight is None else tables.each(weight),
+def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
+    """Each split's validation rows; as many of each, and not more than can be scored at once."""
+    fewest = min(min(len(each) for each in validation), ROWS_AT_ONCE)
+    return rows.take(
+        lambda part: torch.stack([own[each[:fewest]] for own, each in zip(part, validation, strict=True)])
     )
 
 
