@@ -75,6 +75,23 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
                 "lower bound of HGR",
             ),
+            Method(
+                id="chi2_kde",
+                title="Fair KDE network",
+                meaning="Lowers the χ² divergence of the smoothed joint law from independence; needs no "
+                "adversary.",
+                penalty="fairdash.training.penalties.chi2_kde:KDEPenalty",
+                source="Mary et al. 2019, “Fairness-aware learning for continuous attributes and treatments”, "
+                "baseline “Mary2019” of Grari et al.",
+                multivariate=False,
+            ),
+            Method(
+                id="pearson",
+                title="Fair linear network",
+                meaning="Lowers the linear correlation with the sensitive attribute and sees no other link.",
+                penalty="fairdash.training.penalties.pearson:PearsonPenalty",
+                source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
+            ),
         )
     }
 )
