@@ -44,8 +44,7 @@ def normal_scores(s: Tensor, train: Sequence[Tensor]) -> Tensor:
     from scipy.special import ndtri
 
     # A constant column has the mid-rank ½, and so scores 0 everywhere.
-    scores = of_ranks(s, train, lambda mass: ndtri(np.cumsum(mass) - mass / 2)[:, None])
-    return scores
+    return of_ranks(s, train, lambda mass: ndtri(np.cumsum(mass) - mass / 2)[:, None])
 
 
 def _of_column(column: Array, train: NDArray[np.int64], functions: Callable[[Array], Array]) -> Array:
