@@ -99,8 +99,8 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 meaning="Learns to leave an adversary no information about the sensitive attribute that it "
                 "could find.",
                 penalty="fairdash.training.penalties.mine:MINEPenalty",
-                source="Belghazi et al. 2018, “Mutual information neural estimation”; baseline “Fair MINE NN” "
-                "of Grari et al.",
+                source="Belghazi et al. 2018, “Mutual information neural estimation”; baseline “Fair MINE "
+                "NN” of Grari et al.",
             ),
             Method(
                 id="pearson",

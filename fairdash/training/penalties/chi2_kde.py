@@ -55,10 +55,11 @@ class KDEPenalty(BasePenalty):
         joint = torch.bmm(f, g.transpose(1, 2) if share is None else share * g.transpose(1, 2))
         joint = joint / joint.sum(dim=(1, 2), keepdim=True)
         rows, columns = joint.sum(dim=2, keepdim=True), joint.sum(dim=1, keepdim=True)
-        seen = (rows > _NO_MASS) & (columns > _NO_MASS)
-        product = torch.where(seen, rows * columns, 1.0)
+        # Said of what is empty: a member whose U is not a number stays not a number.
+        empty = (rows <= _NO_MASS) | (columns <= _NO_MASS)
+        product = torch.where(empty, 1.0, rows * columns)
         # Σ p²/(p p) − 1 as a sum of squares, because the difference of two ones loses the digits.
-        distance = torch.where(seen, joint - product, 0.0)
+        distance = torch.where(empty, 0.0, joint - product)
         return (distance * distance / product).sum(dim=(1, 2))
 
 

@@ -14,7 +14,8 @@ class Chi2Penalty(RatioPenalty):
     """Ψ = E_P[f] − E_Q[f + f²/4] of the batch, with f = 2(c eʰ − 1) and the scale c that is best for it.
 
     Then Ψ = E_P[eʰ]² / E_Q[e²ʰ] − 1. The adversary climbs the steadier bound of Donsker and Varadhan, of
-    which the same ratio eʰ is the best: climbing Ψ itself, as published, is ruled by the batch's largest ratio.
+    which the same ratio eʰ is the best: climbing Ψ itself, as published, is ruled by the largest ratio of
+    the batch.
     """
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
