@@ -79,6 +79,40 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
                 "lower bound of HGR",
             ),
+            Method(
+                id="chi2_nn",
+                title="Fair χ² network",
+                meaning="Learns to leave an adversary no pair of prediction and sensitive attribute that is "
+                "likelier than chance; strong links weigh most.",
+                penalty="fairdash.training.penalties.chi2_nn:Chi2Penalty",
+                source="Grari et al., Algorithm 1, and supplement, Algorithm “Fair χ² NN”",
+            ),
+            Method(
+                id="chi2_kde",
+                title="Fair KDE network",
+                meaning="Lowers the χ² divergence of the smoothed joint law from independence; needs no "
+                "adversary.",
+                penalty="fairdash.training.penalties.chi2_kde:KDEPenalty",
+                source="Mary et al. 2019, “Fairness-aware learning for continuous attributes and "
+                "treatments”; baseline “Mary2019” of Grari et al.",
+                multivariate=False,
+            ),
+            Method(
+                id="mine",
+                title="Fair MINE network",
+                meaning="Learns to leave an adversary no information about the sensitive attribute that it "
+                "could find.",
+                penalty="fairdash.training.penalties.mine:MINEPenalty",
+                source="Belghazi et al. 2018, “Mutual information neural estimation”; baseline “Fair MINE "
+                "NN” of Grari et al.",
+            ),
+            Method(
+                id="pearson",
+                title="Fair linear network",
+                meaning="Lowers the linear correlation with the sensitive attribute and sees no other link.",
+                penalty="fairdash.training.penalties.pearson:PearsonPenalty",
+                source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
+            ),
         )
     }
 )

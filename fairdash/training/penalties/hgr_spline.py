@@ -18,6 +18,7 @@ from torch import Tensor
 from fairdash.dependence.hgr_network import shares, standardise
 from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
 from fairdash.training.penalties.base import BasePenalty
+from fairdash.training.penalties.encoding import of_ranks
 
 #: Bumps for U, evenly spaced on ± this many standard deviations.
 _BUMPS, _REACH = 10, 2.5
@@ -42,21 +43,10 @@ class SplineHGRPenalty(BasePenalty):
     def encode(s: Tensor, train: Sequence[Tensor]) -> Tensor:
         """Splines of the mid-ranks of each column, uncorrelated with variance 1 on the training rows.
 
-        Of several columns the functions stand side by side, so that g is a sum of one of each. A row that
-        isn't among the training rows lies on the straight line between its neighbours there. Functions
-        that ties leave nothing to (a binary S has one) are left out.
+        Of several columns the functions stand side by side, so that g is a sum of one of each. Functions
+        that ties leave nothing to are left out: a binary S has one.
         """
-        tables = [
-            np.concatenate([_functions(column, chosen) for column in rows.T], axis=1)
-            for rows, chosen in zip(
-                s.double().cpu().numpy(), [chosen.cpu().numpy() for chosen in train], strict=True
-            )
-        ]
-        encoded = np.stack(tables)
-        used = np.flatnonzero((encoded != 0).any(axis=(0, 1)))
-        if not len(used):
-            used = np.array([0])  # a constant S keeps one column, of zeros
-        return torch.from_numpy(encoded[:, :, used]).to(s)
+        return of_ranks(s, train, _splines)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,), from 0 to 1."""
@@ -65,12 +55,8 @@ class SplineHGRPenalty(BasePenalty):
         return psi
 
 
-def _functions(column: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Values (N, _SPLINES) of the functions of one column, learned from its training rows."""
-    values, counts = np.unique(column[train], return_counts=True)
-    mass = counts / len(train)
-    table = orthonormal(splines(axis_of(mass))[:, :_SPLINES], mass)
-    return np.stack([np.interp(column, values, function) for function in table.T], axis=1)
+def _splines(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    return orthonormal(splines(axis_of(mass))[:, :_SPLINES], mass)
 
 
 class _CanonicalCorrelation(torch.autograd.Function):

@@ -1,0 +1,93 @@
+"""The adversary of the χ² and the MINE penalty: a network that learns how much likelier a pair (u, s) is
+than chance.
+
+h(u, s) estimates the logarithm of p(u, s) / (p(u) p(s)) by climbing the bound of Donsker and Varadhan,
+E_P[h] − ln E_Q[eʰ], with P the joint law and Q the product of the margins (MINE, Belghazi et al. 2018). Pairs
+from Q are the rows of a batch with the s of other rows of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from fairdash.dependence.hgr_network import shares, standardise
+from fairdash.nets import StackedMLP
+from fairdash.training.penalties.base import BasePenalty
+from fairdash.training.penalties.encoding import normal_scores
+from fairdash.training.settings import TrainingSettings
+
+#: Pairs of the product of the margins for each row of a batch. The paper draws one.
+_PAIRS = 3
+#: Spread of the first layer's initial biases: with none, h starts as an odd function.
+_BIAS_SPREAD = 1.0
+
+
+@dataclass(frozen=True)
+class LogRatios:
+    """h at the pairs of a batch.
+
+    Attributes
+    ----------
+    joint, product : (K, b) and (K, m) tensors
+        h at the pairs of the joint law and at those of the product of the margins.
+    joint_share, product_share : tensors of the same shapes, or None
+        Weights of the pairs, with sum 1; None for equal ones.
+    """
+
+    joint: Tensor
+    product: Tensor
+    joint_share: Tensor | None
+    product_share: Tensor | None
+
+    def bound(self) -> Tensor:
+        """E_P[h] − ln E_Q[eʰ], (K,): at most the mutual information in nats, on average."""
+        mean = (
+            self.joint.mean(dim=1) if self.joint_share is None else (self.joint_share * self.joint).sum(dim=1)
+        )
+        return mean - log_mean_exp(self.product, self.product_share)
+
+
+class RatioPenalty(BasePenalty):
+    """The network h and the bound that it climbs; a class of this kind says what Ψ is."""
+
+    def __init__(
+        self, *, seeds: Sequence[int], s: Tensor, which_split: Tensor, settings: TrainingSettings
+    ) -> None:
+        super().__init__(seeds=seeds, s=s, which_split=which_split, settings=settings)
+        widths = [1 + s.shape[2], *settings.adversary_hidden, 1]
+        self.network = StackedMLP(widths, seeds=seeds, first_bias_spread=_BIAS_SPREAD)
+
+    @staticmethod
+    def encode(s: Tensor, train: Sequence[Tensor]) -> Tensor:
+        """Normal quantiles of the mid-ranks: both divergences are the same for any increasing map of S."""
+        return normal_scores(s, train)
+
+    def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """The bound of Donsker and Varadhan, (K,)."""
+        return self.log_ratios(u, v, sample_weight).bound()
+
+    def log_ratios(self, u: Tensor, v: Tensor, sample_weight: Tensor | None) -> LogRatios:
+        """h at the rows of the batch, and at each row's u with the v of a few others."""
+        share = shares(sample_weight)
+        b = u.shape[1]
+        # Spread over the batch, whatever the order of its rows. In a tiny batch every row meets every row.
+        steps = [k * b // (_PAIRS + 1) for k in range(1, _PAIRS + 1)] if b > _PAIRS + 1 else range(b)
+        z = standardise(u, share)
+        others = torch.cat([v, *(v.roll(step, dims=1) for step in steps)], dim=1)
+        h = self.network(torch.cat([z.repeat(1, 1 + len(steps), 1), others], dim=2)).squeeze(2)
+        if share is None:
+            return LogRatios(h[:, :b], h[:, b:], None, None)
+        pairs = torch.cat([share * share.roll(step, dims=1) for step in steps], dim=1).squeeze(2)
+        return LogRatios(h[:, :b], h[:, b:], share.squeeze(2), pairs / pairs.sum(dim=1, keepdim=True))
+
+
+def log_mean_exp(x: Tensor, share: Tensor | None) -> Tensor:
+    """ln E[eˣ] over dimension 1, under shares with sum 1 or equal ones; (K, m) -> (K,)."""
+    if share is None:
+        return torch.logsumexp(x, dim=1) - math.log(x.shape[1])
+    return torch.logsumexp(x + share.log(), dim=1)

@@ -1,0 +1,190 @@
+"""Values of the penalties against other computations of the same number."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+
+from fairdash.dependence.kde import chi2_kde
+from fairdash.training.methods import METHODS
+from fairdash.training.penalties.chi2_kde import KDEPenalty
+from fairdash.training.penalties.chi2_nn import Chi2Penalty
+from fairdash.training.penalties.hgr_spline import SplineHGRPenalty
+from fairdash.training.penalties.mine import MINEPenalty
+from fairdash.training.penalties.pearson import PearsonPenalty
+from fairdash.training.settings import TrainingSettings
+
+RNG = np.random.default_rng
+
+
+def _built(cls, s):
+    v = cls.encode(s, [torch.arange(s.shape[1])] * len(s))
+    which_split = torch.arange(len(s))
+    return (
+        cls(seeds=[3] * len(s), s=v, which_split=which_split, settings=TrainingSettings()).to(s.dtype),
+        v,
+    )
+
+
+def _table(n=300, columns=1, seed=0):
+    rng = RNG(seed)
+    s = rng.normal(size=(n, columns))
+    u = np.sin(2 * s[:, 0]) + 0.5 * s[:, -1] + 0.5 * rng.normal(size=n)
+    return torch.from_numpy(u)[None, :, None], torch.from_numpy(s)[None]
+
+
+def test_one_columns_linear_penalty_is_the_absolute_correlation():
+    for sign in (1, -1):
+        u, s = _table()
+        penalty, v = _built(PearsonPenalty, sign * s)
+        expected = abs(np.corrcoef(u[0, :, 0], s[0, :, 0])[0, 1])
+        assert penalty(u, v).item() == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_several_columns_linear_penalty_is_the_root_of_r_squared(weighted):
+    from sklearn.linear_model import LinearRegression
+
+    u, s = _table(columns=3)
+    penalty, v = _built(PearsonPenalty, s)
+    weight = RNG(1).uniform(0.1, 2, size=300) if weighted else np.ones(300)
+    x, y = s[0].numpy(), u[0, :, 0].numpy()
+    expected = LinearRegression().fit(x, y, sample_weight=weight).score(x, y, sample_weight=weight) ** 0.5
+    own = penalty(u, v, torch.from_numpy(weight)[None, :, None] if weighted else None)
+    assert own.item() == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("columns", [1, 2])
+def test_the_spline_penalty_is_the_canonical_correlation_of_its_functions(columns, weighted):
+    """From a generalised eigenvalue problem on the same functions, with the ridges of the definition."""
+    u, s = _table(columns=columns)
+    penalty, v = _built(SplineHGRPenalty, s)
+    weight = RNG(1).uniform(0.1, 2, size=300) if weighted else np.ones(300)
+    share = weight / weight.sum()
+    y = u[0, :, 0].numpy()
+    z = (y - share @ y) / np.sqrt(share @ (y - share @ y) ** 2)
+    centres = np.linspace(-2.5, 2.5, 10)
+    bumps = np.exp(-0.5 * ((np.clip(z, -2.5, 2.5)[:, None] - centres) / (5 / 9)) ** 2)
+    splines = v[0].numpy()
+    f, g = bumps - share @ bumps, splines - share @ splines
+    a, b, c = (p.T @ (share[:, None] * q) for p, q in ((f, f), (g, g), (f, g)))
+    a += np.eye(10) * (0.1 * np.trace(a) / 10 + 1e-6)
+    b += np.eye(len(b)) * 0.1
+    largest = scipy.linalg.eigh(c @ np.linalg.solve(b, c.T), a, eigvals_only=True)[-1]
+    own = penalty(u, v, torch.from_numpy(weight)[None, :, None] if weighted else None)
+    assert own.item() == pytest.approx(math.sqrt(largest), rel=1e-6)
+
+
+def test_splines_are_uncorrelated_on_the_training_rows_and_fewer_where_ties_leave_fewer():
+    _, s = _table(n=500)
+    train = torch.arange(400)
+    v = SplineHGRPenalty.encode(s, [train])[0, :400].numpy()
+    assert np.allclose(v.mean(axis=0), 0, atol=1e-9)
+    assert np.allclose(v.T @ v / 400, np.eye(8), atol=1e-6)
+    assert SplineHGRPenalty.encode((s > 0).double(), [train]).shape == (1, 500, 1)
+    assert SplineHGRPenalty.encode(torch.round(s).clamp(-1, 1), [train]).shape == (1, 500, 2)
+    two = torch.cat([s, (s > 0).double()], dim=2)
+    assert SplineHGRPenalty.encode(two, [train]).shape == (1, 500, 9)
+
+
+@pytest.mark.parametrize("rank_based", ["hgr_spline", "chi2_kde", "chi2_nn", "mine"])
+def test_penalties_of_ranks_are_the_same_for_any_increasing_map_of_s(rank_based):
+    _, s = _table(n=200)
+    encode = METHODS[rank_based].penalty_class().encode
+    train = [torch.arange(200)]
+    assert torch.allclose(encode(s, train), encode(torch.exp(2 * s), train), atol=1e-9)
+
+
+def test_the_spline_penalty_sees_a_link_without_slope_where_the_linear_one_does_not():
+    rng = RNG(0)
+    s = torch.from_numpy(rng.normal(size=(1, 2000, 1)))
+    u = s**2 + 0.2 * torch.from_numpy(rng.normal(size=s.shape))
+    linear, spline = _built(PearsonPenalty, s), _built(SplineHGRPenalty, s)
+    assert linear[0](u, linear[1]).item() < 0.1
+    assert spline[0](u, spline[1]).item() > 0.8
+
+
+def _smoothed_chi2(u, v, share, spacing):
+    """Σ p²/(p p) − 1 by brute force on a fine and wide grid, kernels of Silverman's bandwidth."""
+    h = (share @ share) ** (1 / 6)
+    grid = np.arange(-5 - 8 * h, 5 + 8 * h, spacing * h)
+    kernels = []
+    for x in (u, v):
+        z = (x - share @ x) / np.sqrt(share @ (x - share @ x) ** 2)
+        assert np.abs(z).max() < 4
+        kernels.append(np.exp(-0.5 * ((grid[:, None] - z) / h) ** 2))
+    joint = (kernels[0] * share) @ kernels[1].T
+    joint /= joint.sum()
+    product = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
+    massive = product > 1e-200
+    return (joint[massive] ** 2 / product[massive]).sum() - 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_kde_penalty_is_the_divergence_of_the_smoothed_law(weighted):
+    u, s = _table(n=200)
+    penalty, v = _built(KDEPenalty, s)
+    weight = torch.from_numpy(RNG(1).uniform(0.1, 2, size=200)) if weighted else torch.ones(200).double()
+    share = (weight / weight.sum()).numpy()
+    own = penalty(u, v, weight[None, :, None] if weighted else None).item()
+    exact = _smoothed_chi2(u[0, :, 0].numpy(), v[0, :, 0].numpy(), share, spacing=0.25)
+    assert own == pytest.approx(exact, rel=2e-3)
+    # The measure's own grid ends three bandwidths beyond the rows.
+    measured = chi2_kde(u[..., 0], v[..., 0], sample_weight=weight[None] if weighted else None).item()
+    assert own == pytest.approx(measured, rel=2e-2)
+
+
+def test_an_outlier_of_u_leaves_the_kde_penalty_finite():
+    u, s = _table(n=256)
+    penalty, v = _built(KDEPenalty, s)
+    assert torch.isfinite(penalty(torch.where(u == u.max(), 1e6, u), v)).all()
+
+
+def test_the_chi2_penalty_is_the_dual_form_at_its_best_scale():
+    """E_P[f] − E_Q[f + f²/4] with f = 2(c eʰ − 1): Ψ is its largest value over c (paper, equation of χ²)."""
+    u, s = _table(n=60)
+    penalty, v = _built(Chi2Penalty, s)
+    h = penalty.log_ratios(u, v, None)
+
+    def dual(c):
+        f, g = 2 * (c * torch.exp(h.joint) - 1), 2 * (c * torch.exp(h.product) - 1)
+        return (f.mean() - (g + g**2 / 4).mean()).item()
+
+    scales = np.linspace(0.05, 5, 20000)
+    assert penalty(u, v).item() == pytest.approx(max(dual(c) for c in scales[::20]), abs=1e-4)
+    assert h.product.shape == (1, 180)
+
+
+def test_the_mine_penalty_is_the_bound_of_donsker_and_varadhan():
+    u, s = _table(n=60)
+    penalty, v = _built(MINEPenalty, s)
+    z = (u - u.mean()) / u.std(correction=0)
+    joint = penalty.network(torch.cat([z, v], dim=2))
+    product = torch.cat(
+        [
+            penalty.network(torch.cat([z, v[:, (torch.arange(60) - step) % 60]], dim=2))
+            for step in (15, 30, 45)
+        ],
+        dim=1,
+    )
+    expected = joint.mean() - product.exp().mean().log()
+    assert penalty(u, v).item() == pytest.approx(expected.item(), abs=1e-7)
+
+
+def test_no_pair_of_the_product_of_the_margins_is_a_row_itself():
+    """Else the dependence of the row would count as chance."""
+    for b in (5, 8, 31, 256):
+        u = torch.arange(float(b))[None, :, None]
+        penalty, _ = _built(MINEPenalty, u)
+        seen = []
+        penalty.network.register_forward_hook(lambda _, inputs, __, seen=seen: seen.append(inputs[0]))
+        penalty(u, u)
+        rows = seen[0][0, :, 1].view(4, b)
+        assert torch.equal(rows[0], u[0, :, 0])
+        assert (rows[1:] != rows[0]).all()
+        assert all(torch.equal(part.sort().values, u[0, :, 0]) for part in rows)
