@@ -85,6 +85,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 meaning="Learns to leave an adversary no pair of prediction and sensitive attribute that is "
                 "likelier than chance; strong links weigh most.",
                 penalty="fairdash.training.penalties.chi2_nn:Chi2Penalty",
+                adversarial=True,
                 source="Grari et al., Algorithm 1, and supplement, Algorithm “Fair χ² NN”",
             ),
             Method(
@@ -103,6 +104,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 meaning="Learns to leave an adversary no information about the sensitive attribute that it "
                 "could find.",
                 penalty="fairdash.training.penalties.mine:MINEPenalty",
+                adversarial=True,
                 source="Belghazi et al. 2018, “Mutual information neural estimation”; baseline “Fair MINE "
                 "NN” of Grari et al.",
             ),
