@@ -28,6 +28,7 @@ from fairdash.ui.text import number, safe
 UPLOAD = "upload"
 ROWS_SHOWN = 8
 FOUND = "as found"
+EVERY_ROW_ALIKE = "None: every row counts alike"
 DELIMITERS = {FOUND: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar |": "|"}
 DECIMALS = {FOUND: None, "point": ".", "comma": ","}
 ENCODINGS = {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}
@@ -200,14 +201,15 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> tupl
     )
     with st.expander(f"Features and exposure (of {counted(len(columns) - 2, 'column')})"):
         others = [column for column in columns if column not in (new_target, new_sensitive)]
-        new_weight = st.selectbox(
+        exposure = st.selectbox(
             "Exposure: how much a row counts",
-            others,
-            index=others.index(weight) if weight in others else None,
-            placeholder="None: every row counts alike",
+            # An option of its own: a selectbox that begins with a choice can't be cleared.
+            [EVERY_ROW_ALIKE, *others],
+            index=others.index(weight) + 1 if weight in others else 0,
             help="For example the years that a policy ran. Every row must have one, above zero.",
             key=f"{key} exposure {new_target} {new_sensitive}",
         )
+        new_weight = None if exposure == EVERY_ROW_ALIKE else exposure
         others = [column for column in others if column != new_weight]
         chosen = st.multiselect(
             "Features: what the model may see",

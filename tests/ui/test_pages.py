@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from fairdash.assessment import quantile_profile, summarise_splits
+from fairdash.data.source import CatalogueSource, load_source
 from fairdash.data.uploads import keep_upload, list_uploads
 from fairdash.runs.store import DONE, Run, create_run, list_runs
 from tests.ui.conftest import PLAN, ROOT, SOURCE, open_page, words
@@ -301,3 +302,75 @@ def test_a_run_deleted_while_it_is_shown_does_not_crash_the_page(finished_run):
     at = at.select_slider[0].set_value(4.0).run()
     assert not at.exception
     assert "This run is gone" in at.error[0].value
+
+
+def choose(at, dataset):
+    return at.segmented_control(key="table").set_value(dataset).run()
+
+
+def box(at, label):
+    (found,) = [box for box in at.selectbox if box.label.startswith(label)]
+    return found
+
+
+@pytest.mark.data
+def test_the_motor_policies_come_with_their_exposure(real_data):
+    at = choose(open_page("data"), "motor")
+    assert not at.exception
+    assert not at.error
+    assert "100,021 rows · 11 features · sensitive: Age · target: Indtppd" in words(at)
+    assert box(at, "Exposure").value.startswith("None")
+    at = box(at, "What is predicted").set_value("frequency").run()
+    assert not at.error
+    assert "target: ClaimsPerYear · exposure: Years" in words(at)
+    assert box(at, "Exposure").value == "Years"
+    roles = at.dataframe[1].value.set_index("column")["role"]
+    assert (roles["Years"], roles["Age"]) == ("exposure", "sensitive")
+    source = load_source(at.query_params["dataset"])
+    assert source == CatalogueSource(dataset="motor", options={"target": "frequency"})
+    assert "exposure: Years" in words(open_page("data", dataset=source.id))
+
+
+@pytest.mark.data
+def test_the_counties_are_shown(real_data):
+    at = choose(open_page("data"), "census_county")
+    assert not at.exception
+    assert not at.error
+    assert "3,218 rows · 31 features · sensitive: WomenShare · target: ChildPoverty" in words(at)
+
+
+@pytest.mark.parametrize("dataset", ["census", "census_county"])
+def test_a_set_that_must_be_brought_says_how(dataset, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
+    at = choose(open_page("data"), dataset)
+    assert not at.exception
+    assert not at.error
+    assert "not on this machine" in at.info[0].value
+    assert "kaggle" in at.info[0].value
+    assert not any("Download" in button.label for button in at.button)
+
+
+def test_a_set_that_can_be_fetched_offers_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
+    at = choose(open_page("data"), "motor")
+    assert not at.exception
+    assert "not on this machine yet" in at.info[0].value
+    assert any(button.label.startswith("Download") for button in at.button)
+
+
+def test_an_exposure_that_can_be_used_or_not():
+    frame, _ = policies()
+    frame["exposure"] = np.linspace(0.1, 1, len(frame)).round(2)
+    at = choose_upload(open_page("data"), frame.to_csv(index=False).encode())
+    assert not at.error
+    assert box(at, "Exposure").value == "exposure"
+    assert "exposure: exposure" in words(at)
+    frame.loc[4, "exposure"] = 0
+    at = choose_upload(open_page("data"), frame.to_csv(index=False).encode())
+    assert not at.exception
+    assert "above zero" in at.error[0].value
+    assert "line 6" in at.error[0].value
+    at = box(at, "Exposure").select_index(0).run()
+    assert not at.error
+    # Taken out of that role it can be a feature.
+    assert "exposure: " not in words(at)
