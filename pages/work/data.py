@@ -121,8 +121,8 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
 
 def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
     file = st.file_uploader(
-        "A CSV file: commas, semicolons or tabs; decimal point or comma",
-        type=["csv", "tsv", "txt"],
+        "A CSV file: commas, semicolons or tabs; decimal point or comma; packed or not",
+        type=["csv", "tsv", "txt", "gz", "zip"],
         help="The file stays on this machine. Up to 200 MB.",
     )
     kept = list_uploads()

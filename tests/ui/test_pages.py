@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -231,6 +232,15 @@ def test_a_file_that_is_no_table_gets_a_plain_message(content, says):
     at = choose_upload(open_page("data"), content)
     assert not at.exception
     assert says in at.error[0].value.lower()
+
+
+def test_a_packed_csv_is_read_like_a_csv():
+    _, content = policies()
+    at = choose_upload(open_page("data"), gzip.compress(content), name="policies.csv.gz")
+    assert not at.exception
+    assert not at.error
+    assert "Unpacked from a gzip file" in words(at)
+    assert "120 rows" in words(at)
 
 
 def test_a_constant_target_is_blocked_with_its_name():
