@@ -14,6 +14,8 @@ from fairdash.data.census import (
     census_on_hand,
     how_to_bring_counties,
     how_to_bring_tracts,
+    keep_counties,
+    keep_tracts,
 )
 from fairdash.data.crime import crime, crime_on_hand
 from fairdash.data.dataset import Dataset
@@ -90,6 +92,8 @@ class CatalogueEntry:
         Whether it can be loaded at this moment without a connection.
     how_to_bring
         Says what a person has to do who wants a data set that nobody may fetch for him; None for the others.
+    keep_brought
+        Keeps the file that such a person hands over, if it is the published one; None for the others.
     """
 
     id: str
@@ -105,6 +109,7 @@ class CatalogueEntry:
     load: Callable[..., Dataset]
     on_hand: Callable[[], bool]
     how_to_bring: Callable[[], str] | None = None
+    keep_brought: Callable[[bytes], None] | None = None
 
     def complete(self, options: Mapping[str, object]) -> dict[str, OptionValue]:
         """Check some options and add the defaults of the others.
@@ -241,6 +246,7 @@ _ENTRIES = (
         load=census,
         on_hand=census_on_hand,
         how_to_bring=how_to_bring_tracts,
+        keep_brought=keep_tracts,
     ),
     CatalogueEntry(
         id="census_county",
@@ -256,6 +262,7 @@ _ENTRIES = (
         load=census_county,
         on_hand=census_county_on_hand,
         how_to_bring=how_to_bring_counties,
+        keep_brought=keep_counties,
     ),
 )
 

@@ -20,7 +20,7 @@ import pandas as pd
 
 from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import sha256
-from fairdash.data.folders import cache_folder
+from fairdash.data.folders import cache_folder, write_whole
 from fairdash.data.on_hand import find_folder, read_verified
 from fairdash.errors import DownloadError, Problem
 
@@ -99,6 +99,32 @@ def how_to_bring_counties() -> str:
 def how_to_bring_tracts() -> str:
     """Say what a person has to do to have the tracts on hand."""
     return _advice(TRACT_FILE)
+
+
+def keep_counties(content: bytes) -> None:
+    """Put the file of counties, as Kaggle gives it, where :func:`census_county` finds it.
+
+    Raises
+    ------
+    DownloadError
+        It is another file.
+    StorageError
+        The folder can't be written.
+    """
+    _keep(content, COUNTY_CHECKSUMS)
+
+
+def keep_tracts(content: bytes) -> None:
+    """Put the file of tracts, as Kaggle gives it, where :func:`census` finds it.
+
+    Raises
+    ------
+    DownloadError
+        It is another file.
+    StorageError
+        The folder can't be written.
+    """
+    _keep(content, TRACT_CHECKSUMS, git_blob_id)
 
 
 def census_county_on_hand() -> bool:
@@ -216,6 +242,18 @@ def _advice(name: str) -> str:
         f"folder {cache_folder('census')}, or into a folder named census and set FAIRDASH_DATA to the folder "
         "around it."
     )
+
+
+def _keep(content: bytes, checksums: Mapping[str, str], digest: Callable[[bytes], str] = sha256) -> None:
+    ((name, checksum),) = checksums.items()
+    if digest(content) != checksum:
+        raise DownloadError(
+            Problem(
+                what=f"this file is not the published {name}: its checksum differs",
+                mend=f"Download it again from {URL}, unpack it, and choose {name} as it is.",
+            )
+        )
+    write_whole(cache_folder("census") / name, content)
 
 
 def _brought(

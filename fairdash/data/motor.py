@@ -155,7 +155,8 @@ def motor(
     years = (policies["Exppdays"] / DAYS_IN_A_YEAR).rename(EXPOSURE)
     amount = policies[source].astype(float)
     by_year = target != "cost"
-    notes.append(f"{(amount == 0).mean():.0%} of them have no {'claim' if source == 'Numtppd' else 'cost'}.")
+    nothing = "claim" if source == "Numtppd" else "cost"
+    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {nothing}.")
     if by_year:
         notes.append("A policy counts by the years it was insured.")
     features = policies.drop(columns=left_out)

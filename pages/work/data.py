@@ -68,8 +68,8 @@ def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> C
     options = ask_for_options(entry, known.options if known else {}) if entry.options else {}
     plain = CatalogueSource(dataset=entry.id, options=options)
     if not entry.on_hand():
-        if entry.how_to_bring is not None:
-            st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
+        if not entry.needs_download:
+            bring(entry)
             return None
         if not download(entry, plain):
             return None
@@ -117,6 +117,15 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
     source.load(progress=show)
     bar.empty()
     return True
+
+
+def bring(entry: CatalogueEntry) -> None:
+    """Say how to bring the data set, or take it here and begin again."""
+    st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
+    file = st.file_uploader("Or choose the file here", type="csv", key=f"{entry.id} brought")
+    if file is not None:
+        entry.keep_brought(file.getvalue())
+        st.rerun()
 
 
 def ask_for_upload(known: UploadSource | None) -> UploadSource | None:

@@ -135,6 +135,35 @@ def test_what_is_put_where_the_message_says_is_found(
     assert load_dataset("census_county").n_rows == 3_218
 
 
+@pytest.mark.data
+def test_a_file_handed_over_is_kept_where_it_is_found(
+    real_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = (real_data / "census" / COUNTY_FILE).read_bytes()
+    monkeypatch.delenv("FAIRDASH_DATA")
+    entry = CATALOGUE["census_county"]
+    entry.keep_brought(content)
+    assert entry.on_hand()
+    assert load_dataset("census_county").n_rows == 3_218
+
+
+@pytest.mark.parametrize("dataset_id", ["census", "census_county"])
+def test_another_file_handed_over_is_not_kept(dataset_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRDASH_DATA", raising=False)
+    entry = CATALOGUE[dataset_id]
+    with pytest.raises(DownloadError, match="not the published acs2015"):
+        entry.keep_brought(table_of())
+    assert not entry.on_hand()
+
+
+def test_the_tracts_handed_over_are_known_by_their_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRDASH_DATA", raising=False)
+    content = table_of()
+    monkeypatch.setitem(TRACT_CHECKSUMS, TRACT_FILE, git_blob_id(content))
+    CATALOGUE["census"].keep_brought(content)
+    assert load_dataset("census").n_rows == 7
+
+
 def test_the_units_of_percentages_are_said() -> None:
     dataset = tracts(table_of())
     assert dataset.label(TARGET) == "ChildPoverty (%)"

@@ -51,7 +51,7 @@ def test_the_papers_task(by_target: dict[str, Dataset]) -> None:
     assert dataset.label("Indtppd") == "Indtppd (€)"
     assert set(dataset.table()) == set(dataset.meanings)
     assert any("pg15pricing" in note for note in dataset.notes)
-    assert "88% of them have no cost." in dataset.notes
+    assert "88% of the policies have no cost." in dataset.notes
     assert any(note.startswith("21 policies are in the file twice") for note in dataset.notes)
 
 

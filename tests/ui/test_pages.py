@@ -360,6 +360,21 @@ def test_a_set_that_must_be_brought_says_how(dataset, monkeypatch, tmp_path):
     assert not any("Download" in button.label for button in at.button)
 
 
+@pytest.mark.data
+def test_a_set_that_must_be_brought_can_be_handed_over(real_data, monkeypatch, tmp_path):
+    content = (real_data / "census" / "acs2015_county_data.csv").read_bytes()
+    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
+    at = choose(open_page("data"), "census_county")
+    at = at.file_uploader[0].set_value(("x.csv", content + b"\n", "text/csv")).run()
+    assert not at.exception
+    assert "not the published" in at.error[0].value
+    at = at.file_uploader[0].set_value(("x.csv", content, "text/csv")).run()
+    assert not at.exception
+    assert not at.error
+    assert "3,218 rows" in words(at)
+    assert "3,218 rows" in words(choose(open_page("data"), "census_county"))
+
+
 def test_a_set_that_can_be_fetched_offers_it(monkeypatch, tmp_path):
     monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
     at = choose(open_page("data"), "motor")
