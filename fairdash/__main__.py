@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     app.set_defaults(command=_app)
 
     sweep = commands.add_parser("sweep", help="train over a grid of λ and print the trade-off")
-    sweep.add_argument("--dataset", required=True, help="id in the catalogue: household, crime")
+    sweep.add_argument("--dataset", required=True, help="id in the catalogue: household, crime, motor, …")
     sweep.add_argument("--objective", default="demographic_parity")
     sweep.add_argument("--methods", type=_words, default=["standard", "hgr_nn"])
     sweep.add_argument("--lams", type=_numbers, default=None, help="weights λ, comma-separated")

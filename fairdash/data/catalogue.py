@@ -6,11 +6,24 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from fairdash.data.census import URL as CENSUS_URL
+from fairdash.data.census import (
+    census,
+    census_county,
+    census_county_on_hand,
+    census_on_hand,
+    how_to_bring_counties,
+    how_to_bring_tracts,
+    keep_counties,
+    keep_tracts,
+)
 from fairdash.data.crime import crime, crime_on_hand
 from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import Progress
 from fairdash.data.household import DEFAULT_N, household
+from fairdash.data.motor import N_POLICIES, motor, motor_on_hand
 from fairdash.errors import OptionError, Problem
+from fairdash.lookup import look_up
 
 OptionValue = int | str
 
@@ -70,13 +83,17 @@ class CatalogueEntry:
     n_rows
         Number of rows with the default options.
     needs_download
-        Whether the files have to be fetched unless they are on hand.
+        Whether fairdash fetches the files unless they are on hand.
     options
         The choices it offers.
     load
         Makes the data set; takes the options as keywords, and ``progress`` where `needs_download`.
     on_hand
         Whether it can be loaded at this moment without a connection.
+    how_to_bring
+        Says what a person has to do who wants a data set that nobody may fetch for him; None for the others.
+    keep_brought
+        Keeps the file that such a person hands over, if it is the published one; None for the others.
     """
 
     id: str
@@ -91,6 +108,8 @@ class CatalogueEntry:
     options: tuple[CatalogueOption, ...]
     load: Callable[..., Dataset]
     on_hand: Callable[[], bool]
+    how_to_bring: Callable[[], str] | None = None
+    keep_brought: Callable[[bytes], None] | None = None
 
     def complete(self, options: Mapping[str, object]) -> dict[str, OptionValue]:
         """Check some options and add the defaults of the others.
@@ -174,28 +193,81 @@ _ENTRIES = (
         load=crime,
         on_hand=crime_on_hand,
     ),
+    CatalogueEntry(
+        id="motor",
+        title="Motor insurance",
+        description="French motor policies and what their third-party claims cost, against the driver's age.",
+        source="CASdatasets (C. Dutang, A. Charpentier): pg15training, French Institute of Actuaries",
+        url="https://dutangc.github.io/CASdatasets/reference/pricingame.html",
+        licence="GPL 2 or newer",
+        size="1.9 MB to download",
+        n_rows=N_POLICIES,
+        needs_download=True,
+        options=(
+            CatalogueOption(
+                name="target",
+                label="What is predicted",
+                default="cost",
+                choices={
+                    "cost": "cost of claims by policy, as in the paper",
+                    "frequency": "claims by year insured",
+                    "cost_per_year": "cost of claims by year insured",
+                },
+            ),
+            CatalogueOption(
+                name="subregion",
+                label="The 471 subregions, each with a density of its own",
+                default="drop",
+                choices={"drop": "leave out", "keep": "keep"},
+            ),
+            CatalogueOption(
+                name="n",
+                label="Number of policies (the paper's: 36,311)",
+                default=N_POLICIES,
+                minimum=100,
+                maximum=N_POLICIES,
+            ),
+            CatalogueOption(name="random_state", label="Random seed, where they are drawn", default=0),
+        ),
+        load=motor,
+        on_hand=motor_on_hand,
+    ),
+    CatalogueEntry(
+        id="census",
+        title="US census by tract",
+        description="Child poverty in census tracts of the United States, against their share of women.",
+        source="US Census Bureau, American Community Survey 2015, by way of Kaggle",
+        url=CENSUS_URL,
+        licence="public domain",
+        size="14 MB, which you bring",
+        n_rows=72_727,
+        needs_download=False,
+        options=(),
+        load=census,
+        on_hand=census_on_hand,
+        how_to_bring=how_to_bring_tracts,
+        keep_brought=keep_tracts,
+    ),
+    CatalogueEntry(
+        id="census_county",
+        title="US census by county",
+        description="Child poverty in counties of the United States, against their share of women.",
+        source="US Census Bureau, American Community Survey 2015, by way of Kaggle",
+        url=CENSUS_URL,
+        licence="public domain",
+        size="0.6 MB, which you bring",
+        n_rows=3_218,
+        needs_download=False,
+        options=(),
+        load=census_county,
+        on_hand=census_county_on_hand,
+        how_to_bring=how_to_bring_counties,
+        keep_brought=keep_counties,
+    ),
 )
 
 #: Every data set by its id, in the order in which to show them.
 CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType({entry.id: entry for entry in _ENTRIES})
-
-
-def catalogue_entry(dataset_id: str) -> CatalogueEntry:
-    """Look an entry up.
-
-    Raises
-    ------
-    OptionError
-        There is none of this id.
-    """
-    try:
-        return CATALOGUE[dataset_id]
-    except KeyError:
-        raise OptionError(
-            Problem(
-                what="there is no such data set in the catalogue", mend=f"Choose {' or '.join(CATALOGUE)}."
-            )
-        ) from None
 
 
 def load_dataset(dataset_id: str, *, progress: Progress | None = None, **options: OptionValue) -> Dataset:
@@ -215,9 +287,9 @@ def load_dataset(dataset_id: str, *, progress: Progress | None = None, **options
     OptionError
         Unknown id, unknown option, or a value that an option can't take.
     DownloadError
-        The files can't be had or are not the published ones.
+        The files can't be had, have to be brought, or are not the published ones.
     """
-    entry = catalogue_entry(dataset_id)
+    entry = look_up(CATALOGUE, dataset_id, option="data set")
     complete = entry.complete(options)
     if entry.needs_download:
         return entry.load(progress=progress, **complete)

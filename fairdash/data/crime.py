@@ -7,17 +7,15 @@ column is the share of Black inhabitants, and the five identifying columns are d
 from __future__ import annotations
 
 import io
-import os
 import re
-from pathlib import Path
 from typing import Literal
 
 import pandas as pd
 
 from fairdash.data.dataset import Dataset
-from fairdash.data.fetch import Progress, fetch_members, sha256
+from fairdash.data.fetch import Progress, fetch_members
 from fairdash.data.folders import cache_folder
-from fairdash.errors import DownloadError, Problem
+from fairdash.data.on_hand import find_folder, read_verified
 
 URL = "https://archive.ics.uci.edu/static/public/183/communities+and+crime.zip"
 CHECKSUMS = {
@@ -37,7 +35,7 @@ _ADVICE = (
 
 def crime_on_hand() -> bool:
     """Say whether the files lie on this machine already, so that nothing has to be fetched."""
-    return _folder() is not None
+    return find_folder("crime", CHECKSUMS) is not None
 
 
 def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: Progress | None = None) -> Dataset:
@@ -65,11 +63,11 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: Progress | None
     DownloadError
         The files can't be had, or are not the published ones.
     """
-    folder = _folder()
+    folder = find_folder("crime", CHECKSUMS)
     if folder is None:
         folder = cache_folder("crime")
         fetch_members(URL, CHECKSUMS, folder, offline_advice=_ADVICE, progress=progress)
-    contents = _read_verified(folder)
+    contents = read_verified(folder, CHECKSUMS)
     names = contents["communities.names"].decode("ascii")
     columns = re.findall(r"^@attribute (\S+)", names, flags=re.MULTILINE)
     meanings = {
@@ -105,31 +103,3 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: Progress | None
         meanings={column: meanings[column] for column in kept if column in meanings},
         notes=tuple(notes),
     )
-
-
-def _folder() -> Path | None:
-    """Find a folder that holds both files."""
-    places = [cache_folder("crime")]
-    shared = os.environ.get("FAIRDASH_DATA")
-    if shared:
-        places.insert(0, Path(shared) / "crime")
-    for place in places:
-        if all((place / name).is_file() for name in CHECKSUMS):
-            return place
-    return None
-
-
-def _read_verified(folder: Path) -> dict[str, bytes]:
-    contents = {name: (folder / name).read_bytes() for name in CHECKSUMS}
-    wrong = [name for name, content in contents.items() if sha256(content) != CHECKSUMS[name]]
-    if wrong:
-        raise DownloadError(
-            *(
-                Problem(
-                    what=f"{name} in {folder} is not the published file: its checksum differs",
-                    mend="Delete it and try again; it is then fetched from the publisher.",
-                )
-                for name in wrong
-            )
-        )
-    return contents

@@ -1,4 +1,4 @@
-"""Fetch a publisher's archive and take verified files out of it."""
+"""Fetch a publisher's file, or files out of a publisher's archive, verified."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import hashlib
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from fairdash.data.folders import write_whole
@@ -63,20 +64,75 @@ def fetch_members(
     StorageError
         The files can't be kept.
     """
+    with _downloaded(url, offline_advice, progress, timeout) as archive:
+        contents = _verified(archive, members, _publisher(url), offline_advice)
+    for name, content in contents.items():
+        write_whole(folder / name, content)
+
+
+def fetch_file(
+    url: str,
+    name: str,
+    checksum: str,
+    folder: Path,
+    *,
+    offline_advice: str,
+    progress: Progress | None = None,
+    timeout: float = TIMEOUT,
+) -> None:
+    """Download one file.
+
+    Parameters
+    ----------
+    url
+        Address of the file.
+    name
+        The name to keep it under.
+    checksum
+        Its SHA-256 in hex.
+    folder, offline_advice, progress, timeout
+        As in :func:`fetch_members`.
+
+    Raises
+    ------
+    DownloadError
+        The file can't be reached, or is not the one expected.
+    StorageError
+        It can't be kept.
+    """
+    with _downloaded(url, offline_advice, progress, timeout) as arrived:
+        content = arrived.read_bytes()
+    if sha256(content) != checksum:
+        raise DownloadError(_changed(name, _publisher(url), offline_advice))
+    write_whole(folder / name, content)
+
+
+def _publisher(url: str) -> str:
+    return url.split("/")[2]
+
+
+def _changed(name: str, publisher: str, advice: str) -> Problem:
+    return Problem(
+        what=f"{name} from {publisher} has changed: its checksum is not the known one", mend=advice
+    )
+
+
+@contextmanager
+def _downloaded(url: str, advice: str, progress: Progress | None, timeout: float) -> Iterator[Path]:
+    """Give what an address sends as a file that lasts as long as the block."""
     import pooch
     import requests
 
-    publisher = url.split("/")[2]
     with tempfile.TemporaryDirectory(prefix="fairdash-") as temporary:
-        archive = Path(temporary) / "archive.zip"
-        downloader = pooch.HTTPDownloader(progressbar=_Meter(progress, offline_advice), timeout=timeout)
+        arrived = Path(temporary) / "arrived"
+        downloader = pooch.HTTPDownloader(progressbar=_Meter(progress, advice), timeout=timeout)
         try:
-            downloader(url, str(archive), None)
+            downloader(url, str(arrived), None)
         except requests.RequestException as error:
             raise DownloadError(
                 Problem(
-                    what=f"{publisher} could not be reached or broke off ({type(error).__name__})",
-                    mend=offline_advice,
+                    what=f"{_publisher(url)} could not be reached or broke off ({type(error).__name__})",
+                    mend=advice,
                 )
             ) from error
         # What the meter and the callback raise is passed on; a full disk is said.
@@ -89,9 +145,7 @@ def fetch_members(
                     mend="Free some space in the folder for temporary files (TMPDIR).",
                 )
             ) from error
-        contents = _verified(archive, members, publisher, offline_advice)
-    for name, content in contents.items():
-        write_whole(folder / name, content)
+        yield arrived
 
 
 def _verified(archive: Path, members: Mapping[str, str], publisher: str, advice: str) -> dict[str, bytes]:
@@ -113,13 +167,9 @@ def _verified(archive: Path, members: Mapping[str, str], publisher: str, advice:
             Problem(what=f"what {publisher} sent is not a whole zip archive", mend=advice)
         ) from error
     problems = [
-        Problem(
-            what=f"{name} from {publisher} "
-            + (
-                "has changed: its checksum is not the known one" if name in wrong else "is not in the archive"
-            ),
-            mend=advice,
-        )
+        _changed(name, publisher, advice)
+        if name in wrong
+        else Problem(what=f"{name} from {publisher} is not in the archive", mend=advice)
         for name in members
         if name not in contents
     ]

@@ -29,6 +29,7 @@ from fairdash.data.dialect import (
     delimiter_name,
     find_delimiter,
 )
+from fairdash.data.packed import unpack
 from fairdash.data.wording import counted, few
 from fairdash.errors import FairdashError, OptionError, Problem, ReadingError
 
@@ -145,7 +146,7 @@ def read_table(
     decimal: str | None = None,
     missing_values: Sequence[str] | None = None,
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read comma-, semicolon-, tab- or bar-separated text.
+    """Read comma-, semicolon-, tab- or bar-separated text, in a gzip file or a zip archive or by itself.
 
     A column becomes numbers only if all its cells are numbers, written in one way; codes with leading
     zeros and whole numbers above 2⁵³ stay text. Columns of only "true" and "false" become booleans, ISO
@@ -179,6 +180,7 @@ def read_table(
         name = "table" if isinstance(source, bytes) else Path(source).name
     if len(content) > LARGEST_FILE:
         raise _too_large(f"the file has {len(content) / 1e6:,.0f} MB, more than {LARGEST_FILE // 10**6:,}")
+    content, packed = unpack(content, largest=LARGEST_FILE)
     if not content.strip():
         raise ReadingError(
             Problem(what="the file is empty: it has no data rows", mend="Choose another file.")
@@ -198,6 +200,8 @@ def read_table(
 
     table = cut(text, delimiter=delimiter)
     names, renamed, notes = _named(table.header)
+    if packed is not None:
+        notes.insert(0, f"Unpacked from {packed}.")
     if table.n_empty_lines:
         notes.append(f"Empty lines skipped: {table.n_empty_lines:,}.")
     marks = tuple(MISSING_MARKS if missing_values is None else (mark.strip() for mark in missing_values))

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from typing import ClassVar
 
 from fairdash.data.building import build_dataset
-from fairdash.data.catalogue import OptionValue, catalogue_entry, load_dataset
+from fairdash.data.catalogue import CATALOGUE, OptionValue, load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import Progress
 from fairdash.data.folders import data_folder, write_whole
@@ -26,6 +26,7 @@ from fairdash.data.reading import ReadingOptions, read_table
 from fairdash.data.roles import Roles
 from fairdash.data.uploads import check_sha256, read_upload
 from fairdash.errors import FairdashError, Problem, StorageError
+from fairdash.lookup import look_up
 
 _ID = re.compile(r"[0-9a-f]{16}")
 
@@ -119,12 +120,13 @@ class CatalogueSource(DatasetSource):
     drop_missing: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", catalogue_entry(self.dataset).complete(self.options))
+        entry = look_up(CATALOGUE, self.dataset, option="data set")
+        object.__setattr__(self, "options", entry.complete(self.options))
 
     @property
     def title(self) -> str:
         """Name that the catalogue gives it."""
-        return catalogue_entry(self.dataset).title
+        return CATALOGUE[self.dataset].title
 
     def load(self, *, progress: Progress | None = None) -> Dataset:
         """Make or fetch the data set, and give it the roles that were chosen.

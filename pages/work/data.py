@@ -28,6 +28,7 @@ from fairdash.ui.text import number, safe
 UPLOAD = "upload"
 ROWS_SHOWN = 8
 FOUND = "as found"
+EVERY_ROW_ALIKE = "None: every row counts alike"
 DELIMITERS = {FOUND: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar |": "|"}
 DECIMALS = {FOUND: None, "point": ".", "comma": ","}
 ENCODINGS = {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}
@@ -62,11 +63,16 @@ def ask_for_data(current: DatasetSource) -> DatasetSource | None:
 
 
 def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> CatalogueSource | None:
-    st.markdown(f"{entry.description} *{entry.source}; {entry.licence}.*")
-    options = ask_for_options(entry, known.options if known else {})
+    source = f"[{entry.source}]({entry.url})" if entry.url else entry.source
+    st.markdown(f"{entry.description} *{source}; {entry.licence}.*")
+    options = ask_for_options(entry, known.options if known else {}) if entry.options else {}
     plain = CatalogueSource(dataset=entry.id, options=options)
-    if not entry.on_hand() and not download(entry, plain):
-        return None
+    if not entry.on_hand():
+        if not entry.needs_download:
+            bring(entry)
+            return None
+        if not download(entry, plain):
+            return None
     preset = dataset_of(plain)
     roles = known.roles if known and known.roles else preset.roles
     chosen = ask_for_roles(preset.table(), roles, key=f"{plain.id} roles")
@@ -113,10 +119,19 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
     return True
 
 
+def bring(entry: CatalogueEntry) -> None:
+    """Say how to bring the data set, or take it here and begin again."""
+    st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
+    file = st.file_uploader("Or choose the file here", type="csv", key=f"{entry.id} brought")
+    if file is not None:
+        entry.keep_brought(file.getvalue())
+        st.rerun()
+
+
 def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
     file = st.file_uploader(
-        "A CSV file: commas, semicolons or tabs; decimal point or comma",
-        type=["csv", "tsv", "txt"],
+        "A CSV file: commas, semicolons or tabs; decimal point or comma; packed or not",
+        type=["csv", "tsv", "txt", "gz", "zip"],
         help="The file stays on this machine. Up to 200 MB.",
     )
     kept = list_uploads()
@@ -169,13 +184,15 @@ def ask_for_reading(known: ReadingOptions) -> ReadingOptions:
 
 
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> tuple[Roles, bool] | None:
-    """Target, sensitive column and features; None while one of them is missing."""
+    """Target, sensitive column, features and exposure; None while target or sensitive column is missing."""
     columns = list(frame.columns)
     if known is None:
         suggestion = suggest_roles(frame)
         target, sensitive, features = suggestion.target, suggestion.sensitive[:1], suggestion.features
+        weight = suggestion.weight
     else:
         target, sensitive, features = known.target, known.sensitive[:1], known.features
+        weight = known.weight
     left, right = st.columns(2)
     new_target = left.selectbox(
         "Target: what is predicted",
@@ -191,13 +208,23 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> tupl
         placeholder="Choose a column",
         key=f"{key} sensitive",
     )
-    with st.expander(f"Features: what the model may see (of {counted(len(columns) - 2, 'column')})"):
+    with st.expander(f"Features and exposure (of {counted(len(columns) - 2, 'column')})"):
+        others = [column for column in columns if column not in (new_target, new_sensitive)]
+        exposure = st.selectbox(
+            "Exposure: how much a row counts",
+            # An option of its own: a selectbox that begins with a choice can't be cleared.
+            [EVERY_ROW_ALIKE, *others],
+            index=others.index(weight) + 1 if weight in others else 0,
+            help="For example the years that a policy ran. Every row must have one, above zero.",
+            key=f"{key} exposure {new_target} {new_sensitive}",
+        )
+        new_weight = None if exposure == EVERY_ROW_ALIKE else exposure
+        others = [column for column in others if column != new_weight]
         chosen = st.multiselect(
-            "Features",
-            [column for column in columns if column not in (new_target, new_sensitive)],
-            default=[column for column in features if column not in (new_target, new_sensitive)],
-            label_visibility="collapsed",
-            key=f"{key} features {new_target} {new_sensitive}",
+            "Features: what the model may see",
+            others,
+            default=[column for column in features if column in others],
+            key=f"{key} features {new_target} {new_sensitive} {new_weight}",
         )
         drop_missing = st.checkbox(
             "Leave out rows without a target or sensitive value", key=f"{key} drop missing"
@@ -205,7 +232,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> tupl
     if new_target is None or new_sensitive is None:
         st.info("Choose the target and the sensitive attribute to go on.")
         return None
-    return Roles(target=new_target, sensitive=(new_sensitive,), features=tuple(chosen)), drop_missing
+    roles = Roles(target=new_target, sensitive=(new_sensitive,), features=tuple(chosen), weight=new_weight)
+    return roles, drop_missing
 
 
 def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
@@ -228,8 +256,9 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
             )
     st.subheader("The table")
     st.dataframe(dataset.table().head(ROWS_SHOWN), alt=f"The first {ROWS_SHOWN} rows.")
-    with st.expander(f"Every column ({len(dataset.roles.features) + 2})"):
-        st.dataframe(column_table(dataset), hide_index=True, alt="Type, missing cells and range by column.")
+    columns = column_table(dataset)
+    with st.expander(f"Every column ({len(columns)})"):
+        st.dataframe(columns, hide_index=True, alt="Type, missing cells and range by column.")
 
 
 def show_link(dataset: Dataset) -> None:
@@ -260,6 +289,8 @@ def show_link(dataset: Dataset) -> None:
 def column_table(dataset: Dataset) -> pd.DataFrame:
     roles = dataset.roles
     parts = {roles.target: "target"} | dict.fromkeys(roles.sensitive, "sensitive")
+    if roles.weight is not None:
+        parts[roles.weight] = "exposure"
     return pd.DataFrame(
         [
             {
@@ -290,6 +321,7 @@ if source is not None:
     heading.caption(
         f"{counted(data.n_rows, 'row')} · {counted(len(data.roles.features), 'feature')} · sensitive: "
         f"{safe(data.roles.sensitive[0])} · target: {safe(data.roles.target)}"
+        + (f" · exposure: {safe(data.roles.weight)}" if data.roles.weight else "")
     )
     if button.button("Train on this data", type="primary", icon=":material/arrow_forward:", width="stretch"):
         st.session_state.pop("run", None)

@@ -26,10 +26,21 @@ def test_a_generated_set_loads_with_its_options_and_says_the_same_of_itself() ->
 
 
 @pytest.mark.data
-def test_crime_says_the_same_of_itself(real_data: object) -> None:
-    entry, dataset = CATALOGUE["crime"], load_dataset("crime")
+@pytest.mark.parametrize("dataset_id", ["crime", "motor", "census_county"])
+def test_published_sets_say_the_same_of_themselves(real_data: object, dataset_id: str) -> None:
+    entry, dataset = CATALOGUE[dataset_id], load_dataset(dataset_id)
     assert entry.on_hand()
     assert (dataset.name, dataset.title, dataset.n_rows) == (entry.id, entry.title, entry.n_rows)
+    table = dataset.table()
+    assert set(dataset.units) <= set(table)
+    assert set(dataset.meanings) <= set(table)
+
+
+def test_every_set_is_made_here_fetched_or_brought(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRDASH_DATA", raising=False)
+    for entry in CATALOGUE.values():
+        ways = [entry.on_hand(), entry.needs_download, entry.how_to_bring is not None]
+        assert ways.count(True) == 1, entry.id
 
 
 @pytest.mark.parametrize(
@@ -51,7 +62,7 @@ def test_options_that_cannot_be_used_are_all_named(options: dict, columns: int) 
 
 
 def test_an_unknown_data_set() -> None:
-    with pytest.raises(OptionError, match="household or crime"):
+    with pytest.raises(OptionError, match="household, crime, motor, census, census_county"):
         load_dataset("iris")
 
 

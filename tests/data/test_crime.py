@@ -1,10 +1,6 @@
-import http.server
 import io
 import socket
-import threading
-import time
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +11,7 @@ from fairdash.data.crime import CHECKSUMS, SENSITIVE, TARGET, crime_on_hand
 from fairdash.data.crime import crime as load_crime
 from fairdash.data.fetch import fetch_members, sha256
 from fairdash.errors import Cancelled, DownloadError, StorageError
+from tests.data.publisher import Server, address
 
 PAYLOAD = {"a.data": b"1,2\n" * 5000, "a.names": b"@attribute x numeric\n"}
 MEMBERS = {name: sha256(content) for name, content in PAYLOAD.items()}
@@ -26,44 +23,6 @@ def zipped(contents: dict[str, bytes], *, folder: str = "deep/inside/") -> bytes
         for name, content in contents.items():
             archive.writestr(folder + name, content)
     return buffer.getvalue()
-
-
-class Server(http.server.ThreadingHTTPServer):
-    body = b""
-    announced: int | None = None
-    status = 200
-    pause = 0.0
-    requests_seen = 0
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    server: Server
-
-    def do_GET(self) -> None:
-        self.server.requests_seen += 1
-        self.send_response(self.server.status)
-        length = self.server.announced
-        self.send_header("Content-Length", str(len(self.server.body) if length is None else length))
-        self.end_headers()
-        time.sleep(self.server.pause)
-        self.wfile.write(self.server.body)
-
-    def log_message(self, *args: object) -> None:
-        pass
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        yield running
-        running.shutdown()
-        thread.join()
-
-
-def address(server: Server) -> str:
-    return f"http://127.0.0.1:{server.server_port}/archive.zip"
 
 
 def fetch_test(server: Server, folder: Path, **options: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from fairdash.assessment import quantile_profile, summarise_splits
+from fairdash.data.source import CatalogueSource, load_source
 from fairdash.data.uploads import keep_upload, list_uploads
 from fairdash.runs.store import DONE, Run, create_run, list_runs
 from tests.ui.conftest import PLAN, ROOT, SOURCE, open_page, words
@@ -234,6 +236,15 @@ def test_a_file_that_is_no_table_gets_a_plain_message(content, says):
     assert says in at.error[0].value.lower()
 
 
+def test_a_packed_csv_is_read_like_a_csv():
+    _, content = policies()
+    at = choose_upload(open_page("data"), gzip.compress(content), name="policies.csv.gz")
+    assert not at.exception
+    assert not at.error
+    assert "Unpacked from a gzip file" in words(at)
+    assert "120 rows" in words(at)
+
+
 def test_a_constant_target_is_blocked_with_its_name():
     _, content = policies()
     lines = content.decode().splitlines()
@@ -303,3 +314,90 @@ def test_a_run_deleted_while_it_is_shown_does_not_crash_the_page(finished_run):
     at = at.select_slider[0].set_value(4.0).run()
     assert not at.exception
     assert "This run is gone" in at.error[0].value
+
+
+def choose(at, dataset):
+    return at.segmented_control(key="table").set_value(dataset).run()
+
+
+def box(at, label):
+    (found,) = [box for box in at.selectbox if box.label.startswith(label)]
+    return found
+
+
+@pytest.mark.data
+def test_the_motor_policies_come_with_their_exposure(real_data):
+    at = choose(open_page("data"), "motor")
+    assert not at.exception
+    assert not at.error
+    assert "100,021 rows · 11 features · sensitive: Age · target: Indtppd" in words(at)
+    assert box(at, "Exposure").value.startswith("None")
+    at = box(at, "What is predicted").set_value("frequency").run()
+    assert not at.error
+    assert "target: ClaimsPerYear · exposure: Years" in words(at)
+    assert box(at, "Exposure").value == "Years"
+    roles = at.dataframe[1].value.set_index("column")["role"]
+    assert (roles["Years"], roles["Age"]) == ("exposure", "sensitive")
+    source = load_source(at.query_params["dataset"])
+    assert source == CatalogueSource(dataset="motor", options={"target": "frequency"})
+    assert "exposure: Years" in words(open_page("data", dataset=source.id))
+
+
+@pytest.mark.data
+def test_the_counties_are_shown(real_data):
+    at = choose(open_page("data"), "census_county")
+    assert not at.exception
+    assert not at.error
+    assert "3,218 rows · 31 features · sensitive: WomenShare · target: ChildPoverty" in words(at)
+
+
+@pytest.mark.parametrize("dataset", ["census", "census_county"])
+def test_a_set_that_must_be_brought_says_how(dataset, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
+    at = choose(open_page("data"), dataset)
+    assert not at.exception
+    assert not at.error
+    assert "not on this machine" in at.info[0].value
+    assert "kaggle" in at.info[0].value
+    assert not any("Download" in button.label for button in at.button)
+
+
+@pytest.mark.data
+def test_a_set_that_must_be_brought_can_be_handed_over(real_data, monkeypatch, tmp_path):
+    content = (real_data / "census" / "acs2015_county_data.csv").read_bytes()
+    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
+    at = choose(open_page("data"), "census_county")
+    at = at.file_uploader[0].set_value(("x.csv", content + b"\n", "text/csv")).run()
+    assert not at.exception
+    assert "not the published" in at.error[0].value
+    at = at.file_uploader[0].set_value(("x.csv", content, "text/csv")).run()
+    assert not at.exception
+    assert not at.error
+    assert "3,218 rows" in words(at)
+    assert "3,218 rows" in words(choose(open_page("data"), "census_county"))
+
+
+def test_a_set_that_can_be_fetched_offers_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
+    at = choose(open_page("data"), "motor")
+    assert not at.exception
+    assert "not on this machine yet" in at.info[0].value
+    assert any(button.label.startswith("Download") for button in at.button)
+
+
+def test_an_exposure_that_can_be_used_or_not():
+    frame, _ = policies()
+    frame["exposure"] = np.linspace(0.1, 1, len(frame)).round(2)
+    at = choose_upload(open_page("data"), frame.to_csv(index=False).encode())
+    assert not at.error
+    assert box(at, "Exposure").value == "exposure"
+    assert "exposure: exposure" in words(at)
+    frame.loc[4, "exposure"] = 0
+    at = choose_upload(open_page("data"), frame.to_csv(index=False).encode())
+    assert not at.exception
+    assert "above zero" in at.error[0].value
+    assert "line 6" in at.error[0].value
+    at = box(at, "Exposure").select_index(0).run()
+    assert not at.error
+    # Taken out of that role it can be a feature.
+    assert "exposure: " not in words(at)

@@ -1,0 +1,50 @@
+"""A publisher of data sets on this machine, which can misbehave."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Sends `body` whatever is asked for, and may refuse, lie about its length or stall."""
+
+    body = b""
+    announced: int | None = None
+    status = 200
+    pause = 0.0
+    requests_seen = 0
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        self.server.requests_seen += 1
+        self.send_response(self.server.status)
+        length = self.server.announced
+        self.send_header("Content-Length", str(len(self.server.body) if length is None else length))
+        self.end_headers()
+        time.sleep(self.server.pause)
+        self.wfile.write(self.server.body)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """A server that runs as long as the block."""
+    with Server(("127.0.0.1", 0), Handler) as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield running
+        running.shutdown()
+        thread.join()
+
+
+def address(server: Server) -> str:
+    return f"http://127.0.0.1:{server.server_port}/archive.zip"

@@ -1,0 +1,171 @@
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data import CATALOGUE, Dataset, load_dataset
+from fairdash.data import census as census_module
+from fairdash.data.census import (
+    COUNTY_FILE,
+    SENSITIVE,
+    TARGET,
+    TRACT_CHECKSUMS,
+    TRACT_FILE,
+    census_on_hand,
+    git_blob_id,
+    parse,
+)
+from fairdash.errors import DownloadError
+
+SUBSET = "acs2015_census_tract_subset_mn_or.csv"
+
+
+def tracts(content: bytes) -> Dataset:
+    return parse(content, name="census", title="t", description="d", of="tracts")
+
+
+def placed(content: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str = TRACT_FILE) -> None:
+    (folder / "census").mkdir()
+    (folder / "census" / name).write_bytes(content)
+    monkeypatch.setenv("FAIRDASH_DATA", str(folder))
+
+
+def table_of(n: int = 8) -> bytes:
+    """A table with the tract file's columns."""
+    rng = np.random.default_rng(0)
+    names = (
+        "CensusTract,State,County,TotalPop,Men,Women,Hispanic,White,Black,Native,Asian,Pacific,Citizen,Income,"
+        "IncomeErr,IncomePerCap,IncomePerCapErr,Poverty,ChildPoverty,Professional,Service,Office,Construction,"
+        "Production,Drive,Carpool,Transit,Walk,OtherTransp,WorkAtHome,MeanCommute,Employed,PrivateWork,"
+        "PublicWork,SelfEmployed,FamilyWork,Unemployment"
+    ).split(",")
+    frame = pd.DataFrame(rng.uniform(1, 50, (n, len(names))), columns=names)
+    frame["State"], frame["County"] = ["Ohio", "Iowa"] * (n // 2), "x"
+    frame["TotalPop"] = frame["Men"] + frame["Women"]
+    frame.loc[n - 1, "Income"] = np.nan
+    return frame.to_csv(index=False).encode()
+
+
+@pytest.mark.data
+def test_counties_in_the_papers_roles(real_data: Path) -> None:
+    dataset = load_dataset("census_county")
+    assert dataset.n_rows == 3_218
+    assert (dataset.roles.target, dataset.roles.sensitive, dataset.weight) == (TARGET, (SENSITIVE,), None)
+    left_out = {"CensusId", "County", "Poverty", "ChildPoverty", "Men", "Women"}
+    assert not left_out & set(dataset.features)
+    # As in the authors' notebook: 30 numbers, and a column of 0 and 1 for each state, are 82 inputs.
+    n_states = len(dataset.features["State"].cat.categories)
+    assert dataset.features.shape[1] - 1 + n_states == 82
+    raw = pd.read_csv(real_data / "census" / COUNTY_FILE).dropna()
+    assert dataset.target.tolist() == raw["ChildPoverty"].tolist()
+    assert dataset.sensitive[SENSITIVE].to_numpy() == pytest.approx(
+        (raw["Women"] / raw["TotalPop"]).to_numpy(), rel=1e-15
+    )
+    assert dataset.features["Income"].tolist() == raw["Income"].tolist()
+    assert set(dataset.meanings) == set(dataset.table())
+    assert "2 of 3,220 counties left out: a cell is missing." in dataset.notes
+    assert any("CensusId, County" in note for note in dataset.notes)
+
+
+@pytest.mark.data
+def test_tracts_are_read_by_the_same_code(real_data: Path) -> None:
+    dataset = tracts((real_data / "census" / SUBSET).read_bytes())
+    assert dataset.n_rows == 2_159
+    assert set(dataset.features) == set(load_dataset("census_county").features)
+    assert dataset.features.notna().all(axis=None)
+    assert "16 of 2,175 tracts left out: a cell is missing." in dataset.notes
+    assert any("CensusTract, County" in note for note in dataset.notes)
+    assert dataset.sensitive[SENSITIVE].between(0, 1).all()
+
+
+@pytest.mark.data
+def test_a_part_of_the_tract_file_is_not_taken_for_it(
+    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    placed((real_data / "census" / SUBSET).read_bytes(), tmp_path, monkeypatch)
+    assert census_on_hand()
+    with pytest.raises(DownloadError, match="checksum differs"):
+        load_dataset("census")
+
+
+def test_a_tract_file_with_the_known_id_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = table_of()
+    placed(content, tmp_path, monkeypatch)
+    with pytest.raises(DownloadError, match=r"checksum differs\. Delete it"):
+        load_dataset("census")
+    monkeypatch.setitem(TRACT_CHECKSUMS, TRACT_FILE, git_blob_id(content))
+    dataset = load_dataset("census")
+    assert (dataset.name, dataset.title, dataset.n_rows) == ("census", CATALOGUE["census"].title, 7)
+    assert dataset.features.shape[1] == 31
+    assert list(dataset.features["State"].cat.categories) == ["Iowa", "Ohio"]
+
+
+def test_git_gives_the_same_id(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(table_of())
+    done = subprocess.run(["git", "hash-object", str(path)], capture_output=True, text=True, check=True)
+    assert git_blob_id(path.read_bytes()) == done.stdout.strip()
+
+
+@pytest.mark.parametrize(("dataset_id", "file"), [("census", TRACT_FILE), ("census_county", COUNTY_FILE)])
+def test_a_file_that_is_not_here_is_asked_for_in_plain_words(
+    dataset_id: str, file: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FAIRDASH_DATA", raising=False)
+    entry = CATALOGUE[dataset_id]
+    assert not entry.on_hand()
+    with pytest.raises(DownloadError, match=f"{file} is not on this machine") as caught:
+        load_dataset(dataset_id)
+    said = str(caught.value)
+    assert entry.how_to_bring() in said
+    for part in ("kaggle.com", "log in", str(home / "cache" / "census"), "FAIRDASH_DATA"):
+        assert part in said
+
+
+@pytest.mark.data
+def test_what_is_put_where_the_message_says_is_found(
+    real_data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("FAIRDASH_DATA")
+    folder = home / "cache" / "census"
+    folder.mkdir(parents=True)
+    (folder / COUNTY_FILE).write_bytes((real_data / "census" / COUNTY_FILE).read_bytes())
+    assert load_dataset("census_county").n_rows == 3_218
+
+
+@pytest.mark.data
+def test_a_file_handed_over_is_kept_where_it_is_found(
+    real_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = (real_data / "census" / COUNTY_FILE).read_bytes()
+    monkeypatch.delenv("FAIRDASH_DATA")
+    entry = CATALOGUE["census_county"]
+    entry.keep_brought(content)
+    assert entry.on_hand()
+    assert load_dataset("census_county").n_rows == 3_218
+
+
+@pytest.mark.parametrize("dataset_id", ["census", "census_county"])
+def test_another_file_handed_over_is_not_kept(dataset_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRDASH_DATA", raising=False)
+    entry = CATALOGUE[dataset_id]
+    with pytest.raises(DownloadError, match="not the published acs2015"):
+        entry.keep_brought(table_of())
+    assert not entry.on_hand()
+
+
+def test_the_tracts_handed_over_are_known_by_their_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRDASH_DATA", raising=False)
+    content = table_of()
+    monkeypatch.setitem(TRACT_CHECKSUMS, TRACT_FILE, git_blob_id(content))
+    CATALOGUE["census"].keep_brought(content)
+    assert load_dataset("census").n_rows == 7
+
+
+def test_the_units_of_percentages_are_said() -> None:
+    dataset = tracts(table_of())
+    assert dataset.label(TARGET) == "ChildPoverty (%)"
+    assert dataset.label("Walk") == "Walk (%)"
+    assert CATALOGUE["census"].url == census_module.URL

@@ -1,0 +1,129 @@
+"""Tables in archives: row 20 of the table of bad inputs."""
+
+import gzip
+import io
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+from fairdash.data import read_table, reading
+from fairdash.data.packed import unpack
+from fairdash.errors import ReadingError
+from tests.data.tables import policies
+
+TABLE = policies().to_csv(index=False, sep=";", decimal=",").encode()
+
+
+def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", method) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def refused(content: bytes) -> str:
+    with pytest.raises(ReadingError) as caught:
+        read_table(content)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (gzip.compress(TABLE), "a gzip file"),
+        (gzip.compress(TABLE[:500]) + gzip.compress(TABLE[500:]), "a gzip file"),
+        (zipped({"a/policies.csv": TABLE}), "a zip archive"),
+        (zipped({"policies.csv": TABLE}, zipfile.ZIP_STORED), "a zip archive"),
+        (
+            zipped({"a/": b"", "a/x.csv": TABLE, "__MACOSX/a/._x.csv": b"x", "a/.DS_Store": b"x"}),
+            "a zip archive",
+        ),
+    ],
+)
+def test_a_packed_table_is_read_like_the_table(content: bytes, what: str) -> None:
+    frame, report = read_table(content, name="policies")
+    plain, plain_report = read_table(TABLE)
+    assert frame.equals(plain)
+    assert report.lines.tolist() == plain_report.lines.tolist()
+    assert f"Unpacked from {what}." in report.sentences()
+
+
+def test_what_is_no_archive_is_given_back() -> None:
+    assert unpack(TABLE, largest=1) == (TABLE, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (gzip.compress(TABLE)[:-20], "a gzip file that is incomplete or damaged"),
+        (gzip.compress(TABLE)[:100] + bytes(100), "a gzip file that is incomplete or damaged"),
+        (b"\x1f\x8b\x08\0", "a gzip file that is incomplete or damaged"),
+        (zipped({"x.csv": TABLE})[:-30], "a zip archive that is incomplete or damaged"),
+        (b"PK\x03\x04\x14\0", "a zip archive that is incomplete or damaged"),
+        (
+            zipped({"x.csv": TABLE}).replace(b"x.csv", b"y.csv", 1),
+            "a zip archive that is incomplete or damaged",
+        ),
+        (zipped({"x.csv": TABLE, "y.csv": TABLE}), "the zip archive holds 2 files"),
+        (zipped({"x/": b""}), "the zip archive holds no files"),
+        (zipped({}), "an empty zip archive"),
+        (zipped({"x.csv": TABLE}, zipfile.ZIP_LZMA), "packed in an unusual way"),
+        (zipped({"x.csv": b""}), "the file is empty"),
+        (gzip.compress(b"\x89PNG\r\n\x1a\n"), "a PNG image"),
+        (gzip.compress(gzip.compress(TABLE)), "a gzip archive within an archive"),
+        (zipped({"x.zip": zipped({"x.csv": TABLE})}), "an archive within an archive"),
+        (zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}), "an Excel workbook"),
+    ],
+)
+def test_archives_that_cannot_be_read(content: bytes, words: str) -> None:
+    assert words.lower() in refused(content).lower()
+
+
+def test_a_wrong_checksum_is_noticed() -> None:
+    packed = bytearray(gzip.compress(TABLE))
+    packed[-8] ^= 1
+    assert "damaged" in refused(bytes(packed))
+
+
+def test_a_locked_archive() -> None:
+    content = bytearray(zipped({"x.csv": TABLE}))
+    # The flag for a password, in the file's own header and in the archive's list.
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    assert "locked with a password" in refused(bytes(content))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lambda content: zipped({"x.csv": content})])
+def test_a_bomb_is_given_up_at_the_limit(pack: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = pack(b"1,2\n" * 10_000_000)
+    assert len(bomb) < 200_000
+    monkeypatch.setattr(reading, "LARGEST_FILE", 10**6)
+    tracemalloc.start()
+    try:
+        assert "The file has more than 1 MB when it is unpacked" in refused(bomb)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # 40 MB inside.
+    assert peak < 8e6
+
+
+def test_the_archives_own_word_on_its_size_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = b"1,2\n" * 1_000_000
+    packed = bytearray(zipped({"x.csv": content}))
+    # The unpacked size as the archive's list has it.
+    place = packed.index(b"PK\x01\x02") + 24
+    packed[place : place + 4] = (10).to_bytes(4, "little")
+    monkeypatch.setattr(reading, "LARGEST_FILE", 10**6)
+    assert "a zip archive that is incomplete or damaged" in refused(bytes(packed))
+
+
+def test_noise_behind_the_signatures_never_crashes() -> None:
+    rng = np.random.default_rng(0)
+    for head in (b"\x1f\x8b\x08", b"PK\x03\x04", zipped({"x.csv": TABLE})[:200]):
+        for _ in range(200):
+            with pytest.raises(ReadingError):
+                read_table(head + rng.bytes(rng.integers(0, 400)))
