@@ -215,6 +215,16 @@ def test_one_row_is_enough_to_run():
     assert fit_barycentre([3.0], [1.0]).predict([3.0], [1.0]) == pytest.approx([3.0])
 
 
+def test_weights_near_zero_at_the_ends_do_no_harm(rows):
+    y, s = rows
+    weight = np.where((s == s.min()) | (s == s.max()), 1e-30, 1.0)
+    fair = fit_barycentre(y, s, sample_weight=weight).predict(y, s)
+    without = fit_barycentre(y, s, sample_weight=weight * (weight == 1)).predict(y, s)
+    inner = weight == 1
+    assert np.isfinite(fair).all()
+    assert np.sqrt(np.mean((fair - without)[inner] ** 2)) < 0.05 * y.std()
+
+
 def test_finite_far_beyond_what_it_was_fitted_to(rows):
     y, s = rows
     far = fit_barycentre(y, s).predict([-1e6, 1e6, 0.0], [1e9, -1e9, 4.0])

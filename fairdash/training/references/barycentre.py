@@ -34,6 +34,8 @@ _REACH = 5.0
 _SLOPE_RIDGE = 1e-6
 #: The spread is fitted as a logarithm: deviations below this share of their mean count as that much.
 _SMALLEST_DEVIATION = 1e-3
+#: Ranks further out share one score: lines are not carried to where no row has weight.
+_SMALLEST_RANK = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,8 +107,7 @@ class Barycentre:
         t = np.asarray(strength, dtype=float)[..., None]
         if not ((t >= 0) & (t <= 1)).all():
             raise fault("strength", "A strength is not between 0 and 1", "Give 0 (as is) to 1 (fair).")
-        score = ndtri(np.clip(self._rank(sensitive), *self._ends()))
-        where = _between(self.nodes, score)
+        where = _between(self.nodes, _scores(self._rank(sensitive)))
         shape = (y - _interpolated(self.centres, where)) / _interpolated(self.spreads, where)
         level, beyond = self._level(shape, where)
         full = np.interp(level, _LEVELS, self.common) + self.common_spread * beyond
@@ -117,10 +118,6 @@ class Barycentre:
         below = self.cumulative[np.searchsorted(self.values, s, side="left")]
         up_to = self.cumulative[np.searchsorted(self.values, s, side="right")]
         return np.asarray((below + up_to) / 2)
-
-    def _ends(self) -> tuple[float, float]:
-        """Smallest and largest mid-rank of the calibration rows."""
-        return self.cumulative[1] / 2, (self.cumulative[-2] + self.cumulative[-1]) / 2
 
     def _level(self, shape: Array, where: Between) -> tuple[Array, Array]:
         """Level F(ŷ | s) of each row, and how far it lies beyond the outermost quantiles (0 if within)."""
@@ -175,9 +172,9 @@ def fit_barycentre(
         Non-negative; a weight of 2 counts as two copies of the row.
     bandwidth
         Standard deviation of the kernel, in ranks of s, above 0 and at most 1. By default
-        :math:`1.06\,\sqrt{1/12}\;n^{-1/5}`: the normal-reference rule at the standard deviation of a rank,
-        with the rate that balances bias and variance of a smooth curve. n is the effective number of rows,
-        (Σw)² / Σw², which does not change with the unit of the weights.
+        :math:`1.06\,\sqrt{1/12}\;n^{-1/5}`: Silverman's normal-reference rule at the standard deviation of a
+        rank, with the rate that balances bias and variance of a smooth curve. n is the effective number of
+        rows, (Σw)² / Σw², which does not change with the unit of the weights.
 
     Returns
     -------
@@ -209,8 +206,8 @@ def fit_barycentre(
     rank = ((cumulative[:-1] + cumulative[1:]) / 2)[which]
     ranks = _node_ranks(rank, weight, bandwidth)
     around = _Around(ranks, rank, weight, bandwidth)
-    nodes = ndtri(ranks)
-    where = _between(nodes, ndtri(rank))
+    nodes = _scores(ranks)
+    where = _between(nodes, _scores(rank))
 
     mean = float(weight @ y)
     centres = mean + around.lines(y - mean)
@@ -221,7 +218,8 @@ def fit_barycentre(
     if typical > 0:
         spreads = np.exp(around.lines(np.log(np.maximum(size, _SMALLEST_DEVIATION * typical))))
     shapes = around.quantiles(deviation / _interpolated(spreads, where))
-    # The law between two nodes is linear in theirs, so an average over the rows is one over the nodes.
+    # Between two nodes the law is all but linear in theirs, so an average over rows is one over nodes. What
+    # this and the smoothing move the mean by is taken off below.
     left, right, share = where
     mass = np.bincount(left, weight * (1 - share), len(nodes))
     mass += np.bincount(right, weight * share, len(nodes))
@@ -290,10 +288,10 @@ class _Around:
     def lines(self, y: Array) -> Array:
         """Value at each node of the line fitted around it, (G,)."""
         values = np.empty(len(self.nodes))
-        scores = ndtri(self.rank)
+        scores, centres = _scores(self.rank), _scores(self.nodes)
         for g, node in enumerate(self.nodes):
             near, kernel = self._kernel(node)
-            distance = scores[near] - ndtri(node)
+            distance = scores[near] - centres[g]
             moment = kernel * distance
             mass, first = kernel.sum(), moment.sum()
             second = moment @ distance + _SLOPE_RIDGE * mass
@@ -335,11 +333,17 @@ def _node_ranks(rank: Array, weight: Array, bandwidth: float) -> Array:
     return np.unique(np.concatenate([distinct[:1], inner, distinct[-1:]]))
 
 
+def _scores(rank: Array) -> Array:
+    """Normal scores, within ±3.7."""
+    return np.asarray(ndtri(np.clip(rank, _SMALLEST_RANK, 1 - _SMALLEST_RANK)))
+
+
 def _between(nodes: Array, scores: Array) -> Between:
     last = len(nodes) - 1
     left = np.clip(np.searchsorted(nodes, scores, side="right") - 1, 0, last)
     right = np.minimum(left + 1, last)
-    gap = np.where(right > left, nodes[right] - nodes[left], 1.0)
+    gap = nodes[right] - nodes[left]
+    gap = np.where(gap > 0, gap, 1.0)
     return left, right, np.clip((scores - nodes[left]) / gap, 0, 1)
 
 

@@ -77,7 +77,7 @@ def sensitive_nodes(
     if len(distinct) > max_nodes:
         slots = np.floor(mid_ranks(sensitive, weight) * max_nodes)
         group = np.unique(slots, return_inverse=True)[1]
-    shares = np.bincount(group, weight)
+    shares: Array = np.bincount(group, weight).astype(float)
     return SensitiveNodes(np.bincount(group, weight * sensitive) / shares, shares)
 
 
