@@ -1,0 +1,478 @@
+"""References that use s: closed forms, laws, and the same by group with nothing but numpy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression, RidgeCV
+from sklearn.pipeline import make_pipeline
+
+from fairdash.data.crime import crime
+from fairdash.data.dataset import Dataset
+from fairdash.data.household import household
+from fairdash.dependence import measure
+from fairdash.errors import OptionError
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.preprocessing import feature_encoder
+from fairdash.training.references import (
+    REFERENCES,
+    barycentre_predictions,
+    discrimination_free,
+    discrimination_free_predictions,
+    fit_barycentre,
+    price_of_independence,
+    sensitive_nodes,
+)
+from fairdash.training.references.predictions import calibration_folds
+from fairdash.training.splits import random_splits
+
+# --- the barycentre: closed forms
+
+
+def gaussian_rows(n, *, seed, slope=1.5, noise=0.8, mean_s=2.0):
+    """ŷ | s ~ N(slope·s, noise²), s ~ N(mean_s, 1), and the exact barycentre ŷ*."""
+    rng = np.random.default_rng(seed)
+    s = rng.normal(mean_s, 1, n)
+    z = rng.normal(0, noise, n)
+    return slope * s + z, s, slope * mean_s + z
+
+
+def test_gaussian_laws_are_moved_to_their_mean():
+    y, s, _ = gaussian_rows(20_000, seed=0)
+    fitted = fit_barycentre(y, s)
+    y_new, s_new, exact = gaussian_rows(4_000, seed=1)
+    fair = fitted.predict(y_new, s_new)
+    assert np.sqrt(np.mean((fair - exact) ** 2)) < 0.05  # predictions have a spread of 1.7
+    assert abs(measure("pearson", fair, s_new)) < 0.04  # 1/√4000 = 0.016
+    assert measure("hgr_spline", fair, s_new, random_state=0) < 0.08
+    assert measure("hgr_spline", y_new, s_new, random_state=0) > 0.85
+
+
+def test_spreads_that_depend_on_s_are_averaged():
+    def rows(n, seed):
+        rng = np.random.default_rng(seed)
+        s, z = rng.uniform(0, 1, n), rng.normal(size=n)
+        return np.sin(4 * s) + (0.5 + s) * z, s, np.full(n, (1 - np.cos(4)) / 4) + z
+
+    y, s, _ = rows(20_000, 2)
+    y_new, s_new, exact = rows(4_000, 3)  # ∫ sin 4s = (1 − cos 4)/4, ∫ (½ + s) = 1
+    fair = fit_barycentre(y, s).predict(y_new, s_new)
+    assert np.sqrt(np.mean((fair - exact) ** 2)) < 0.07
+
+
+def test_price_of_independence_of_gaussian_laws():
+    y, s, _ = gaussian_rows(20_000, seed=4, slope=1.5)
+    assert price_of_independence(y, s) == pytest.approx(1.5**2, rel=0.04)
+    y_new, s_new, _ = gaussian_rows(20_000, seed=5, slope=1.5)
+    fresh = price_of_independence(y_new, s_new, barycentre=fit_barycentre(y, s))
+    assert fresh == pytest.approx(1.5**2, rel=0.04)
+
+
+def test_price_of_independence_is_near_zero_without_dependence():
+    rng = np.random.default_rng(6)
+    assert 0 <= price_of_independence(rng.normal(size=20_000), rng.uniform(size=20_000)) < 0.01
+
+
+def test_price_on_the_household_scenario():
+    # Cost − 150 = c(Age)·V with c a parabola's exponential, so the barycentre is 150 + E[c]·V.
+    dataset = household(n=20_000)
+    y, age = dataset.target.to_numpy(), dataset.sensitive["Age"].to_numpy()
+    depends = np.exp(-0.07 * 0.25 * (40 - age) ** 2)
+    exact = 150 + (y - 150) / depends / np.sqrt(1 + 2 * 0.07 * 0.25 * 25)
+    price = np.mean((y - exact) ** 2)
+    assert price_of_independence(y, age) == pytest.approx(price, rel=0.2)
+
+
+# --- the barycentre: an independent implementation
+
+
+def test_with_few_values_it_matches_quantiles_group_by_group():
+    rng = np.random.default_rng(7)
+    s = rng.choice([0.0, 1.0, 5.0], 3_000, p=[0.5, 0.3, 0.2])
+    y = rng.gamma(1 + s, 1.0 + 0.2 * s)
+    fair = fit_barycentre(y, s, bandwidth=0.01).predict(y, s)
+    expected, inner = np.empty_like(y), np.zeros(len(y), dtype=bool)
+    groups = [np.sort(y[s == value]) for value in (0.0, 1.0, 5.0)]
+    shares = [len(group) / len(y) for group in groups]
+    for value, group in zip((0.0, 1.0, 5.0), groups, strict=True):
+        rows = np.flatnonzero(s == value)
+        levels = (np.searchsorted(group, y[rows]) + 0.5) / len(group)
+        inner[rows] = (levels > 0.02) & (levels < 0.98)
+        expected[rows] = sum(
+            share * np.quantile(other, levels, method="hazen")
+            for share, other in zip(shares, groups, strict=True)
+        )
+    # Neighbours in a tail of the smallest group lie 0.25 apart; y has a spread of 4.
+    assert np.abs(fair - expected)[inner].max() < 0.1
+    assert np.sqrt(np.mean((fair - expected) ** 2)) < 0.02
+
+
+def test_an_atom_takes_the_common_quantile_at_its_middle():
+    # Among s = 0 half the rows are at 0; the other group is uniform on (10, 11).
+    s = np.repeat([0.0, 1.0], 2_000)
+    group = np.where(np.arange(2_000) < 1_000, 0.0, 1 + np.arange(2_000) / 2_000)
+    y = np.concatenate([group, 10 + (np.arange(2_000) + 0.5) / 2_000])
+    fair = fit_barycentre(y, s, bandwidth=0.05).predict(y, s)
+    atom = fair[:1_000]
+    assert np.ptp(atom) == 0
+    # Level ¼: half of 0 and half of 10.25, up to the shift that keeps the mean.
+    assert atom[0] == pytest.approx(5.125, abs=0.05)
+
+
+# --- the barycentre: laws
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(8)
+    s = np.round(rng.gamma(2.0, 2.0, 1_500), 1)  # skewed, with ties
+    y = np.exp(0.2 * s) + (0.3 + 0.1 * s) * rng.standard_t(5, 1_500)
+    return y, s
+
+
+def test_strength_zero_is_the_identity_and_it_is_linear_between(rows):
+    y, s = rows
+    fitted = fit_barycentre(y, s)
+    path = fitted.predict(y, s, [0.0, 0.25, 1.0])
+    assert np.array_equal(path[0], y)
+    assert path[1] == pytest.approx(0.75 * y + 0.25 * path[2])
+    assert np.array_equal(path[2], fitted.predict(y, s))
+
+
+def test_it_rises_with_the_prediction_at_every_s(rows):
+    y, s = rows
+    fitted = fit_barycentre(y, s)
+    grid = np.linspace(y.min() - 5, y.max() + 5, 400)
+    for value in (-3.0, 0.2, 3.3, 3.35, 30.0):
+        assert (np.diff(fitted.predict(grid, np.full(400, value))) > 0).all()
+
+
+def test_the_law_is_the_same_for_every_s(rows):
+    y, s = rows
+    fair = fit_barycentre(y, s).predict(y, s)
+    for low, high in ((0, 0.2), (0.4, 0.6), (0.8, 1)):
+        part = fair[(s >= np.quantile(s, low)) & (s <= np.quantile(s, high))]
+        levels = [0.1, 0.25, 0.5, 0.75, 0.9]
+        assert np.quantile(part, levels) == pytest.approx(np.quantile(fair, levels), abs=0.1 * fair.std())
+    assert measure("hgr_spline", fair, s, random_state=0) < 0.1
+
+
+def test_the_mean_is_kept(rows):
+    y, s = rows
+    weight = np.random.default_rng(9).uniform(0, 2, len(y))
+    fair = fit_barycentre(y, s).predict(y, s, [0.3, 1.0])
+    assert fair.mean(axis=1) == pytest.approx(y.mean())
+    weighted = fit_barycentre(y, s, sample_weight=weight).predict(y, s)
+    assert np.average(weighted, weights=weight) == pytest.approx(np.average(y, weights=weight))
+
+
+def test_shift_and_scale_of_the_prediction_pass_through(rows):
+    y, s = rows
+    there = fit_barycentre(1e4 + 250 * y, s).predict(1e4 + 250 * y, s)
+    assert there == pytest.approx(1e4 + 250 * fit_barycentre(y, s).predict(y, s), rel=1e-6)
+
+
+def test_only_the_order_of_s_matters(rows):
+    y, s = rows
+    there = fit_barycentre(y, np.exp(s)).predict(y, np.exp(s))
+    assert np.array_equal(there, fit_barycentre(y, s).predict(y, s))
+    backwards = fit_barycentre(y, -s).predict(y, -s)
+    # The nodes are other ranks, so equal up to the interpolation between them.
+    gap = backwards - fit_barycentre(y, s).predict(y, s)
+    assert np.sqrt(np.mean(gap**2)) < 0.02 * y.std()
+
+
+def test_the_order_of_the_rows_does_not_matter(rows):
+    y, s = rows
+    order = np.random.default_rng(10).permutation(len(y))
+    there = fit_barycentre(y[order], s[order]).predict(y, s)
+    assert there == pytest.approx(fit_barycentre(y, s).predict(y, s), abs=1e-9)
+
+
+def test_a_weight_of_two_counts_as_two_rows_and_zero_as_none(rows):
+    y, s = rows
+    weight = np.random.default_rng(11).integers(0, 3, len(y))
+    # No two ranks lie exactly five of these bandwidths apart, where the kernel ends.
+    by_weight = fit_barycentre(y, s, sample_weight=weight, bandwidth=0.0813)
+    by_copies = fit_barycentre(np.repeat(y, weight), np.repeat(s, weight), bandwidth=0.0813)
+    assert by_weight.predict(y, s) == pytest.approx(by_copies.predict(y, s), abs=1e-8)
+    by_share = fit_barycentre(y, s, sample_weight=weight / 12)
+    assert by_share.bandwidth == pytest.approx(fit_barycentre(y, s, sample_weight=weight).bandwidth)
+
+
+def test_what_does_not_vary_is_left_as_it_is(rows):
+    y, s = rows
+    constant_s = np.ones(len(y))
+    assert fit_barycentre(y, constant_s).predict(y, constant_s) == pytest.approx(y, abs=1e-6)
+    constant_y = np.full(len(y), 7.3)
+    assert fit_barycentre(constant_y, s).predict(constant_y, s) == pytest.approx(constant_y)
+    assert price_of_independence(constant_y, s) == pytest.approx(0, abs=1e-12)
+
+
+def test_one_row_is_enough_to_run():
+    assert fit_barycentre([3.0], [1.0]).predict([3.0], [1.0]) == pytest.approx([3.0])
+
+
+def test_weights_near_zero_at_the_ends_do_no_harm(rows):
+    y, s = rows
+    weight = np.where((s == s.min()) | (s == s.max()), 1e-30, 1.0)
+    fair = fit_barycentre(y, s, sample_weight=weight).predict(y, s)
+    without = fit_barycentre(y, s, sample_weight=weight * (weight == 1)).predict(y, s)
+    inner = weight == 1
+    assert np.isfinite(fair).all()
+    assert np.sqrt(np.mean((fair - without)[inner] ** 2)) < 0.05 * y.std()
+
+
+def test_finite_far_beyond_what_it_was_fitted_to(rows):
+    y, s = rows
+    far = fit_barycentre(y, s).predict([-1e6, 1e6, 0.0], [1e9, -1e9, 4.0])
+    assert np.isfinite(far).all()
+    assert far[0] < -1e4
+    assert far[1] > 1e4
+
+
+@pytest.mark.parametrize(
+    ("change", "column"),
+    [
+        ({"s": np.ones((4, 2))}, "s"),
+        ({"s": [1.0, 2.0]}, "s"),
+        ({"s": [1.0, 2.0, np.nan, 4.0]}, "s"),
+        ({"y_pred": ["a", "b", "c", "d"]}, "y_pred"),
+        ({"y_pred": [], "s": []}, "y_pred"),
+        ({"sample_weight": [1.0, 1.0, 1.0, -1.0]}, "sample_weight"),
+        ({"sample_weight": [0.0, 0.0, 0.0, 0.0]}, "sample_weight"),
+        ({"sample_weight": [1.0]}, "sample_weight"),
+        ({"bandwidth": 0.0}, "bandwidth"),
+        ({"bandwidth": float("nan")}, "bandwidth"),
+    ],
+)
+def test_what_can_not_be_fitted_is_refused_at_its_option(change, column):
+    options = {"y_pred": [1.0, 2.0, 3.0, 4.0], "s": [1.0, 2.0, 3.0, 4.0], **change}
+    with pytest.raises(OptionError) as caught:
+        fit_barycentre(options.pop("y_pred"), options.pop("s"), **options)
+    assert caught.value.problems[0].column == column
+
+
+@pytest.mark.parametrize("strength", [-0.1, 1.1, float("nan"), [0.0, 2.0]])
+def test_a_strength_outside_its_range_is_refused(rows, strength):
+    y, s = rows
+    with pytest.raises(OptionError, match="strength"):
+        fit_barycentre(y, s).predict(y, s, strength)
+
+
+# --- the discrimination-free premium
+
+
+def test_linear_models_are_taken_at_the_mean_of_s():
+    rng = np.random.default_rng(12)
+    s, x = rng.gamma(2, 3, 700), rng.normal(size=700)
+    premium = discrimination_free(lambda x, s: 2 * x + 5 * s + x * s, x, sensitive_nodes(s))
+    assert premium == pytest.approx(2 * x + 5 * s.mean() + x * s.mean())
+
+
+def test_few_values_of_s_are_averaged_exactly():
+    rng = np.random.default_rng(13)
+    s, x = rng.choice([1.0, 2.0, 9.0], 500), rng.normal(size=500)
+    weight = rng.uniform(size=500)
+    premium = discrimination_free(lambda x, s: np.sin(x * s), x, sensitive_nodes(s, sample_weight=weight))
+    everyone = np.average(np.sin(x[:, None] * s), axis=1, weights=weight)
+    assert premium == pytest.approx(everyone)
+
+
+def test_many_values_of_s_are_averaged_within_the_stated_error():
+    rng = np.random.default_rng(14)
+    s, x = rng.normal(size=5_000), rng.normal(size=300)
+    everyone = np.cos(x[:, None] + 2 * s).mean(axis=1)
+    errors = {}
+    for count in (10, 50):
+        nodes = sensitive_nodes(s, max_nodes=count)
+        assert len(nodes.values) == count
+        assert nodes.shares.sum() == pytest.approx(1)
+        assert nodes.shares @ nodes.values == pytest.approx(s.mean(), abs=1e-9)
+        within = (s**2).mean() - nodes.shares @ nodes.values**2
+        premium = discrimination_free(lambda x, s: np.cos(x + 2 * s), x, nodes)
+        errors[count] = np.abs(premium - everyone).max()
+        assert errors[count] <= 0.5 * 4 * within  # |f''| ≤ 4
+    assert errors[50] < errors[10] / 3
+    jumps = discrimination_free(lambda x, s: (s > x).astype(float), x, sensitive_nodes(s))
+    assert np.abs(jumps - (s > x[:, None]).mean(axis=1)).max() <= 2 / 50
+
+
+def test_weights_of_s_count_as_copies():
+    rng = np.random.default_rng(15)
+    s, weight = rng.normal(size=400), rng.integers(0, 4, 400)
+    by_weight = sensitive_nodes(s, sample_weight=weight)
+    by_copies = sensitive_nodes(np.repeat(s, weight))
+    assert by_weight.values == pytest.approx(by_copies.values)
+    assert by_weight.shares == pytest.approx(by_copies.shares)
+
+
+def test_without_proxies_the_premium_is_free_of_s_and_with_them_it_is_not():
+    rng = np.random.default_rng(16)
+    s, own = rng.normal(size=(2, 4_000))
+
+    def premium(x):
+        y = 2 * x + 3 * s + rng.normal(size=4_000)
+        model = LinearRegression().fit(np.column_stack([x, s]), y)
+        nodes = sensitive_nodes(s)
+        return discrimination_free(lambda x, s: model.predict(np.column_stack([x, s])), x, nodes)
+
+    assert abs(measure("pearson", premium(own), s)) < 0.05
+    proxy = premium(s + own)
+    assert measure("pearson", proxy, s) > 0.6
+    # A model that never saw s charges the proxy 2 + 1.5: s comes in by the back door.
+    assert np.polyfit(s + own, proxy, 1)[0] == pytest.approx(2, abs=0.1)
+
+
+def test_predictors_that_do_not_answer_row_by_row_are_refused():
+    nodes = sensitive_nodes([1.0, 2.0])
+    for predict in (lambda x, s: s[:1], lambda x, s: np.ones((3, 2)), lambda x, s: s * np.nan):
+        with pytest.raises(OptionError, match="predict"):
+            discrimination_free(predict, np.zeros(3), nodes)
+    with pytest.raises(OptionError, match="max_nodes"):
+        sensitive_nodes([1.0, 2.0], max_nodes=0)
+
+
+# --- the registry
+
+
+@pytest.mark.parametrize("reference", REFERENCES.values(), ids=str)
+def test_references_say_that_they_use_s_and_are_no_methods(reference):
+    assert REFERENCES[reference.id] is reference
+    assert reference.id not in METHODS
+    assert reference.title.startswith("Reference (uses s): ")
+    assert reference.objective in OBJECTIVES
+    assert reference.meaning.endswith(".")
+    assert reference.limits.endswith(".")
+
+
+# --- predictions for a data set
+
+
+def made_up(n=600):
+    rng = np.random.default_rng(17)
+    s, own = rng.uniform(20, 80, n), rng.normal(size=n)
+    x = pd.DataFrame({"proxy": (s - 50) / 15 + rng.normal(size=n), "own": own})
+    y = 10 * x["proxy"] + 5 * own + 0.2 * s + rng.normal(size=n)
+    return Dataset(name="made", features=x, target=y.rename("y"), sensitive=pd.DataFrame({"age": s}))
+
+
+def ridge(dataset, splits):
+    """A stand-in for the engine: one model a split, predictions for all rows."""
+    y = dataset.target.to_numpy()
+    predictions = []
+    for split in splits:
+        model = make_pipeline(feature_encoder(dataset.features), RidgeCV(np.logspace(-1, 4, 16)))
+        model.fit(dataset.features.iloc[split.train], y[split.train])
+        predictions.append(model.predict(dataset.features))
+    return np.stack(predictions)
+
+
+def test_the_barycentre_of_a_data_set_is_calibrated_on_rows_that_the_model_did_not_see():
+    dataset, calls = made_up(2_000), []
+
+    def train(dataset, folds):
+        calls.append(folds)
+        return ridge(dataset, folds)
+
+    splits = random_splits(2_000, n_splits=2, random_state=0)
+    base = ridge(dataset, splits)
+    curves = barycentre_predictions(dataset, splits, base=base, train=train, strengths=[0.0, 0.5, 1.0])
+    assert curves.shape == (2, 3, 2_000)
+    assert np.array_equal(curves[:, 0], base)
+    (folds,) = calls
+    assert len(folds) == 10
+    assert len({len(fold.train) for fold in folds}) == 1
+    s = dataset.sensitive["age"].to_numpy()
+    for j, split in enumerate(splits):
+        mine = folds[5 * j : 5 * j + 5]
+        assert sorted(np.concatenate([fold.test for fold in mine])) == list(split.train)
+        assert all(not set(fold.train) & set(fold.test) for fold in mine)
+        assert all(set(fold.train) <= set(split.train) for fold in mine)
+        dependence = [abs(measure("pearson", curves[j, t, split.test], s[split.test])) for t in range(3)]
+        assert dependence[0] > dependence[1] > dependence[2]
+        assert dependence[2] < 0.15  # 1/√400 = 0.05
+
+
+def test_the_target_of_the_test_rows_can_not_matter():
+    dataset = made_up()
+    (split,) = random_splits(600, n_splits=1, random_state=0)
+    changed = dataset.target.copy()
+    changed.iloc[split.test] = -changed.iloc[split.test]
+    other = Dataset(name="x", features=dataset.features, target=changed, sensitive=dataset.sensitive)
+    curves = [
+        barycentre_predictions(d, [split], base=ridge(d, [split]), train=ridge) for d in (dataset, other)
+    ]
+    assert np.array_equal(*curves)
+
+
+@pytest.mark.parametrize(("n", "n_folds"), [(10, 5), (11, 5), (13, 4), (7, 7)])
+def test_folds_share_the_rows_and_have_training_sets_of_one_size(n, n_folds):
+    rows = np.arange(n) * 3
+    folds = calibration_folds(rows, n_folds=n_folds, seed=(0, 1))
+    assert sorted(np.concatenate([fold.test for fold in folds])) == list(rows)
+    assert {len(fold.train) for fold in folds} == {n - -(-n // n_folds)}
+    assert all(not set(fold.train) & set(fold.test) for fold in folds)
+    other = calibration_folds(rows, n_folds=n_folds, seed=(0, 2))
+    assert n == n_folds or any(not np.array_equal(a.test, b.test) for a, b in zip(folds, other, strict=True))
+    for wrong in (1, n + 1):
+        with pytest.raises(OptionError, match="n_folds"):
+            calibration_folds(rows, n_folds=wrong, seed=(0, 1))
+
+
+def test_the_discrimination_free_premium_of_a_data_set():
+    dataset = made_up()
+    splits = random_splits(600, n_splits=2, random_state=0)
+    s = dataset.sensitive["age"].to_numpy()
+    slopes = (2.0, 3.0)
+    predictors = [lambda x, s, a=a: x["own"].to_numpy() + a * s for a in slopes]
+    premiums = discrimination_free_predictions(dataset, splits, predictors=predictors)
+    own = dataset.features["own"].to_numpy()
+    for j, split in enumerate(splits):
+        assert premiums[j] == pytest.approx(own + slopes[j] * s[split.train].mean())
+    with pytest.raises(OptionError, match="predictors"):
+        discrimination_free_predictions(dataset, splits, predictors=predictors[:1])
+
+
+def test_wrong_shapes_and_several_sensitive_columns_are_refused():
+    dataset = made_up(60)
+    splits = random_splits(60, n_splits=1, random_state=0)
+    base = ridge(dataset, splits)
+    with pytest.raises(OptionError, match="base"):
+        barycentre_predictions(dataset, splits, base=base[:, 1:], train=ridge)
+    with pytest.raises(OptionError, match="train"):
+        barycentre_predictions(dataset, splits, base=base, train=lambda d, folds: base)
+    two = Dataset(
+        name="two",
+        features=dataset.features,
+        target=dataset.target,
+        sensitive=dataset.sensitive.assign(income=np.arange(60.0)),
+    )
+    with pytest.raises(OptionError, match="sensitive"):
+        barycentre_predictions(two, splits, base=base, train=ridge)
+    with pytest.raises(OptionError, match="sensitive"):
+        discrimination_free_predictions(two, splits, predictors=[lambda x, s: s])
+
+
+@pytest.mark.data
+def test_crime_reaches_the_floor_at_full_strength(real_data):
+    dataset = crime()
+    splits = random_splits(dataset.n_rows, n_splits=5, random_state=0)
+    curves = barycentre_predictions(
+        dataset, splits, base=ridge(dataset, splits), train=ridge, strengths=[0.0, 0.5, 1.0]
+    )
+    y, s = dataset.target.to_numpy(), dataset.sensitive.iloc[:, 0].to_numpy()
+    errors, linear, spline = (np.empty((5, 3)) for _ in range(3))
+    for j, split in enumerate(splits):
+        for t in range(3):
+            u = curves[j, t, split.test]
+            errors[j, t] = np.mean((u - y[split.test]) ** 2) / y[split.train].var()
+            linear[j, t] = measure("pearson", u, s[split.test])
+            spline[j, t] = measure("hgr_spline", u, s[split.test], random_state=0)
+    assert (np.diff(errors.mean(axis=0)) > 0).all()
+    assert errors.mean(axis=0)[0] < 0.4
+    assert linear.mean(axis=0)[0] > 0.7
+    assert abs(linear.mean(axis=0)[2]) < 0.05
+    assert spline.mean(axis=0)[2] < 0.1
