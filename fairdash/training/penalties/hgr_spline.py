@@ -60,12 +60,11 @@ def _splines(mass: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class _CanonicalCorrelation(torch.autograd.Function):
-    """One node of autograd, with the gradient of a singular value instead of that of a decomposition.
+    """One node of autograd, its gradient worked by hand: autograd through svdvals takes half as long again.
 
     With α and β the weights of the best pair, αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ, and because they are the best,
-    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). So the gradient needs
-    no decomposition's derivative, which divides by the gaps between singular values, near 0 at
-    independence.
+    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B stays as it is,
+    because S does.
     """
 
     @staticmethod
