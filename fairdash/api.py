@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from fairdash.assessment import DEFAULT_MEASURES, assess_predictions
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
+from fairdash.training.losses import find_loss
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split
 from fairdash.training.sweep import Sweep, SweepProgress, TrainedSweep, train_sweep
@@ -33,9 +33,9 @@ class SweepResult:
     predictions
         (K, n) in the target's units, aligned with the rows of the data set; row k belongs to `members` row k.
     members
-        Columns ``method``, ``lam``, ``split``, ``diverged``.
+        Columns ``method``, ``lam``, ``split``, ``diverged``, ``best_epoch``.
     splits
-        Row numbers of each split's training and test part.
+        Row numbers of each split's parts.
     sweep
         The plan that was carried out.
     device
@@ -64,6 +64,7 @@ def sweep(
     objective: str = "demographic_parity",
     n_splits: int = 5,
     random_state: int = 0,
+    validation_share: float = 0.0,
     settings: TrainingSettings | None = None,
     device: str = "auto",
     measures: Sequence[str] = DEFAULT_MEASURES,
@@ -74,8 +75,8 @@ def sweep(
     Parameters
     ----------
     dataset
-        With one sensitive column.
-    methods, lams, objective, n_splits, random_state, settings, device
+        With one sensitive column, or several for methods that take them.
+    methods, lams, objective, n_splits, random_state, validation_share, settings, device
         As in :class:`fairdash.training.sweep.Sweep`.
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`, a column each in the frame.
@@ -105,6 +106,7 @@ def sweep(
         objective=objective,
         n_splits=n_splits,
         random_state=random_state,
+        validation_share=validation_share,
         settings=TrainingSettings() if settings is None else settings,
         device=device,
     )
@@ -121,14 +123,6 @@ def run_sweep(
     """Carry out a plan; see :func:`sweep`."""
     for name in measures:
         look_up(REGISTRY, name, option="measure")
-    if dataset.sensitive.shape[1] != 1:
-        raise OptionError(
-            Problem(
-                column="sensitive",
-                what="A sweep needs exactly one sensitive column",
-                mend="Choose one sensitive column.",
-            )
-        )
     trained = train_sweep(dataset, plan, progress=progress)
     frame = assess_predictions(
         dataset,
@@ -136,6 +130,7 @@ def run_sweep(
         trained.members,
         trained.splits,
         objective=plan.objective,
+        loss=find_loss(plan.settings.loss, tweedie_power=plan.settings.tweedie_power),
         measures=measures,
         random_state=plan.random_state,
         progress=None if progress is None else lambda share: progress(SweepProgress("assessing", share)),
@@ -153,7 +148,7 @@ def run_sweep(
 
 
 def _notes(trained: TrainedSweep) -> tuple[str, ...]:
-    notes = [trained.device.note] if trained.device.note else []
+    notes = [*([trained.device.note] if trained.device.note else []), *trained.notes]
     diverged = int(trained.members["diverged"].sum())
     if diverged:
         notes.append(

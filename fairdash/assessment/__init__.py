@@ -1,6 +1,6 @@
 """Predictions in, tidy frames out: accuracy, dependence beside its floor, and who pays."""
 
-from fairdash.assessment.assess import DEFAULT_MEASURES, assess_predictions
+from fairdash.assessment.assess import DEFAULT_MEASURES, assess_predictions, of_sensitive
 from fairdash.assessment.front import pareto_efficient
 from fairdash.assessment.profile import group_averages, quantile_profile
 from fairdash.assessment.summary import corrected_standard_error, summarise_splits
@@ -10,6 +10,7 @@ __all__ = [
     "assess_predictions",
     "corrected_standard_error",
     "group_averages",
+    "of_sensitive",
     "pareto_efficient",
     "quantile_profile",
     "summarise_splits",

@@ -21,7 +21,7 @@ def summarise_splits(frame: pd.DataFrame) -> pd.DataFrame:
     """
     keys = ["method", "lam", "part"]
     whole = frame[~frame["diverged"]]
-    figures = [c for c in frame.columns if c not in (*keys, "split", "diverged", "n")]
+    figures = [c for c in frame.columns if c not in (*keys, "split", "diverged", "n", "best_epoch")]
     # Rows of each part, for the ratio of test to training rows.
     rows = frame.groupby("part")["n"].mean()
     ratio = rows["test"] / rows["train"]

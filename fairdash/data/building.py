@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fairdash.data.dataset import Dataset, first_lines, infinite_problem, outcome_problems
+from fairdash.data.dataset import (
+    Dataset,
+    first_lines,
+    infinite_problem,
+    outcome_problems,
+    weight_problems,
+)
 from fairdash.data.profile import kind_of
 from fairdash.data.roles import Roles
 from fairdash.data.wording import counted, few
@@ -56,7 +62,8 @@ def build_dataset(
     name, title, description, units, meanings
         See :class:`~fairdash.data.dataset.Dataset`.
     drop_missing
-        Whether rows without target or sensitive value are left out; otherwise they are a problem.
+        Whether rows without target or sensitive value are left out; otherwise they are a problem. A row
+        without exposure always is one.
     lines : array, shape (n,)
         The line of the file that each row begins on, for messages; a reading report has them.
     notes
@@ -71,9 +78,11 @@ def build_dataset(
     remarks = list(notes)
     problems: list[Problem] = []
 
+    played = {roles.target: "target"} | dict.fromkeys(roles.sensitive, "sensitive column")
+    if roles.weight is not None:
+        played[roles.weight] = "exposure"
     outcomes: dict[str, pd.Series] = {}
-    for column in (roles.target, *roles.sensitive):
-        role = "target" if column == roles.target else "sensitive column"
+    for column, role in played.items():
         found = _as_numbers(frame[column], role, lines)
         if isinstance(found, Problem):
             problems.append(found)
@@ -83,8 +92,9 @@ def build_dataset(
                 remarks.append(_truth(column))
 
     missing = np.zeros(len(frame), dtype=bool)
-    for values in outcomes.values():
-        missing |= values.isna().to_numpy()
+    for column, values in outcomes.items():
+        if column != roles.weight:
+            missing |= values.isna().to_numpy()
     if missing.any() and drop_missing:
         n_missing = int(missing.sum())
         remarks.append(f"{counted(n_missing, 'row')} left out: the target or a sensitive value is missing.")
@@ -99,8 +109,10 @@ def build_dataset(
             )
         )
     for column, values in outcomes.items():
-        role = "target" if column == roles.target else "sensitive column"
-        problems.extend(outcome_problems(values, role=role, lines=lines))
+        if column == roles.weight:
+            problems.extend(weight_problems(values, lines=lines))
+        else:
+            problems.extend(outcome_problems(values, role=played[column], lines=lines))
 
     chosen = _choose_features(frame, roles.features, lines)
     problems.extend(chosen.problems)
@@ -125,6 +137,7 @@ def build_dataset(
         features=pd.DataFrame({column: columns[column] for column in chosen.columns}),
         target=columns[roles.target],
         sensitive=pd.DataFrame({column: columns[column] for column in roles.sensitive}),
+        weight=None if roles.weight is None else columns[roles.weight],
         units=new_units,
         meanings={c: meaning for c, meaning in (meanings or {}).items() if c in columns},
         notes=tuple(remarks),
@@ -163,7 +176,8 @@ def why_left_out(values: pd.Series) -> str | None:
 def _check_columns(frame: pd.DataFrame, roles: Roles) -> None:
     """Refuse roles that name no column, or one column twice."""
     problems = []
-    named = [roles.target, *roles.sensitive, *roles.features]
+    weight = () if roles.weight is None else (roles.weight,)
+    named = [roles.target, *roles.sensitive, *roles.features, *weight]
     for column in dict.fromkeys(named):
         times = int((frame.columns == column).sum())
         if times != 1:
@@ -180,6 +194,9 @@ def _check_columns(frame: pd.DataFrame, roles: Roles) -> None:
         ((roles.target,), roles.sensitive, "the target can't be sensitive as well"),
         ((roles.target,), roles.features, "the target can't be a feature as well"),
         (roles.sensitive, roles.features, "a sensitive column can't be a feature: predictors never see it"),
+        (weight, (roles.target,), "the exposure can't be the target as well"),
+        (weight, roles.sensitive, "the exposure can't be sensitive as well"),
+        (weight, roles.features, "the exposure can't be a feature as well"),
     )
     for first, second, what in overlaps:
         problems += [
@@ -202,7 +219,7 @@ def _check_columns(frame: pd.DataFrame, roles: Roles) -> None:
 
 
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
-    """Give a target or a sensitive column as float64, NaN where a cell is missing."""
+    """Give a target, a sensitive column or an exposure as float64, NaN where a cell is missing."""
     kind = kind_of(values)
     if kind in ("number", "whole number", "truth value"):
         return pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index, name=values.name)

@@ -1,4 +1,4 @@
-"""One table, ready for training: features, a target and the sensitive columns, checked as a whole.
+"""One table, ready for training: features, target, sensitive columns and weight, checked as a whole.
 
 >>> import pandas as pd
 >>> dataset = Dataset(
@@ -35,7 +35,7 @@ LARGEST_MAGNITUDE = 1e150
 class Dataset:
     """A table with its roles; what every later room takes in.
 
-    The rows of the three parts are aligned by position and numbered 0 … n-1. The frames are cheap copies:
+    The rows of the parts are aligned by position and numbered 0 … n-1. The frames are cheap copies:
     what a caller later does to his own does not reach in here.
 
     Parameters
@@ -49,6 +49,9 @@ class Dataset:
         float64, finite, not constant.
     sensitive : DataFrame, shape (n, d)
         float64, finite, no column constant. Never among the features.
+    weight : Series, shape (n,), optional
+        How much a row counts, such as its exposure in years: float64, finite, above 0, with a name of its
+        own. None if all rows count alike.
     title
         The name that people read; `name` where it is left out.
     description
@@ -70,6 +73,7 @@ class Dataset:
     features: pd.DataFrame
     target: pd.Series
     sensitive: pd.DataFrame
+    weight: pd.Series | None = None
     title: str = ""
     description: str = ""
     units: Mapping[str, str] = field(default_factory=dict)
@@ -77,11 +81,12 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        problems = list(_problems(self.features, self.target, self.sensitive))
+        problems = list(_problems(self.features, self.target, self.sensitive, self.weight))
         if problems:
             raise DataError(*problems)
-        for part in ("features", "target", "sensitive"):
-            object.__setattr__(self, part, getattr(self, part).reset_index(drop=True))
+        for part in ("features", "target", "sensitive", "weight"):
+            if getattr(self, part) is not None:
+                object.__setattr__(self, part, getattr(self, part).reset_index(drop=True))
         object.__setattr__(self, "title", self.title or self.name)
         object.__setattr__(self, "units", dict(self.units))
         object.__setattr__(self, "meanings", dict(self.meanings))
@@ -89,9 +94,10 @@ class Dataset:
 
     def __repr__(self) -> str:
         # The generated one would print cells, and cells are personal.
+        weight = "" if self.weight is None else f", weight={self.weight.name!r}"
         return (
             f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
-            f"target={self.target.name!r}, sensitive={list(self.sensitive.columns)!r})"
+            f"target={self.target.name!r}, sensitive={list(self.sensitive.columns)!r}{weight})"
         )
 
     @property
@@ -106,6 +112,7 @@ class Dataset:
             target=str(self.target.name),
             sensitive=tuple(self.sensitive.columns),
             features=tuple(self.features.columns),
+            weight=None if self.weight is None else str(self.weight.name),
         )
 
     @cached_property
@@ -122,13 +129,16 @@ class Dataset:
 
     def _columns(self) -> Iterator[tuple[str, pd.Series]]:
         yield "target", self.target
+        if self.weight is not None:
+            yield "weight", self.weight
         for role, frame in (("sensitive", self.sensitive), ("feature", self.features)):
             for name in frame.columns:
                 yield role, frame[name]
 
     def table(self) -> pd.DataFrame:
-        """All columns side by side, shape (n, p + d + 1): features, sensitive columns, target."""
-        return pd.concat([self.features, self.sensitive, self.target], axis=1)
+        """All columns side by side, shape (n, columns): features, sensitive columns, target, weight."""
+        weight = [] if self.weight is None else [self.weight]
+        return pd.concat([self.features, self.sensitive, self.target, *weight], axis=1)
 
     def label(self, column: str) -> str:
         """Give the column's name with its unit in brackets, for a chart's axis."""
@@ -176,6 +186,41 @@ def outcome_problems(values: pd.Series, *, role: str, lines: np.ndarray | None =
     return problems
 
 
+def weight_problems(values: pd.Series, *, lines: np.ndarray | None = None) -> list[Problem]:
+    """Say what keeps a float column from being an exposure: cells missing, infinite, zero or below.
+
+    A row of no exposure is not a row that counts little: it says nothing, and a rate divides by it. It is
+    never left out without a word, as the claims in it would go with it.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Numbers, NaN where a cell is missing.
+    lines : array, shape (n,)
+        The line of the file that each row begins on, if the table comes from a file.
+    """
+    column = str(values.name)
+    cells = values.to_numpy(dtype=float)
+    infinite = np.isinf(cells)
+    problems = []
+    for which, what in (
+        (infinite, "infinite numbers can't be used"),
+        (np.isnan(cells), "the exposure has missing cells"),
+        ((cells <= 0) & ~infinite, "the exposure must be above zero, and in some rows it is not"),
+    ):
+        if which.any():
+            problems.append(
+                Problem(
+                    what=what,
+                    mend="Correct these cells or take the rows out of the file, or choose no exposure.",
+                    column=column,
+                    lines=first_lines(which, lines),
+                    count=int(which.sum()),
+                )
+            )
+    return problems
+
+
 def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
     """Describe the infinite cells of a column; `infinite` and `lines` have shape (n,)."""
     return Problem(
@@ -192,29 +237,35 @@ def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
     return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
-def _problems(features: pd.DataFrame, target: pd.Series, sensitive: pd.DataFrame) -> Iterator[Problem]:
-    names = [*features.columns, *sensitive.columns, target.name]
+def _problems(
+    features: pd.DataFrame, target: pd.Series, sensitive: pd.DataFrame, weight: pd.Series | None
+) -> Iterator[Problem]:
+    weights = [] if weight is None else [weight]
+    names = [*features.columns, *sensitive.columns, target.name, *(each.name for each in weights)]
     if any(not isinstance(name, str) for name in names):
         yield Problem(what="a column's name is not text", mend="Give every column a text as its name.")
     for name, times in Counter(names).items():
         if times > 1:
             yield Problem(
                 what="the name is used for several columns or roles",
-                mend="A column can be the target, sensitive or a feature, and only one of these.",
+                mend="A column can be the target, sensitive, a feature or the exposure: one of these only.",
                 column=str(name),
             )
     for part, what in ((features, "feature"), (sensitive, "sensitive column")):
         if part.shape[1] == 0:
             yield Problem(what=f"there is no {what}", mend=f"Choose at least one {what}.")
-    if len({len(features), len(target), len(sensitive)}) > 1:
+    if len({len(part) for part in (features, target, sensitive, *weights)}) > 1:
+        counts = [f"{len(part):,}" for part in (features, target, *weights, sensitive)]
         yield Problem(
-            what=f"features, target and sensitive columns have {len(features):,}, {len(target):,} and "
-            f"{len(sensitive):,} rows",
-            mend="Cut all three from the same table.",
+            what=f"features, target{', exposure' if weights else ''} and sensitive columns have "
+            f"{', '.join(counts[:-1])} and {counts[-1]} rows",
+            mend="Cut all of them from the same table.",
         )
     elif len(target) == 0:
         yield Problem(what="there are no rows", mend="Choose a table with rows.")
-    for role, frame in (("target", target.to_frame()), ("sensitive column", sensitive)):
+    numeric = [("target", target.to_frame()), ("sensitive column", sensitive)]
+    numeric += [("exposure", each.to_frame()) for each in weights]
+    for role, frame in numeric:
         for position, name in enumerate(frame.columns):
             values = frame.iloc[:, position]
             if values.dtype != np.float64:
@@ -224,7 +275,7 @@ def _problems(features: pd.DataFrame, target: pd.Series, sensitive: pd.DataFrame
                     column=str(name),
                 )
                 continue
-            yield from outcome_problems(values, role=role)
+            yield from weight_problems(values) if role == "exposure" else outcome_problems(values, role=role)
             yield from _too_large(values)
     for position, name in enumerate(features.columns):
         values = features.iloc[:, position]

@@ -17,11 +17,15 @@ class Roles:
         What a prediction must not depend on; one column or several.
     features
         What a predictor may see.
+    weight
+        How much a row counts: its exposure, such as the years that a policy ran. None if all rows count
+        alike. No predictor sees it.
     """
 
     target: str
     sensitive: tuple[str, ...]
     features: tuple[str, ...]
+    weight: str | None = None
 
     def __post_init__(self) -> None:
         for part in ("sensitive", "features"):

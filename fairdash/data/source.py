@@ -48,6 +48,9 @@ class DatasetSource(ABC):
     def to_json(self) -> str:
         """Write the recipe down; equal recipes give equal text."""
         content = {"fairdash_source": 1, "kind": self.kind, **asdict(self)}
+        # Left out where there is none: recipes from before exposure was known keep their ids.
+        if content["roles"] is not None and content["roles"]["weight"] is None:
+            del content["roles"]["weight"]
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property

@@ -2,8 +2,9 @@
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"policy_id": [1, 2], "Age": [40, 50], "rooms": [2, 3], "cost": [9.5, 8]})
->>> suggest_roles(table)
-Suggestion(target='cost', sensitive=('Age',), features=('rooms',), left_out={'policy_id': 'numbers the rows'})
+>>> found = suggest_roles(table)
+>>> found.target, found.sensitive, found.features, found.weight, found.left_out
+('cost', ('Age',), ('rooms',), None, {'policy_id': 'numbers the rows'})
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _SENSITIVE = (
     "age asian black disability ethnicity female foreign gender hispanic male minority nationality race "
     "religion sex women"
 )
+#: A column with one of these in its name says how much of a risk a row was exposed to.
+_EXPOSURES = "expo expos exposure exposures"
 #: Of these things an age is not a person's.
 _NOT_PEOPLE = "bldg building car contract home house licence license policy vehicle"
 #: Long enough to be recognised inside a name such as ``racepctblack``.
@@ -43,6 +46,8 @@ class Suggestion:
         The column whose name sounds most like a sensitive one; empty if none does.
     features
         The other columns that can help to predict.
+    weight
+        The column of numbers whose name says that it is the exposure; None if none does.
     left_out
         Each column that can't, and why.
     """
@@ -50,6 +55,7 @@ class Suggestion:
     target: str | None
     sensitive: tuple[str, ...]
     features: tuple[str, ...]
+    weight: str | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -71,13 +77,15 @@ def suggest_roles(frame: pd.DataFrame) -> Suggestion:
         for name in frame.columns
         if name not in left_out and kind_of(frame[name]) in ("number", "whole number", "truth value")
     ]
-    target = _most_like(numeric, _TARGETS)
-    sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
-    taken = {target, sensitive, *left_out}
+    weight = _most_like(numeric, _EXPOSURES)
+    target = _most_like([name for name in numeric if name != weight], _TARGETS)
+    sensitive = _most_like([name for name in numeric if name not in (weight, target)], _SENSITIVE)
+    taken = {target, sensitive, weight, *left_out}
     return Suggestion(
         target=target,
         sensitive=() if sensitive is None else (sensitive,),
         features=tuple(name for name in frame.columns if name not in taken),
+        weight=weight,
         left_out=left_out,
     )
 

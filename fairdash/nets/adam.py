@@ -67,6 +67,11 @@ class StackedAdam:
             p.data = self._weights[:, start:stop].view(p.shape)
             start = stop
 
+    @property
+    def weights(self) -> Tensor:
+        """All parameters, a row a network, (K, P): the buffer itself, not a copy."""
+        return self._weights
+
     def _per_member(self, value: float | Tensor) -> Tensor:
         value = torch.as_tensor(value, dtype=self._weights.dtype, device=self._weights.device)
         return value.expand(self.alive.shape).unsqueeze(1)

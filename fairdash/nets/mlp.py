@@ -56,10 +56,24 @@ class StackedMLP(nn.Module):
             torch.stack([member[layer][1] for member in members]) for layer in range(len(widths) - 1)
         )
 
-    def forward(self, x: Tensor) -> Tensor:
-        """Outputs of shape (K, batch, widths[-1]) for inputs of shape (K, batch, widths[0])."""
-        outputs: Tensor = _Perceptrons.apply(x, *self.weights, *self.biases)
-        return outputs
+    def forward(self, x: Tensor, masks: Sequence[Tensor] | None = None) -> Tensor:
+        """Outputs of shape (K, batch, widths[-1]).
+
+        Parameters
+        ----------
+        x : (T, batch, widths[0]) tensor
+            T divides K: the first K / T networks see the first table, the next ones the second, and so
+            on. One table a network, T = K, is the plain case; fewer spare copies of the inputs.
+        masks
+            For each hidden layer a (K, batch, units) factor on its units' outputs, for dropout.
+        """
+        if masks is None:
+            outputs: Tensor = _Perceptrons.apply(x, *self.weights, *self.biases)
+            return outputs
+        h = x.repeat_interleave(len(self.weights[0]) // len(x), dim=0)
+        for weight, bias, mask in zip(self.weights, self.biases, masks, strict=False):
+            h = torch.baddbmm(bias, h, weight).tanh() * mask
+        return torch.baddbmm(self.biases[-1], h, self.weights[-1])
 
 
 class _Perceptrons(torch.autograd.Function):
@@ -75,20 +89,22 @@ class _Perceptrons(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, *parameters: Tensor) -> Tensor:
         last = len(parameters) // 2 - 1
         weights, biases = parameters[: last + 1], parameters[last + 1 :]
+        hidden = []
         h = x.transpose(1, 2)
-        kept = [h]
         for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
             w, b = weight.transpose(1, 2), bias.transpose(1, 2)
             scale = 1.0 if layer == last else 2.0
             if layer:
                 h = torch.baddbmm(scale * (b - w.sum(dim=2, keepdim=True)), w, h, alpha=2 * scale)
             else:
-                h = torch.baddbmm(b, w, h, beta=scale, alpha=scale)
+                # The networks of one table side by side, as one wide layer.
+                w, b = (part.reshape(len(x), -1, part.shape[2]) for part in (w, b))
+                h = torch.baddbmm(b, w, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
             if layer < last:
-                kept.append(h.sigmoid_())
+                hidden.append(h.sigmoid_())
         # Saved tensors are guarded against changes; the hidden layers are nobody else's.
         ctx.save_for_backward(x, *weights)
-        ctx.hidden = kept[1:]
+        ctx.hidden = hidden
         return h.transpose(1, 2)
 
     @staticmethod
@@ -104,8 +120,13 @@ class _Perceptrons(torch.autograd.Function):
             # tanh′(z) = 1 − tanh²(z) = 4(σ − σ²)
             slope = torch.bmm(4 * weight, slope).mul_(torch.addcmul(h, h, h, value=-1))
         of_biases.append(slope.sum(dim=2).unsqueeze(1))
-        of_weights.append(torch.bmm(x.transpose(1, 2), slope.transpose(1, 2)))
-        of_x = torch.bmm(weights[0], slope).transpose(1, 2) if ctx.needs_input_grad[0] else None
+        wide = slope.reshape(len(x), -1, x.shape[1])
+        of_first = torch.bmm(wide, x)
+        of_weights.append(of_first.view(len(slope), -1, x.shape[2]).transpose(1, 2))
+        of_x = None
+        if ctx.needs_input_grad[0]:
+            first = weights[0].transpose(1, 2).reshape(len(x), -1, x.shape[2])
+            of_x = torch.bmm(wide.transpose(1, 2), first)
         return of_x, *reversed(of_weights), *reversed(of_biases)
 
 

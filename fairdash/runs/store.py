@@ -37,6 +37,8 @@ _ID = re.compile(r"[0-9a-f]{12}")
 #: A worker imports torch before it takes its lock: until then a run counts as queued.
 SECONDS_TO_START = 60
 
+#: Marks of a row's part in a split.
+_TRAIN, _TEST, _VALIDATION = 0, 1, 2
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 
@@ -119,10 +121,14 @@ class RunResult:
     ----------
     frame, members, predictions, splits
         As in :class:`fairdash.api.SweepResult`.
-    target, sensitive
-        (n,) arrays: the rows that were predicted.
-    names
-        ``target`` and ``sensitive``: column names; ``target_unit`` and ``sensitive_unit``, maybe empty.
+    target
+        (n,) the target of the rows that were predicted.
+    sensitive
+        Its sensitive columns, n rows.
+    target_name
+        The target's column.
+    units
+        Column to its unit, for those that have one.
     device, seconds, notes
         As in :class:`fairdash.api.SweepResult`.
     """
@@ -132,8 +138,9 @@ class RunResult:
     predictions: NDArray[np.float64]
     splits: tuple[Split, ...]
     target: NDArray[np.float64]
-    sensitive: NDArray[np.float64]
-    names: dict[str, str]
+    sensitive: pd.DataFrame
+    target_name: str
+    units: dict[str, str]
     device: str
     seconds: float
     notes: tuple[str, ...]
@@ -236,18 +243,20 @@ class Run:
         try:
             result.frame.to_parquet(folder / "frame.parquet")
             result.members.to_parquet(folder / "members.parquet")
-            is_test = np.zeros((len(result.splits), len(result.target)), dtype=np.uint8)
+            part = np.zeros((len(result.splits), len(result.target)), dtype=np.uint8)
             for j, split in enumerate(result.splits):
-                is_test[j, split.test] = 1
+                part[j, split.test], part[j, split.validation] = _TEST, _VALIDATION
             arrays = {
                 "predictions": result.predictions,
                 "target": result.target,
-                "sensitive": result.sensitive,
-                "is_test": is_test,
+                "sensitive": result.sensitive.to_numpy(dtype=float),
+                "part": part,
             }
             save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / "rows.safetensors")
             about = {
-                "names": result.names,
+                "target": result.target_name,
+                "sensitive": list(result.sensitive.columns),
+                "units": result.units,
                 "device": result.device,
                 "seconds": result.seconds,
                 "notes": result.notes,
@@ -268,8 +277,8 @@ class Run:
             arrays = load_file(folder / "rows.safetensors")
             about: dict[str, Any] = json.loads((folder / "about.json").read_text(encoding="utf-8"))
             splits = tuple(
-                Split(train=np.flatnonzero(row == 0), test=np.flatnonzero(row == 1))
-                for row in arrays["is_test"]
+                Split(*(np.flatnonzero(row == part) for part in (_TRAIN, _TEST, _VALIDATION)))
+                for row in arrays["part"]
             )
             return RunResult(
                 frame=pd.read_parquet(folder / "frame.parquet"),
@@ -277,8 +286,9 @@ class Run:
                 predictions=arrays["predictions"],
                 splits=splits,
                 target=arrays["target"],
-                sensitive=arrays["sensitive"],
-                names=about["names"],
+                sensitive=pd.DataFrame(arrays["sensitive"], columns=about["sensitive"]),
+                target_name=about["target"],
+                units=about["units"],
                 device=about["device"],
                 seconds=about["seconds"],
                 notes=tuple(about["notes"]),

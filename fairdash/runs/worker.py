@@ -56,8 +56,9 @@ def _work(run: Run) -> int:
                 predictions=result.predictions,
                 splits=result.splits,
                 target=dataset.target.to_numpy(dtype=float),
-                sensitive=dataset.sensitive.iloc[:, 0].to_numpy(dtype=float),
-                names=_names(dataset),
+                sensitive=dataset.sensitive,
+                target_name=dataset.roles.target,
+                units=_units(dataset),
                 device=result.device,
                 seconds=result.seconds,
                 notes=result.notes,
@@ -81,13 +82,12 @@ def _work(run: Run) -> int:
         return 1
 
 
-def _names(dataset: Dataset) -> dict[str, str]:
-    target, sensitive = dataset.roles.target, dataset.roles.sensitive[0]
+def _units(dataset: Dataset) -> dict[str, str]:
+    roles = dataset.roles
     return {
-        "target": target,
-        "sensitive": sensitive,
-        "target_unit": dataset.units.get(target, ""),
-        "sensitive_unit": dataset.units.get(sensitive, ""),
+        column: dataset.units[column]
+        for column in (roles.target, *roles.sensitive)
+        if column in dataset.units
     }
 
 

@@ -30,6 +30,8 @@ class Method:
         Where the method was published.
     multivariate
         Whether it takes several sensitive columns at once.
+    adversarial
+        Whether its penalty trains networks of its own, whose settings then matter.
     """
 
     id: str
@@ -38,6 +40,7 @@ class Method:
     penalty: str | None
     source: str
     multivariate: bool = True
+    adversarial: bool = False
 
     def penalty_class(self) -> type[Penalty] | None:
         """The class of Ψ, for its ``encode`` and to build it; None for no penalty."""
@@ -64,6 +67,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 title="Fair HGR network",
                 meaning="Learns to leave an adversary no link to the sensitive attribute that it could find.",
                 penalty="fairdash.training.penalties.hgr_nn:HGRPenalty",
+                adversarial=True,
                 source="Grari et al., supplement, Algorithm “Fair HGR NN”",
             ),
             Method(
@@ -81,6 +85,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 meaning="Learns to leave an adversary no pair of prediction and sensitive attribute that is "
                 "likelier than chance; strong links weigh most.",
                 penalty="fairdash.training.penalties.chi2_nn:Chi2Penalty",
+                adversarial=True,
                 source="Grari et al., Algorithm 1, and supplement, Algorithm “Fair χ² NN”",
             ),
             Method(
@@ -99,6 +104,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 meaning="Learns to leave an adversary no information about the sensitive attribute that it "
                 "could find.",
                 penalty="fairdash.training.penalties.mine:MINEPenalty",
+                adversarial=True,
                 source="Belghazi et al. 2018, “Mutual information neural estimation”; baseline “Fair MINE "
                 "NN” of Grari et al.",
             ),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from fairdash.errors import OptionError, Problem
+from fairdash.training.losses import find_loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +34,20 @@ class TrainingSettings:
         Learning rate of the adversary, constant.
     adversary_steps
         Steps of the adversary for each step of the predictor, on the same mini-batch.
+    dropout
+        Share of each hidden layer's units that are left out at random at every step of the predictor,
+        0 to below 1.
+    loss
+        Id in :data:`fairdash.training.losses.LOSSES`.
+    tweedie_power
+        Power of the variance for ``loss="tweedie"``, between 1 and 2.
+    balance
+        Shift the predictions (scale them, with a log link) so that over the training rows they add up to
+        the target.
+    patience
+        Epochs without a better score on the validation rows after which a model's training counts as
+        over; it keeps the weights of its best epoch. The score is the loss plus λ Ψ. None trains every
+        epoch and keeps the last weights.
     """
 
     hidden: tuple[int, ...] = (32, 16, 8)
@@ -44,22 +59,36 @@ class TrainingSettings:
     adversary_hidden: tuple[int, ...] = (16, 16, 16)
     adversary_lr: float = 1e-2
     adversary_steps: int = 10
+    dropout: float = 0.0
+    loss: str = "squared_error"
+    tweedie_power: float = 1.5
+    balance: bool = False
+    patience: int | None = None
 
     def __post_init__(self) -> None:
         problems = []
-        for field in fields(self):
-            value = getattr(self, field.name)
-            lowest = _LOWEST[field.name]
+        for name, lowest in _LOWEST.items():
+            value = getattr(self, name)
+            if name == "patience" and value is None:
+                continue
             numbers = value if isinstance(value, tuple) else (value,)
             kind = "numbers" if isinstance(value, tuple) else "a number"
             if not numbers or any(not math.isfinite(n) or n < lowest for n in numbers):
                 problems.append(
                     Problem(
-                        column=field.name,
+                        column=name,
                         what="Not a usable training setting",
                         mend=f"Give {kind} of at least {lowest}.",
                     )
                 )
+        if self.dropout >= 1:
+            problems.append(
+                Problem(
+                    column="dropout",
+                    what="Dropout would leave no unit",
+                    mend="Choose a share below 1, such as 0.1.",
+                )
+            )
         if not problems and self.warm_up_epochs >= self.n_epochs:
             problems.append(
                 Problem(
@@ -70,6 +99,15 @@ class TrainingSettings:
             )
         if problems:
             raise OptionError(*problems)
+        find_loss(self.loss, tweedie_power=self.tweedie_power)
+
+    @property
+    def stack_key(self) -> tuple[object, ...]:
+        """Equal for settings whose models can be trained in one stack.
+
+        What is left out of it may differ from model to model: learning rates, weight decay, dropout.
+        """
+        return tuple(getattr(self, field.name) for field in fields(self) if field.name not in _PER_MODEL)
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers and lists, for a run's description."""
@@ -93,4 +131,8 @@ _LOWEST = {
     "adversary_hidden": 1,
     "adversary_lr": 0,
     "adversary_steps": 1,
+    "dropout": 0,
+    "patience": 1,
 }
+#: Settings that the models of one stack need not share.
+_PER_MODEL = frozenset({"lr", "weight_decay", "adversary_lr", "dropout"})

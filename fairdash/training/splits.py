@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,22 +10,62 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers of one random split; both arrays sorted, together every row once."""
+    """Row numbers of one split; arrays sorted, together every row once.
+
+    Parameters
+    ----------
+    train
+        What the model is fitted to.
+    test
+        What its figures are reported on; nothing is chosen by them.
+    validation
+        What choices are made by (λ, settings, when to stop); may be empty.
+    """
 
     train: NDArray[np.int64]
     test: NDArray[np.int64]
+    validation: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    @property
+    def parts(self) -> dict[str, NDArray[np.int64]]:
+        """The parts that hold rows, by name: ``"train"``, ``"validation"``, ``"test"``."""
+        parts = {"train": self.train, "validation": self.validation, "test": self.test}
+        return {name: rows for name, rows in parts.items() if len(rows)}
 
 
 def random_splits(
-    n_rows: int, *, n_splits: int, random_state: int, test_share: float = 0.2
+    n_rows: int,
+    *,
+    n_splits: int,
+    random_state: int,
+    test_share: float = 0.2,
+    validation_share: float = 0.0,
 ) -> tuple[Split, ...]:
     """Random splits, 80/20 unless told otherwise, as in the paper's experiments.
 
     The j-th split depends on `random_state` and j alone: asking for more splits keeps the first ones.
+    `validation_share` of the rows that are not test rows are set aside for choices; the test rows stay
+    the same.
     """
     n_test = round(n_rows * test_share)
+    n_validation = round((n_rows - n_test) * validation_share)
     splits = []
     for j in range(n_splits):
         order = np.random.default_rng([random_state, j]).permutation(n_rows)
-        splits.append(Split(train=np.sort(order[n_test:]), test=np.sort(order[:n_test])))
+        test, validation, train = np.split(order, [n_test, n_test + n_validation])
+        splits.append(Split(train=np.sort(train), test=np.sort(test), validation=np.sort(validation)))
     return tuple(splits)
+
+
+def folds(rows: NDArray[np.int64], *, n_folds: int, random_state: int) -> tuple[Split, ...]:
+    """Cross-validation within `rows`: each of them is a validation row once, and there is no test part."""
+    order = np.random.default_rng([random_state, len(rows)]).permutation(rows)
+    parts = np.array_split(order, n_folds)
+    return tuple(
+        Split(
+            train=np.sort(np.concatenate([*parts[:j], *parts[j + 1 :]])),
+            test=np.empty(0, dtype=np.int64),
+            validation=np.sort(part),
+        )
+        for j, part in enumerate(parts)
+    )

@@ -1,21 +1,24 @@
 """The one training loop: K predictors and their adversaries as one stacked computation.
 
 >>> import torch
->>> data = StackData(x=torch.randn(2, 64, 3), y=torch.randn(2, 64, 1), s=torch.randn(2, 64, 1))
->>> members = (Member("hgr_nn", 0.0, 0, 1), Member("hgr_nn", 1.0, 0, 1), Member("hgr_nn", 1.0, 1, 2))
->>> settings = TrainingSettings(n_epochs=2, warm_up_epochs=1)
->>> trained = train_stack(
-...     data, members, objective="demographic_parity", settings=settings, batch_seeds=[1, 2]
+>>> data = StackData(
+...     x=torch.randn(2, 80, 3),
+...     y=torch.randn(2, 80, 1),
+...     s=torch.randn(2, 80, 1),
+...     train=(torch.arange(64), torch.arange(16, 80)),
 ... )
+>>> settings = TrainingSettings(n_epochs=2, warm_up_epochs=1)
+>>> members = [Member("hgr_nn", lam, split, seed=1, settings=settings) for split in (0, 1) for lam in (0, 1)]
+>>> trained = train_stack(data, members, objective="demographic_parity", batch_seeds=[1, 2])
 >>> trained.predict(data.x).shape
-(3, 64)
+(4, 80)
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -23,10 +26,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.lookup import look_up
-from fairdash.nets import StackedAdam, StackedMLP
+from fairdash.nets import StackedMLP
+from fairdash.training.batches import Batch, Batches, Tables
+from fairdash.training.game import Game
+from fairdash.training.losses import Loss, find_loss
 from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES, Objective
-from fairdash.training.penalties import Penalty
+from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
 
 ROWS_AT_ONCE = 4096  # when predicting: bounds the memory of K hidden layers
@@ -46,24 +51,55 @@ class Member:
         Which split's training rows it sees: index into the first dimension of the data.
     seed
         Seed of its initial weights.
+    settings
+        How it is trained; the members of a stack share its ``stack_key``.
     """
 
     method: str
     lam: float
     split: int
     seed: int
+    settings: TrainingSettings
 
 
 @dataclass(frozen=True)
 class StackData:
-    """Encoded training rows of S splits: x (S, n, p), y (S, n, 1), s (S, n, d); y and s standardised."""
+    """Encoded rows of S splits of one table.
+
+    Parameters
+    ----------
+    x
+        (S, N, p) features.
+    y
+        (S, N, 1) target as the loss wants it: mean 0 and variance 1 for squared error, mean 1 for the
+        losses with a log link, over the training rows.
+    s
+        (S, N, d) sensitive features, in any units.
+    train
+        Indices of each split's training rows.
+    validation
+        Indices of each split's validation rows; only needed with ``patience``.
+    weight
+        (S, N, 1) positive weights of the rows, or None.
+    """
 
     x: Tensor
     y: Tensor
     s: Tensor
+    train: tuple[Tensor, ...]
+    validation: tuple[Tensor, ...] = ()
+    weight: Tensor | None = None
 
     def to(self, device: str) -> StackData:
-        return StackData(x=self.x.to(device), y=self.y.to(device), s=self.s.to(device))
+        """The same rows on `device`."""
+        return StackData(
+            x=self.x.to(device),
+            y=self.y.to(device),
+            s=self.s.to(device),
+            train=tuple(rows.to(device) for rows in self.train),
+            validation=tuple(rows.to(device) for rows in self.validation),
+            weight=None if self.weight is None else self.weight.to(device),
+        )
 
 
 @dataclass(frozen=True)
@@ -75,7 +111,7 @@ class Epoch:
     number
         This epoch, from 1.
     error
-        Mean squared error over the epoch's batches, (K,), on the standardised target.
+        Mean loss over the epoch's batches, (K,), divided by the constant model's.
     dependence
         Mean penalty Ψ over the epoch's batches, (K,); NaN in the warm-up and without a penalty.
     """
@@ -97,19 +133,23 @@ class TrainedStack:
         Their networks.
     diverged
         (K,); True for a model whose loss stopped being finite: it keeps its last finite weights.
+    best_epoch
+        (K,); the epoch whose weights each model has, from 1.
+    factor, shift
+        (K,); a prediction is ``factor * h(x) + shift``: 1 and 0 unless it was balanced.
     """
 
     members: tuple[Member, ...]
     predictor: StackedMLP
     diverged: NDArray[np.bool_]
+    best_epoch: NDArray[np.int64]
+    factor: NDArray[np.float64]
+    shift: NDArray[np.float64]
 
-    @torch.no_grad()
     def predict(self, x: Tensor) -> NDArray[np.float64]:
-        """Predictions (K, n) on the standardised scale for encoded rows x (S, n, p), a table a split."""
-        device = self.predictor.biases[0].device
-        which = torch.tensor([member.split for member in self.members])
-        parts = [self.predictor(part[which].to(device)).squeeze(-1) for part in x.split(ROWS_AT_ONCE, dim=1)]
-        return torch.cat(parts, dim=1).double().cpu().numpy()
+        """Predictions (K, N) on the scale of the target given, for encoded rows x (S, N, p)."""
+        raw = _predictions(self.predictor, x, self.members)
+        return self.factor[:, None] * raw + self.shift[:, None]
 
 
 def train_stack(
@@ -117,7 +157,6 @@ def train_stack(
     members: Sequence[Member],
     *,
     objective: str,
-    settings: TrainingSettings,
     batch_seeds: Sequence[int],
     device: str = "cpu",
     on_step: Callable[[float], None] | None = None,
@@ -131,9 +170,9 @@ def train_stack(
     Parameters
     ----------
     data
-        Training rows of every split, encoded and standardised.
+        Rows of every split.
     members
-        The models; one method for all.
+        The models; one method and one ``stack_key`` for all.
     objective
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
     batch_seeds
@@ -144,136 +183,162 @@ def train_stack(
     on_epoch
         Called after each epoch.
     """
-    (method,) = {member.method for member in members}
+    ((method, _),) = {(member.method, member.settings.stack_key) for member in members}
+    settings = members[0].settings
     seeds = [member.seed for member in members]
+    loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
     data = data.to(device)
-    predictor = StackedMLP([data.x.shape[2], *settings.hidden, 1], seeds=seeds).to(device)
-    which_split = torch.tensor([member.split for member in members], device=device)
-    penalty = None
+
+    def of_each(values: Sequence[float]) -> Tensor:
+        return torch.tensor(values, dtype=data.x.dtype, device=device)
+
+    tables = Tables(torch.tensor([member.split for member in members], device=device), len(data.x))
+    s, penalty = data.s, None
     penalty_class = look_up(METHODS, method, option="method").penalty_class()
     if penalty_class is not None:
-        every = torch.arange(data.s.shape[1])
-        data = replace(data, s=penalty_class.encode(data.s, [every] * len(data.s)))
-        penalty = penalty_class(seeds=seeds, s=data.s, which_split=which_split, settings=settings)
-    players = _Players(
+        s = penalty_class.encode(data.s, data.train).to(data.x)
+        penalty = penalty_class(seeds=seeds, s=s, which_split=tables.which_split, settings=settings)
+    predictor = StackedMLP([data.x.shape[2], *settings.hidden, 1], seeds=seeds).to(device, data.x.dtype)
+    game = Game(
         predictor=predictor,
         penalty=None if penalty is None else penalty.to(device),
-        lam=torch.tensor([member.lam for member in members], device=device),
+        lam=of_each([member.lam for member in members]),
         objective=look_up(OBJECTIVES, objective, option="objective"),
-        settings=settings,
+        loss=loss,
+        scale=tables.each(_loss_of_constant(data, loss)),
+        lr=of_each([member.settings.lr for member in members]),
+        weight_decay=of_each([member.settings.weight_decay for member in members]),
+        adversary_lr=of_each([member.settings.adversary_lr for member in members]),
+        adversary_steps=settings.adversary_steps,
     )
-    batches = _Batches(data, which_split, batch_size=settings.batch_size, seeds=batch_seeds)
+    rows = Batch(data.x, data.y, s, data.weight)
+    dropout = of_each([member.settings.dropout for member in members])
+    batches = Batches(
+        rows,
+        train=data.train,
+        batch_size=settings.batch_size,
+        seeds=batch_seeds,
+        tables=tables,
+        dropout=dropout if dropout.any() else None,
+        hidden=settings.hidden,
+    )
+    best = None
+    if settings.patience is not None:
+        best = _Best(game, tables.hand_out(_validation(rows, data.validation)), patience=settings.patience)
     n_steps = settings.n_epochs * batches.per_epoch
-    step = 0
-    for epoch in range(settings.n_epochs):
-        fair = epoch >= settings.warm_up_epochs
+    step = epoch = 0
+    for epoch in range(1, settings.n_epochs + 1):
+        fair = epoch > settings.warm_up_epochs
         totals = torch.zeros(2, len(members), device=device)
-        for x, y, s in batches.epoch():
+        for batch in batches.epoch():
             lr_factor = 0.5 * (1 + math.cos(math.pi * step / n_steps))
-            totals += players.step(x, y, s, lr_factor=lr_factor, fair=fair)
+            totals += game.step(batch, lr_factor=lr_factor, fair=fair)
             step += 1
             if on_step is not None:
                 on_step(step / n_steps)
         if on_epoch is not None:
             error, dependence = (totals / batches.per_epoch).double().cpu().numpy()
-            on_epoch(Epoch(epoch + 1, error, dependence))
-    return TrainedStack(tuple(members), predictor, ~players.alive.cpu().numpy())
+            on_epoch(Epoch(epoch, error, dependence))
+        if best is not None and fair and best.is_over_after(epoch):
+            break
+    last = torch.full((len(members),), epoch)
+    return TrainedStack(
+        tuple(members),
+        predictor,
+        diverged=~game.alive.cpu().numpy(),
+        best_epoch=(last if best is None else best.restore()).cpu().numpy(),
+        **_balance(predictor, data, members, loss, wanted=settings.balance),
+    )
 
 
-class _Batches:
-    """Mini-batches (K, b, …): each split draws its own order of rows, its members share it."""
-
-    def __init__(
-        self, data: StackData, which_split: Tensor, *, batch_size: int, seeds: Sequence[int]
-    ) -> None:
-        n_rows = data.x.shape[1]
-        self.data = data
-        self.which_split = which_split
-        self.batch_size = min(batch_size, n_rows)
-        # A last, smaller batch would have noisier means and variances: its rows wait for the next shuffle.
-        self.per_epoch = n_rows // self.batch_size
-        self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
-
-    def epoch(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        n_splits, n_rows = self.data.x.shape[:2]
-        order = torch.stack([torch.randperm(n_rows, generator=generator) for generator in self.generators])
-        # Row numbers in the splits' rows laid end to end.
-        order = (order + n_rows * torch.arange(n_splits).unsqueeze(1)).to(self.data.x.device)
-        for batch in range(self.per_epoch):
-            rows = order[:, batch * self.batch_size : (batch + 1) * self.batch_size]
-            yield self._of(self.data.x, rows), self._of(self.data.y, rows), self._of(self.data.s, rows)
-
-    def _of(self, part: Tensor, rows: Tensor) -> Tensor:
-        # index_select copies whole rows; indexing with two tensors took ten times as long.
-        batch = part.flatten(0, 1).index_select(0, rows.flatten()).view(*rows.shape, -1)
-        return batch.index_select(0, self.which_split)
+def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
+    """Loss of the training rows' mean as everybody's prediction, (S,)."""
+    values = []
+    for j, rows in enumerate(data.train):
+        y = data.y[j, rows]
+        weight = torch.ones_like(y) if data.weight is None else data.weight[j, rows]
+        mean = (weight * y).sum() / weight.sum()
+        eta = mean.log() if loss.has_log_link else mean
+        deviance = loss.unit_deviance(eta.expand_as(y), y)
+        values.append((weight * deviance).sum() / weight.sum())
+    return torch.stack(values)
 
 
-class _Players:
-    """The predictors and their adversaries, and one step of the game between them."""
+def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
+    """Each split's validation rows; as many of each, and not more than can be scored at once."""
+    fewest = min(min(len(each) for each in validation), ROWS_AT_ONCE)
+    return rows.take(
+        lambda part: torch.stack([own[each[:fewest]] for own, each in zip(part, validation, strict=True)])
+    )
 
-    def __init__(
-        self,
-        *,
-        predictor: StackedMLP,
-        penalty: Penalty | None,
-        lam: Tensor,
-        objective: Objective,
-        settings: TrainingSettings,
-    ) -> None:
-        self.predictor = predictor
-        self.penalty = penalty
-        self.lam = lam
-        self.objective = objective
-        self.adversary_steps = settings.adversary_steps
-        # A model that diverges on either side stops on both: one mask serves both optimisers.
-        self.alive = torch.ones(len(lam), dtype=torch.bool, device=lam.device)
-        self.descent = StackedAdam(
-            predictor.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, alive=self.alive
-        )
-        adversary = [] if penalty is None else list(penalty.parameters())
-        self.ascent = (
-            StackedAdam(adversary, lr=settings.adversary_lr, maximize=True, alive=self.alive)
-            if adversary
-            else None
-        )
 
-    def step(self, x: Tensor, y: Tensor, s: Tensor, *, lr_factor: float, fair: bool) -> Tensor:
-        """One step of the predictors on a batch, with the adversaries' steps; (error, Ψ), (2, K)."""
-        y_pred = self.predictor(x)
-        error = ((y_pred - y) ** 2).mean(dim=(1, 2))
-        if self.penalty is None or not fair:
-            self.descent.step(torch.autograd.grad(error.sum(), self.descent.parameters), lr_factor)
-            return torch.stack([error.detach(), torch.full_like(error, torch.nan)])
-        u = self.objective.audit(y_pred, y)
-        psi, push = self._play_adversary(u.detach(), s)
-        # ∂/∂φ of L(h(X), Y) + λ Ψ(U, V): the penalty's part enters through u.
-        gradients = torch.autograd.grad(
-            [error.sum(), u], self.descent.parameters, [torch.ones_like(error.sum()), push]
-        )
-        self.descent.step(gradients, lr_factor)
-        return torch.stack([error.detach(), psi])
+class _Best:
+    """The weights of each model's best epoch on the validation rows, found with some patience."""
 
-    def _play_adversary(self, u: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
-        """The adversaries' steps on fixed u; Ψ (K,) before the last of them, and λ ∂Ψ/∂u.
+    def __init__(self, game: Game, validation: Batch, *, patience: int) -> None:
+        self.game = game
+        self.validation = validation
+        self.patience = patience
+        count = len(game.lam)
+        self.score = torch.full((count,), math.inf, device=game.lam.device)
+        self.epoch = torch.zeros(count, dtype=torch.long, device=game.lam.device)
+        self.weights = game.descent.weights.clone()
 
-        As in the supplement's algorithms the last Ψ serves both players; with several steps the
-        adversary first catches up with the predictor.
+    def is_over_after(self, epoch: int) -> bool:
+        """Look at the validation rows; True once no model is left to wait for.
+
+        A model whose patience has run out is closed, so that its result does not depend on how long the
+        others go on.
         """
-        penalty = self.penalty
-        assert penalty is not None
-        if self.ascent is not None:
-            for _ in range(self.adversary_steps - 1):
-                psi = penalty(u, s)
-                self.ascent.step(torch.autograd.grad(psi.sum(), self.ascent.parameters))
-        u.requires_grad_()
-        psi = penalty(u, s)
-        adversary = [] if self.ascent is None else self.ascent.parameters
-        slope, *gradients = torch.autograd.grad(psi.sum(), [u, *adversary])
-        if self.ascent is not None:
-            self.ascent.step(gradients)
-        # Below zero the adversary lags behind; going further down would only build up the opposite
-        # dependence, so nothing is pushed there. λ = 0 stays exactly the standard model.
-        pushed = (self.lam > 0) & (psi.detach() > 0)
-        push = torch.where(pushed[:, None, None], self.lam[:, None, None] * slope, 0.0)
-        return psi.detach(), push
+        score = self.game.score(self.validation)
+        open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)
+        better = open_ & self.game.alive & (score < self.score)
+        self.score = torch.where(better, score, self.score)
+        self.epoch = torch.where(better, epoch, self.epoch)
+        self.weights = torch.where(better[:, None], self.game.descent.weights, self.weights)
+        return bool(((epoch - self.epoch >= self.patience) | ~self.game.alive).all())
+
+    def restore(self) -> Tensor:
+        """Put the best weights back; the epoch of each, (K,)."""
+        found = self.epoch > 0
+        weights = self.game.descent.weights
+        weights.copy_(torch.where(found[:, None], self.weights, weights))
+        return self.epoch
+
+
+@torch.no_grad()
+def _balance(
+    predictor: StackedMLP, data: StackData, members: Sequence[Member], loss: Loss, *, wanted: bool
+) -> dict[str, NDArray[np.float64]]:
+    """Factor and shift, (K,) each, that make the training rows' predictions add up to their target."""
+    factor, shift = np.ones(len(members)), np.zeros(len(members))
+    if wanted:
+        predictions = _predictions(predictor, data.x, members, loss)
+        y = data.y.squeeze(-1).double().cpu().numpy()
+        weight = np.ones_like(y) if data.weight is None else data.weight.squeeze(-1).double().cpu().numpy()
+        for k, member in enumerate(members):
+            rows = data.train[member.split].cpu().numpy()
+            mass = weight[member.split, rows]
+            target = np.average(y[member.split, rows], weights=mass)
+            reached = np.average(predictions[k, rows], weights=mass)
+            if loss.has_log_link:
+                factor[k] = target / reached
+            else:
+                shift[k] = target - reached
+    return {"factor": factor, "shift": shift}
+
+
+@torch.no_grad()
+def _predictions(
+    predictor: StackedMLP, x: Tensor, members: Sequence[Member], loss: Loss | None = None
+) -> NDArray[np.float64]:
+    """Predictions (K, N) as the networks give them."""
+    settings = members[0].settings
+    loss = loss or find_loss(settings.loss, tweedie_power=settings.tweedie_power)
+    device = predictor.biases[0].device
+    tables = Tables(torch.tensor([member.split for member in members], device=device), len(x))
+    parts = [
+        loss.prediction(predictor(tables.inputs(rows.to(device)))).squeeze(-1)
+        for rows in x.split(ROWS_AT_ONCE, dim=1)
+    ]
+    return torch.cat(parts, dim=1).double().cpu().numpy()

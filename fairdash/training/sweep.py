@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,17 +16,15 @@ from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import METHODS
+from fairdash.training.models import TrainingProgress, train_models
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.preprocessing import feature_encoder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, random_splits
 
 if TYPE_CHECKING:
-    from fairdash.training.stack import Epoch, Member, StackData
+    from fairdash.training.stack import Member
 
 STANDARD = "standard"
-#: More models than this in one stack leave a CPU's cache; the rest wait for the next stack.
-MEMBERS_PER_STACK = 80
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +45,8 @@ class Sweep:
         Random 80/20 splits of the rows.
     random_state
         Seed of the splits, the initial weights and the mini-batches.
+    validation_share
+        Share of the rows that are not test rows to set aside for choices: 0 for none, below 1.
     settings
         Architecture and schedule.
     device
@@ -64,6 +63,7 @@ class Sweep:
     objective: str = "demographic_parity"
     n_splits: int = 5
     random_state: int = 0
+    validation_share: float = 0.0
     settings: TrainingSettings = field(default_factory=TrainingSettings)
     device: str = "auto"
 
@@ -85,6 +85,14 @@ class Sweep:
             problems.append(
                 Problem(column="n_splits", what="There is no split to train on", mend="Ask for 1 or more.")
             )
+        if not 0 <= self.validation_share < 1:
+            problems.append(
+                Problem(
+                    column="validation_share",
+                    what="The share of validation rows is out of its range",
+                    mend="Choose a number from 0 to below 1, such as 0.2.",
+                )
+            )
         if problems:
             raise OptionError(*problems)
 
@@ -92,12 +100,8 @@ class Sweep:
         """Every model of the plan: methods in their order, then splits, then λ."""
         from fairdash.training.stack import Member
 
-        seeds = [
-            int(np.random.SeedSequence([self.random_state, split, 1]).generate_state(1)[0])
-            for split in range(self.n_splits)
-        ]
         return tuple(
-            Member(method=method, lam=float(lam), split=split, seed=seeds[split])
+            Member(method, float(lam), split, initial_seed(self.random_state, split), self.settings)
             for method in self.methods
             for split in range(self.n_splits)
             for lam in ((0.0,) if method == STANDARD else self.lams)
@@ -111,6 +115,7 @@ class Sweep:
             "objective": self.objective,
             "n_splits": self.n_splits,
             "random_state": self.random_state,
+            "validation_share": self.validation_share,
             "settings": self.settings.to_json(),
             "device": self.device,
         }
@@ -155,9 +160,7 @@ class SweepProgress:
     method
         Id of the method in training.
     curve
-        At the end of an epoch one row a λ: columns ``method``, ``lam``, ``epoch``, ``mse`` (training
-        batches, standardised target) and ``dependence`` (the penalty Ψ on training batches), means
-        over the splits in training.
+        As in :class:`fairdash.training.models.TrainingProgress`.
     """
 
     phase: str
@@ -176,15 +179,17 @@ class TrainedSweep:
         The plan.
     members
         One row a model, in the order of `predictions`: columns ``method``, ``lam``, ``split``,
-        ``diverged``.
+        ``diverged``, ``best_epoch``.
     splits
         Row numbers of each split.
     predictions
-        (K, n) in the target's units, for the training and the test rows alike.
+        (K, n) in the target's units, for the rows of every part alike.
     device
         Where it was trained.
     seconds
         Wall time of the training.
+    notes
+        Sentences that the user should read.
     """
 
     sweep: Sweep
@@ -193,174 +198,53 @@ class TrainedSweep:
     predictions: NDArray[np.float64]
     device: Device
     seconds: float
+    notes: tuple[str, ...] = ()
 
 
 def train_sweep(
     dataset: Dataset, sweep: Sweep, *, progress: Callable[[SweepProgress], None] | None = None
 ) -> TrainedSweep:
-    """Train every model of `sweep` on `dataset`.
-
-    Preprocessing is fitted on the training rows of each split; the target and the sensitive columns
-    are standardised by their training rows. No predictor sees a sensitive column.
+    """Train every model of `sweep` on `dataset`; errors as :func:`fairdash.training.models.train_models`.
 
     Parameters
     ----------
     progress
         Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     """
-    from fairdash.training.stack import train_stack
-
-    started = time.monotonic()
     device = resolve_device(sweep.device)
-    splits = random_splits(dataset.n_rows, n_splits=sweep.n_splits, random_state=sweep.random_state)
-    encoded = [_encode(dataset, split) for split in splits]
+    splits = random_splits(
+        dataset.n_rows,
+        n_splits=sweep.n_splits,
+        random_state=sweep.random_state,
+        validation_share=sweep.validation_share,
+    )
     members = sweep.members()
-    predictions = np.empty((len(members), dataset.n_rows))
-    diverged = np.zeros(len(members), dtype=bool)
-    done = 0
-    for chunk in _chunks(members):
-        stack = [members[k] for k in chunk]
-        used = sorted({member.split for member in stack})
-        local = [replace(member, split=used.index(member.split)) for member in stack]
 
-        report = _Reporter(progress, stack, before=done, total=len(members))
-        trained = train_stack(
-            _stack_data([encoded[split] for split in used], splits=[splits[split] for split in used]),
-            local,
-            objective=sweep.objective,
-            settings=sweep.settings,
-            batch_seeds=[_batch_seed(sweep.random_state, split) for split in used],
-            device=device.name,
-            on_step=report.step,
-            on_epoch=report.epoch,
-        )
-        standardised = trained.predict(_tensor([encoded[split].x for split in used]))
-        for k, member, y_pred in zip(chunk, stack, standardised, strict=True):
-            predictions[k] = encoded[member.split].target_scale.undo(y_pred)
-        diverged[chunk] = trained.diverged
-        done += len(stack)
+    def tell(training: TrainingProgress) -> None:
+        if progress is not None:
+            progress(SweepProgress("training", training.fraction, training.method, training.curve))
+
+    trained = train_models(
+        dataset,
+        splits,
+        members,
+        objective=sweep.objective,
+        random_state=sweep.random_state,
+        device=device,
+        progress=tell,
+    )
     table = pd.DataFrame(
         {
             "method": [member.method for member in members],
             "lam": [member.lam for member in members],
             "split": [member.split for member in members],
-            "diverged": diverged,
+            "diverged": trained.diverged,
+            "best_epoch": trained.best_epoch,
         }
     )
-    return TrainedSweep(sweep, table, splits, predictions, device, time.monotonic() - started)
+    return TrainedSweep(sweep, table, splits, trained.predictions, device, trained.seconds, trained.notes)
 
 
-@dataclass(frozen=True)
-class _Scale:
-    """Mean and standard deviation of some training rows."""
-
-    mean: NDArray[np.float64]
-    sd: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, rows: NDArray[np.float64]) -> _Scale:
-        sd = rows.std(axis=0)
-        return cls(rows.mean(axis=0), np.where(sd > 0, sd, 1.0))
-
-    def apply(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        return (rows - self.mean) / self.sd
-
-    def undo(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        return rows * self.sd + self.mean
-
-
-@dataclass(frozen=True)
-class _Encoded:
-    """All rows of the data set as one split's training rows scale them."""
-
-    x: NDArray[np.float64]  # (n, p)
-    y: NDArray[np.float64]  # (n, 1)
-    s: NDArray[np.float64]  # (n, d)
-    target_scale: _Scale
-
-
-def _encode(dataset: Dataset, split: Split) -> _Encoded:
-    encoder = feature_encoder(dataset.features).fit(dataset.features.iloc[split.train])
-    y = dataset.target.to_numpy(dtype=float)
-    s = dataset.sensitive.to_numpy(dtype=float)
-    target_scale = _Scale.of(y[split.train])
-    return _Encoded(
-        x=encoder.transform(dataset.features),
-        y=target_scale.apply(y)[:, None],
-        s=_Scale.of(s[split.train]).apply(s),
-        target_scale=target_scale,
-    )
-
-
-def _stack_data(encoded: Sequence[_Encoded], *, splits: Sequence[Split]) -> StackData:
-    from fairdash.training.stack import StackData
-
-    pairs = list(zip(encoded, splits, strict=True))
-    return StackData(
-        x=_tensor([e.x[split.train] for e, split in pairs]),
-        y=_tensor([e.y[split.train] for e, split in pairs]),
-        s=_tensor([e.s[split.train] for e, split in pairs]),
-    )
-
-
-def _tensor(tables: Sequence[NDArray[np.float64]]) -> Any:
-    """One float32 tensor (S, n, …) of S equal-sized tables."""
-    import torch
-
-    return torch.from_numpy(np.stack(tables).astype(np.float32))
-
-
-def _chunks(members: Sequence[Member]) -> list[list[int]]:
-    """Indices of the members of each stack: one method, at most MEMBERS_PER_STACK models."""
-    chunks: list[list[int]] = []
-    for k, member in enumerate(members):
-        last = chunks[-1] if chunks else []
-        if last and members[last[0]].method == member.method and len(last) < MEMBERS_PER_STACK:
-            last.append(k)
-        else:
-            chunks.append([k])
-    return chunks
-
-
-def _batch_seed(random_state: int, split: int) -> int:
-    return int(np.random.SeedSequence([random_state, split, 2]).generate_state(1)[0])
-
-
-class _Reporter:
-    """Tells the caller of a sweep how far the stack in training has come."""
-
-    def __init__(
-        self,
-        progress: Callable[[SweepProgress], None] | None,
-        stack: Sequence[Member],
-        *,
-        before: int,
-        total: int,
-    ) -> None:
-        self.progress = progress
-        self.stack = stack
-        self.before = before
-        self.total = total
-        self.share = 0.0
-
-    def step(self, share: float) -> None:
-        self.share = share
-        self._tell(None)
-
-    def epoch(self, epoch: Epoch) -> None:
-        figures = pd.DataFrame(
-            {
-                "lam": [member.lam for member in self.stack],
-                "mse": epoch.error,
-                "dependence": epoch.dependence,
-            }
-        )
-        curve = figures.groupby("lam", as_index=False).mean()
-        curve.insert(0, "method", self.stack[0].method)
-        curve.insert(2, "epoch", epoch.number)
-        self._tell(curve)
-
-    def _tell(self, curve: pd.DataFrame | None) -> None:
-        if self.progress is not None:
-            fraction = (self.before + len(self.stack) * self.share) / self.total
-            self.progress(SweepProgress("training", fraction, self.stack[0].method, curve))
+def initial_seed(random_state: int, split: int) -> int:
+    """Seed of the initial weights of all models of a split, so that its λ differ in nothing but λ."""
+    return int(np.random.SeedSequence([random_state, split, 1]).generate_state(1)[0])

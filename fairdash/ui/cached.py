@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from fairdash.assessment import quantile_profile, summarise_splits
+from fairdash.assessment import of_sensitive, quantile_profile, summarise_splits
 from fairdash.data.dataset import Dataset
 from fairdash.data.reading import ReadingOptions, ReadingReport, read_table
 from fairdash.data.source import DatasetSource
@@ -39,20 +39,21 @@ def result_of(run: Run) -> RunResult:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def summary_of(run_id: str) -> pd.DataFrame:
-    """Means over the splits of a finished run, test rows only."""
-    summary = summarise_splits(_result(run_id).frame)
+def summary_of(run_id: str, sensitive: str) -> pd.DataFrame:
+    """Means over the splits of a finished run for one sensitive column, test rows only."""
+    summary = summarise_splits(of_sensitive(_result(run_id).frame, sensitive))
     return summary[summary["part"] == "test"]
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
-def profile_of(run_id: str, method: str, lam: float) -> pd.DataFrame:
-    """Average prediction, or residual, of one model of a finished run by quantile group."""
+def profile_of(run_id: str, method: str, lam: float, sensitive: str) -> pd.DataFrame:
+    """Average prediction, or residual, of one model of a finished run by quantile group of a column."""
     result = _result(run_id)
     predictions = result.predictions_of(method, lam)
     objective = OBJECTIVES[Run(run_id).spec.plan.objective]
     audited = objective.audit(np.stack(list(predictions.values())), result.target)
-    return quantile_profile(audited, result.sensitive, [result.splits[j] for j in predictions])
+    s = result.sensitive[sensitive].to_numpy(dtype=float)
+    return quantile_profile(audited, s, [result.splits[j] for j in predictions])
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

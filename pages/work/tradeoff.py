@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from fairdash.assessment import pareto_efficient
+from fairdash.assessment import of_sensitive, pareto_efficient
 from fairdash.dependence import REGISTRY
 from fairdash.figures.front import front_figure
 from fairdash.figures.profile import profile_figure
@@ -37,6 +37,7 @@ class View:
     method: str
     lam: float
     measure: str
+    sensitive: str
 
     @property
     def objective(self) -> Objective:
@@ -44,7 +45,7 @@ class View:
 
     @property
     def unit(self) -> str:
-        return self.result.names["target_unit"]
+        return self.result.units.get(self.result.target_name, "")
 
     def mean(self, figure: str, *, standard: bool = False) -> float:
         """Mean over the splits of the chosen, or of the standard model."""
@@ -91,8 +92,20 @@ def show_nothing_yet(run: Run | None) -> None:
     st.page_link(page("train"), label="Look at its progress", query_params={"run": run.id})
 
 
-def choose(spec: RunSpec, result: RunResult, summary: pd.DataFrame) -> View:
-    """The controls: method, λ and measure."""
+def choose(run: Run) -> View:
+    """The controls: sensitive column where there are several, method, λ and measure."""
+    spec, result = run.spec, result_of(run)
+    sensitive, *others = result.sensitive.columns
+    if others:
+        sensitive = st.segmented_control(
+            "Sensitive attribute in view",
+            list(result.sensitive.columns),
+            default=sensitive,
+            required=True,
+            key="sensitive",
+            bind="query-params",
+        )
+    summary = summary_of(run.id, sensitive)
     methods = [method for method in spec.plan.methods if method != STANDARD]
     left, right = st.columns([3, 1], vertical_alignment="bottom")
     method = methods[0]
@@ -109,7 +122,7 @@ def choose(spec: RunSpec, result: RunResult, summary: pd.DataFrame) -> View:
         help="How much a unit of dependence counts against a unit of squared error in training. "
         "Each stop is a trained model.",
     )
-    measures = [name for name in REGISTRY if name in result.frame]
+    measures = [name for name in REGISTRY if name in summary]
     measure = right.selectbox(
         "Measure of dependence",
         measures,
@@ -118,17 +131,16 @@ def choose(spec: RunSpec, result: RunResult, summary: pd.DataFrame) -> View:
         bind="query-params",
         help="\n".join(f"- {REGISTRY[each].symbol}: {REGISTRY[each].title}" for each in measures),
     )
-    return View(spec, result, summary, method, float(lam), measure)
+    return View(spec, result, summary, method, float(lam), measure, sensitive)
 
 
 def answer(view: View) -> str:
     """The finding in one sentence or two, in words that fit what was found."""
-    names = view.result.names
-    what = f"the {view.objective.audited} of {safe(names['target'])}"
+    what = f"the {view.objective.audited} of {safe(view.result.target_name)}"
     value, edge = view.mean(view.measure), view.mean(f"{view.measure}_floor_q95")
     symbol = REGISTRY[view.measure].symbol
     figures = f"({safe(symbol)} {view.shown(view.measure)}; independence stays below {number(edge)})"
-    sensitive = safe(names["sensitive"])
+    sensitive = safe(view.sensitive)
     if value <= edge:
         finding = f"{what} can no longer be told from independent of {sensitive} {figures}"
     elif value < view.mean(view.measure, standard=True):
@@ -147,31 +159,30 @@ def subtitle(view: View) -> str:
 
 
 def show_charts(view: View, run: Run) -> None:
-    names = view.result.names
+    target, sensitive = view.result.target_name, view.sensitive
     zero = view.objective.uses_target
     profile = profile_figure(
-        profile_of(run.id, STANDARD, 0.0),
-        profile_of(run.id, view.method, view.lam),
+        profile_of(run.id, STANDARD, 0.0, sensitive),
+        profile_of(run.id, view.method, view.lam, sensitive),
         chosen_name=f"λ = {view.lam:g}",
         audited=view.objective.audited,
-        sensitive=label(names["sensitive"], names["sensitive_unit"]),
+        sensitive=label(sensitive, view.result.units.get(sensitive, "")),
         level=label(
             f"Average {view.objective.audited}" + (" (predicted − true)" if zero else ""),
-            names["target_unit"],
+            view.unit,
         ),
         reference=0.0 if zero else float(view.result.target.mean()),
-        reference_name="no error on average" if zero else f"average {names['target']}",
+        reference_name="no error on average" if zero else f"average {target}",
         subtitle=subtitle(view),
         theme=theme(),
     )
-    test = view.result.frame
+    test = of_sensitive(view.result.frame, sensitive)
     test = test[(test["part"] == "test") & ~test["diverged"]]
     front = front_figure(
         test,
         view.summary,
         measure=view.measure,
-        measure_title=f"{REGISTRY[view.measure].symbol} between {view.objective.audited} and "
-        f"{names['sensitive']}",
+        measure_title=f"{REGISTRY[view.measure].symbol} between {view.objective.audited} and {sensitive}",
         method=view.method,
         chosen_lam=view.lam,
         subtitle=subtitle(view),
@@ -182,7 +193,7 @@ def show_charts(view: View, run: Run) -> None:
         chart(
             profile,
             key="profile",
-            alt=f"Average {view.objective.audited} in groups of {names['sensitive']}: the standard model and "
+            alt=f"Average {view.objective.audited} in groups of {sensitive}: the standard model and "
             f"the model at λ = {view.lam:g}, with 95 % intervals.",
         )
     with right:
@@ -298,14 +309,14 @@ def show_take_away(view: View, run: Run) -> None:
 
 def scored_table(view: View) -> pd.DataFrame:
     """Each split's test rows with the standard and the chosen model's prediction."""
-    names = view.result.names
+    result, s = view.result, view.result.sensitive[view.sensitive].to_numpy()
     parts = [
         pd.DataFrame(
             {
                 "split": split + 1,
                 "row": rows + 1,
-                names["sensitive"]: view.result.sensitive[rows],
-                names["target"]: view.result.target[rows],
+                view.sensitive: s[rows],
+                result.target_name: result.target[rows],
                 "standard model": plain,
                 f"λ = {view.lam:g}": fair,
             }
@@ -316,14 +327,13 @@ def scored_table(view: View) -> pd.DataFrame:
 
 
 def show(run: Run) -> None:
-    spec, result = run.spec, result_of(run)
     answer_place = st.container()
-    view = choose(spec, result, summary_of(run.id))
+    view = choose(run)
     answer_place.markdown(answer(view))
-    answer_place.caption(f"{safe(spec.source.title)} · {OBJECTIVES[spec.plan.objective].meaning}")
+    answer_place.caption(f"{safe(view.spec.source.title)} · {view.objective.meaning}")
     show_charts(view, run)
     show_four_numbers(view)
-    for note in result.notes:
+    for note in view.result.notes:
         st.warning(safe(note))
     show_numbers(view)
     show_take_away(view, run)

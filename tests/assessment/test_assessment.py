@@ -13,11 +13,14 @@ from fairdash.assessment import (
     assess_predictions,
     corrected_standard_error,
     group_averages,
+    of_sensitive,
     pareto_efficient,
     quantile_profile,
     summarise_splits,
 )
+from fairdash.data.dataset import Dataset
 from fairdash.dependence import fairquant, measure
+from fairdash.training.losses import LOSSES
 from fairdash.training.splits import random_splits
 from tests.training.test_sweep import small_dataset
 
@@ -66,6 +69,97 @@ def test_every_figure_is_that_of_the_rows_it_names(objective):
         assert row["hgr_kde"] == pytest.approx(measure("hgr_kde", u, s[rows]))
         assert row["fairquant"] == pytest.approx(float(fairquant(u, s[rows])))
         assert row["fairquant_cumulative"] == pytest.approx(float(fairquant(u, s[rows], cumulative=True)))
+
+
+def _two_columns(dataset, extra, weight=None):
+    """The data set with a second sensitive column."""
+    return Dataset(
+        name="two",
+        features=dataset.features,
+        target=dataset.target,
+        sensitive=dataset.sensitive.assign(distance=extra),
+        weight=weight,
+    )
+
+
+def test_several_sensitive_columns_have_a_figure_each_and_one_together():
+    dataset, splits, members, predictions, alone = _assessed()
+    both = _two_columns(dataset, np.random.default_rng(5).normal(size=300))
+    frame = assess_predictions(
+        both,
+        predictions,
+        members,
+        splits,
+        objective="demographic_parity",
+        measures=("hgr_kde", "distance_correlation"),
+        n_permutations=30,
+    )
+    pd.testing.assert_frame_equal(
+        of_sensitive(frame, "age")[["hgr_kde", "hgr_kde_floor", "hgr_kde_floor_q95"]],
+        alone[["hgr_kde", "hgr_kde_floor", "hgr_kde_floor_q95"]],
+    )
+    test = frame[(frame["part"] == "test") & (frame["method"] == "standard")]
+    assert (test["hgr_kde[age]"] > test["hgr_kde[age]_floor_q95"]).all()
+    assert test["hgr_kde[distance]"].mean() < test["hgr_kde[distance]_floor_q95"].mean()
+    # Together: for the measure that takes several columns at once, and no other.
+    assert "hgr_kde" not in frame
+    assert (test["distance_correlation"] > test["distance_correlation_floor_q95"]).all()
+    assert list(of_sensitive(frame, "distance").columns) == list(of_sensitive(frame, "age").columns)
+    assert of_sensitive(alone, "age") is alone
+
+
+def test_weights_count_in_errors_and_dependence():
+    dataset, splits, members, predictions, plain = _assessed()
+    weight = pd.Series(np.where(np.arange(300) < 150, 2.0, 1.0), name="exposure")
+    weighted = Dataset(
+        name="weighted",
+        features=dataset.features,
+        target=dataset.target,
+        sensitive=dataset.sensitive,
+        weight=weight,
+    )
+    frame = assess_predictions(
+        weighted, predictions, members, splits, objective="demographic_parity", n_permutations=30
+    )
+    row, rows = frame[frame["part"] == "test"].iloc[0], splits[0].test
+    twice = np.repeat(rows, weight[rows].astype(int))
+    y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
+    assert row["rmse"] == pytest.approx(np.sqrt(np.mean((predictions[0, twice] - y[twice]) ** 2)))
+    expected = measure("hgr_kde", predictions[0, rows], s[rows], sample_weight=weight[rows])
+    assert row["hgr_kde"] == pytest.approx(expected)
+    assert row["hgr_kde"] != pytest.approx(plain.loc[row.name, "hgr_kde"], abs=1e-6)
+
+
+def test_deviance_is_relative_to_the_constant_model():
+    dataset, splits, members, _, _ = _assessed()
+    y = dataset.target.to_numpy()
+    constant = np.broadcast_to(y[splits[0].train].mean(), (len(members), 300))
+    frame = assess_predictions(
+        dataset,
+        np.where(np.arange(len(members))[:, None] == 0, y, constant),
+        members,
+        splits,
+        objective="demographic_parity",
+        loss=LOSSES["poisson"],
+        measures=(),
+    )
+    assert frame.loc[(frame["split"] == 0) & (frame["method"] == "standard"), "deviance"].max() < 1e-12
+    row = frame[(frame["split"] == 0) & (frame["method"] == "hgr_nn") & (frame["part"] == "train")].iloc[0]
+    assert row["deviance"] == pytest.approx(1)
+    assert row["mse"] == pytest.approx(1)
+
+
+def test_large_parts_are_measured_on_a_sample(monkeypatch):
+    from fairdash.assessment import assess
+
+    dataset, splits, members, predictions, plain = _assessed()
+    monkeypatch.setattr(assess, "MOST_ROWS", 30)
+    sampled = assess_predictions(
+        dataset, predictions, members, splits, objective="demographic_parity", n_permutations=30
+    )
+    assert np.allclose(sampled["mse"], plain["mse"])
+    assert not np.allclose(sampled["hgr_kde"], plain["hgr_kde"], atol=1e-3)
+    assert (sampled["n"] == plain["n"]).all()
 
 
 def test_a_dependent_prediction_stands_above_its_floor_and_a_shuffled_one_does_not():

@@ -210,6 +210,61 @@ def test_all_problems_are_said_at_once() -> None:
     assert len(refused(frame).problems) == 4
 
 
+INSURED = Roles(target="cost", sensitive=("age",), features=("rooms", "town"), weight="years")
+
+
+def test_exposure_becomes_the_weight_and_nothing_else() -> None:
+    frame = policies().assign(years=[1, 2] * 30)
+    dataset = build(frame, INSURED, units={"years": "a"})
+    assert dataset.roles == INSURED
+    assert dataset.weight.tolist() == [1.0, 2.0] * 30
+    assert dataset.units == {"years": "a"}
+
+
+def test_exposure_stays_beside_its_row_when_rows_are_dropped() -> None:
+    frame = policies(70).assign(years=np.arange(1.0, 71))
+    frame.loc[[0, 5], "cost"] = np.nan
+    dataset = build(frame, INSURED, drop_missing=True)
+    assert dataset.weight.tolist() == [year for year in range(1, 71) if year not in (1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("cell", "words"),
+    [(0.0, "above zero"), (-1.0, "above zero"), (np.nan, "missing"), (np.inf, "infinite")],
+)
+@pytest.mark.parametrize("drop_missing", [False, True])
+def test_unusable_exposure_is_blocked_with_lines(cell: float, words: str, *, drop_missing: bool) -> None:
+    frame = policies().assign(years=1.0)
+    frame.loc[[3, 11], "years"] = cell
+    (problem,) = refused(frame, INSURED, drop_missing=drop_missing).problems
+    assert words in problem.what
+    assert (problem.column, problem.count, list(problem.lines)) == ("years", 2, [5, 13])
+
+
+def test_text_as_exposure_is_blocked() -> None:
+    assert "the exposure must hold numbers" in str(refused(policies().assign(years=["a", "b"] * 30), INSURED))
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [
+        ("cost", "the exposure can't be the target as well"),
+        ("age", "the exposure can't be sensitive as well"),
+        ("rooms", "the exposure can't be a feature as well"),
+        ("gone", "“gone”: there is no such column"),
+    ],
+)
+def test_exposure_has_no_second_role(column: str, words: str) -> None:
+    roles = Roles(target="cost", sensitive=("age",), features=("rooms", "town"), weight=column)
+    assert words in str(refused(policies(), roles))
+
+
+def test_tiny_exposures_are_rescaled_like_any_column() -> None:
+    frame = policies().assign(years=np.linspace(1, 2, 60) * 1e-40)
+    dataset = build(frame, INSURED)
+    assert 1 <= dataset.weight.max() < 10
+
+
 def test_identifiers_are_judged_by_share_and_number() -> None:
     def levels(n_levels: int, n_rows: int) -> str | None:
         return why_left_out(pd.Series([f"level {i % n_levels}" for i in range(n_rows)]))

@@ -53,6 +53,83 @@ def test_several_sensitive_columns_fit() -> None:
     assert Dataset(**parts(sensitive=both)).roles.sensitive == ("age", "income")
 
 
+def exposure(*years: float) -> pd.Series:
+    return pd.Series(years, name="years", dtype=float)
+
+
+def test_exposure_is_a_part_of_its_own() -> None:
+    dataset = Dataset(**parts(weight=exposure(1, 0.5, 0.25, 1), units={"years": "a"}))
+    assert dataset.roles.weight == "years"
+    assert "years" not in dataset.features
+    assert list(dataset.table())[-2:] == ["cost", "years"]
+    assert dataset.table()["years"].tolist() == [1, 0.5, 0.25, 1]
+    assert dataset.label("years") == "years (a)"
+    assert "weight='years'" in repr(dataset)
+    assert Dataset(**parts()).roles.weight is None
+    assert "weight" not in repr(Dataset(**parts()))
+
+
+def test_exposure_is_aligned_by_position() -> None:
+    weight = exposure(1, 2, 3, 4).set_axis([9, 3, 1, 7])
+    dataset = Dataset(**parts(weight=weight))
+    assert dataset.weight.index.equals(dataset.target.index)
+    assert dataset.weight.tolist() == [1, 2, 3, 4]
+    assert weight.index.tolist() == [9, 3, 1, 7]
+
+
+def test_equal_exposure_is_no_fault() -> None:
+    assert Dataset(**parts(weight=exposure(2, 2, 2, 2))).weight.tolist() == [2] * 4
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (exposure(1, 0, 1, 1), "above zero, and in some rows it is not (1 place)"),
+        (exposure(1, -1, 0, 1), "above zero, and in some rows it is not (2 places)"),
+        (exposure(1, np.nan, 1, 1), "the exposure has missing cells (1 place)"),
+        (exposure(1, np.inf, 1, 1), "infinite numbers can't be used (1 place)"),
+        (exposure(1, 1e200, 1, 1), "can't be squared"),
+        (exposure(1, 1, 1, 1).astype(int), "the exposure is of type int64"),
+        (exposure(1, 1, 1), "exposure and sensitive columns have 4, 4, 3 and 4 rows"),
+        (exposure(1, 1, 1, 1).rename("cost"), "several columns or roles"),
+        (exposure(1, 1, 1, 1).rename("rooms"), "several columns or roles"),
+        (exposure(1, 1, 1, 1).rename("age"), "several columns or roles"),
+        (exposure(1, 1, 1, 1).rename(None), "name is not text"),
+    ],
+)
+def test_unusable_exposure_is_refused(weight: pd.Series, words: str) -> None:
+    with pytest.raises(DataError, match=re.escape(words)):
+        Dataset(**parts(weight=weight))
+
+
+def test_problems_of_the_exposure_are_said_with_the_others() -> None:
+    with pytest.raises(DataError) as caught:
+        Dataset(
+            **parts(
+                target=pd.Series([5.0] * 4, name="cost"), weight=exposure(np.nan, -np.inf, 0, 1).rename("t")
+            )
+        )
+    assert [(each.column, each.count) for each in caught.value.problems] == [
+        ("cost", None),
+        ("t", 1),
+        ("t", 1),
+        ("t", 1),
+    ]
+
+
+def test_exposure_counts_in_the_fingerprint() -> None:
+    prints = {
+        Dataset(**parts(weight=weight)).fingerprint
+        for weight in (
+            None,
+            exposure(1, 1, 1, 1),
+            exposure(1, 1, 1, 2),
+            exposure(1, 1, 1, 1).rename("days"),
+        )
+    }
+    assert len(prints) == 4
+
+
 def test_all_problems_are_said_at_once() -> None:
     features = pd.DataFrame({"age": [1, 2, 3, 4], "odd": [[1], [2], [3], [4]], "big": [1e200, 1, np.inf, 2]})
     with pytest.raises(DataError) as caught:

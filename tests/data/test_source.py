@@ -53,6 +53,25 @@ def test_other_roles_for_a_catalogue_set() -> None:
     assert dataset.title == "Household insurance (synthetic)"
 
 
+def test_recipes_with_and_without_exposure() -> None:
+    roles = Roles(target="Cost", sensitive=("Age",), features=("Surface",))
+    old = (
+        '{"dataset":"household","drop_missing":false,"fairdash_source":1,"kind":"catalogue","options":'
+        '{"features_seen":"all","n":300,"random_state":0,"rooms":4,"spread":"sd"},'
+        '"roles":{"features":["Surface"],"sensitive":["Age"],"target":"Cost"}}'
+    )
+    source = CatalogueSource(dataset="household", options={"n": 300}, roles=roles)
+    assert DatasetSource.from_json(old) == source
+    # Its id is its address, and stands in links and run folders made before exposure was known.
+    assert source.to_json() == old
+    insured = Roles(target="Cost", sensitive=("Age",), features=("Surface",), weight="Rooms")
+    weighted = CatalogueSource(dataset="household", options={"n": 300}, roles=insured)
+    assert weighted.id != source.id
+    again = load_source(save_source(weighted))
+    assert again == weighted
+    assert set(again.load().weight) == {1.0, 2.0, 3.0, 4.0}
+
+
 def test_sources_can_be_keys() -> None:
     assert len({CatalogueSource(dataset="household"), CatalogueSource(dataset="household"), uploaded()}) == 2
 

@@ -34,6 +34,17 @@ def test_nothing_is_assumed_where_no_name_speaks_for_it() -> None:
     assert (found.target, found.sensitive, found.features) == (None, (), ("x1", "x2"))
 
 
+@pytest.mark.parametrize("name", ["Exposure", "policy_exposure", "ExposureYears", "expo", "exposition"])
+def test_a_name_that_says_exposure_is_suggested_as_exposure(name: str) -> None:
+    found = suggest_roles(pd.DataFrame({name: [0.5, 1.0, 0.2], "cost": [1, 2, 3], "x": [3, 1, 2]}))
+    assert (found.target, found.weight, found.features) == ("cost", name, ("x",))
+
+
+@pytest.mark.parametrize("name", ["weight", "days", "years", "export", "expected"])
+def test_exposure_is_never_assumed(name: str) -> None:
+    assert suggest_roles(pd.DataFrame({name: [0.5, 1.0, 0.2], "x": [3, 1, 2]})).weight is None
+
+
 def test_text_is_never_a_target() -> None:
     assert suggest_roles(pd.DataFrame({"price": ["a", "b", "c"], "x": [1, 2, 3]})).target is None
 

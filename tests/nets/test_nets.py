@@ -28,6 +28,27 @@ def test_the_gradient_worked_by_hand_is_autograds(widths):
         assert torch.allclose(mine, expected, atol=1e-12)
 
 
+def test_networks_that_share_a_table_compute_what_each_would_with_its_own():
+    net = StackedMLP([3, 5, 4, 1], seeds=[1, 2, 3, 4, 5, 6]).double()
+    tables = torch.randn(2, 9, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    shared, own = (x.clone().requires_grad_() for x in (tables, tables.repeat_interleave(3, dim=0)))
+    assert torch.allclose(net(shared), net(own), atol=1e-12)
+    of_shared = torch.autograd.grad(net(shared).square().sum(), [shared, *net.parameters()])
+    of_own = torch.autograd.grad(net(own).square().sum(), [own, *net.parameters()])
+    assert torch.allclose(of_shared[0], of_own[0].view(2, 3, 9, 3).sum(dim=1), atol=1e-12)
+    for mine, expected in zip(of_shared[1:], of_own[1:], strict=True):
+        assert torch.allclose(mine, expected, atol=1e-12)
+
+
+def test_masks_of_one_change_nothing_and_masks_of_zero_silence_a_layer():
+    net = StackedMLP([3, 5, 4, 1], seeds=[1, 2]).double()
+    x = torch.randn(1, 9, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    ones = [torch.ones(2, 9, units, dtype=torch.float64) for units in (5, 4)]
+    assert torch.allclose(net(x, ones), net(x), atol=1e-12)
+    silenced = net(x, [ones[0], 0 * ones[1]])
+    assert torch.equal(silenced, net.biases[-1].expand_as(silenced))
+
+
 def test_saturated_units_stay_right_in_single_precision():
     net = StackedMLP([1, 8, 1], seeds=[1], first_layer_gain=50)
     x = torch.linspace(-12, 12, 101).reshape(1, -1, 1)

@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from filelock import FileLock
 
@@ -47,13 +48,9 @@ def test_a_run_goes_from_queued_to_done_and_keeps_its_result():
     assert result.predictions.shape == (2 + 4, 200)
     assert len(result.frame) == 2 * len(result.members) == 12
     assert np.array_equal(result.target, dataset.target)
-    assert np.array_equal(result.sensitive, dataset.sensitive["Age"])
-    assert result.names == {
-        "target": "Cost",
-        "sensitive": "Age",
-        "target_unit": "€",
-        "sensitive_unit": "years",
-    }
+    pd.testing.assert_frame_equal(result.sensitive, dataset.sensitive)
+    assert result.target_name == "Cost"
+    assert result.units["Age"] == "years"
     assert [len(split.test) for split in result.splits] == [40, 40]
     assert set(run.curves().columns) == {"method", "lam", "epoch", "mse", "dependence"}
     assert not run.is_held()

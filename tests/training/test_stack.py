@@ -11,10 +11,13 @@ import torch
 from fairdash.dependence import independence_floor, measure
 from fairdash.dependence.hgr_network import standardise
 from fairdash.errors import Cancelled
+from fairdash.training.batches import Batch
+from fairdash.training.game import Game
+from fairdash.training.losses import LOSSES
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.hgr_nn import HGRPenalty
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.stack import Member, StackData, _Players, train_stack
+from fairdash.training.stack import Member, StackData, train_stack
 
 SETTINGS = TrainingSettings(
     hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=5, warm_up_epochs=0, adversary_steps=2
@@ -26,15 +29,16 @@ def _data(n_splits=2, n=128, p=3, seed=0):
     x = torch.randn(n_splits, n, p, generator=generator)
     s = x[..., :1] + 0.5 * torch.randn(n_splits, n, 1, generator=generator)
     y = x.sum(-1, keepdim=True) + 0.3 * torch.randn(n_splits, n, 1, generator=generator)
-    return StackData(x=x, y=y / y.std(), s=s / s.std())
+    every = tuple(torch.arange(n) for _ in range(n_splits))
+    return StackData(x=x, y=y / y.std(), s=s / s.std(), train=every)
 
 
-def _members(method="hgr_nn", lams=(0.0, 0.5, 2.0), splits=(0, 1)):
-    return [Member(method, lam, split, seed=100 + split) for split in splits for lam in lams]
+def _members(method="hgr_nn", lams=(0.0, 0.5, 2.0), splits=(0, 1), settings=SETTINGS):
+    return [Member(method, lam, split, 100 + split, settings) for split in splits for lam in lams]
 
 
 def _train(data, members, **options):
-    options = {"objective": "demographic_parity", "settings": SETTINGS, "batch_seeds": [5, 6]} | options
+    options = {"objective": "demographic_parity", "batch_seeds": [5, 6]} | options
     return train_stack(data, members, **options)
 
 
@@ -51,12 +55,12 @@ def test_a_stack_equals_its_members_one_by_one_for_twenty_steps(objective, metho
     assert SETTINGS.n_epochs * (128 // SETTINGS.batch_size) == 20
     together = _weights(_train(data, members, objective=objective))
     for k, member in enumerate(members):
-        one = StackData(*(part[member.split : member.split + 1] for part in (data.x, data.y, data.s)))
+        own = slice(member.split, member.split + 1)
+        one = StackData(x=data.x[own], y=data.y[own], s=data.s[own], train=data.train[own])
         alone = train_stack(
             one,
             [replace(member, split=0)],
             objective=objective,
-            settings=SETTINGS,
             batch_seeds=[[5, 6][member.split]],
         )
         assert torch.allclose(together[k], _weights(alone)[0], atol=1e-5)
@@ -77,6 +81,12 @@ def test_lambda_zero_is_the_standard_model_to_the_last_bit():
     assert torch.equal(_weights(fair), _weights(standard))
 
 
+def _batch():
+    """One split's rows, in float64."""
+    data = _data()
+    return Batch(data.x[:1].double(), data.y[:1].double(), data.s[:1].double())
+
+
 def _hgr_penalty(seeds, settings):
     which_split = torch.arange(len(seeds))
     return HGRPenalty(seeds=seeds, s=_data().s, which_split=which_split, settings=settings)
@@ -88,12 +98,18 @@ def _players(lam, objective="demographic_parity", penalty=True):
 
     predictor = StackedMLP([3, 8, 1], seeds=[3]).double()
     adversary = _hgr_penalty([4], settings).double() if penalty else None
-    return _Players(
+    one = torch.ones(1, dtype=torch.float64)
+    return Game(
         predictor=predictor,
         penalty=adversary,
-        lam=torch.tensor([lam], dtype=torch.float64),
+        lam=lam * one,
         objective=OBJECTIVES[objective],
-        settings=settings,
+        loss=LOSSES["squared_error"],
+        scale=one,
+        lr=settings.lr * one,
+        weight_decay=settings.weight_decay * one,
+        adversary_lr=settings.adversary_lr * one,
+        adversary_steps=settings.adversary_steps,
     )
 
 
@@ -102,8 +118,8 @@ def _players(lam, objective="demographic_parity", penalty=True):
 def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, lam, monkeypatch):
     """The gradient that reaches the optimiser equals finite differences of L + λ Ψ in float64."""
     players = _players(lam, objective)
-    batch = [part[:1].double() for part in (_data().x, _data().y, _data().s)]
-    x, y, s = batch
+    batch = _batch()
+    x, y, s = batch.x, batch.y, batch.s
     seen = []
     monkeypatch.setattr(players.descent, "step", lambda gradients, lr_factor: seen.append(gradients))
     monkeypatch.setattr(players.ascent, "step", lambda gradients: None)
@@ -114,7 +130,7 @@ def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, lam
         assert psi.item() > 0
         return (((y_pred - y) ** 2).mean() + lam * psi.sum()).item()
 
-    players.step(x, y, s, lr_factor=1.0, fair=True)
+    players.step(batch, lr_factor=1.0, fair=True)
     for parameter, gradient in zip(players.descent.parameters, seen[0], strict=True):
         for index in [(0, 0, 0), tuple(size - 1 for size in parameter.shape)]:
             with torch.no_grad():
@@ -129,14 +145,15 @@ def test_the_predictors_gradient_is_that_of_error_plus_lambda_psi(objective, lam
 
 def test_the_adversary_climbs_while_the_predictor_is_pushed_down():
     players = _players(1.0)
-    x, s = _data().x[:1].double(), _data().s[:1].double()
+    batch = _batch()
+    s = batch.s
     with torch.no_grad():
-        u = players.predictor(x)
+        u = players.predictor(batch.x)
     before = players.penalty(u, s).item()
     for _ in range(20):
-        players._play_adversary(u.clone(), s)
+        players._play_adversary(u.clone(), batch)
     assert players.penalty(u, s).item() > before
-    psi, push = players._play_adversary(u.clone(), s)
+    psi, push = players._play_adversary(u.clone(), batch)
     assert psi.item() > 0
     with torch.no_grad():
         lower = players.penalty(u - 1e-3 * push / push.norm(), s)
@@ -146,12 +163,12 @@ def test_the_adversary_climbs_while_the_predictor_is_pushed_down():
 
 def test_nothing_is_pushed_where_the_adversary_reads_below_zero():
     players = _players(1.0)
-    x, s = _data().x[:1].double(), _data().s[:1].double()
+    batch = _batch()
     with torch.no_grad():
-        u = players.predictor(x)
+        u = players.predictor(batch.x)
     signs = set()
     for _ in range(2):
-        psi, push = players._play_adversary(u.clone(), s)
+        psi, push = players._play_adversary(u.clone(), batch)
         signs.add(psi.item() > 0)
         assert (push.abs().max() > 0) == (psi.item() > 0)
         # Turning ĝ over turns the sign of Ψ.
@@ -197,7 +214,7 @@ def test_a_huge_lambda_stays_finite_and_reaches_independence_on_the_training_row
         adversary_hidden=(16, 16),
         warm_up_epochs=10,
     )
-    trained = _train(data, _members(lams=(0.0, 1000.0)), settings=settings)
+    trained = _train(data, _members(lams=(0.0, 1000.0), settings=settings))
     predictions = trained.predict(data.x)
     assert np.isfinite(predictions).all()
     assert not trained.diverged.any()
@@ -211,17 +228,18 @@ def test_a_huge_lambda_stays_finite_and_reaches_independence_on_the_training_row
 def test_a_member_that_diverges_stops_alone_at_finite_weights(monkeypatch):
     data, members = _data(), _members(lams=(0.5, 2.0), splits=(0, 1))
     clean = _weights(_train(data, members))
-    step = _Players.step
+    step = Game.step
     steps = []
 
-    def poisoned(self, x, y, s, **options):
+    def poisoned(self, batch, **options):
         steps.append(None)
         if len(steps) == 8:
-            y = y.clone()
+            y = batch.y.clone()
             y[1] = torch.nan
-        return step(self, x, y, s, **options)
+            batch = replace(batch, y=y)
+        return step(self, batch, **options)
 
-    monkeypatch.setattr(_Players, "step", poisoned)
+    monkeypatch.setattr(Game, "step", poisoned)
     trained = _train(data, members)
     assert trained.diverged.tolist() == [False, True, False, False]
     assert torch.isfinite(_weights(trained)).all()
@@ -249,6 +267,6 @@ def test_progress_is_told_and_may_cancel():
 def test_the_warm_up_trains_without_the_adversary():
     epochs = []
     settings = replace(SETTINGS, warm_up_epochs=2)
-    _train(_data(), _members(), settings=settings, on_epoch=epochs.append)
+    _train(_data(), _members(settings=settings), on_epoch=epochs.append)
     assert np.isnan(epochs[1].dependence).all()
     assert np.isfinite(epochs[2].dependence).all()

@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from fairdash.data.dataset import Dataset
-from fairdash.errors import Cancelled, OptionError
-from fairdash.training import sweep as module
+from fairdash.errors import Cancelled, DeviceError, OptionError
+from fairdash.training import models, stack
 from fairdash.training.device import resolve_device
 from fairdash.training.preprocessing import feature_encoder
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import random_splits
+from fairdash.training.splits import folds, random_splits
 from fairdash.training.sweep import Sweep, train_sweep
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=32, n_epochs=4, warm_up_epochs=1)
@@ -146,9 +146,117 @@ def test_stacks_are_cut_without_changing_the_models(monkeypatch):
     dataset = small_dataset()
     plan = Sweep(lams=(0.5, 1.0, 2.0), n_splits=2, settings=QUICK)
     whole = train_sweep(dataset, plan)
-    monkeypatch.setattr(module, "MEMBERS_PER_STACK", 4)
-    assert [len(chunk) for chunk in module._chunks(plan.members())] == [2, 4, 2]
+    monkeypatch.setattr(models, "MOST_MODELS_PER_STACK", 4)
+    sizes = []
+    train_stack = stack.train_stack
+
+    def counted(data, members, **options):
+        sizes.append(len(members))
+        return train_stack(data, members, **options)
+
+    monkeypatch.setattr(stack, "train_stack", counted)
     assert np.allclose(whole.predictions, train_sweep(dataset, plan).predictions, atol=1e-3)
+    # A stack holds one method, and whole splits where they fit.
+    assert sizes == [2, 3, 3]
+
+
+def _short_of_memory(monkeypatch, *, largest: int):
+    """A device that holds `largest` models at once; the sizes of the stacks that were tried."""
+    tried = []
+    train_stack = stack.train_stack
+
+    def limited(data, members, **options):
+        tried.append(len(members))
+        if len(members) > largest:
+            raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried 1 byte")
+        return train_stack(data, members, **options)
+
+    monkeypatch.setattr(stack, "train_stack", limited)
+    return tried
+
+
+def test_a_stack_that_does_not_fit_is_halved_and_trained_all_the_same(monkeypatch):
+    dataset = small_dataset()
+    plan = Sweep(methods=("hgr_nn",), lams=(0.5, 1.0, 2.0), n_splits=2, settings=QUICK)
+    whole = train_sweep(dataset, plan)
+    tried = _short_of_memory(monkeypatch, largest=3)
+    halves = train_sweep(dataset, plan)
+    assert tried == [6, 3, 3]
+    assert np.allclose(whole.predictions, halves.predictions, atol=1e-3)
+    assert any("halves" in note for note in halves.notes)
+    assert whole.notes == ()
+
+
+def test_a_stack_whose_halves_do_not_fit_either_is_a_plain_error(monkeypatch):
+    tried = _short_of_memory(monkeypatch, largest=1)
+    with pytest.raises(DeviceError, match="memory"):
+        train_sweep(small_dataset(), Sweep(methods=("hgr_nn",), lams=(0.5, 1.0), n_splits=2, settings=QUICK))
+    assert tried == [4, 2]
+
+
+def test_other_failures_are_not_taken_for_lack_of_memory(monkeypatch):
+    def broken(*_, **__):
+        raise RuntimeError("shapes do not match")
+
+    monkeypatch.setattr(stack, "train_stack", broken)
+    with pytest.raises(RuntimeError, match="shapes"):
+        train_sweep(small_dataset(), Sweep(lams=(1.0,), n_splits=1, settings=QUICK))
+
+
+def test_validation_rows_are_set_aside_and_the_test_rows_stay():
+    with_validation, without = (
+        random_splits(200, n_splits=2, random_state=0, validation_share=share) for share in (0.25, 0.0)
+    )
+    for a, b in zip(with_validation, without, strict=True):
+        assert np.array_equal(a.test, b.test)
+        assert sorted([*a.train, *a.validation]) == list(b.train)
+        assert len(a.validation) == 40
+        assert list(b.parts) == ["train", "test"]
+
+
+def test_folds_hold_every_row_once_as_validation():
+    rows = np.arange(10, 113)
+    parts = folds(rows, n_folds=10, random_state=0)
+    assert sorted(np.concatenate([part.validation for part in parts])) == list(rows)
+    for part in parts:
+        assert sorted([*part.train, *part.validation]) == list(rows)
+
+
+def test_stopping_early_without_validation_rows_is_refused():
+    plan = Sweep(lams=(1.0,), n_splits=1, settings=replace(QUICK, patience=2))
+    with pytest.raises(OptionError, match="validation"):
+        train_sweep(small_dataset(), plan)
+    stopped = train_sweep(small_dataset(), replace(plan, validation_share=0.25))
+    assert (stopped.members["best_epoch"] > 1).all()
+
+
+def test_a_loss_that_does_not_suit_the_target_is_refused_by_name():
+    plan = Sweep(lams=(1.0,), n_splits=1, settings=replace(QUICK, loss="gamma"))
+    dataset = small_dataset()
+    below = Dataset(
+        name="below",
+        features=dataset.features,
+        target=dataset.target - 100,
+        sensitive=dataset.sensitive,
+    )
+    with pytest.raises(OptionError, match="cost"):
+        train_sweep(below, plan)
+    assert (train_sweep(dataset, plan).predictions > 0).all()
+
+
+def test_exposure_weighs_the_rows():
+    """With all weight on some rows, the model is theirs."""
+    dataset = small_dataset()
+    heavy = np.where(np.arange(200) < 100, 1.0, 1e-6)
+    weighted = Dataset(
+        name="weighted",
+        features=dataset.features,
+        target=dataset.target.where(heavy == 1, 1000.0),
+        sensitive=dataset.sensitive,
+        weight=pd.Series(heavy, name="exposure"),
+    )
+    plan = Sweep(methods=("standard",), lams=(), n_splits=1, settings=QUICK)
+    assert train_sweep(weighted, plan).predictions.max() < 500
 
 
 def test_progress_grows_to_one_and_may_cancel():

@@ -103,7 +103,9 @@ def test_the_tradeoff_draws_the_profile_that_the_library_computes(finished_run):
     members = result.members
     for name, method, lam in (("standard model", "standard", 0.0), ("λ = 4", "hgr_nn", 4.0)):
         rows = members[(members["method"] == method) & (members["lam"] == lam)]
-        expected = quantile_profile(result.predictions[rows.index], result.sensitive, result.splits)
+        expected = quantile_profile(
+            result.predictions[rows.index], result.sensitive.iloc[:, 0].to_numpy(), result.splits
+        )
         (line,) = [trace for trace in drawn if trace.get("name") == name]
         assert np.allclose(numbers(line["y"]), expected["mean"])
 

@@ -23,6 +23,9 @@ class Penalty(Protocol):
         self, *, seeds: Sequence[int], s: Tensor, which_split: Tensor, settings: TrainingSettings
     ) -> None: ...
 
+    #: Whether what the adversary climbs is Ψ itself: one gradient then serves both players.
+    climbs_itself: bool
+
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor]) -> Tensor:
         """What the penalty needs to know of each row's sensitive features.

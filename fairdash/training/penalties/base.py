@@ -13,6 +13,8 @@ from fairdash.training.settings import TrainingSettings
 class BasePenalty(nn.Module):
     """A closed-form penalty: its class has to say only ``forward(u, v, sample_weight)``."""
 
+    climbs_itself = True
+
     def __init__(
         self,
         *,

@@ -18,6 +18,8 @@ class Chi2Penalty(RatioPenalty):
     the batch.
     """
 
+    climbs_itself = False
+
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,), above −1: 0 for independence, below 0 where the adversary lags behind."""
         h = self.log_ratios(u, v, sample_weight)

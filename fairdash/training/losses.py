@@ -1,0 +1,155 @@
+"""What "accurate" means: squared error, or the deviances of the Tweedie family for prices and counts.
+
+A network gives η; the prediction is μ = η for squared error and μ = exp(η) otherwise, so that prices are
+positive and effects multiply. Losses are used in units of the constant model's: 1 is what the (weighted)
+mean of the training rows reaches, 0 is perfect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.errors import OptionError, Problem
+from fairdash.lookup import look_up
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss:
+    """A loss of the Tweedie family (Jørgensen 1987): its variance is proportional to μ to the `power`.
+
+    Parameters
+    ----------
+    id
+        Name in the API: ``"poisson"``.
+    title
+        Name for people.
+    meaning
+        One plain sentence: what it suits.
+    power
+        0 squared error, 1 Poisson, 2 gamma, between 1 and 2 compound Poisson–gamma.
+    """
+
+    id: str
+    title: str
+    meaning: str
+    power: float
+
+    @property
+    def has_log_link(self) -> bool:
+        """Whether the prediction is exp(η), positive, rather than η itself."""
+        return self.power > 0
+
+    def prediction(self, eta: Tensor) -> Tensor:
+        """μ from the network's η, any shape."""
+        return eta.exp() if self.has_log_link else eta
+
+    def unit_deviance(self, eta: Tensor, y: Tensor) -> Tensor:
+        """Deviance of each row at the network's η: 0 where μ = y, and above 0 elsewhere; any shape.
+
+        Squared error has 1 and the others the usual 2 in front, as scikit-learn's
+        ``mean_tweedie_deviance``.
+        """
+        if not self.has_log_link:
+            return (eta - y) ** 2
+        mu = eta.exp()
+        if self.power == 1:
+            return 2 * (y.xlogy(y) - y * eta - y + mu)
+        if self.power == 2:
+            return 2 * (eta - y.log() + y * (-eta).exp() - 1)
+        p = self.power
+        return 2 * (
+            y.clamp(min=0).pow(2 - p) / ((1 - p) * (2 - p))
+            - y * (eta * (1 - p)).exp() / (1 - p)
+            + (eta * (2 - p)).exp() / (2 - p)
+        )
+
+    def mean_deviance(
+        self,
+        y: NDArray[np.float64],
+        y_pred: NDArray[np.float64],
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> float:
+        """Weighted mean of the rows' deviances, y and y_pred of shape (n,); by scikit-learn."""
+        from sklearn.metrics import mean_tweedie_deviance
+
+        return float(mean_tweedie_deviance(y, y_pred, sample_weight=sample_weight, power=self.power))
+
+    def target_problem(self, y: NDArray[np.float64], *, column: str) -> Problem | None:
+        """Why this target can't have this loss; None if it can."""
+        if not self.has_log_link:
+            return None
+        above_zero = self.power == 2
+        wrong = y <= 0 if above_zero else y < 0
+        if not wrong.any():
+            return None
+        least = "above 0" if above_zero else "0 or more"
+        return Problem(
+            column=column,
+            count=int(wrong.sum()),
+            what=f"The {self.title.lower()} needs a target that is {least}",
+            mend="Choose squared error, or leave these rows out.",
+        )
+
+
+LOSSES: Mapping[str, Loss] = MappingProxyType(
+    {
+        loss.id: loss
+        for loss in (
+            Loss(
+                id="squared_error",
+                title="Squared error",
+                meaning="Any number; the prediction aims at the mean.",
+                power=0,
+            ),
+            Loss(
+                id="poisson",
+                title="Poisson deviance",
+                meaning="Counts and rates, such as claims a year; effects multiply.",
+                power=1,
+            ),
+            Loss(
+                id="tweedie",
+                title="Tweedie deviance",
+                meaning="Costs that are often zero, such as yearly claims costs; effects multiply.",
+                power=1.5,
+            ),
+            Loss(
+                id="gamma",
+                title="Gamma deviance",
+                meaning="Positive amounts, such as the cost of a claim; effects multiply.",
+                power=2,
+            ),
+        )
+    }
+)
+
+
+def find_loss(name: str, *, tweedie_power: float = 1.5) -> Loss:
+    """The loss called `name`; `tweedie_power` is the power of ``"tweedie"``, strictly between 1 and 2.
+
+    Raises
+    ------
+    OptionError
+        Unknown name, or a power outside its range.
+    """
+    loss = look_up(LOSSES, name, option="loss")
+    if name != "tweedie":
+        return loss
+    if not 1 < tweedie_power < 2:
+        raise OptionError(
+            Problem(
+                column="tweedie_power",
+                what="The power of the Tweedie deviance is out of its range",
+                mend="Choose a number between 1 (towards Poisson) and 2 (towards gamma).",
+            )
+        )
+    return Loss(id=loss.id, title=loss.title, meaning=loss.meaning, power=tweedie_power)

@@ -1,0 +1,183 @@
+"""What a stack can mix and what it takes besides: weights, losses, dropout, balance, early stopping."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from fairdash.training.losses import LOSSES
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.stack import Member, StackData, train_stack
+
+SETTINGS = TrainingSettings(
+    hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=5, warm_up_epochs=0, adversary_steps=2
+)
+
+
+def _data(n_splits=2, n=128, seed=0, weight=False, positive=False):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(n_splits, n, 3, generator=generator)
+    s = x[..., :1] + 0.5 * torch.randn(n_splits, n, 1, generator=generator)
+    y = x.sum(-1, keepdim=True) + 0.3 * torch.randn(n_splits, n, 1, generator=generator)
+    y = y.mul(0.3).exp() if positive else y / y.std()
+    rows = tuple(torch.arange(n) for _ in range(n_splits))
+    weights = torch.rand(n_splits, n, 1, generator=generator) + 0.1 if weight else None
+    return StackData(x=x, y=y / y.mean() if positive else y, s=s, train=rows, weight=weights)
+
+
+def _train(data, settings, *, lams=(0.0, 1.0), method="hgr_nn", **options):
+    members = [Member(method, lam, j, 100 + j, settings) for j in range(len(data.x)) for lam in lams]
+    return train_stack(
+        data, members, objective="demographic_parity", batch_seeds=range(len(data.x)), **options
+    )
+
+
+def test_learning_rates_decay_and_dropout_may_differ_in_a_stack():
+    data = _data(n_splits=1)
+    # Few epochs: the game between two players makes a difference in the last digit grow.
+    short = replace(SETTINGS, n_epochs=2)
+    kinds = [
+        short,
+        replace(short, lr=1e-2),
+        replace(short, weight_decay=1.0),
+        replace(short, adversary_lr=1e-1),
+        replace(short, dropout=0.5),
+    ]
+
+    def train(settings):
+        members = [Member("hgr_nn", 1.0, 0, 100, each) for each in settings]
+        return train_stack(data, members, objective="demographic_parity", batch_seeds=[0]).predict(data.x)
+
+    together = train(kinds)
+    for k, each in enumerate(kinds):
+        # With dropout somewhere in the stack all members take the plain way through the network.
+        assert np.allclose(together[k], train([each])[0], atol=1e-3)
+    assert len({row.round(2).tobytes() for row in together}) == len(kinds)
+
+
+def test_a_stack_refuses_members_of_different_architectures():
+    data = _data(n_splits=1)
+    members = [
+        Member("hgr_nn", 1.0, 0, 100, SETTINGS),
+        Member("hgr_nn", 1.0, 0, 100, replace(SETTINGS, hidden=(4,))),
+    ]
+    with pytest.raises(ValueError, match="unpack"):
+        train_stack(data, members, objective="demographic_parity", batch_seeds=[0])
+
+
+def test_equal_weights_are_no_weights():
+    data = _data()
+    plain = _train(data, SETTINGS).predict(data.x)
+    equal = _train(replace(data, weight=torch.full_like(data.y, 3.0)), SETTINGS).predict(data.x)
+    assert np.allclose(plain, equal, atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_a_weight_counts_a_row_as_often(loss):
+    """Full batches, so that a row of weight 2 and two equal rows are the same objective."""
+    data = _data(n_splits=1, positive=True)
+    settings = replace(SETTINGS, loss=loss, batch_size=10_000, n_epochs=30)
+    weighted = replace(data, weight=torch.ones_like(data.y).index_fill(1, torch.arange(64), 2.0))
+    twice = torch.cat([torch.arange(128), torch.arange(64)])
+    repeated = StackData(
+        x=data.x[:, twice], y=data.y[:, twice], s=data.s[:, twice], train=(torch.arange(192),)
+    )
+    a = _train(weighted, settings).predict(data.x)
+    b = _train(repeated, settings).predict(data.x)
+    assert np.allclose(a, b, atol=2e-3)
+    assert not np.allclose(a, _train(data, settings).predict(data.x), atol=1e-2)
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_training_brings_the_loss_under_the_constant_models(loss):
+    data = _data(n_splits=1, n=512, positive=True)
+    settings = replace(SETTINGS, loss=loss, n_epochs=40, lr=1e-2, weight_decay=0.0)
+    epochs = []
+    trained = _train(data, settings, lams=(0.0,), on_epoch=epochs.append)
+    y, y_pred = data.y.flatten().double().numpy(), trained.predict(data.x)[0]
+    constant = np.full_like(y, y.mean())
+    relative = LOSSES[loss].mean_deviance(y, y_pred) / LOSSES[loss].mean_deviance(y, constant)
+    assert relative < 0.3
+    # What the epochs report is the same figure, on batches of the epoch while it was still learning.
+    assert epochs[-1].error[0] == pytest.approx(relative, rel=0.2)
+    if LOSSES[loss].has_log_link:
+        assert (y_pred > 0).all()
+
+
+@pytest.mark.parametrize("power", [0, 1, 1.3, 1.5, 1.9, 2])
+def test_the_deviance_is_scikit_learns(power):
+    from sklearn.metrics import mean_tweedie_deviance
+
+    loss = replace(LOSSES["tweedie"], power=power)
+    generator = np.random.default_rng(0)
+    y = generator.gamma(2.0, size=200)
+    if power < 2:
+        y[:50] = 0.0
+    eta = generator.normal(size=200)
+    mu = np.exp(eta) if power else eta
+    mine = loss.unit_deviance(torch.tensor(eta), torch.tensor(y)).mean().item()
+    assert mine == pytest.approx(mean_tweedie_deviance(y, mu, power=power), rel=1e-10)
+    assert loss.mean_deviance(y, mu) == pytest.approx(mine, rel=1e-10)
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+@pytest.mark.parametrize("weight", [False, True])
+def test_balanced_predictions_add_up_to_the_target_on_the_training_rows(loss, weight):
+    data = _data(weight=weight, positive=True)
+    rows = torch.arange(100)
+    data = replace(data, train=(rows, rows))
+    settings = replace(SETTINGS, loss=loss, balance=True)
+    trained = _train(data, settings)
+    weights = np.ones((2, 100)) if data.weight is None else data.weight[:, :100, 0].double().numpy()
+    for k, member in enumerate(trained.members):
+        y = data.y[member.split, :100, 0].double().numpy()
+        y_pred, w = trained.predict(data.x)[k, :100], weights[member.split]
+        assert w @ y_pred == pytest.approx(w @ y, rel=1e-6)
+    plain = _train(data, replace(settings, balance=False))
+    assert not np.allclose(plain.predict(data.x), trained.predict(data.x), atol=1e-3)
+
+
+def _with_validation():
+    """Many features and few rows: the longer it trains, the worse it does on new rows."""
+    generator = torch.Generator().manual_seed(3)
+    x = torch.randn(1, 160, 30, generator=generator)
+    y = x[..., :1] + 2 * torch.randn(1, 160, 1, generator=generator)
+    return StackData(
+        x=x, y=y / y.std(), s=x[..., 1:2], train=(torch.arange(64),), validation=(torch.arange(64, 160),)
+    )
+
+
+OVERFITTING = replace(SETTINGS, hidden=(32,), n_epochs=60, lr=3e-2, weight_decay=0.0, batch_size=64)
+
+
+def test_early_stopping_keeps_the_weights_of_the_best_epoch():
+    data = _with_validation()
+    epochs = []
+    early = _train(
+        data, replace(OVERFITTING, patience=5), lams=(0.0,), method="standard", on_epoch=epochs.append
+    )
+    full = _train(data, OVERFITTING, lams=(0.0,), method="standard")
+
+    def error(trained):
+        y = data.y[0, 64:, 0].numpy()
+        return ((trained.predict(data.x)[0, 64:] - y) ** 2).mean()
+
+    assert error(early) < error(full) - 0.03
+    assert early.best_epoch[0] == len(epochs) - 5 < 55
+    assert full.best_epoch[0] == 60
+    # The weights are those of that epoch: training exactly so long gives them too.
+    stopped = error(early)
+    longer = _train(data, replace(OVERFITTING, patience=60), lams=(0.0,), method="standard")
+    assert error(longer) <= stopped + 1e-6
+
+
+def test_stopping_early_does_not_depend_on_the_rest_of_the_stack():
+    data = _with_validation()
+    settings = replace(OVERFITTING, patience=4, warm_up_epochs=2)
+    both = _train(data, settings, lams=(0.0, 3.0))
+    alone = _train(data, settings, lams=(0.0,))
+    assert both.best_epoch[0] == alone.best_epoch[0]
+    assert np.allclose(both.predict(data.x)[0], alone.predict(data.x)[0], atol=1e-4)
