@@ -73,6 +73,15 @@ def test_the_methods_stand_in_the_order_of_the_page():
     assert [method for method in PENALTIES if method not in MULTIVARIATE] == ["chi2_kde"]
 
 
+@every_penalty
+def test_what_is_said_of_the_adversary_is_so(method):
+    u, s = _gaussian(0.6, 24)
+    penalty, v = _penalty(method, s, [1, 2, 3])
+    assert METHODS[method].adversarial == bool(list(penalty.parameters()))
+    same = torch.equal(penalty.adversary_objective(u, v), penalty(u, v))
+    assert METHODS[method].penalty_class().climbs_itself == same
+
+
 @WEIGHTED
 @every_penalty
 def test_the_gradient_equals_finite_differences(method, weighted):

@@ -22,7 +22,7 @@ from fairdash.training.penalties.encoding import of_ranks
 
 #: Bumps for U, evenly spaced on ± this many standard deviations.
 _BUMPS, _REACH = 10, 2.5
-#: Functions of each column of S: as many as cubic splines with 6 knots have, less the constant.
+#: Functions of each column of S: as many as cubic splines with 6 intervals have, less the constant.
 _SPLINES = 8
 #: Added to either covariance, as a share of its mean diagonal. It keeps the few rows of a batch from
 #: finding a correlation by chance.
@@ -36,7 +36,7 @@ class SplineHGRPenalty(BasePenalty):
 
     C is the covariance of the bumps of U with the splines of S; A and B are their own covariances, each
     with its ridge. Between 0 (no correlation between any of the functions) and 1, which the ridge keeps
-    it below. Independent batches do not give 0 but a floor, of .24 with 256 rows.
+    it below. Independent batches do not give 0 but a floor, of .24 with 256 rows and one column.
     """
 
     @staticmethod
