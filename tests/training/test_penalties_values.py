@@ -157,7 +157,7 @@ def test_the_chi2_penalty_is_the_dual_form_at_its_best_scale():
 
     scales = np.linspace(0.05, 5, 20000)
     assert penalty(u, v).item() == pytest.approx(max(dual(c) for c in scales[::20]), abs=1e-4)
-    assert h.product.shape == (1, 180)
+    assert h.product.shape == (1, 120)
 
 
 def test_the_mine_penalty_is_the_bound_of_donsker_and_varadhan():
@@ -166,10 +166,7 @@ def test_the_mine_penalty_is_the_bound_of_donsker_and_varadhan():
     z = (u - u.mean()) / u.std(correction=0)
     joint = penalty.network(torch.cat([z, v], dim=2))
     product = torch.cat(
-        [
-            penalty.network(torch.cat([z, v[:, (torch.arange(60) - step) % 60]], dim=2))
-            for step in (15, 30, 45)
-        ],
+        [penalty.network(torch.cat([z, v[:, (torch.arange(60) - step) % 60]], dim=2)) for step in (20, 40)],
         dim=1,
     )
     expected = joint.mean() - product.exp().mean().log()
@@ -184,7 +181,7 @@ def test_no_pair_of_the_product_of_the_margins_is_a_row_itself():
         seen = []
         penalty.network.register_forward_hook(lambda _, inputs, __, seen=seen: seen.append(inputs[0]))
         penalty(u, u)
-        rows = seen[0][0, :, 1].view(4, b)
+        rows = seen[0][0, :, 1].view(3, b)
         assert torch.equal(rows[0], u[0, :, 0])
         assert (rows[1:] != rows[0]).all()
         assert all(torch.equal(part.sort().values, u[0, :, 0]) for part in rows)

@@ -31,7 +31,8 @@ class KDEPenalty(BasePenalty):
     At least 0, without an upper end; independent batches of 256 rows give about .05. As
     :func:`fairdash.dependence.kde.chi2_kde` with its covering grid, one bandwidth between its lines, except
     that the grid is the same for every batch: the published one ends at 2.5 standard deviations and does not
-    see what lies outside.
+    see what lies outside. The bandwidth shrinks with the effective number of rows, which equal weights of 2
+    leave as it is.
     """
 
     @staticmethod

@@ -22,7 +22,7 @@ from fairdash.training.penalties.encoding import of_ranks
 
 #: Bumps for U, evenly spaced on ± this many standard deviations.
 _BUMPS, _REACH = 10, 2.5
-#: Functions of each column of S: as many as cubic splines with 6 knots have, less the constant.
+#: Functions of each column of S: as many as cubic splines with 6 intervals have, less the constant.
 _SPLINES = 8
 #: Added to either covariance, as a share of its mean diagonal. It keeps the few rows of a batch from
 #: finding a correlation by chance.
@@ -36,7 +36,7 @@ class SplineHGRPenalty(BasePenalty):
 
     C is the covariance of the bumps of U with the splines of S; A and B are their own covariances, each
     with its ridge. Between 0 (no correlation between any of the functions) and 1, which the ridge keeps
-    it below. Independent batches do not give 0 but a floor, of .24 with 256 rows.
+    it below. Independent batches do not give 0 but a floor, of .24 with 256 rows and one column.
     """
 
     @staticmethod
@@ -60,12 +60,11 @@ def _splines(mass: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class _CanonicalCorrelation(torch.autograd.Function):
-    """One node of autograd, with the gradient of a singular value instead of that of a decomposition.
+    """One node of autograd, its gradient worked by hand: autograd through svdvals takes half as long again.
 
     With α and β the weights of the best pair, αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ, and because they are the best,
-    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). So the gradient needs
-    no decomposition's derivative, which divides by the gaps between singular values, near 0 at
-    independence.
+    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B stays as it is,
+    because S does.
     """
 
     @staticmethod
