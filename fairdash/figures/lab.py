@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -152,6 +153,7 @@ def curves_figure(
     *,
     function: str,
     reach: tuple[float, float],
+    log: bool = False,
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
@@ -168,6 +170,8 @@ def curves_figure(
         "f" or "g".
     reach
         Lowest and highest value of U, or of V, among the rows: beyond them nothing is learned.
+    log
+        Whether the axis of U, or of V, has a scale of powers; its values are then above 0.
     """
     variable = "U" if function == "f" else "V"
     figure = new_figure(
@@ -205,7 +209,8 @@ def curves_figure(
     low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
     room = max(high - low, 2.0)
     # A spline may run away in the last few rows: the exact curve sets the scale. Names stand above it.
-    figure.update_layout(xaxis={"range": reach}, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
+    across = {"range": [math.log10(end) for end in reach], "type": "log"} if log else {"range": reach}
+    figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
     return figure
 
 

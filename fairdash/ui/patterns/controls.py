@@ -43,17 +43,39 @@ def ask_for_scene() -> Scene | None:
             bind="query-params",
             help="As with claims, most of which are zero. Ties trip estimators that rank rows.",
         )
+        heavy_tails = st.toggle(
+            "Heavy tails",
+            DEFAULT.heavy_tails,
+            key="heavy",
+            bind="query-params",
+            help="U and a normal V become lognormal(0, 2), as with sums of money. The maps keep the order of "
+            "the rows, so that the exact maximal correlation stays as it is.",
+        )
         seed = st.number_input("Draw number", 0, 9999, DEFAULT.seed, key="draw", bind="query-params")
         st.caption("Another number draws other rows from the same law.")
     points = ask_for_points() if pattern == POINTS else ()
     try:
-        scene = Scene(pattern=pattern, points=points, n=n, noise=noise, ties=ties, seed=int(seed))
+        scene = Scene(
+            pattern=pattern,
+            points=points,
+            n=n,
+            noise=noise,
+            ties=ties,
+            heavy_tails=heavy_tails,
+            seed=int(seed),
+        )
         named = scene.named
     except FairdashError as error:
         show_problems(error)
         return None
     with formula:
         st.latex(rf"V = F(U) + \varepsilon, \qquad F(u) = {named.formula}")
+        if heavy_tails:
+            st.caption(
+                "Heavy tails: the estimators see $e^{2z}$, where $z$ is the normal score of U, or V in "
+                "standard deviations. Increasing maps change neither the maximal correlation, nor χ², nor "
+                "mutual information: the exact values hold."
+            )
     return scene
 
 
@@ -103,4 +125,5 @@ def go_to(scene: Scene) -> None:
     st.session_state["n"] = scene.n
     st.session_state["noise"] = scene.noise
     st.session_state["ties"] = scene.ties
+    st.session_state["heavy"] = scene.heavy_tails
     st.session_state["draw"] = scene.seed

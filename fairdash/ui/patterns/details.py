@@ -28,7 +28,9 @@ def show_curves(scene: Scene, truth: Truth) -> None:
         "An estimator learns them; the exact pair is known here."
     )
     u, v = scene.draw()
-    panels = (("f", (truth.u, truth.f), u), ("g", (truth.v, truth.g), v))
+    inner = slice(1, -1)  # heavy tails would send the ends of U to 0 and to infinity
+    exact_f = (scene.scale_u(truth.u[inner]), truth.f[inner])
+    panels = (("f", exact_f, u), ("g", (scene.scale_v(truth.v), truth.g), v))
     for place, (function, exact, rows) in zip(st.columns(2), panels, strict=True):
         with place:
             chart(
@@ -38,6 +40,7 @@ def show_curves(scene: Scene, truth: Truth) -> None:
                     function=function,
                     reach=(float(rows.min()), float(rows.max())),
                     subtitle=f"{scene.n:,} rows, σ = {scene.noise:g}",
+                    log=scene.heavy_tails,
                     theme=theme(),
                 ),
                 key=f"curve-{function}",
@@ -96,5 +99,5 @@ def show_take_away(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
         rows = pd.DataFrame({"U": u[0], "V": v[0]})
         download(rows, label="The rows (CSV)", name=f"{scene.pattern}-rows", key="csv-rows")
     st.caption(
-        "The page's address holds pattern, rows, noise and draw: send it, and the other sees the same."
+        "The page's address holds pattern, rows, noise, tails and draw: send it, and the other sees the same."
     )

@@ -20,7 +20,7 @@ def show_examples(scene: Scene) -> None:
                 name = short_name(each.measure) if each.measure in REGISTRY else "HGR_NN"
                 st.button(
                     f"{safe(name)}: {each.button}",
-                    key=f"example-{each.measure}",
+                    key=f"example-{each.id}",
                     on_click=go_to,
                     args=(each.scene,),
                     type="primary" if each.scene == scene else "secondary",
@@ -29,16 +29,18 @@ def show_examples(scene: Scene) -> None:
 
 
 def show_failures() -> None:
-    examples = {id: each for each in reversed(SCENES) for id in (*each.also, each.measure)}
+    """When each measure misleads, with the scenes that show it: its own first."""
     for id, measure in REGISTRY.items():
-        left, right = st.columns([4, 1], vertical_alignment="center")
+        left, right = st.columns([3, 2], vertical_alignment="center")
         words = safe(measure.fails_when)
         left.markdown(f"**{safe(measure.title)}** misleads when: {words[:1].lower()}{words[1:]}")
-        if id in examples:
-            right.button(
-                "Show me",
-                key=f"fails-{id}",
-                on_click=go_to,
-                args=(examples[id].scene,),
-                icon=":material/visibility:",
-            )
+        shown_by = [each for each in SCENES if each.measure == id or id in each.also]
+        with right.container(horizontal=True):
+            for each in sorted(shown_by, key=lambda each: each.measure != id):
+                st.button(
+                    each.button[0].upper() + each.button[1:],
+                    key=f"fails-{id}-{each.id}",
+                    on_click=go_to,
+                    args=(each.scene,),
+                    icon=":material/visibility:",
+                )

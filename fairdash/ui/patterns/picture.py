@@ -68,7 +68,8 @@ def answer(readings: pd.DataFrame, truth: Truth) -> str:
 def show_picture(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
     u, v = scene.draw()
     named = scene.named
-    grid = np.linspace(-10, 10, 801)
+    # Without its ends, which heavy tails would send to 0 and to infinity.
+    grid = np.linspace(-10, 10, 801)[1:-1]
     bounded, open_ended = groups_of(readings, truth)
     left, right = st.columns([1, 1.15])
     with left:
@@ -76,10 +77,11 @@ def show_picture(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
             scatter_figure(
                 u[0],
                 v[0],
-                (grid, named(grid)),
+                (scene.scale_u(grid), scene.scale_v(named(grid))),
                 title=named.title,
                 subtitle=f"{scene.n:,} rows, noise σ = {scene.noise:g}"
-                + (f", U = 0 on {scene.ties:.0%}" if scene.ties else ""),
+                + (f", U tied on {scene.ties:.0%}" if scene.ties else "")
+                + (", heavy tails" if scene.heavy_tails else ""),
                 theme=theme(),
                 height=HEIGHT,
             ),
