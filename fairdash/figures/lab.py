@@ -143,6 +143,7 @@ def _name_curve(figure: go.Figure, curve: tuple[Array, Array], name: str, theme:
         xanchor="right",
         yanchor="bottom",
         yshift=4,
+        bgcolor=theme.veil,
         font={"color": theme.text, "size": 12},
     )
 

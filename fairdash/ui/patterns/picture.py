@@ -140,7 +140,7 @@ def groups_of(readings: pd.DataFrame, truth: Truth) -> tuple[list[Group], list[G
         scales[id] = max([*finite, 1e-6])
     return (
         [
-            Group("Maximal correlation (HGR)", hgr, dict.fromkeys(hgr, truth.hgr), {}),
+            Group("Maximal correlation", hgr, dict.fromkeys(hgr, truth.hgr), {}),
             Group("Other coefficients", others, {}, {}),
         ],
         [Group("Each bar on a scale of its own", open_ended, exact, scales)],
