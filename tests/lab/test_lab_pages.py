@@ -14,6 +14,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairdash.data.folders import write_whole
+from fairdash.figures.lab import short_name
 from fairdash.studies import (
     SCENES,
     SHAPES,
@@ -197,6 +198,25 @@ def test_finished_studies_are_drawn(choice: str, study: Study, progress, title: 
     calm(app.segmented_control(key="more").set_value(choice).run())
     drawn = figure(app, title)
     assert any(trace["name"] == "HGR_spline" for trace in drawn["data"])
+
+
+@pytest.mark.parametrize(("quantity", "id"), [("chi2", "chi2_kde"), ("mi", "mi_ksg")])
+def test_the_paper_s_patterns_by_chi2_and_mutual_information(quantity: str, id: str) -> None:
+    scenes = [Scene(n=50, pattern=id) for id in ("parabola", "cosine", "sawtooth", "fast_cosine")]
+    carried_out(
+        Study("divergences", Scene(n=50)),
+        noise_axis_study(scenes, noises=(1.0, 4.0), repeats=2, ids=("chi2_kde", "mi_ksg")),
+    )
+    app = opened("patterns", n="50")
+    calm(app.segmented_control(key="more").set_value("The paper's four patterns").run())
+    calm(app.segmented_control(key="fig2-quantity").set_value(quantity).run())
+    drawn = figure(app, "four kinds of pattern")
+    exact = [trace for trace in drawn["data"] if trace["name"].startswith("exact")]
+    truth = truth_of(scenes[0].shape, noise=1.0)
+    assert max(decoded(exact[0]["y"])) == pytest.approx(getattr(truth, quantity))
+    names = {trace["name"] for trace in drawn["data"]}
+    assert short_name(id) in names
+    assert len(names) == 3  # the exact value, and of chi2 and of mi two estimators each
 
 
 def test_slow_estimators_join_the_others_as_they_finish() -> None:

@@ -26,7 +26,7 @@ from fairdash.studies import (
 )
 from fairdash.studies.readings import learned_curves
 from fairdash.studies.scene import NO_LINK, POINTS
-from fairdash.studies.stack import is_detected, studied
+from fairdash.studies.stack import is_detected, over_stack, studied, values_of
 
 QUICK = ["pearson", "hgr_kde", "hgr_spline"]
 
@@ -224,6 +224,28 @@ def test_the_noise_axis_is_one_stack_of_the_same_values() -> None:
     assert exact[1.0] > exact[4.0]
     assert set(tables["errors"]["id"]) == {"hgr_kde", "hgr_spline"}
     assert len(tables["lines"]) == 2 * 5
+
+
+def test_one_training_gives_chi2_and_mine_as_two_do() -> None:
+    u, v = Scene(n=60).draw(repeats=3)
+    v[1] = 1.0  # a constant, of which a stack may hold some
+    found = {
+        (id, evaluation): values
+        for _, id, evaluation, values in over_stack(["chi2_nn", "pearson", "mi_mine"], u, v)
+        if values is not None
+    }
+    assert len(found) == 5
+    for (id, evaluation), values in found.items():
+        assert np.array_equal(values, values_of(id, u, v, evaluation=evaluation))
+
+
+def test_chi2_and_mi_have_a_noise_axis_of_their_own() -> None:
+    ids = ["chi2_kde", "mi_ksg"]
+    tables = last(noise_axis_study([Scene(n=100)], noises=(1.0, 9.0), repeats=2, ids=ids)).tables
+    assert set(tables["lines"]["id"]) == set(ids)
+    assert tables["errors"].empty
+    exact = tables["exact"].set_index("noise")
+    assert (exact.loc[1.0, ["chi2", "mi"]] > exact.loc[9.0, ["chi2", "mi"]]).all()
 
 
 def test_power_falls_from_all_to_the_false_alarms() -> None:
