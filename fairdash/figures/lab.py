@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -210,7 +211,9 @@ def curves_figure(
     low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
     room = max(high - low, 2.0)
     # A spline may run away in the last few rows: the exact curve sets the scale. Names stand above it.
-    across = {"range": [math.log10(end) for end in reach], "type": "log"} if log else {"range": reach}
+    across: dict[str, Any] = {"range": reach}
+    if log:
+        across = {"range": [math.log10(end) for end in reach], "type": "log", "dtick": 1}
     figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
     return figure
 

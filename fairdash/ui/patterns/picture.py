@@ -68,8 +68,10 @@ def answer(readings: pd.DataFrame, truth: Truth) -> str:
 def show_picture(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
     u, v = scene.draw()
     named = scene.named
-    # Without its ends, which heavy tails would send to 0 and to infinity.
+    # Without its ends, which heavy tails would send to 0 and to infinity, and as far as there are rows.
     grid = np.linspace(-10, 10, 801)[1:-1]
+    if scene.heavy_tails:
+        grid = grid[scene.scale_u(grid) <= u.max()]
     bounded, open_ended = groups_of(readings, truth)
     left, right = st.columns([1, 1.15])
     with left:
