@@ -74,17 +74,17 @@ def numbers_table(readings: pd.DataFrame, truth: Truth) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "Estimator": REGISTRY[row.id].title,
-                "Reads": row.value,
-                "Exact": exact.get(target_of(row.id) or "", math.nan),
-                "Noise floor": row.floor,
-                "Floor, 95 %": row.floor_q95,
-                "Told from noise": is_detected(row.id, row.value, row.floor_q95),
-                "As published": row.published,
-                "0 means": REGISTRY[row.id].zero,
-                "1 means": REGISTRY[row.id].one,
+                "Estimator": REGISTRY[row["id"]].title,
+                "Reads": row["value"],
+                "Exact": exact.get(target_of(row["id"]) or "", math.nan),
+                "Noise floor": row["floor"],
+                "Floor, 95 %": row["floor_q95"],
+                "Told from noise": is_detected(row["id"], row["value"], row["floor_q95"]),
+                "As published": row["published"],
+                "0 means": REGISTRY[row["id"]].zero,
+                "1 means": REGISTRY[row["id"]].one,
             }
-            for row in readings.itertuples()
+            for row in readings.to_dict("records")
         ]
     )
 

@@ -43,7 +43,8 @@ def slow_study(scene: Scene) -> Study:
 
 def answer(readings: pd.DataFrame, truth: Truth) -> str:
     """What was found, in words that fit."""
-    detected = {row.id for row in readings.itertuples() if is_detected(str(row.id), row.value, row.floor_q95)}
+    rows = readings.to_dict("records")
+    detected = {row["id"] for row in rows if is_detected(row["id"], row["value"], row["floor_q95"])}
     count = len(readings)
     if truth.hgr == 0:
         names = ", ".join(safe(short_name(id)) for id in readings["id"] if id in detected)
@@ -54,7 +55,7 @@ def answer(readings: pd.DataFrame, truth: Truth) -> str:
         )
     hgr = readings[readings["id"].map(lambda id: target_of(id) == "hgr")]
     gaps = (hgr.set_index("id")["value"] - truth.hgr).abs()
-    near, far = gaps.idxmin(), gaps.idxmax()
+    near, far = str(gaps.idxmin()), str(gaps.idxmax())
     values = hgr.set_index("id")["value"]
     blind = [safe(short_name(id)) for id in readings["id"] if id not in detected]
     seen = f"{len(detected)} of {count} estimators tell the link from noise"
@@ -137,7 +138,7 @@ def groups_of(readings: pd.DataFrame, truth: Truth) -> tuple[list[Group], list[G
     for id in open_ended:
         sizes = [exact.get(id, 0.0)]
         if id in by_id.index:
-            sizes += list(by_id.loc[id, ["value", "floor_q95", "published"]].astype(float))
+            sizes += [float(by_id[name][id]) for name in ("value", "floor_q95", "published")]
         finite = [size for size in sizes if math.isfinite(size)]
         scales[id] = max([*finite, 1e-6])
     return (
@@ -151,9 +152,8 @@ def groups_of(readings: pd.DataFrame, truth: Truth) -> tuple[list[Group], list[G
 
 def spoken(readings: pd.DataFrame, ids: Sequence[str], truth: Truth) -> str:
     """The bars in words."""
-    rows = readings[readings["id"].isin(ids)]
+    rows = readings[readings["id"].isin(ids)].to_dict("records")
     parts = [
-        f"{short_name(row.id)} {number(row.value)}, floor {number(row.floor_q95)}"
-        for row in rows.itertuples()
+        f"{short_name(row['id'])} {number(row['value'])}, floor {number(row['floor_q95'])}" for row in rows
     ]
     return f"Estimators with their noise floors: {'; '.join(parts)}. Exact HGR {number(truth.hgr)}."
