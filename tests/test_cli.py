@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
+import numpy as np
 import pytest
 
 import fairdash as fd
 from fairdash.__main__ import main
+from fairdash.data.reading import read_table
 
 
 def test_sweep_prints_json_that_holds_what_the_api_gives(real_data, capsys):
@@ -46,3 +49,79 @@ def test_sweep_prints_a_table(capsys):
 def test_an_option_that_makes_no_sense_is_said_plainly(options, words, capsys):
     assert main(["sweep", *options]) == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.fixture
+def prices(tmp_path):
+    """A file with a U-shaped link of 200 rows, two incomplete rows and a column of text."""
+    age = np.linspace(-1, 1, 200)
+    price = age**2 + 0.01 * np.random.default_rng(0).normal(size=200)
+    rows = [f"{a:.6f},{p:.6f},red" for a, p in zip(age, price, strict=True)]
+    path = tmp_path / "prices.csv"
+    path.write_text("\n".join(["age,price,colour", *rows, "0.5,,red", ",0.3,blue"]), encoding="utf-8")
+    return path
+
+
+def test_measure_prints_json_that_holds_what_the_api_gives(prices, capsys):
+    assert main(["measure", "hgr_spline", str(prices), "--u", "price", "--v", "age", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed.pop("n_left_out") == 2
+    frame, _ = read_table(prices)
+    frame = frame.dropna()
+    expected = fd.assess_dependence("hgr_spline", frame["price"], frame["age"], random_state=0)
+    assert printed == pytest.approx(asdict(expected))
+    assert printed["n"] == 200
+    assert printed["value"] > 0.95
+
+
+def test_measure_prints_value_floor_p_value_and_interval(prices, capsys):
+    options = ["--u", "price", "--v", "age", "--permutations", "19"]
+    assert main(["measure", "hgr_spline", str(prices), *options]) == 0
+    out = capsys.readouterr().out
+    assert "200 rows" in out
+    assert "noise floor" in out
+    assert "p-value      0.05 (19 permutations)" in out
+    assert "interval" in out
+    assert "missing: 2" in out
+    assert main(["measure", "pearson", str(prices), *options, "--bootstrap", "0"]) == 0
+    out = capsys.readouterr().out
+    assert "interval" not in out
+    assert "upper bound" not in out
+    assert main(["measure", "pearson", str(prices), *options]) == 0
+    assert "upper bound" in capsys.readouterr().out
+
+
+def test_measure_without_an_interval_is_still_json(prices, capsys):
+    options = ["--u", "price", "--v", "age", "--bootstrap", "0", "--json"]
+    assert main(["measure", "hgr_kde", str(prices), *options]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["ci_low"] is None
+    assert printed["ci_high"] is None
+
+
+@pytest.mark.parametrize(
+    ("measure", "u", "v", "words"),
+    [
+        ("love", "price", "age", "hgr_spline"),
+        ("pearson", "prize", "age", "price"),
+        ("pearson", "price", "colour", "colour"),
+        ("hgr_witsenhausen", "price", "age", "hgr_spline"),
+    ],
+)
+def test_measure_says_plainly_what_is_wrong(measure, u, v, words, prices, capsys):
+    assert main(["measure", measure, str(prices), "--u", u, "--v", v]) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert "red" not in said
+
+
+def test_measure_of_a_file_that_is_not_there(tmp_path, capsys):
+    assert main(["measure", "pearson", str(tmp_path / "gone.csv"), "--u", "a", "--v", "b"]) == 2
+    assert "can't be opened" in capsys.readouterr().err
+
+
+def test_measure_of_columns_that_share_no_complete_row(tmp_path, capsys):
+    path = tmp_path / "gaps.csv"
+    path.write_text("a,b\n1,\n,2\n3,\n", encoding="utf-8")
+    assert main(["measure", "pearson", str(path), "--u", "a", "--v", "b"]) == 2
+    assert "No row has a number in both columns" in capsys.readouterr().err

@@ -18,6 +18,8 @@ _SPACING = 0.4
 _REACH = 6.0
 #: Most grid points of V: noise under about 1/300 of the range is coarsened and its error is stated.
 _MOST = 220
+#: Fewest: between two far levels of unequal shares g turns within a small part of a standard deviation.
+_FEWEST = 160
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,14 +127,16 @@ def pattern_hgr(shape: Pattern | str, *, noise: float) -> ExactHGR:
     if noise == 0:
         return ExactHGR(value=1.0, error=0.0)
     cells = w.reshape(_CELLS, _POINTS_PER_CELL).mean(axis=1)
-    fine = _second_singular_value(cells, noise, _SPACING, _MOST)
-    coarse = _second_singular_value(cells.reshape(-1, 2).mean(axis=1), noise, 2 * _SPACING, _MOST // 2)
+    fine = _second_singular_value(cells, noise, _SPACING, (_FEWEST, _MOST))
+    coarse = _second_singular_value(
+        cells.reshape(-1, 2).mean(axis=1), noise, 2 * _SPACING, (_FEWEST // 2, _MOST // 2)
+    )
     return ExactHGR(value=fine, error=abs(fine - coarse))
 
 
-def _second_singular_value(w: np.ndarray, noise: float, spacing: float, most: int) -> float:
+def _second_singular_value(w: np.ndarray, noise: float, spacing: float, among: tuple[int, int]) -> float:
     low, high = w[0] - _REACH * noise, w[-1] + _REACH * noise
-    points = min(most, math.ceil((high - low) / (spacing * noise)))
+    points = int(np.clip(math.ceil((high - low) / (spacing * noise)), *among))
     v = np.linspace(low, high, points)
     # Given a cell of W, V is normal; each line sums to 1.
     given = np.exp(-0.5 * ((v - w[:, None]) / noise) ** 2)

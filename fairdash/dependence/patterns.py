@@ -121,6 +121,13 @@ _PATTERNS = (
         kind="unsteady",
         function=lambda u: 10 * np.maximum(u - 9, 0.0),
     ),
+    Pattern(
+        id="top_jump",
+        title="Jump in the top 5 %",
+        formula=r"10\cdot\mathbf{1}[u>9]",
+        kind="discontinuous",
+        function=lambda u: np.where(u > 9, 10.0, 0.0),
+    ),
 )
 
 #: Every named pattern by its id.

@@ -26,6 +26,8 @@ from fairdash.nets import StackedMLP
 
 Array = NDArray[np.float64]
 Evaluation = Literal["cross_fit", "in_sample"]
+#: From h on scored and learned samples, of the joint law and of the product each, to (M,).
+Value = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 _LEARNING_RATE = 1e-2
 _STEPS = 300
@@ -71,7 +73,7 @@ def chi2_nn(
     OptionError
         If an option is not usable.
     """
-    return _estimate(_chi2, u, v, random_state, evaluation, hidden, n_steps)
+    return _estimate([_chi2], u, v, random_state, evaluation, hidden, n_steps)[0]
 
 
 def mi_mine(
@@ -94,7 +96,20 @@ def mi_mine(
         E_Q[eʰ] + 1 with h normed on the training rows. In-sample, the bound of Donsker and Varadhan as
         published.
     """
-    return _estimate(_mi, u, v, random_state, evaluation, hidden, n_steps)
+    return _estimate([_mi], u, v, random_state, evaluation, hidden, n_steps)[0]
+
+
+def chi2_nn_and_mi_mine(
+    u: Array, v: Array, *, random_state: int | None = None, evaluation: Evaluation = "cross_fit"
+) -> tuple[Array, Array]:
+    """What :func:`chi2_nn` and :func:`mi_mine` give with the same options, from one training: half the time.
+
+    Returns
+    -------
+    chi2, mi : (K,) arrays
+    """
+    chi2, mi = _estimate([_chi2, _mi], u, v, random_state, evaluation, (32, 16), None)
+    return chi2, mi
 
 
 def _chi2(joint: Tensor, product: Tensor, joint_learned: Tensor, product_learned: Tensor) -> Tensor:
@@ -154,14 +169,15 @@ class _Ratio:
 
 
 def _estimate(
-    value: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor],
+    wanted: Sequence[Value],
     u: Array,
     v: Array,
     random_state: int | None,
     evaluation: Evaluation,
     hidden: Sequence[int],
     n_steps: int | None,
-) -> Array:
+) -> list[Array]:
+    """The values wanted of each pair, from one training, (K,) each."""
     steps = neural.checked(evaluation, n_steps, hidden, in_sample=_STEPS, cross_fit=_STEPS)
     seed = neural.whole_seed(random_state)
     a, b, weight, _ = neural.in_order(u, v, None)
@@ -172,18 +188,18 @@ def _estimate(
     rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, neural.normal_scores)
     folds = min(neural.FOLDS, n) if evaluation == "cross_fit" else 1
     at_once = max(1, neural.AT_ONCE // (folds * (1 + _SHIFTS_STEP) * min(n, 2 * neural.BATCH)))
-    values = []
+    values: list[list[Tensor]] = []
     for start in range(0, count, at_once):
         chunk = rows.members(torch.arange(start, min(start + at_once, count)))
         if evaluation == "cross_fit":
-            values.append(_cross_fit(value, chunk, hidden, steps, seed))
+            values.append(_cross_fit(wanted, chunk, hidden, steps, seed))
         else:
             ratio = _Ratio(len(chunk.u), hidden, seed)
             _train(ratio, chunk, steps, seed)
             with torch.no_grad():
                 samples = ratio(chunk, _SHIFTS_VALUE)
-                values.append(value(*samples, *samples))
-    return torch.cat(values).double().numpy()
+                values.append([value(*samples, *samples) for value in wanted])
+    return [torch.cat(parts).double().numpy() for parts in zip(*values, strict=True)]
 
 
 def _train(ratio: _Ratio, learned: Rows, steps: int, seed: int, held: Rows | None = None) -> None:
@@ -212,13 +228,13 @@ def _train(ratio: _Ratio, learned: Rows, steps: int, seed: int, held: Rows | Non
 
 
 def _cross_fit(
-    value: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor],
+    wanted: Sequence[Value],
     rows: Rows,
     hidden: Sequence[int],
     steps: int,
     seed: int,
-) -> Tensor:
-    """Mean over the folds of the value on rows left out, (K,)."""
+) -> list[Tensor]:
+    """Means over the folds of the values on rows left out, (K,) each."""
     count, _, n = rows.u.shape
     split = neural.parts(n, seed)
     folds = len(split.training)
@@ -230,8 +246,8 @@ def _cross_fit(
     ratio = _Ratio(count * folds, hidden, seed)
     _train(ratio, learned, steps, seed, held=stopping)
     with torch.no_grad():
-        values = value(*ratio(scored, _SHIFTS_VALUE), *ratio(learned, _SHIFTS_STOP))
-    return values.view(count, folds).mean(dim=1)
+        samples = *ratio(scored, _SHIFTS_VALUE), *ratio(learned, _SHIFTS_STOP)
+        return [value(*samples).view(count, folds).mean(dim=1) for value in wanted]
 
 
 def _places(mask: Tensor) -> Tensor:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -142,6 +144,7 @@ def _name_curve(figure: go.Figure, curve: tuple[Array, Array], name: str, theme:
         xanchor="right",
         yanchor="bottom",
         yshift=4,
+        bgcolor=theme.veil,
         font={"color": theme.text, "size": 12},
     )
 
@@ -152,6 +155,7 @@ def curves_figure(
     *,
     function: str,
     reach: tuple[float, float],
+    log: bool = False,
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
@@ -168,6 +172,8 @@ def curves_figure(
         "f" or "g".
     reach
         Lowest and highest value of U, or of V, among the rows: beyond them nothing is learned.
+    log
+        Whether the axis of U, or of V, has a scale of powers; its values are then above 0.
     """
     variable = "U" if function == "f" else "V"
     figure = new_figure(
@@ -205,7 +211,10 @@ def curves_figure(
     low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
     room = max(high - low, 2.0)
     # A spline may run away in the last few rows: the exact curve sets the scale. Names stand above it.
-    figure.update_layout(xaxis={"range": reach}, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
+    across: dict[str, Any] = {"range": reach}
+    if log:
+        across = {"range": [math.log10(end) for end in reach], "type": "log", "dtick": 1}
+    figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
     return figure
 
 

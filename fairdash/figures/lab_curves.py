@@ -12,6 +12,9 @@ import plotly.graph_objects as go
 from fairdash.figures.lab import band, coloured, end_name, mark_of, short_name
 from fairdash.figures.theme import REFERENCE, Theme, new_figure
 
+#: What the estimators are after, by its column, as it is written.
+QUANTITIES = {"hgr": "HGR", "chi2": "χ²", "mi": "mutual information"}
+
 
 def noise_axis_figure(
     lines: pd.DataFrame,
@@ -106,11 +109,17 @@ def fig2_figure(
     ids: Sequence[str],
     evaluation: str,
     titles: Mapping[str, str],
+    quantity: str = "hgr",
     subtitle: str,
     theme: Theme,
     height: int = 640,
 ) -> go.Figure:
-    """Small multiples of the noise axis, a panel a pattern, two by two."""
+    """Small multiples of the noise axis, a panel a pattern, two by two.
+
+    Parameters as :func:`noise_axis_figure`, and ``quantity``: the column of ``exact`` that the estimators are
+    after, "hgr", "chi2" or "mi"; the last two have no upper end, and a panel's axis ends above all it shows.
+    """
+    exact_name = f"exact {QUANTITIES[quantity]}"
     figure = new_figure(
         title="The paper's four kinds of pattern", subtitle=subtitle, x="", y="", theme=theme, height=height
     )
@@ -131,8 +140,7 @@ def fig2_figure(
         figure.layout[f"yaxis{suffix}"] = y_base | {
             "domain": y_domain,
             "anchor": f"x{suffix}",
-            "range": [-0.12, 1.04],
-            "dtick": 0.5,
+            **({"range": [-0.12, 1.04], "dtick": 0.5} if quantity == "hgr" else {"rangemode": "tozero"}),
         }
         figure.add_annotation(
             text=f"<b>{titles.get(pattern, pattern)}</b>", x=x_domain[0], y=y_domain[1], xref="paper",
@@ -142,9 +150,9 @@ def fig2_figure(
         of_pattern = lines[lines["pattern"] == pattern]
         truth = exact[exact["pattern"] == pattern]
         figure.add_scatter(
-            x=truth["noise"], y=truth["hgr"], mode="lines", line={"color": REFERENCE, "width": 5},
-            opacity=0.6, xaxis=f"x{suffix}", yaxis=f"y{suffix}", name="exact HGR",
-            hovertemplate="exact HGR at σ = %{x:.2f}: %{y:.3f}<extra></extra>",
+            x=truth["noise"], y=truth[quantity], mode="lines", line={"color": REFERENCE, "width": 5},
+            opacity=0.6, xaxis=f"x{suffix}", yaxis=f"y{suffix}", name=exact_name,
+            hovertemplate=f"{exact_name} at σ = %{{x:.2f}}: %{{y:.3f}}<extra></extra>",
         )  # fmt: skip
         for id in ids:
             line = _of_way(of_pattern[of_pattern["id"] == id], evaluation)

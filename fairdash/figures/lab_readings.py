@@ -204,5 +204,7 @@ def _traces(rows: _Rows, theme: Theme) -> list[go.Bar | go.Scatter]:
 
 
 def _digits(value: float) -> str:
+    if abs(value) < 0.005:
+        return "0.00"  # not −0.00
     text = f"{value:.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"
     return text.replace("-", "−")

@@ -28,6 +28,8 @@ class Theme:
         Colour of grid lines.
     floor
         Fill of the noise floor's band.
+    veil
+        The page's background, nearly opaque: behind a name that stands among points.
     chosen, standard
         The two models' colours, lifted a little on dark.
     """
@@ -36,6 +38,7 @@ class Theme:
     quiet: str
     grid: str
     floor: str
+    veil: str
     chosen: str
     standard: str
 
@@ -45,6 +48,7 @@ LIGHT = Theme(
     quiet="#55606e",
     grid="rgba(28,36,48,0.10)",
     floor="rgba(110,118,128,0.22)",
+    veil="rgba(255,255,255,0.8)",
     chosen=CHOSEN,
     standard=STANDARD,
 )
@@ -53,6 +57,7 @@ DARK = Theme(
     quiet="#a9b4c0",
     grid="rgba(232,236,241,0.12)",
     floor="rgba(170,178,188,0.22)",
+    veil="rgba(18,22,28,0.8)",
     chosen="#3f9fd8",
     standard="#f0803c",
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -110,6 +110,20 @@ def described(id: str, evaluation: str) -> str:
     return f"{measure.title}, {'on its own training rows' if measure.fitted else 'as published'}"
 
 
+def _one_training(u: Array, v: Array, evaluation: str, random_state: int) -> dict[str, Array]:
+    """χ²_NN and MINE of a stack as :func:`values_of`; they learn the same network."""
+    from fairdash.dependence.ratio_nn import chi2_nn_and_mi_mine
+
+    way: Literal["cross_fit", "in_sample"] = "in_sample" if evaluation == PUBLISHED else "cross_fit"
+    chi2, mi = np.zeros(len(u)), np.zeros(len(u))
+    live = (np.ptp(u, axis=1) > 0) & (np.ptp(v, axis=1) > 0)
+    if live.any():
+        chi2[live], mi[live] = chi2_nn_and_mi_mine(
+            u[live], v[live], random_state=random_state, evaluation=way
+        )
+    return {"chi2_nn": chi2, "mi_mine": mi}
+
+
 def over_stack(
     ids: Sequence[str], u: Array, v: Array, *, published: bool = True, random_state: int = 0
 ) -> Iterator[tuple[float, str, str, Array | None]]:
@@ -120,18 +134,24 @@ def over_stack(
     fraction, id, evaluation, values
         ``values`` is (K,), or None in the middle of a slow measure.
     """
-    jobs = [(id, OURS) for id in ids]
+    both = {"chi2_nn", "mi_mine"} <= set(ids)
+    jobs = [(id, OURS) for id in ids if not (both and id == "mi_mine")]
     if published:
-        jobs += [(id, PUBLISHED) for id in ids if published_way(REGISTRY[id])]
+        jobs += [(id, PUBLISHED) for id, _ in jobs if published_way(REGISTRY[id])]
     cost = np.array([1.0 if REGISTRY[id].quick else 40.0 for id, _ in jobs])
     before = np.append(0.0, np.cumsum(cost)) / cost.sum()
     for j, (id, evaluation) in enumerate(jobs):
         size = len(u) if REGISTRY[id].quick else _PIECE
-        parts = []
+        parts: list[dict[str, Array]] = []
         for start in range(0, len(u), size):
             rows = slice(start, start + size)
-            parts.append(values_of(id, u[rows], v[rows], evaluation=evaluation, random_state=random_state))
+            if both and id == "chi2_nn":
+                parts.append(_one_training(u[rows], v[rows], evaluation, random_state))
+            else:
+                value = values_of(id, u[rows], v[rows], evaluation=evaluation, random_state=random_state)
+                parts.append({id: value})
             share = min((start + size) / len(u), 1.0)
             if share < 1:
                 yield before[j] + share * (before[j + 1] - before[j]), id, evaluation, None
-        yield before[j + 1], id, evaluation, np.concatenate(parts)
+        for each in parts[0]:
+            yield before[j + 1], each, evaluation, np.concatenate([part[each] for part in parts])

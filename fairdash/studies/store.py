@@ -57,7 +57,8 @@ class Study:
     kind
         A key of :data:`KINDS`.
     scene
-        What it is about; of ``"gaussians"`` and ``"fig2"`` only the number of rows and the seed.
+        What it is about; of ``"gaussians"``, ``"fig2"`` and ``"divergences"`` only the number of rows and
+        the seed.
     """
 
     kind: str
@@ -95,6 +96,12 @@ def _fig2(scene: Scene) -> Iterator[Progress]:
     return noise_axis_study([Scene(pattern=id, n=scene.n, seed=scene.seed) for id in paper])
 
 
+def _divergences(scene: Scene) -> Iterator[Progress]:
+    ids = [id for id in studied() if target_of(id) in ("chi2", "mi")]
+    paper = [one.id for one in PATTERNS.values() if one.paper]
+    return noise_axis_study([Scene(pattern=id, n=scene.n, seed=scene.seed) for id in paper], ids=ids)
+
+
 def _gaussians(scene: Scene) -> Iterator[Progress]:
     slow = [id for id in studied(quick=False) if target_of(id)]
     return gaussian_study(n=scene.n, seed=scene.seed, repeats=3, ids=slow)
@@ -104,6 +111,7 @@ KINDS: Mapping[str, Callable[[Scene], Iterator[Progress]]] = {
     "scene": scene_study,
     "noise_axis": _noise_axis,
     "fig2": _fig2,
+    "divergences": _divergences,
     "power": power_study,
     "gaussians": _gaussians,
 }

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairdash.data.folders import write_whole
+from fairdash.figures.lab import short_name
 from fairdash.studies import (
     SCENES,
     SHAPES,
@@ -48,6 +51,13 @@ def figure(app: AppTest, title: str) -> dict:
     return next(each for each in figures if title in each["layout"]["title"]["text"])
 
 
+def decoded(values) -> np.ndarray:
+    """Numbers of a trace, which Plotly sends as base64 where it got an array."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+    return np.array(values, dtype=float)
+
+
 def answer(app: AppTest) -> str:
     return app.markdown[0].value
 
@@ -81,12 +91,13 @@ def test_an_unknown_pattern_in_the_address_gives_the_default() -> None:
     assert opened("patterns", pattern="spiral").selectbox(key="pattern").value == Scene().pattern
 
 
-@pytest.mark.parametrize("each", SCENES, ids=lambda each: each.measure)
+@pytest.mark.parametrize("each", SCENES, ids=lambda each: each.id)
 def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
     app = opened("patterns")
-    calm(app.button(key=f"example-{each.measure}").click().run())
+    calm(app.button(key=f"example-{each.id}").click().run())
     assert app.selectbox(key="pattern").value == each.scene.pattern
     assert app.slider(key="noise").value == each.scene.noise
+    assert app.toggle(key="heavy").value == each.scene.heavy_tails
     assert app.info[0].value == each.look_at
 
 
@@ -113,6 +124,24 @@ def test_a_moved_slider_is_quick() -> None:
         spent.append(time.process_time() - begin)
     # The limit is 150 ms of a quiet machine; AppTest parses every message again, and CI is not quiet.
     assert min(spent) < 0.4
+
+
+def test_heavy_tails_come_from_the_address_and_leave_the_exact_value() -> None:
+    app, heavy = opened("patterns"), opened("patterns", heavy="true")
+    assert heavy.toggle(key="heavy").value
+    exact = "The exact maximal correlation is 0.89"
+    assert exact in answer(app)
+    assert exact in answer(heavy)
+    assert "the exact values hold" in "\n".join(each.value for each in heavy.caption)
+    rows, curve = figure(heavy, "Cosine, two waves")["data"]
+    u, v = Scene(heavy_tails=True).draw()
+    assert max(decoded(rows["x"])) == pytest.approx(u.max())
+    assert max(decoded(curve["y"])) < v.max()
+    calm(heavy.segmented_control(key="more").set_value("Learned f and g").run())
+    for function in ("f", "g"):
+        drawn = figure(heavy, f"The transformation {function}")
+        assert drawn["layout"]["xaxis"]["type"] == "log"
+        assert np.isfinite(decoded(drawn["data"][0]["x"])).all()
 
 
 def test_points_of_ones_own_come_from_the_address() -> None:
@@ -171,6 +200,25 @@ def test_finished_studies_are_drawn(choice: str, study: Study, progress, title: 
     assert any(trace["name"] == "HGR_spline" for trace in drawn["data"])
 
 
+@pytest.mark.parametrize(("quantity", "id"), [("chi2", "chi2_kde"), ("mi", "mi_ksg")])
+def test_the_paper_s_patterns_by_chi2_and_mutual_information(quantity: str, id: str) -> None:
+    scenes = [Scene(n=50, pattern=id) for id in ("parabola", "cosine", "sawtooth", "fast_cosine")]
+    carried_out(
+        Study("divergences", Scene(n=50)),
+        noise_axis_study(scenes, noises=(1.0, 4.0), repeats=2, ids=("chi2_kde", "mi_ksg")),
+    )
+    app = opened("patterns", n="50")
+    calm(app.segmented_control(key="more").set_value("The paper's four patterns").run())
+    calm(app.segmented_control(key="fig2-quantity").set_value(quantity).run())
+    drawn = figure(app, "four kinds of pattern")
+    exact = [trace for trace in drawn["data"] if trace["name"].startswith("exact")]
+    truth = truth_of(scenes[0].shape, noise=1.0)
+    assert max(decoded(exact[0]["y"])) == pytest.approx(getattr(truth, quantity))
+    names = {trace["name"] for trace in drawn["data"]}
+    assert short_name(id) in names
+    assert len(names) == 3  # the exact value, and of chi2 and of mi two estimators each
+
+
 def test_slow_estimators_join_the_others_as_they_finish() -> None:
     study = Study("scene", Scene())
     assert "HGR_NN &nbsp;…" in figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
@@ -189,6 +237,9 @@ def test_unfinished_studies_show_a_bar() -> None:
 def test_the_rest_is_drawn_when_chosen(choice: str) -> None:
     app = opened("patterns")
     calm(app.segmented_control(key="more").set_value(choice).run())
+    if choice == "When each fails":
+        calm(app.button(key="fails-chi2_kde-heavy_tails").click().run())
+        assert app.toggle(key="heavy").value
     if choice == "All numbers":
         table = app.dataframe[0].value
         assert {"Estimator", "Reads", "Exact", "Noise floor"} <= set(table.columns)

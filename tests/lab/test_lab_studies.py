@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import kstest, rankdata
 
-from fairdash.dependence import REGISTRY, measure
+from fairdash.dependence import REGISTRY, measure, measure_many
 from fairdash.errors import OptionError
 from fairdash.studies import (
     SCENES,
@@ -24,7 +26,7 @@ from fairdash.studies import (
 )
 from fairdash.studies.readings import learned_curves
 from fairdash.studies.scene import NO_LINK, POINTS
-from fairdash.studies.stack import is_detected, studied
+from fairdash.studies.stack import is_detected, over_stack, studied, values_of
 
 QUICK = ["pearson", "hgr_kde", "hgr_spline"]
 
@@ -39,7 +41,7 @@ def last(study: Iterator[Progress]) -> Progress:
 
 
 def example(id: str) -> Example:
-    return next(each for each in SCENES if each.measure == id)
+    return next(each for each in SCENES if each.id == id)
 
 
 def read(id: str) -> pd.DataFrame:
@@ -78,38 +80,90 @@ def test_points_make_a_curve() -> None:
         Scene(pattern=POINTS).named  # noqa: B018 (asking for it is the test)
 
 
+def test_heavy_tails_are_increasing_maps_of_the_same_rows() -> None:
+    scene = Scene(n=1000, ties=0.2, seed=1)
+    heavy = replace(scene, heavy_tails=True)
+    for plain, mapped in zip(scene.draw(repeats=2), heavy.draw(repeats=2), strict=True):
+        assert np.array_equal(rankdata(plain, axis=1), rankdata(mapped, axis=1))
+    assert heavy.shape(np.array([7.0])) == scene.shape(np.array([7.0]))
+
+
+def test_heavy_tails_are_lognormal() -> None:
+    u, v = Scene(pattern=NO_LINK, n=5000, noise=3.0, heavy_tails=True).draw()
+    for x in (u[0], v[0]):
+        assert kstest(np.log(x), "norm", args=(0, 2)).pvalue > 0.01
+
+
+def test_without_link_and_noise_heavy_tails_are_a_constant() -> None:
+    assert Scene(pattern=NO_LINK, noise=0.0, heavy_tails=True).draw()[1].std() == 0
+
+
+def test_scenes_kept_before_there_were_tails_can_be_read() -> None:
+    content = Scene(seed=5).to_json()
+    del content["heavy_tails"]
+    assert Scene.from_json(content) == Scene(seed=5)
+    assert Scene.from_json(Scene(heavy_tails=True).to_json()).heavy_tails
+
+
 def test_pearson_does_not_see_a_u_shape() -> None:
-    table = read("pearson")
+    table = read("u_shape")
     assert not any(seen(table, id) for id in ("pearson", "spearman", "kendall"))
     assert table.loc["hgr_spline", "value"] > 0.95
 
 
 def test_kde_does_not_see_a_fast_cosine() -> None:
-    table = read("hgr_kde")
+    table = read("fast_cosine")
     assert not any(seen(table, id) for id in ("hgr_kde", "chi2_kde", "hgr_rdc", "kcca"))
     assert table.loc["hgr_spline", "value"] > 0.9
 
 
 def test_published_rdc_takes_ties_for_a_link() -> None:
-    table = read("hgr_rdc")
+    table = read("ties")
     assert table.loc["hgr_rdc", "published"] > 0.9
     assert not seen(table, "hgr_rdc")
 
 
 def test_splines_do_not_see_forty_waves() -> None:
-    scene = example("hgr_spline").scene
-    table = read("hgr_spline")
+    scene = example("forty_waves").scene
+    table = read("forty_waves")
     assert truth_of(scene.shape, noise=scene.noise).hgr > 0.99
     assert not any(seen(table, id) for id in ("hgr_spline", "hgr_kde", "hgr_rdc"))
 
 
+def test_kde_takes_a_row_far_out_for_a_link_and_its_floor_says_so() -> None:
+    scene = example("heavy_tails").scene
+    table = read("heavy_tails")
+    assert truth_of(scene.shape, noise=scene.noise).hgr == 0
+    assert table.loc["hgr_kde", "value"] > 0.5
+    assert not any(seen(table, id) for id in ("hgr_kde", "chi2_kde"))
+    assert abs(table.loc["hgr_spline", "value"]) < 0.15
+    # It is the tails: without them the same rows read as noise does.
+    assert readings(replace(scene, heavy_tails=False), ["hgr_kde"])["value"][0] < 0.25
+    # Most draws read about .1, one in twenty above .5.
+    u, v = replace(scene, seed=0).draw(repeats=400)
+    values = measure_many("hgr_kde", u, v)
+    assert 0.05 < np.median(values) < 0.15
+    assert 0.02 < np.mean(values > 0.5) < 0.1
+
+
+def test_splines_read_less_of_a_jump_in_both_tails() -> None:
+    scene = example("top_jump").scene
+    table = readings(scene, ["hgr_kde", "hgr_rdc", "hgr_spline", "hgr_nn"], n_permutations=5)
+    table = table.set_index("id")
+    assert truth_of(scene.shape, noise=scene.noise).hgr > 0.999
+    assert 0.6 < table.loc["hgr_spline", "value"] < 0.8
+    assert all(seen(table, id) for id in table.index)
+    assert table["value"].idxmax() == "hgr_nn"
+    assert table.loc["hgr_nn", "value"] > 0.9
+
+
 def test_chi2_kde_is_far_too_low_on_a_strong_link() -> None:
-    scene = example("chi2_kde").scene
-    assert read("chi2_kde").loc["chi2_kde", "value"] < 0.3 * truth_of(scene.shape, noise=scene.noise).chi2
+    scene = example("strong_link").scene
+    assert read("strong_link").loc["chi2_kde", "value"] < 0.3 * truth_of(scene.shape, noise=scene.noise).chi2
 
 
 def test_nearest_neighbour_information_grows_with_the_rows() -> None:
-    scene = example("mi_ksg").scene
+    scene = example("no_noise").scene
     few, many = (
         readings(Scene(pattern=scene.pattern, noise=0.0, n=n), ["mi_ksg"])["value"][0] for n in (200, 2000)
     )
@@ -117,18 +171,18 @@ def test_nearest_neighbour_information_grows_with_the_rows() -> None:
 
 
 def test_fairquant_of_small_groups_is_mostly_noise() -> None:
-    table = read("fairquant")
+    table = read("small_groups")
     assert table.loc["fairquant", "value"] > 1
     assert not seen(table, "fairquant")
 
 
 def test_cumulative_fairquant_dilutes_the_top() -> None:
-    table = read("fairquant_cumulative")
+    table = read("top_gap")
     assert table.loc["fairquant_cumulative", "value"] < 0.5 * table.loc["fairquant", "value"]
 
 
 def test_neural_hgr_read_on_its_own_rows_finds_a_link_in_noise() -> None:
-    table = readings(example("hgr_nn").scene, ["hgr_nn"], n_permutations=9).set_index("id")
+    table = readings(example("pure_noise").scene, ["hgr_nn"], n_permutations=9).set_index("id")
     assert table.loc["hgr_nn", "published"] > 0.5
     assert abs(table.loc["hgr_nn", "value"]) < 0.15
 
@@ -142,15 +196,21 @@ def test_curves_are_learned_functions_of_the_rows() -> None:
 
 
 def test_no_estimator_finds_more_than_chance_in_pure_noise() -> None:
-    table = read("hgr_nn")
+    table = read("pure_noise")
     assert sum(seen(table, id) for id in table.index) <= 2
 
 
-@pytest.mark.parametrize("each", SCENES, ids=lambda each: each.measure)
+@pytest.mark.parametrize("each", SCENES, ids=lambda each: each.id)
 def test_scenes_are_of_known_measures_and_controls(each: Example) -> None:
     assert each.measure in REGISTRY or each.measure == "hgr_nn"
     assert each.scene.pattern in SHAPES
     assert each.scene.noise * 4 == int(each.scene.noise * 4)
+    assert set(each.also) <= set(REGISTRY) - {each.measure}
+
+
+def test_scenes_have_names_of_their_own() -> None:
+    assert len({each.id for each in SCENES}) == len(SCENES)
+    assert len({(each.measure, each.button) for each in SCENES}) == len(SCENES)
 
 
 def test_the_noise_axis_is_one_stack_of_the_same_values() -> None:
@@ -164,6 +224,28 @@ def test_the_noise_axis_is_one_stack_of_the_same_values() -> None:
     assert exact[1.0] > exact[4.0]
     assert set(tables["errors"]["id"]) == {"hgr_kde", "hgr_spline"}
     assert len(tables["lines"]) == 2 * 5
+
+
+def test_one_training_gives_chi2_and_mine_as_two_do() -> None:
+    u, v = Scene(n=60).draw(repeats=3)
+    v[1] = 1.0  # a constant, of which a stack may hold some
+    found = {
+        (id, evaluation): values
+        for _, id, evaluation, values in over_stack(["chi2_nn", "pearson", "mi_mine"], u, v)
+        if values is not None
+    }
+    assert len(found) == 5
+    for (id, evaluation), values in found.items():
+        assert np.array_equal(values, values_of(id, u, v, evaluation=evaluation))
+
+
+def test_chi2_and_mi_have_a_noise_axis_of_their_own() -> None:
+    ids = ["chi2_kde", "mi_ksg"]
+    tables = last(noise_axis_study([Scene(n=100)], noises=(1.0, 9.0), repeats=2, ids=ids)).tables
+    assert set(tables["lines"]["id"]) == set(ids)
+    assert tables["errors"].empty
+    exact = tables["exact"].set_index("noise")
+    assert (exact.loc[1.0, ["chi2", "mi"]] > exact.loc[9.0, ["chi2", "mi"]]).all()
 
 
 def test_power_falls_from_all_to_the_false_alarms() -> None:

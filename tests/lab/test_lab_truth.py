@@ -98,3 +98,17 @@ def test_thresholds_are_where_the_lines_cross() -> None:
         assert float(upper(np.array(at), base)) == pytest.approx(at)
     assert math.sqrt(found.mi_hgr2_bits) == pytest.approx(math.sqrt(0.5))
     assert math.sqrt(found.mi_hgr2_nats) == pytest.approx(0.8926, abs=1e-4)
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.0, 1.5, 2.0, 3.0, 9.0])
+def test_a_jump_in_the_top_is_a_noisy_channel_of_unequal_shares(noise: float) -> None:
+    v = np.linspace(-12 * noise, 10 + 12 * noise, 400_001)
+    high, low = (np.exp(-0.5 * ((v - level) / noise) ** 2) for level in (10.0, 0.0))
+    high, low = high / high.sum(), low / low.sum()
+    mean = 0.05 * high + 0.95 * low
+    possible = mean > 0
+    chi2 = ((0.05 * high**2 + 0.95 * low**2)[possible] / mean[possible]).sum() - 1
+    truth = truth_of(PATTERNS["top_jump"], noise=noise)
+    # U is known by one bit, so that HGR² and χ² are one.
+    assert truth.hgr**2 == pytest.approx(chi2, abs=2e-5)
+    assert truth.chi2 == pytest.approx(chi2, abs=1e-4)

@@ -1,0 +1,46 @@
+"""Scenes on which an estimator fails, one click away, and when each one does."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.dependence import REGISTRY
+from fairdash.figures.lab import short_name
+from fairdash.studies import SCENES, Scene
+from fairdash.ui.patterns.controls import go_to
+from fairdash.ui.text import safe
+
+
+def show_examples(scene: Scene) -> None:
+    """One click to a scene on which an estimator fails."""
+    with st.container(border=True):
+        st.markdown("##### See an estimator fail")
+        with st.container(horizontal=True):
+            for each in SCENES:
+                name = short_name(each.measure) if each.measure in REGISTRY else "HGR_NN"
+                st.button(
+                    f"{safe(name)}: {each.button}",
+                    key=f"example-{each.id}",
+                    on_click=go_to,
+                    args=(each.scene,),
+                    type="primary" if each.scene == scene else "secondary",
+                )
+        st.caption("Each button sets the controls above. Then move them: when does the estimator recover?")
+
+
+def show_failures() -> None:
+    """When each measure misleads, with the scenes that show it: its own first."""
+    for id, measure in REGISTRY.items():
+        left, right = st.columns([3, 2], vertical_alignment="center")
+        words = safe(measure.fails_when)
+        left.markdown(f"**{safe(measure.title)}** misleads when: {words[:1].lower()}{words[1:]}")
+        shown_by = [each for each in SCENES if each.measure == id or id in each.also]
+        with right.container(horizontal=True):
+            for each in sorted(shown_by, key=lambda each: each.measure != id):
+                st.button(
+                    each.button[0].upper() + each.button[1:],
+                    key=f"fails-{id}-{each.id}",
+                    on_click=go_to,
+                    args=(each.scene,),
+                    icon=":material/visibility:",
+                )
