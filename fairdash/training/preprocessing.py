@@ -65,7 +65,9 @@ def encode_rows(dataset: Dataset, train: NDArray[np.int64], loss: Loss) -> Encod
     y = dataset.target.to_numpy(dtype=float)
     weight = None if dataset.weight is None else dataset.weight.to_numpy()[train]
     scale = TargetScale.of(y[train], loss, weight)
-    return EncodedRows(encoder.transform(dataset.features).astype(np.float32), scale.apply(y), scale)
+    # Row by row in memory, as batches are drawn; the transformer gives them column by column.
+    x = np.ascontiguousarray(encoder.transform(dataset.features), dtype=np.float32)
+    return EncodedRows(x, scale.apply(y), scale)
 
 
 def feature_encoder(features: pd.DataFrame) -> Any:
