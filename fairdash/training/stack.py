@@ -196,12 +196,12 @@ def train_stack(
     s, penalty = data.s, None
     penalty_class = look_up(METHODS, method, option="method").penalty_class()
     if penalty_class is not None:
-        s = penalty_class.encode(data.s, data.train).to(data.x)
+        s = penalty_class.encode(data.s, data.train, data.weight).to(data.x)
         penalty = penalty_class(seeds=seeds, s=s, which_split=tables.which_split, settings=settings)
     predictor = StackedMLP([data.x.shape[2], *settings.hidden, 1], seeds=seeds).to(device, data.x.dtype)
     game = Game(
         predictor=predictor,
-        penalty=None if penalty is None else penalty.to(device),
+        penalty=None if penalty is None else penalty.to(device, data.x.dtype),
         lam=of_each([member.lam for member in members]),
         objective=look_up(OBJECTIVES, objective, option="objective"),
         loss=loss,
