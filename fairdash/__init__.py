@@ -29,10 +29,12 @@ if TYPE_CHECKING:
         measure,
         measure_many,
     )
+    from fairdash.training.regressor import FairRegressor
     from fairdash.training.settings import TrainingSettings
 
 _HOMES = {
     "Dataset": "fairdash.data.dataset",
+    "FairRegressor": "fairdash.training.regressor",
     "SweepResult": "fairdash.api",
     "TrainingSettings": "fairdash.training.settings",
     "assess_dependence": "fairdash.dependence",
@@ -49,6 +51,7 @@ _HOMES = {
 
 __all__ = [
     "Dataset",
+    "FairRegressor",
     "SweepResult",
     "TrainingSettings",
     "__version__",

@@ -12,7 +12,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, DeviceError, OptionError
 from fairdash.training import models, stack
 from fairdash.training.device import resolve_device
-from fairdash.training.preprocessing import feature_encoder
+from fairdash.training.encoding import FeatureEncoder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import folds, random_splits
 from fairdash.training.sweep import Sweep, train_sweep
@@ -287,7 +287,7 @@ def test_the_encoder_keeps_its_width_and_fills_from_training_rows():
             "t": ["p", "q", "p", "r"],
         }
     )
-    encoded = feature_encoder(frame).fit(frame.iloc[:3]).transform(frame)
+    encoded = FeatureEncoder.fit(frame, rows=np.arange(3)).transform(frame)
     assert encoded.shape == (4, 2 + 3 + 3)
     assert encoded[2, 0] == pytest.approx(0.0)  # the median of 1 and 3 is their mean
     assert encoded[0, 0] == -encoded[1, 0]
