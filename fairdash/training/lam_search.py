@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.crossvalidation import (
@@ -176,9 +177,10 @@ def search_lam(
 
     Dependence is measured once on the held-out predictions of all folds together, not fold by fold: a
     fold of a tenth of the rows has so high a floor that a target like 0.05 lies far below what independent
-    data read there. The price is that the folds' models differ, which dilutes their dependence a little;
-    they share their initial weights and eight ninths of their rows, so that it is little. The values hold
-    for as many rows as are in `rows`: on fewer rows an estimator's floor is higher.
+    data read there. The price is that the folds' models differ, which could dilute their dependence. They
+    share their initial weights and most of their rows: on Crime, with 10 folds, HGR_KDE of as many rows drawn
+    across the folds was within 0.016 of the folds' own. The values hold for as many rows as are in `rows`:
+    on fewer rows an estimator's floor is higher.
 
     Parameters
     ----------
@@ -236,6 +238,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         model, λ = 0.
     """
     target, judged = plan.target, _judged(frame, plan.target)
+    symbol = REGISTRY[plan.measure].symbol
     usable = judged[~judged["diverged"]]
     fair = usable[usable["lam"] > 0]
     if judged["diverged"].iloc[0] or fair.empty:
@@ -246,42 +249,42 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
     if target.kind == ERROR:
         met = fair[fair["meets"]]
         if met.empty:
-            best = fair.loc[fair["increase"].idxmin()]
+            best = fair.sort_values("increase").iloc[0]
             words = (
-                f"No weight keeps to {target}: λ = {best['lam']:g} comes nearest, with an error "
+                f"No weight keeps to {target.words}: λ = {best['lam']:g} comes nearest, with an error "
                 f"{best['increase']:+.1%} against the standard model's. Try smaller weights."
             )
             return float(best["lam"]), False, words
         noticed = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
         best = met.assign(noticed=noticed).sort_values(["noticed", "loss"]).iloc[0]
         words = (
-            f"λ = {best['lam']:g}: of the weights that keep to {target}, the one with the least dependence "
-            f"by {plan.measure} ({best['dependence']:.3f}, floor {best['floor']:.3f}); its error is "
+            f"λ = {best['lam']:g}: of the weights that keep to {target.words}, the one with the least "
+            f"dependence by {symbol} ({best['dependence']:.3f}, floor {best['floor']:.3f}); its error is "
             f"{best['increase']:+.1%} against the standard model's."
         )
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]
     if met.empty:
-        best = fair.loc[fair[_BOUNDED[target.kind]].idxmin()]
+        best = fair.sort_values(_BOUNDED[target.kind]).iloc[0]
         words = (
-            f"No weight reaches {target}: λ = {best['lam']:g} comes nearest, with {plan.measure} at "
+            f"No weight reaches {target.words}: λ = {best['lam']:g} comes nearest, with {symbol} at "
             f"{best['dependence']:.3f} (floor {best['floor']:.3f}). "
         )
         if target.kind == MEASURE and target.at_most < best["floor"]:
             words += (
                 "Independent data read as much as the floor on so many rows, so that the target can't be "
-                f"expected of any model; {plan.measure}<=floor+0.02 can."
+                "expected of any model. Bound what lies above the floor instead."
             )
         else:
             words += "Try larger weights."
         return float(best["lam"]), False, words
-    best = met.loc[met["loss"].idxmin()]
+    best = met.sort_values("loss").iloc[0]
     if best["lam"] == 0:
-        words = f"The standard model meets {target} already, so that no weight is needed."
+        words = f"The standard model meets {target.words} already, so that no weight is needed."
     else:
         words = (
-            f"λ = {best['lam']:g}: of the weights that reach {target}, the one with the smallest error "
-            f"({best['increase']:+.1%} against the standard model's); {plan.measure} is at "
+            f"λ = {best['lam']:g}: of the weights that reach {target.words}, the one with the smallest error "
+            f"({best['increase']:+.1%} against the standard model's); {symbol} is at "
             f"{best['dependence']:.3f} (floor {best['floor']:.3f})."
         )
     return float(best["lam"]), True, words

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.crossvalidation import (
@@ -283,7 +284,9 @@ def search_settings(
         if progress is not None:
             progress(_TRAINING_SHARE + (1 - _TRAINING_SHARE) * (fold + 1) / plan.n_folds)
     frame = _frame(candidates, found, judged, lam)
-    judge = "" if plan.method == STANDARD else f" + {lam:g} × excess of {judge_of(plan.method)}"
+    judge = (
+        "" if plan.method == STANDARD else f" + {lam:g} × excess of {REGISTRY[judge_of(plan.method)].symbol}"
+    )
     return SearchResult(
         best=candidates[frame.index[0]],
         frame=frame.reset_index(drop=True),

@@ -85,6 +85,14 @@ class Target:
             raise _refused("A target for a measure is a number, without + or %")
         return cls(kind=EXCESS if kind else MEASURE, at_most=at_most, measure=name)
 
+    @property
+    def words(self) -> str:
+        """The target as a person says it: "HGR_KDE at most 0.05"."""
+        if self.kind == ERROR:
+            return f"an error at most {100 * self.at_most:g} % above the standard model's"
+        above = " above its noise floor" if self.kind == EXCESS else ""
+        return f"{REGISTRY[self.measure].symbol} at most {self.at_most:g}{above}"
+
     def __str__(self) -> str:
         if self.kind == ERROR:
             return f"error<=+{100 * self.at_most:g}%"

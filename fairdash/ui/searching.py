@@ -28,10 +28,11 @@ from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
 from fairdash.ui.state import choose_search
 from fairdash.ui.text import number, safe
 
-#: Session key of the settings that a search has found and the form has taken over.
+#: Session key of how often the form has taken settings over from a search, and of the last ones.
 TAKEN = "settings taken over"
-#: Session keys of the form's λ grid.
-GRID, OWN_GRID = "grid", "My own"
+#: Session keys of the form's fields that a search may fill; the grid's choice of free weights.
+METHOD, OBJECTIVE, GRID = "method", "objective", "grid"
+OWN_GRID = "My own"
 
 _GRID_WORDS: Mapping[str, str] = MappingProxyType(
     {"small": "Small: one network", "default": "Full: networks of 3 to 5 layers"}
@@ -69,9 +70,9 @@ class Basis:
 
 def ask_for_searches(basis: Basis) -> None:
     """Two folded forms: search settings, find a weight."""
-    with st.expander("Search good settings first", icon=":material/tune:"):
+    with st.expander("Search good settings first"):
         _ask_for_settings(basis)
-    with st.expander("Find the weight for me", icon=":material/my_location:"):
+    with st.expander("Find the weight for me"):
         _ask_for_lam(basis)
 
 
@@ -169,7 +170,7 @@ def show_search(search: SearchJob) -> None:
 
 def _show(search: SearchJob) -> None:
     spec, status = search.spec, search.status
-    what = "Settings" if isinstance(spec.plan, SettingsSearch) else f"Weight for {spec.plan.target}"
+    what = "Settings" if isinstance(spec.plan, SettingsSearch) else f"Weight for {spec.plan.target.words}"
     st.markdown(
         f"**{safe(what)}** · {safe(spec.source.title)} · {METHODS[spec.plan.method].title} · "
         f"{OBJECTIVES[spec.plan.objective].title}"
@@ -180,7 +181,7 @@ def _show(search: SearchJob) -> None:
         return
     show_status(search, status)
     if status.state == DONE:
-        _show_finding(search.read_finding())
+        _show_finding(search.read_finding(), spec.plan)
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
@@ -188,7 +189,7 @@ def _follow(search: SearchJob) -> None:
     show_progress(search)
 
 
-def _show_finding(finding: Finding) -> None:
+def _show_finding(finding: Finding, plan: SettingsSearch | LamSearch) -> None:
     for note in finding.notes:
         st.info(safe(note))
     if finding.settings is not None:
@@ -205,7 +206,7 @@ def _show_finding(finding: Finding) -> None:
             type="primary",
             icon=":material/check:",
             on_click=_take_settings,
-            args=(finding.settings,),
+            args=(plan, finding.settings),
         )
         return
     assert finding.lam is not None
@@ -217,7 +218,7 @@ def _show_finding(finding: Finding) -> None:
             type="primary",
             icon=":material/check:",
             on_click=_take_lam,
-            args=(finding.lam,),
+            args=(plan, finding.lam),
         )
 
 
@@ -270,12 +271,17 @@ def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
     st.dataframe(pd.DataFrame(shown), hide_index=True, key="found")
 
 
-def _take_settings(settings: TrainingSettings) -> None:
-    st.session_state[TAKEN] = settings.to_json()
+def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings) -> None:
+    """Put settings into the form, with the method and the objective that they are good for."""
+    times, _ = st.session_state.get(TAKEN, (0, None))
+    st.session_state[TAKEN] = times + 1, settings.to_json()
+    st.session_state[METHOD] = plan.method
+    st.session_state[OBJECTIVE] = plan.objective
     choose_search(None)
 
 
-def _take_lam(lam: float) -> None:
+def _take_lam(plan: LamSearch, lam: float) -> None:
+    """Put a weight into the form, with the method, objective and settings that it was found for."""
+    _take_settings(plan, plan.settings)
     st.session_state[GRID] = OWN_GRID
     st.session_state[f"lams {OWN_GRID}"] = f"{lam:.4g}"
-    choose_search(None)

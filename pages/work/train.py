@@ -21,7 +21,16 @@ from fairdash.ui.cached import dataset_of
 from fairdash.ui.frame import chart, show_problems, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
 from fairdash.ui.pages import page
-from fairdash.ui.searching import GRID, OWN_GRID, TAKEN, Basis, ask_for_searches, show_search
+from fairdash.ui.searching import (
+    GRID,
+    METHOD,
+    OBJECTIVE,
+    OWN_GRID,
+    TAKEN,
+    Basis,
+    ask_for_searches,
+    show_search,
+)
 from fairdash.ui.state import choose_run, chosen_run, chosen_search, chosen_source
 from fairdash.ui.text import safe
 
@@ -69,12 +78,12 @@ def ask_for_lams() -> str:
 
 def ask_for_settings() -> tuple[TrainingSettings, int, str] | None:
     """Everything under "advanced": settings, seed and device; None, with the reason shown, if unusable."""
-    taken = st.session_state.get(TAKEN)
+    times, taken = st.session_state.get(TAKEN, (0, None))
     default = TrainingSettings() if taken is None else TrainingSettings.from_json(taken)
 
     def key(name: str) -> str:
-        # Other defaults are other widgets: what was typed before gives way to what was taken over.
-        return f"{name} {default}"
+        # Widgets of their own each time: what was typed before gives way to what is taken over.
+        return f"{name} {times}"
 
     with st.expander("Advanced: networks and schedule"):
         left, middle, right = st.columns(3)
@@ -138,11 +147,11 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         default="demographic_parity",
         required=True,
         format_func=lambda each: OBJECTIVES[each].title,
-        key="objective",
+        key=OBJECTIVE,
     )
     st.caption(OBJECTIVES[objective].meaning)
     method = st.selectbox(
-        "Fair method", FAIR_METHODS, format_func=lambda each: METHODS[each].title, key="method"
+        "Fair method", FAIR_METHODS, format_func=lambda each: METHODS[each].title, key=METHOD
     )
     st.caption(METHODS[method].meaning)
     if search is not None:

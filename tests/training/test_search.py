@@ -131,7 +131,7 @@ def test_a_larger_weight_chooses_the_fairer_candidate():
 def test_the_standard_method_is_scored_by_its_loss(household):
     result = search_settings(household, replace(SEARCH, method="standard", lam=5.0))
     assert result.frame["score"].tolist() == result.frame["loss"].tolist()
-    assert "hgr" not in result.rule
+    assert "HGR" not in result.rule
 
 
 def test_no_method_is_judged_by_its_own_penalty():
@@ -307,6 +307,15 @@ def test_targets_are_read_and_written(text, target):
     assert Target.parse(str(target)) == target
 
 
+def test_targets_have_words():
+    said = {Target.parse(text).words for text in ("hgr_kde<=.05", "hgr_kde<=floor+.02", "mse<=+10%")}
+    assert said == {
+        "HGR_KDE at most 0.05",
+        "HGR_KDE at most 0.02 above its noise floor",
+        "an error at most 10 % above the standard model's",
+    }
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -412,7 +421,7 @@ def test_a_bound_on_dependence_is_reached_or_said_not_to_be(household, chosen):
     unreachable = search_lam(household, replace(LAMS, target=Target.parse("hgr_kde<=0.001")))
     assert not unreachable.reached
     assert unreachable.lam == unreachable.frame["lam"][unreachable.frame["dependence"].idxmin()]
-    assert "No weight reaches hgr_kde<=0.001" in unreachable.rule
+    assert "No weight reaches HGR_KDE at most 0.001" in unreachable.rule
 
 
 def test_dependence_is_measured_on_all_held_out_predictions_together(household, chosen):

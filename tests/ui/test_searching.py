@@ -19,6 +19,7 @@ from tests.ui.conftest import SOURCE, open_page, words
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2)
 SETTINGS = SettingsSearch(
     method="hgr_spline",
+    objective="equalized_residuals",
     grid=SearchGrid(hidden=((8, 4),), dropout=(0.1,), lr=(1e-6, 2e-2), weight_decay=(0.005,)),
     n_folds=2,
     settings=QUICK,
@@ -65,6 +66,12 @@ def test_settings_found_are_shown_and_taken_over_by_one_click():
     assert field(at, "Epochs").value == QUICK.n_epochs
     assert not at.dataframe, "the search is out of view"
     assert "search" not in at.query_params
+    at = field(at, "Learning rate").set_value(0.5).run()
+    at.query_params["search"] = search.id
+    at = click(at.run(), "Use these settings")
+    assert field(at, "Learning rate").value == 2e-2, "also the second time"
+    assert at.selectbox(key="method").value == "hgr_spline"
+    assert at.segmented_control(key="objective").value == "equalized_residuals"
 
 
 def test_a_weight_found_is_shown_and_taken_over_by_one_click():
@@ -83,6 +90,8 @@ def test_a_weight_found_is_shown_and_taken_over_by_one_click():
     (run,) = list_runs().runs
     run.ask_to_cancel()
     assert run.spec.plan.lams == (found.lam,)
+    assert run.spec.plan.methods == ("standard", "hgr_spline")
+    assert run.spec.plan.settings == QUICK
 
 
 def test_a_target_out_of_reach_is_a_warning():
