@@ -43,7 +43,8 @@ class LamSearch:
     target
         What the model has to meet.
     lams
-        Weights λ ≥ 0 to try, each different; the standard model (λ = 0) is always tried beside them.
+        Weights λ ≥ 0 to try, each different, one of them above 0; the standard model (λ = 0) is always
+        tried beside them.
     method
         Id in :data:`fairdash.training.methods.METHODS`, not ``"standard"``.
     objective
@@ -85,6 +86,10 @@ class LamSearch:
                 Problem(
                     column="method", what="The standard model has no weight λ", mend="Choose a fair method."
                 )
+            )
+        if not problems and not any(lam > 0 for lam in self.lams):
+            problems.append(
+                Problem(column="lams", what="No weight λ is above 0", mend="Give at least one to try.")
             )
         if self.refine < 0:
             problems.append(

@@ -233,9 +233,9 @@ def search_settings(
     constant model's. The judge is HGR_KDE (HGR_RDC for the method whose penalty is a kernel density too),
     so that a network that fools its own penalty gains nothing by it, and its excess over the independence
     floor of the same rows is what is counted, 0 at least, so that noise is not paid for. λ is the price
-    that the user has put on a unit of dependence; settings that buy accuracy with dependence at a worse
-    rate than it lose. For ``"standard"`` the score is the loss alone. Candidates that diverge in a fold
-    never win.
+    that the user has put on a unit of dependence (the judge's, whatever unit the method's own penalty has);
+    settings that buy accuracy with dependence at a worse rate than it lose. For ``"standard"`` the score is
+    the loss alone. Candidates that diverge in a fold never win.
 
     Parameters
     ----------

@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import mean_squared_error
+from sklearn.metrics import mean_poisson_deviance, mean_squared_error
 
 import fairdash as fd
-from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, OptionError
+from fairdash.training import search
 from fairdash.training.crossvalidation import (
     Candidate,
+    OutOfFold,
     cross_validate,
     dependence_of,
     judge_of,
@@ -109,23 +110,48 @@ def test_the_score_weighs_loss_and_excess_dependence_on_held_out_rows(household,
     assert row["loss_se"] == pytest.approx(np.sqrt((1 / 3 + 1 / 2) * np.var(loss, ddof=1)))
 
 
-def test_a_larger_weight_chooses_the_fairer_candidate():
-    """Crushed to a constant, a model is useless and fair: a small λ rejects it, a large one takes it."""
+def test_the_loss_is_the_one_trained_on_weighted_by_exposure(household):
     rng = np.random.default_rng(0)
-    s = rng.normal(size=300)
-    dataset = Dataset(
-        name="linked",
-        features=pd.DataFrame({"x": s + 0.05 * rng.normal(size=300)}),
-        target=pd.Series(s + 0.05 * rng.normal(size=300), name="y"),
-        sensitive=pd.DataFrame({"s": s}),
+    exposure = rng.uniform(0.1, 1, 300)
+    counts = pd.Series(rng.poisson(2 + (exposure > 0.5)).astype(float), name="claims")
+    dataset = replace(household, target=counts, weight=pd.Series(exposure, name="exposure"))
+    out = cross_validate(
+        dataset,
+        [Candidate("standard", 0.0, replace(QUICK, loss="poisson"))],
+        objective="demographic_parity",
+        n_folds=2,
+        random_state=0,
+        device="cpu",
     )
-    grid = SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(0.0, 2e-2), weight_decay=(0.0,))
-    # Nobody is pushed: at λ = 0 the score is the loss.
-    assert search_settings(dataset, replace(SEARCH, grid=grid, lam=0.0)).best.lr == 2e-2
-    frame = search_settings(dataset, replace(SEARCH, grid=grid, lam=0.5)).frame
-    assert (frame["score"] > frame["loss"]).all()
-    assert frame["score"].is_monotonic_increasing
-    assert frame["score"].tolist() == pytest.approx((frame["loss"] + 0.5 * frame["excess"]).tolist())
+    y = counts.to_numpy()
+    for f in (0, 1):
+        rows, train = out.held_out[f], out.held_out[1 - f]
+        mean = np.full(len(train), np.average(y[train], weights=exposure[train]))
+        constant = mean_poisson_deviance(y[train], mean, sample_weight=exposure[train])
+        deviance = mean_poisson_deviance(y[rows], out.predictions[0, rows], sample_weight=exposure[rows])
+        assert out.loss[0, f] == pytest.approx(deviance / constant)
+
+
+@pytest.mark.parametrize(("lam", "best"), [(0.1, 2e-2), (2.0, 1e-6)])
+def test_a_larger_weight_chooses_the_fairer_candidate(household, monkeypatch, lam, best):
+    """One candidate is accurate and gives age away, the other is neither: λ is what decides."""
+    rng = np.random.default_rng(0)
+    telling = household.sensitive["Age"].to_numpy() + rng.normal(size=300)
+    grid = replace(GRID, hidden=((8,),))
+    planted = OutOfFold(
+        predictions=np.stack([rng.normal(size=300), telling]),
+        loss=np.array([[1.0, 1.0], [0.4, 0.5]]),
+        diverged=np.zeros(2, dtype=bool),
+        held_out=tuple(np.array_split(np.arange(300), 2)),
+        device="cpu",
+        notes=(),
+    )
+    monkeypatch.setattr(search, "cross_validate", lambda *_, **__: planted)
+    result = search_settings(household, replace(SEARCH, grid=grid, n_folds=2, lam=lam))
+    assert result.best.lr == best
+    frame = result.frame
+    assert frame["score"].tolist() == pytest.approx((frame["loss"] + lam * frame["excess"].clip(0)).tolist())
+    assert frame.set_index("lr")["excess"][2e-2] > 0.5
 
 
 def test_the_standard_method_is_scored_by_its_loss(household):
@@ -499,6 +525,7 @@ def test_residuals_are_what_is_measured_under_equalized_residuals(household):
         ({"method": "standard"}, "method"),
         ({"lams": []}, "lams"),
         ({"lams": [-1.0]}, "lams"),
+        ({"lams": [0.0]}, "lams"),
         ({"refine": -1}, "refine"),
         ({"n_folds": 1}, "n_folds"),
         ({"device": "abacus"}, "device"),
