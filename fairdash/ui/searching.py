@@ -247,28 +247,29 @@ _LAM_COLUMNS: Mapping[str, str] = MappingProxyType(
 )
 
 
+#: How columns are written that are no means over folds.
+_FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "increase": "+.1%"}
+
+
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
-    """Means of the held-out rows as text, with the digits that their standard errors leave."""
-    errors = {"loss": "loss_se", "score": "score_se", "behind": "behind_se"}
-    shown = {}
-    for name, title in columns.items():
-        values = frame[name]
-        if name == "increase":
-            shown[title] = [f"{value:+.1%}" for value in values]
-        elif name == "lam":
-            shown[title] = [f"{value:.4g}" for value in values]
-        elif values.dtype == float and name in ("dropout", "lr", "weight_decay"):
-            shown[title] = [f"{value:g}" for value in values]
-        elif values.dtype == float:
-            error = frame.get(errors.get(name, ""))
-            shown[title] = [
-                number(value, error=None if error is None else error.iloc[k])
-                + ("" if error is None else f" ± {number(error.iloc[k], error=error.iloc[k])}")
-                for k, value in enumerate(values)
-            ]
-        else:
-            shown[title] = values.tolist()
-    st.dataframe(pd.DataFrame(shown), hide_index=True, key="found")
+    """The columns under their titles; means stand with their standard errors, "–" is for what diverged."""
+    shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
+    st.dataframe(shown, hide_index=True, key="found")
+
+
+def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
+    values = frame[name]
+    if name in _FORMATS:
+        return ["–" if pd.isna(value) else format(value, _FORMATS[name]) for value in values]
+    if f"{name}_se" in frame:
+        errors = frame[f"{name}_se"]
+        return [
+            f"{number(value, error=error)} ± {number(error, error=error)}"
+            for value, error in zip(values, errors, strict=True)
+        ]
+    if pd.api.types.is_float_dtype(values):
+        return [number(value) for value in values]
+    return values.tolist()
 
 
 def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings) -> None:
