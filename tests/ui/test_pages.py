@@ -163,7 +163,7 @@ def test_equalized_residuals_are_drawn_as_residuals():
 )
 def test_a_grid_that_makes_no_sense_is_refused_at_the_field(weights, words_of_the_error):
     at = open_page("train")
-    at = at.selectbox[0].set_value("My own").run()
+    at = at.selectbox(key="grid").set_value("My own").run()
     at = at.text_input[0].set_value(weights).run()
     at = next(button for button in at.button if button.label == "Train").click().run()
     assert not at.exception
@@ -173,7 +173,7 @@ def test_a_grid_that_makes_no_sense_is_refused_at_the_field(weights, words_of_th
 
 def test_training_from_the_page_to_the_tradeoff():
     at = open_page("train")
-    at = at.selectbox[0].set_value("My own").run()
+    at = at.selectbox(key="grid").set_value("My own").run()
     at = at.text_input[0].set_value("1").run()
     at = at.slider(key="splits").set_value(1).run()
     epochs = next(each for each in at.number_input if each.label.startswith("Epochs"))
