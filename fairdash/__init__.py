@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fairdash._version import __version__
 
 if TYPE_CHECKING:
-    from fairdash.api import SweepResult, find_lam, search, sweep
+    from fairdash.api import SweepResult, find_lam, references, search, sweep
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.dataset import Dataset
     from fairdash.data.reading import read_table
@@ -54,6 +54,7 @@ _HOMES = {
     "measure": "fairdash.dependence",
     "measure_many": "fairdash.dependence",
     "read_table": "fairdash.data.reading",
+    "references": "fairdash.api",
     "search": "fairdash.api",
     "sweep": "fairdash.api",
 }
@@ -78,6 +79,7 @@ __all__ = [
     "measure",
     "measure_many",
     "read_table",
+    "references",
     "search",
     "sweep",
 ]

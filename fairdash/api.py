@@ -18,7 +18,7 @@ from fairdash.training.lam_search import LamChoice, LamSearch, search_lam
 from fairdash.training.losses import find_loss
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import Split
+from fairdash.training.splits import Split, random_splits
 from fairdash.training.sweep import Sweep, SweepProgress, TrainedSweep, train_sweep
 from fairdash.training.target import Target
 
@@ -149,6 +149,85 @@ def run_sweep(
         seconds=trained.seconds,
         notes=_notes(trained),
     )
+
+
+@dataclass(frozen=True)
+class ReferenceResult:
+    """What prices that are told s would reach; never to be mixed with models that do not see it.
+
+    Parameters
+    ----------
+    frame
+        As :func:`fairdash.assessment.assess_predictions` gives it; ``method`` is an id of
+        :data:`fairdash.training.references.REFERENCES` and ``lam`` a strength from 0 to 1.
+    predictions, members, splits
+        As in :class:`SweepResult`; the splits are those of a sweep with the same seed.
+    price
+        (J,) what exact independence adds to the mean squared error at least, divided by the variance of
+        the target's training rows: estimated on each split's test rows.
+    """
+
+    frame: pd.DataFrame
+    predictions: NDArray[np.float64]
+    members: pd.DataFrame
+    splits: tuple[Split, ...]
+    price: NDArray[np.float64]
+
+
+def references(
+    dataset: Dataset,
+    *,
+    n_splits: int = 5,
+    random_state: int = 0,
+    settings: TrainingSettings | None = None,
+    strengths: Sequence[float] | None = None,
+    device: str = "auto",
+    measures: Sequence[str] = DEFAULT_MEASURES,
+) -> ReferenceResult:
+    """Demographic parity if the price may use s: the partial barycentre, and the discrimination-free premium.
+
+    Parameters
+    ----------
+    dataset
+        With one sensitive column.
+    n_splits, random_state, settings, device, measures
+        As in :func:`sweep`; the base of the barycentre is that sweep's standard model.
+    strengths
+        How far the barycentre goes, each from 0 (the standard model) to 1 (independence of s).
+
+    Returns
+    -------
+    ReferenceResult
+
+    Raises
+    ------
+    OptionError
+        Several sensitive columns, a strength out of range, or another option that can't be used.
+    """
+    from fairdash.training.references import DEFAULT_STRENGTHS
+    from fairdash.training.references.trained import train_references
+
+    settings = TrainingSettings() if settings is None else settings
+    splits = random_splits(dataset.n_rows, n_splits=n_splits, random_state=random_state)
+    trained = train_references(
+        dataset,
+        splits,
+        settings=settings,
+        strengths=DEFAULT_STRENGTHS if strengths is None else strengths,
+        random_state=random_state,
+        device=device,
+    )
+    frame = assess_predictions(
+        dataset,
+        trained.predictions,
+        trained.members,
+        splits,
+        objective="demographic_parity",
+        loss=find_loss(settings.loss, tweedie_power=settings.tweedie_power),
+        measures=measures,
+        random_state=random_state,
+    )
+    return ReferenceResult(frame, trained.predictions, trained.members, splits, trained.price)
 
 
 def search(

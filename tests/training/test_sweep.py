@@ -220,6 +220,9 @@ def test_folds_hold_every_row_once_as_validation():
     assert sorted(np.concatenate([part.validation for part in parts])) == list(rows)
     for part in parts:
         assert sorted([*part.train, *part.validation]) == list(rows)
+    for wrong in (1, len(rows) + 1):
+        with pytest.raises(OptionError, match="n_folds"):
+            folds(rows, n_folds=wrong, random_state=0)
 
 
 def test_stopping_early_without_validation_rows_is_refused():
