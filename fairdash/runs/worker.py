@@ -17,7 +17,9 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, FairdashError, RunError
 from fairdash.runs.searches import Finding, SearchJob
 from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunResult, RunStatus
+from fairdash.training.device import TITLES
 from fairdash.training.lam_search import LamSearch, search_lam
+from fairdash.training.methods import METHODS
 from fairdash.training.search import search_settings
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import SweepProgress
@@ -87,7 +89,8 @@ def _train(run: Run, reporter: _Reporter) -> None:
         if progress.curve is not None:
             run.add_curve(progress.curve)
         if progress.phase == "training":
-            reporter.tell("training", TRAINING_SHARE * progress.fraction)
+            doing = f"training {METHODS[progress.method].title} on {TITLES[progress.device]}"
+            reporter.tell(doing, TRAINING_SHARE * progress.fraction)
         else:
             reporter.tell("measuring", TRAINING_SHARE + (1 - TRAINING_SHARE) * progress.fraction)
 

@@ -163,12 +163,15 @@ class SweepProgress:
         Id of the method in training.
     curve
         As in :class:`fairdash.training.models.TrainingProgress`.
+    device
+        torch's name of the device in use.
     """
 
     phase: str
     fraction: float
     method: str = ""
     curve: pd.DataFrame | None = None
+    device: str = ""
 
 
 @dataclass(frozen=True)
@@ -224,7 +227,9 @@ def train_sweep(
 
     def tell(training: TrainingProgress) -> None:
         if progress is not None:
-            progress(SweepProgress("training", training.fraction, training.method, training.curve))
+            progress(
+                SweepProgress("training", training.fraction, training.method, training.curve, device.name)
+            )
 
     trained = train_models(
         dataset,

@@ -276,7 +276,7 @@ def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings)
     """Put settings into the form, with the method and the objective that they are good for."""
     times, _ = st.session_state.get(TAKEN, (0, None))
     st.session_state[TAKEN] = times + 1, settings.to_json()
-    st.session_state[METHOD] = plan.method
+    st.session_state[METHOD] = [plan.method]
     st.session_state[OBJECTIVE] = plan.objective
     choose_search(None)
 

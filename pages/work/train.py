@@ -13,6 +13,7 @@ from fairdash.figures.curves import curves_figure
 from fairdash.runs.launch import start_run
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import DONE, Run
+from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
@@ -41,6 +42,7 @@ GRIDS = {
     OWN_GRID: (),
 }
 DEVICES = ("auto", "cpu", "cuda", "mps")
+DEFAULT_METHOD = "hgr_nn"
 FAIR_METHODS = [name for name in METHODS if name != STANDARD]
 
 
@@ -76,7 +78,36 @@ def ask_for_lams() -> str:
     )
 
 
-def ask_for_settings() -> tuple[TrainingSettings, int, str] | None:
+def methods_for(dataset: Dataset) -> list[str]:
+    """The fair methods that take as many sensitive columns as the data set has."""
+    several = len(dataset.roles.sensitive) > 1
+    return [method for method in FAIR_METHODS if METHODS[method].multivariate or not several]
+
+
+def ask_for_loss(dataset: Dataset) -> tuple[str, bool]:
+    """What accurate means: id of a loss that suits the target, and whether predictions are balanced."""
+    y = dataset.target.to_numpy()
+    suitable = [
+        name for name, loss in LOSSES.items() if loss.target_problem(y, column=dataset.roles.target) is None
+    ]
+    left, right = st.columns(2, vertical_alignment="bottom")
+    loss = left.selectbox(
+        "What counts as accurate?",
+        suitable,
+        format_func=lambda each: LOSSES[each].title,
+        key="loss",
+        help="\n".join(f"- {LOSSES[each].title}: {LOSSES[each].meaning}" for each in suitable),
+    )
+    balance = right.checkbox(
+        "Balance: predictions add up to the target",
+        key="balance",
+        help="Each model is shifted, or scaled, so that over its training rows the predictions add up to "
+        "what was observed.",
+    )
+    return loss, balance
+
+
+def ask_for_settings(loss: tuple[str, bool]) -> tuple[TrainingSettings, int, str] | None:
     """Everything under "advanced": settings, seed and device; None, with the reason shown, if unusable."""
     times, taken = st.session_state.get(TAKEN, (0, None))
     default = TrainingSettings() if taken is None else TrainingSettings.from_json(taken)
@@ -127,6 +158,8 @@ def ask_for_settings() -> tuple[TrainingSettings, int, str] | None:
                 weight_decay=decay,
                 lr=lr,
                 dropout=dropout,
+                loss=loss[0],
+                balance=loss[1],
             )
         except FairdashError as error:
             show_problems(error)
@@ -138,22 +171,32 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     st.markdown(
         f"**{safe(dataset.title)}** · {counted(dataset.n_rows, 'row')} · predicts "
         f"**{safe(dataset.roles.target)}** from {counted(len(dataset.roles.features), 'feature')} · "
-        f"sensitive: **{safe(dataset.roles.sensitive[0])}**, which the model never sees"
+        f"sensitive: **{safe(', '.join(dataset.roles.sensitive))}**, which the model never sees"
     )
     st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
+    # Not the widgets' defaults: what a search was made for may have been put here.
+    st.session_state.setdefault(OBJECTIVE, "demographic_parity")
+    st.session_state.setdefault(METHOD, [DEFAULT_METHOD])
     objective = st.segmented_control(
         "What must not depend on the sensitive attribute?",
         list(OBJECTIVES),
-        default="demographic_parity",
         required=True,
         format_func=lambda each: OBJECTIVES[each].title,
         key=OBJECTIVE,
     )
     st.caption(OBJECTIVES[objective].meaning)
-    method = st.selectbox(
-        "Fair method", FAIR_METHODS, format_func=lambda each: METHODS[each].title, key=METHOD
+    methods = st.multiselect(
+        "Fair methods",
+        methods_for(dataset),
+        format_func=lambda each: METHODS[each].title,
+        key=METHOD,
+        placeholder="Choose at least one",
+        help="Several are trained beside each other on the same splits, to be compared.",
     )
-    st.caption(METHODS[method].meaning)
+    for method in methods:
+        adversary = " An adversary takes time." if METHODS[method].adversarial else ""
+        st.caption(f"**{METHODS[method].title}:** {METHODS[method].meaning}{adversary}")
+    loss = ask_for_loss(dataset)
     if search is not None:
         show_search(search)
     lams = ask_for_lams()
@@ -165,23 +208,25 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         key="splits",
         help="Every weight is trained once a split. More splits give steadier figures and take longer.",
     )
-    settings = ask_for_settings()
-    if settings is not None:
+    settings = ask_for_settings(loss)
+    if settings is not None and methods:
         ask_for_searches(
             Basis(
                 source=source,
-                method=method,
+                method=methods[0],
                 objective=objective,
                 settings=settings[0],
                 random_state=settings[1],
                 device=settings[2],
             )
         )
-    if st.button("Train", type="primary", icon=":material/play_arrow:", disabled=settings is None):
+    if st.button(
+        "Train", type="primary", icon=":material/play_arrow:", disabled=settings is None or not methods
+    ):
         assert settings is not None
         try:
             plan = Sweep(
-                methods=(STANDARD, method),
+                methods=(STANDARD, *methods),
                 lams=numbers(lams, column="λ"),
                 objective=objective,
                 n_splits=n_splits,
@@ -222,8 +267,8 @@ def show_run(run: Run) -> None:
     spec = run.spec
     st.markdown(
         f"**{safe(spec.source.title)}** · {OBJECTIVES[spec.plan.objective].title} · "
-        f"{counted(len(spec.plan.lams), 'weight')} λ × {counted(spec.plan.n_splits, 'split')}, "
-        "trained as one stack"
+        f"{counted(len(spec.plan.methods) - 1, 'fair method')} × {counted(len(spec.plan.lams), 'weight')} λ "
+        f"× {counted(spec.plan.n_splits, 'split')}, trained as stacks"
     )
     status = run.status
     if not status.is_over:

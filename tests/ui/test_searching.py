@@ -70,7 +70,7 @@ def test_settings_found_are_shown_and_taken_over_by_one_click():
     at.query_params["search"] = search.id
     at = click(at.run(), "Use these settings")
     assert field(at, "Learning rate").value == 2e-2, "also the second time"
-    assert at.selectbox(key="method").value == "hgr_spline"
+    assert at.multiselect(key="method").value == ["hgr_spline"]
     assert at.segmented_control(key="objective").value == "equalized_residuals"
 
 
@@ -110,7 +110,7 @@ def wait(search):
 
 def test_a_search_from_the_page_to_its_end():
     at = open_page("train")
-    at = at.selectbox(key="method").set_value("hgr_spline").run()
+    at = at.multiselect(key="method").set_value(["hgr_spline"]).run()
     at = field(at, "Epochs").set_value(2).run()
     at = at.number_input(key="search folds").set_value(2).run()
     at = at.number_input(key="search lam").set_value(0.5).run()
