@@ -1,6 +1,6 @@
 """What the methods cost and what they reach.
 
-    python -m benchmarks.training [--only seconds|quality] [--datasets crime,motor] [--splits 5]
+    python -m benchmarks.training [--only seconds|quality|monotone] [--datasets crime,motor] [--splits 5]
 
 ``seconds``: how long the sweeps take that a page or a notebook asks for, on Crime.
 
@@ -9,6 +9,9 @@ those of test rows: one sweep sets a fifth of each split's training rows aside, 
 with the table, picks λ by the means over its validation parts; a second sweep trains on all training rows,
 and its test rows give the figures at that λ. Dependence is scored by HGR_KDE, HGR_RDC and FairQuant, which no
 method but χ²_KDE comes near in its own penalty, each less its independence floor on the same rows.
+
+``monotone``: whether the dependence of test rows falls with λ for ``hgr_nn``, as long as it stands above the
+floor's 95 % quantile: Spearman's correlation of λ and the mean over ten splits.
 """
 
 from __future__ import annotations
@@ -34,6 +37,8 @@ SCORED = ("hgr_kde", "hgr_rdc")
 #: Excess over the floor, in both scored measures, that counts as fair enough on the validation rows.
 FAIR_ENOUGH = 0.02
 LAMS = (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 10.0)
+#: For the question whether dependence falls with λ: from almost none to the floor on every data set.
+FINE_LAMS = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0)
 #: χ² and mutual information fall much faster than HGR as dependence fades: these need larger λ. Their
 #: adversaries are the slowest, and get fewer steps.
 DIVERGENCES = ("chi2_nn", "mine")
@@ -109,13 +114,13 @@ def chosen(validation: pd.DataFrame) -> tuple[float, str]:
     return float(validation.loc[worst.idxmin(), "lam"]), "not reached: the fairest"
 
 
-def quality(names: list[str], splits: int, methods: list[str]) -> pd.DataFrame:
-    """One row a data set, objective and method."""
+def quality(names: list[str], splits: int, methods: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """One row a data set, objective and method; and the fronts of test rows that they are read from."""
     print(
         f"Rule: the least mean validation error among the λ whose mean excess over the floor is at most "
         f"{FAIR_ENOUGH} in {' and '.join(SCORED)} on the validation rows; else the fairest λ there."
     )
-    rows = []
+    rows, fronts = [], []
     for name, (dataset, settings) in data_sets().items():
         if name not in names:
             continue
@@ -123,22 +128,51 @@ def quality(names: list[str], splits: int, methods: list[str]) -> pd.DataFrame:
             for method in methods:
                 test = means(dataset, settings, method, objective, splits, 0.0)
                 lam, how = 0.0, "no penalty"
-                monotone = float("nan")
                 at_test = test[test["part"] == "test"]
+                fronts.append(at_test.assign(dataset=name, objective=objective))
                 if method != STANDARD:
                     tried = means(dataset, settings, method, objective, splits, 0.2)
                     lam, how = chosen(tried[tried["part"] == "validation"])
-                    above = at_test[at_test["hgr_kde"] > at_test["hgr_kde_floor_q95"]]
-                    monotone = (
-                        float(spearmanr(above["lam"], above["hgr_kde"])[0]) if len(above) > 2 else monotone
-                    )
                 row = at_test[at_test["lam"] == lam].iloc[0]
                 rows.append(
                     {"dataset": name, "objective": objective, "method": method, "lam": lam, "rule": how}
                     | {f: row[f] for f in ("mse", "mse_se", *(f"{m}_excess" for m in MEASURES))}
-                    | {"spearman_lam_hgr_kde_above_floor": monotone, "n_splits": splits}
+                    | {"n_splits": splits}
                 )
                 print(" ".join(f"{v:.3f}" if isinstance(v, float) else str(v) for v in rows[-1].values()))
+    return pd.DataFrame(rows), pd.concat(fronts).drop(columns="part")
+
+
+def monotone(names: list[str]) -> pd.DataFrame:
+    """One row a data set and objective: how the mean dependence of `hgr_nn` follows λ above the floor."""
+    rows = []
+    for name, (dataset, settings) in data_sets().items():
+        for objective in OBJECTIVES if name in names else ():
+            result = fd.sweep(
+                dataset,
+                methods=["hgr_nn"],
+                lams=FINE_LAMS,
+                objective=objective,
+                n_splits=10,
+                settings=settings,
+                measures=SCORED,
+                device="cpu",
+            )
+            table = summarise_splits(result.frame)
+            test = table[table["part"] == "test"]
+            for measure in SCORED:
+                above = test[test[measure] > test[f"{measure}_floor_q95"]]
+                rows.append(
+                    {
+                        "dataset": name,
+                        "objective": objective,
+                        "measure": measure,
+                        "spearman": float(spearmanr(above["lam"], above[measure])[0]),
+                        "weights above the floor": len(above),
+                        "largest of them": above["lam"].max(),
+                    }
+                )
+                print(rows[-1], flush=True)
     return pd.DataFrame(rows)
 
 
@@ -146,18 +180,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--only", choices=["seconds", "quality"])
+    parser.add_argument("--only", choices=["seconds", "quality", "monotone"])
     parser.add_argument("--datasets", default="crime,census_county,household,motor")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--splits", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=None, help="CSV of the quality table")
+    parser.add_argument("--folder", type=Path, default=RESULTS, help="where to write the tables")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.only in (None, "seconds"):
-        seconds().to_csv(RESULTS / "training_seconds.csv", index=False, float_format="%.4g")
+        seconds().to_csv(options.folder / "training_seconds.csv", index=False, float_format="%.4g")
     if options.only in (None, "quality"):
-        table = quality(options.datasets.split(","), options.splits, options.methods.split(","))
-        table.to_csv(options.out or RESULTS / "training_quality.csv", index=False, float_format="%.4g")
+        table, fronts = quality(options.datasets.split(","), options.splits, options.methods.split(","))
+        table.to_csv(options.folder / "training_quality.csv", index=False, float_format="%.4g")
+        fronts.to_csv(options.folder / "training_fronts.csv", index=False, float_format="%.4g")
+    if options.only in (None, "monotone"):
+        table = monotone(options.datasets.split(","))
+        table.to_csv(options.folder / "training_monotone.csv", index=False, float_format="%.4g")
 
 
 if __name__ == "__main__":

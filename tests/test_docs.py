@@ -43,6 +43,12 @@ def test_the_page_on_estimators_is_made_from_the_committed_results():
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
+def test_the_page_on_training_is_made_from_the_committed_results():
+    from benchmarks.training_tables import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
 def test_the_page_on_the_regressor_says_what_the_code_does():
     result = doctest.testfile(str(ROOT / "docs" / "regressor.md"), module_relative=False, encoding="utf-8")
     assert result.attempted > 10
