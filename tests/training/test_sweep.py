@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data.dataset import Dataset
-from fairdash.errors import Cancelled, DeviceError, OptionError
+from fairdash.errors import Cancelled, DataError, DeviceError, OptionError
 from fairdash.training import models, stack
 from fairdash.training.device import resolve_device
 from fairdash.training.encoding import FeatureEncoder
@@ -242,7 +242,7 @@ def test_a_loss_that_does_not_suit_the_target_is_refused_by_name():
         target=dataset.target - 100,
         sensitive=dataset.sensitive,
     )
-    with pytest.raises(OptionError, match="cost"):
+    with pytest.raises(DataError, match="cost"):
         train_sweep(below, plan)
     assert (train_sweep(dataset, plan).predictions > 0).all()
 
