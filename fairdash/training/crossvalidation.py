@@ -25,9 +25,6 @@ from fairdash.training.sweep import initial_seed
 STOPPING_SHARE = 0.2
 #: Permutations behind a floor; a measure that takes seconds a value gets few.
 N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
-#: Measures that judge a method's models, where the usual one is of a kind with its penalty.
-JUDGE = "hgr_kde"
-_OTHER_JUDGES = {"chi2_kde": "hgr_rdc"}
 
 
 @dataclass(frozen=True)
@@ -140,11 +137,6 @@ def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
         sensitive=dataset.sensitive.iloc[rows],
         weight=None if weight is None else weight.iloc[rows],
     )
-
-
-def judge_of(method: str) -> str:
-    """Id of the measure that judges a method's models: quick, and not the method's own penalty."""
-    return _OTHER_JUDGES.get(method, JUDGE)
 
 
 @dataclass(frozen=True)

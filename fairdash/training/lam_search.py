@@ -20,7 +20,6 @@ from fairdash.training.crossvalidation import (
     cross_validate,
     dependence_of,
     fold_problems,
-    judge_of,
     rows_of,
     standard_error,
 )
@@ -103,7 +102,7 @@ class LamSearch:
     @property
     def measure(self) -> str:
         """Id of the measure that the weights are compared by: the target's, or the method's judge."""
-        return self.target.measure or judge_of(self.method)
+        return self.target.measure or METHODS[self.method].judge
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for a run's description."""

@@ -25,7 +25,6 @@ from fairdash.training.crossvalidation import (
     cross_validate,
     dependence_of,
     fold_problems,
-    judge_of,
     rows_of,
     standard_error,
 )
@@ -277,16 +276,15 @@ def search_settings(
                 found.predictions,
                 held_out,
                 objective=plan.objective,
-                measure=judge_of(plan.method),
+                measure=METHODS[plan.method].judge,
                 random_state=plan.random_state,
             )
         )
         if progress is not None:
             progress(_TRAINING_SHARE + (1 - _TRAINING_SHARE) * (fold + 1) / plan.n_folds)
     frame = _frame(candidates, found, judged, lam)
-    judge = (
-        "" if plan.method == STANDARD else f" + {lam:g} × excess of {REGISTRY[judge_of(plan.method)].symbol}"
-    )
+    symbol = REGISTRY[METHODS[plan.method].judge].symbol
+    judge = "" if plan.method == STANDARD else f" + {lam:g} × excess of {symbol}"
     return SearchResult(
         best=candidates[frame.index[0]],
         frame=frame.reset_index(drop=True),

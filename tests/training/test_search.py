@@ -17,11 +17,11 @@ from fairdash.training.crossvalidation import (
     OutOfFold,
     cross_validate,
     dependence_of,
-    judge_of,
     standard_error,
 )
 from fairdash.training.device import resolve_device
 from fairdash.training.lam_search import LamSearch, choose_lam, search_lam
+from fairdash.training.methods import METHODS
 from fairdash.training.models import train_models
 from fairdash.training.search import GRIDS, SearchGrid, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
@@ -161,8 +161,8 @@ def test_the_standard_method_is_scored_by_its_loss(household):
 
 
 def test_no_method_is_judged_by_its_own_penalty():
-    assert judge_of("hgr_nn") == judge_of("hgr_spline") == "hgr_kde"
-    assert judge_of("chi2_kde") == "hgr_rdc"
+    assert METHODS["hgr_nn"].judge == METHODS["hgr_spline"].judge == "hgr_kde"
+    assert METHODS["chi2_kde"].judge == "hgr_rdc"
 
 
 def test_rows_left_out_are_never_touched(household):
