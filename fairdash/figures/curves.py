@@ -7,20 +7,27 @@ import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
 from fairdash.figures.theme import Theme, new_figure
+from fairdash.training.methods import METHODS
+from fairdash.training.sweep import STANDARD
 
 TITLES = {
-    "mse": ("Error on the training batches", "MSE ÷ variance"),
-    "dependence": ("Dependence that the adversary finds", "Ψ"),
+    "mse": ("Error on the training batches", "1: constant mean"),
+    "dependence": ("Dependence that the penalty finds", "Ψ"),
 }
 
 
 def curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.Figure:
-    """One line a λ over the epochs; `figure_of` is ``"mse"`` or ``"dependence"``."""
+    """One line a λ over the epochs, of the fair method that was trained last.
+
+    `figure_of` is ``"mse"`` or ``"dependence"``; `curves` has the rows of
+    :class:`fairdash.training.models.TrainingProgress`, in the order of training.
+    """
     title, y = TITLES[figure_of]
-    figure = new_figure(
-        title=title, subtitle="darker: larger λ; means over splits", x="Epoch", y=y, theme=theme, height=300
-    )
-    fair = curves[curves["method"] != "standard"]
+    fair = curves[curves["method"] != STANDARD]
+    fair = fair[fair["method"] == fair["method"].iloc[-1]] if len(fair) else fair
+    method = f"{METHODS[fair['method'].iloc[0]].title}; " if len(fair) else ""
+    subtitle = f"{method}darker: larger λ; means over splits"
+    figure = new_figure(title=title, subtitle=subtitle, x="Epoch", y=y, theme=theme, height=300)
     lams = sorted(fair["lam"].unique())
     colours = sample_colorscale("Blues", [0.35 + 0.6 * k / max(len(lams) - 1, 1) for k in range(len(lams))])
     for lam, colour in zip(lams, colours, strict=True):
@@ -44,7 +51,7 @@ def curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.F
                 yshift=10,
                 font={"color": theme.quiet, "size": 12},
             )
-    standard = curves[curves["method"] == "standard"]
+    standard = curves[curves["method"] == STANDARD]
     if figure_of == "mse" and len(standard):
         figure.add_scatter(
             x=standard["epoch"],

@@ -15,6 +15,7 @@ from fairdash.figures.front import front_figure
 from fairdash.figures.profile import profile_figure
 from fairdash.figures.theme import DARK, LIGHT, theme_of
 from fairdash.reports.csv import safe_csv
+from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
 from tests.assessment.test_assessment import _assessed
 
@@ -73,6 +74,15 @@ def test_the_curves_have_a_line_a_lambda():
     curves = pd.DataFrame([*rows, ("standard", 0, 1, 0.5, np.nan)], columns=["method", "lam", "epoch", "mse", "dependence"])  # fmt: skip
     assert len(curves_figure(curves, "mse", theme=LIGHT).data) == 4
     assert len(curves_figure(curves, "dependence", theme=LIGHT).data) == 3
+
+
+def test_the_curves_of_several_methods_show_the_one_in_training():
+    rows = [(method, lam, 1, 0.5, 0.3) for method in ("hgr_nn", "pearson") for lam in (1, 2)]
+    curves = pd.DataFrame(rows, columns=["method", "lam", "epoch", "mse", "dependence"])
+    curves.loc[curves["method"] == "pearson", "mse"] = 0.9
+    figure = curves_figure(curves, "mse", theme=LIGHT)
+    assert [list(line.y) for line in figure.data] == [[0.9], [0.9]]
+    assert METHODS["pearson"].title in figure.layout.title.subtitle.text
 
 
 def test_long_tables_are_drawn_as_a_sample_and_say_so():
