@@ -52,6 +52,8 @@ class DatasetSource(ABC):
         # Left out where there is none: recipes from before exposure was known keep their ids.
         if content["roles"] is not None and content["roles"]["weight"] is None:
             del content["roles"]["weight"]
+        if content.get("reading") is not None and content["reading"]["sheet"] is None:
+            del content["reading"]["sheet"]
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property

@@ -10,7 +10,7 @@ import streamlit as st
 
 from fairdash.assessment import of_sensitive, quantile_profile, summarise_splits
 from fairdash.data.dataset import Dataset
-from fairdash.data.reading import ReadingOptions, ReadingReport, read_table
+from fairdash.data.reading import ReadingOptions, ReadingReport, file_contents, read_table
 from fairdash.data.source import DatasetSource
 from fairdash.data.uploads import read_upload
 from fairdash.dependence import independence_floor, measure
@@ -60,6 +60,12 @@ def profile_of(run_id: str, method: str, lam: float, sensitive: str) -> pd.DataF
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """The table in an uploaded file, and how it was read."""
     return read_table(read_upload(digest), name=name, **asdict(reading))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
+    """What an uploaded file is, and the sheets or tables in it."""
+    return file_contents(read_upload(digest))
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ import streamlit as st
 
 from fairdash.assessment import group_averages
 from fairdash.data.catalogue import CATALOGUE, CatalogueEntry, CatalogueOption, OptionValue
+from fairdash.data.cells import MISSING_MARKS
 from fairdash.data.dataset import Dataset
 from fairdash.data.profile import profile_table
-from fairdash.data.reading import ReadingOptions
+from fairdash.data.reading import EXCEL, TEXT, ReadingOptions
 from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.data.suggestion import suggest_roles
@@ -19,7 +20,7 @@ from fairdash.data.uploads import Upload, keep_upload, list_uploads
 from fairdash.data.wording import counted
 from fairdash.errors import FairdashError
 from fairdash.figures.data import distribution_figure, link_figure
-from fairdash.ui.cached import ROWS_MEASURED, dataset_of, link_of, upload_of
+from fairdash.ui.cached import ROWS_MEASURED, contents_of, dataset_of, link_of, upload_of
 from fairdash.ui.frame import chart, show_problems, theme
 from fairdash.ui.pages import page
 from fairdash.ui.state import DEFAULT_SOURCE, choose_source, chosen_source
@@ -29,6 +30,8 @@ UPLOAD = "upload"
 ROWS_SHOWN = 8
 FOUND = "as found"
 EVERY_ROW_ALIKE = "None: every row counts alike"
+NO_MARK = "none"
+FILE_TYPES = ["csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "parquet", "feather", "arrow", "rda", "rdata"]
 DELIMITERS = {FOUND: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar |": "|"}
 DECIMALS = {FOUND: None, "point": ".", "comma": ","}
 ENCODINGS = {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}
@@ -51,7 +54,7 @@ def ask_for_data(current: DatasetSource) -> DatasetSource | None:
         [*CATALOGUE, UPLOAD],
         default=begin,
         required=True,
-        format_func=lambda each: CATALOGUE[each].title if each in CATALOGUE else "Your own CSV file",
+        format_func=lambda each: CATALOGUE[each].title if each in CATALOGUE else "Your own file",
         key="table",
         label_visibility="collapsed",
     )
@@ -130,8 +133,8 @@ def bring(entry: CatalogueEntry) -> None:
 
 def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
     file = st.file_uploader(
-        "A CSV file: commas, semicolons or tabs; decimal point or comma; packed or not",
-        type=["csv", "tsv", "txt", "gz", "zip"],
+        "A table: CSV of any kind, Excel, Parquet, Feather or R (.rda), packed or not",
+        type=FILE_TYPES,
         help="The file stays on this machine. Up to 200 MB.",
     )
     kept = list_uploads()
@@ -150,11 +153,14 @@ def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
         )
     if upload is None:
         return None
-    reading = ask_for_reading(known.reading if known and known.sha256 == upload.sha256 else ReadingOptions())
+    begin = known.reading if known and known.sha256 == upload.sha256 else ReadingOptions()
+    reading = ask_for_reading(upload, begin)
     frame, report = upload_of(upload.sha256, upload.name, reading)
     st.caption("  \n".join(safe(sentence) for sentence in report.sentences()))
     same = known is not None and known.sha256 == upload.sha256
-    chosen = ask_for_roles(frame, known.roles if known and same else None, key=f"{upload.sha256} roles")
+    chosen = ask_for_roles(
+        frame, known.roles if known and same else None, key=f"{upload.sha256} {list(frame)}"
+    )
     if chosen is None:
         return None
     roles, drop_missing = chosen
@@ -163,24 +169,37 @@ def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
     )
 
 
-def ask_for_reading(known: ReadingOptions) -> ReadingOptions:
+def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
+    """How the file is read, where the user decides; what can be chosen depends on what the file is."""
+    kind, sheets = contents_of(upload.sha256)
+    key = upload.sha256
+
     def ask(place, title: str, choices: Mapping[str, str | None], value: str | None) -> str | None:
         names = list(choices)
         begin = list(choices.values()).index(value) if value in choices.values() else 0
-        return choices[place.selectbox(title, names, index=begin)]
+        return choices[place.selectbox(title, names, index=begin, key=f"{key} {title}")]
 
+    sheet = known.sheet
+    if len(sheets) > 1:
+        sheet = ask(st, "Sheet", {FOUND: None} | {name: name for name in sheets}, known.sheet)
+    encoding, delimiter, decimal = known.encoding, known.delimiter, known.decimal
     with st.expander("How the file is read"):
-        left, middle, right = st.columns(3)
-        encoding = ask(left, "Encoding", ENCODINGS, known.encoding)
-        delimiter = ask(middle, "Between the cells", DELIMITERS, known.delimiter)
-        decimal = ask(right, "Decimal mark", DECIMALS, known.decimal)
+        if kind == TEXT:
+            left, middle, right = st.columns(3)
+            encoding = ask(left, "Encoding", ENCODINGS, known.encoding)
+            delimiter = ask(middle, "Between the cells", DELIMITERS, known.delimiter)
+            decimal = ask(right, "Decimal mark", DECIMALS, known.decimal)
         marks = st.text_input(
             "Marks of a missing cell, separated by spaces",
-            "" if known.missing_values is None else " ".join(known.missing_values),
-            placeholder=FOUND,
+            "" if known.missing_values is None else " ".join(known.missing_values) or NO_MARK,
+            placeholder=" ".join(MISSING_MARKS) if kind in (TEXT, EXCEL) else FOUND,
+            help=f"Write {NO_MARK} if only the empty cell is missing.",
+            key=f"{key} marks",
         )
-    missing = tuple(marks.split()) if marks.strip() else None
-    return ReadingOptions(encoding=encoding, delimiter=delimiter, decimal=decimal, missing_values=missing)
+    missing = tuple(mark for mark in marks.split() if mark != NO_MARK) if marks.strip() else None
+    return ReadingOptions(
+        encoding=encoding, delimiter=delimiter, decimal=decimal, missing_values=missing, sheet=sheet
+    )
 
 
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> tuple[Roles, bool] | None:
