@@ -10,6 +10,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 
+@dataclass(frozen=True)
+class Mend:
+    """A way out of a problem that takes one click.
+
+    Parameters
+    ----------
+    kind
+        ``"drop_rows"``: leave out the rows in which the column can't be used. ``"convert"``: read its text as
+        numbers, other cells as missing. ``"leave_out"``: don't use the column as a feature. ``"keep"``: use
+        it all the same. ``"year"``, ``"age"``: turn dates into these numbers.
+    column
+        Which column.
+    """
+
+    kind: str
+    column: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """One thing wrong with a table, an option or a run.
@@ -26,6 +44,8 @@ class Problem:
         Line numbers in the file (1 is the header); the first five are shown.
     count
         How many cells or rows are affected, if that is known.
+    mends
+        Those ways out that take one click.
     """
 
     what: str
@@ -33,6 +53,7 @@ class Problem:
     column: str | None = None
     lines: Sequence[int] = ()
     count: int | None = None
+    mends: tuple[Mend, ...] = ()
 
     def __str__(self) -> str:
         what = self.what.rstrip(".")

@@ -114,3 +114,133 @@ def test_how_a_text_is_read_can_be_changed() -> None:
     at = box(at, "Between").set_value("semicolon").run()
     assert not at.exception
     assert "with semicolons" in said(at)
+
+
+# Choosing roles: a problem is shown with its mend, and one click mends it.
+
+
+def roles_set(at, *, target: str = "cost", sensitive: str = "age"):
+    at = box(at, "Target").set_value(target).run()
+    at = box(at, "Sensitive").set_value(sensitive).run()
+    assert not at.exception
+    return at
+
+
+def click(at, label: str):
+    at = button(at, label).click().run()
+    assert not at.exception
+    return at
+
+
+@pytest.mark.bad_input(24)
+@pytest.mark.parametrize("column", ["cost", "age"])
+def test_a_constant_outcome_is_blocked(column: str) -> None:
+    at = roles_set(upload(csv(policies().assign(**{column: 7391}))))
+    assert "dependence on it is undefined" in said_in_errors(at)
+    assert "7391" not in said_in_errors(at)
+
+
+def said_in_errors(at) -> str:
+    return "\n".join(each.value for each in at.error).replace("\\", "")
+
+
+@pytest.mark.bad_input(25)
+def test_rows_without_an_outcome_are_dropped_by_a_click() -> None:
+    frame = policies().astype({"age": float})
+    frame.loc[[3, 7], "age"] = np.nan
+    at = upload(csv(frame))
+    assert "2 places; lines 5, 9" in said_in_errors(at)
+    at = click(at, "Drop these rows")
+    assert not at.error
+    assert "118 rows" in said(at)
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert not again.error
+    assert "118 rows" in said(again)
+    again = click(again, "Drop these rows: age")
+    assert "2 places; lines 5, 9" in said_in_errors(again), "taken back"
+
+
+@pytest.mark.bad_input(16, 19)
+def test_text_is_converted_by_a_click() -> None:
+    frame = policies()
+    frame["cost"] = [f"1 {100 + k}" for k in range(120)]
+    at = roles_set(upload(csv(frame)))
+    assert "must hold numbers" in said_in_errors(at)
+    at = click(at, "Convert to numbers")
+    assert not at.error
+    assert "“cost” is converted from text to numbers." in said(at)
+
+
+@pytest.mark.bad_input(26, 27, 28)
+def test_what_is_left_out_can_be_brought_in_by_a_click() -> None:
+    frame = policies().assign(
+        name=[f"person {k}" for k in range(120)],
+        start=pd.date_range("2001-01-01", periods=120),
+        nothing=np.nan,
+    )
+    at = roles_set(upload(csv(frame)))
+    features = next(each for each in at.multiselect if each.label.startswith("Features"))
+    at = features.set_value(["power", "name", "start", "nothing"]).run()
+    assert "every cell is missing (“nothing”)" in said(at)
+    at = click(at, "Keep it")
+    at = click(at, "Use the year")
+    assert "“start” is used as the year." in said(at)
+    assert "120 rows · 3 features" in said(at)
+
+
+@pytest.mark.bad_input(29)
+def test_a_hidden_copy_is_asked_about() -> None:
+    frame = policies(300)
+    frame["born"] = 2020 - frame["age"]
+    at = upload(csv(frame))
+    assert "“age” can be read off" in said_in_errors(at)
+    kept = click(at, "Keep it")
+    assert not kept.error
+    assert "2 features" in said(kept)
+    at = click(upload(csv(frame)), "Leave it out")
+    assert not at.error
+    assert "1 feature ·" in said(at)
+
+
+@pytest.mark.bad_input(30)
+def test_rows_without_exposure_are_dropped_by_a_click() -> None:
+    frame = policies().assign(exposure=1.5)
+    frame.loc[[1, 2], "exposure"] = [0, -1]
+    at = upload(csv(frame))
+    assert "above zero" in said_in_errors(at)
+    at = click(at, "Drop these rows")
+    assert "118 rows" in said(at)
+
+
+@pytest.mark.bad_input(31, 32)
+def test_ties_zeros_and_tails_are_said() -> None:
+    rng = np.random.default_rng(0)
+    frame = policies(400)
+    frame["cost"] = np.where(rng.random(400) < 0.88, 0, rng.pareto(1.2, 400).round(4) + 1)
+    at = upload(csv(frame))
+    warned = "\n".join(each.value for each in at.warning).replace("\\", "")
+    assert "“cost” is zero in 88 % of the rows" in warned or "“cost” is zero in 8" in warned
+    assert "heavy tail" in warned
+    assert "quantile groups" in said(at)
+
+
+@pytest.mark.bad_input(12)
+def test_too_few_rows_are_said() -> None:
+    assert "need at least 50" in said_in_errors(upload(csv(policies(30))))
+
+
+@pytest.mark.bad_input(33)
+def test_huge_numbers_are_rescaled_and_said() -> None:
+    frame = policies()
+    frame["cost"] = frame["cost"] * 1e60
+    assert "single precision" in said(upload(csv(frame)))
+
+
+def test_an_existing_price_and_a_row_id_get_their_roles() -> None:
+    frame = policies().assign(predicted=1.0 + np.arange(120), policy_no=np.arange(120) + 5)
+    at = upload(csv(frame))
+    assert not at.error
+    assert box(at, "Existing prediction").value == "predicted"
+    assert box(at, "Row id").value == "policy_no"
+    roles = at.dataframe[1].value.set_index("column")["role"]
+    assert (roles["predicted"], roles["policy_no"]) == ("existing prediction", "row id")
