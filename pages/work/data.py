@@ -25,6 +25,7 @@ from fairdash.figures.data import distribution_figure, link_figure
 from fairdash.ui.cached import ROWS_MEASURED, contents_of, dataset_of, link_of, upload_of
 from fairdash.ui.frame import MEND_LABELS, chart, show_mends, show_problems, theme
 from fairdash.ui.pages import page
+from fairdash.ui.proxies import show_proxies
 from fairdash.ui.state import DEFAULT_SOURCE, choose_source, chosen_source
 from fairdash.ui.text import number, safe
 
@@ -353,6 +354,7 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
             )
             if role != "target":
                 st.caption(safe(sensitive_support(values).sentence()))
+    show_proxies(dataset, source)
     st.subheader("The table")
     st.dataframe(dataset.table().head(ROWS_SHOWN), alt=f"The first {ROWS_SHOWN} rows.")
     columns = column_table(dataset)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from fairdash.data.folders import write_whole
+from fairdash.data.source import load_source
+from fairdash.studies.store import PROXIES, Study, work
 from tests.data.workbooks import formula, workbook
 from tests.ui.conftest import open_page, words
 
@@ -244,3 +248,22 @@ def test_an_existing_price_and_a_row_id_get_their_roles() -> None:
     assert box(at, "Row id").value == "policy_no"
     roles = at.dataframe[1].value.set_index("column")["role"]
     assert (roles["predicted"], roles["policy_no"]) == ("existing prediction", "row id")
+
+
+def test_the_proxies_are_ranked_beside_the_page() -> None:
+    frame = policies(300)
+    frame["power"] = np.random.default_rng(5).normal(size=300).round(3)
+    frame["since"] = (frame["age"] - 18 + np.random.default_rng(1).normal(0, 3, 300)).round(2)
+    at = upload(csv(frame))
+    assert "Who carries age?" in said(at)
+    source = load_source(at.query_params["dataset"])
+    study = Study(PROXIES, source=source.to_json())
+    write_whole(study.folder / "study.json", study.to_json().encode())
+    assert work(study.key)
+    at = at.run()
+    assert not at.exception
+    answer = next(each.value for each in at.markdown if "carr" in each.value)
+    assert answer.startswith("**1 of 2 features carries age**, most of all since (HGR 0.9")
+    drawn = [json.loads(each.proto.spec) for each in at.get("plotly_chart")]
+    (bars,) = [spec for spec in drawn if "Who carries" in spec["layout"]["title"]["text"]]
+    assert bars["layout"]["yaxis"]["ticktext"][:2] == ["all features together", "since"]
