@@ -37,6 +37,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.estimators
 	$(BIN)/python -m benchmarks.coverage
 	$(BIN)/python -m benchmarks.estimator_tables
+	$(BIN)/python -m benchmarks.fuzz_readers --minutes 10
 
 clean:
 	rm -rf $(VENV)

@@ -72,6 +72,9 @@ def read_parquet(
         names = [file.schema_arrow.names[k] for k in plain]
         # Flat columns are named by their path alone; a dot in a name would else mean a nested one.
         table = file.read(columns=names, use_threads=False) if plain else None
+        if table is not None:
+            # Text that is no UTF-8, and codes that point at nothing.
+            table.validate(full=True)
     except ReadingError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:

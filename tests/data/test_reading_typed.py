@@ -139,6 +139,17 @@ def test_a_cut_off_file_is_said_to_be_incomplete(write) -> None:
         assert "file is incomplete or damaged" in refused(content[:end])
 
 
+@pytest.mark.bad_input(23)
+@pytest.mark.parametrize("write", [parquet, feather])
+def test_text_that_is_no_text_is_said_to_be_damage(write) -> None:
+    content = write(
+        pa.table({"town": ["Lyon-Perrache", "Brest"]}),
+        **({"compression": "none"} if write is parquet else {}),
+    )
+    assert content.count(b"Perrache") >= 1
+    assert "damaged" in refused(content.replace(b"Perrache", b"Perr\xffche"))
+
+
 @pytest.mark.bad_input(13)
 @pytest.mark.parametrize("write", [parquet, feather])
 def test_duplicate_names_of_a_typed_table_are_listed(write) -> None:
