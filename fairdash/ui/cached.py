@@ -68,6 +68,12 @@ def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     return file_contents(read_upload(digest))
 
 
+def forget_uploads() -> None:
+    """Take everything that was read from uploads out of memory."""
+    for cached in (_load, upload_of, contents_of, _link):
+        cached.clear()
+
+
 @dataclass(frozen=True)
 class Link:
     """How strongly the target depends on the sensitive column, before any model.

@@ -11,6 +11,7 @@ import pytest
 
 from fairdash.data.folders import write_whole
 from fairdash.data.source import load_source
+from fairdash.data.uploads import list_uploads
 from fairdash.studies.store import PROXIES, Study, work
 from tests.data.workbooks import formula, workbook
 from tests.ui.conftest import open_page, words
@@ -267,3 +268,38 @@ def test_the_proxies_are_ranked_beside_the_page() -> None:
     drawn = [json.loads(each.proto.spec) for each in at.get("plotly_chart")]
     (bars,) = [spec for spec in drawn if "Who carries" in spec["layout"]["title"]["text"]]
     assert bars["layout"]["yaxis"]["ticktext"][:2] == ["all features together", "since"]
+
+
+# Keeping files.
+
+
+def test_a_file_can_be_deleted_and_does_not_come_back() -> None:
+    at = upload(csv(policies()))
+    assert len(list_uploads()) == 1
+    address = at.query_params["dataset"]
+    at = click(at, "Delete it now")
+    assert list_uploads() == ()
+    at = at.run()
+    assert not at.exception
+    assert list_uploads() == ()
+    gone = open_page("data", dataset=address)
+    assert not gone.exception
+    assert "not kept here any more" in said_in_errors(gone)
+
+
+def test_how_long_a_file_is_kept_can_be_chosen() -> None:
+    at = upload(csv(policies()))
+    at = box(at, "Keep this file").set_value(1).run()
+    assert not at.exception
+    assert list_uploads()[0].keep_days == 1
+    at = at.run()
+    assert box(at, "Keep this file").value == 1
+    assert list_uploads()[0].keep_days == 1
+
+
+def test_another_session_does_not_see_this_ones_files() -> None:
+    at = upload(csv(policies()), "policies.csv")
+    other = open_page("data").segmented_control(key="table").set_value("upload").run()
+    assert not [each for each in other.selectbox if "uploaded before" in each.label]
+    known = open_page("data", dataset=at.query_params["dataset"])
+    assert box(known, "or a file that you uploaded before").value.name == "policies.csv"
