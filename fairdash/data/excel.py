@@ -214,7 +214,8 @@ def _sheets(parts: dict[str, bytes]) -> list[_Sheet]:
     try:
         book = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
         links = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
-    except (ElementTree.ParseError, KeyError, ValueError) as error:
+    # LookupError: a part is not there, or names an encoding that nobody knows.
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
         raise _damaged() from error
     targets = {}
     for link in links:

@@ -378,6 +378,8 @@ def test_a_damaged_workbook_is_said_to_be() -> None:
     assert "incomplete or damaged" in refused(workbook({"Tab": "<worksheet><sheetData><row"}))
     assert "incomplete or damaged" in refused(workbook({"Tab": ROWS}, **{"xl/_rels/workbook.xml.rels": "<"}))
     assert "damaged" in refused(content[: len(content) // 2])
+    odd = {"xl/workbook.xml": HEAD.replace("UTF-8", "NTF-8") + f'<workbook xmlns="{MAIN}"/>'}
+    assert "damaged" in refused(workbook({"Tab": ROWS}, **odd))
 
 
 def test_long_numbers_in_excel_are_pointed_out() -> None:
