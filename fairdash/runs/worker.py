@@ -16,6 +16,7 @@ from filelock import Timeout
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, FairdashError
 from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Run, RunResult, RunStatus
+from fairdash.traces import trace_of
 from fairdash.training.sweep import SweepProgress
 
 SECONDS_BETWEEN_REPORTS = 0.2
@@ -72,10 +73,10 @@ def _work(run: Run) -> int:
     except FairdashError as error:
         reporter.end(FAILED, str(error))
         return 1
-    except Exception:
+    except Exception as error:
         # The boundary of the process: the trace goes to the log, the user gets its number.
         error_id = secrets.token_hex(4)
-        log.exception("error %s", error_id)
+        log.error("error %s: %s", error_id, trace_of(error))
         reporter.end(
             FAILED, f"Something went wrong that fairdash did not foresee; its log names it {error_id}."
         )

@@ -15,6 +15,7 @@ import streamlit as st
 from fairdash.errors import FairdashError, Mend, Problem
 from fairdash.figures.theme import Theme, theme_of
 from fairdash.reports.csv import safe_csv
+from fairdash.traces import trace_of
 from fairdash.ui.text import safe
 
 log = logging.getLogger("fairdash.app")
@@ -38,9 +39,9 @@ def plain_errors() -> Iterator[None]:
         yield
     except FairdashError as error:
         show_problems(error)
-    except Exception:
+    except Exception as error:
         error_id = secrets.token_hex(4)
-        log.exception("error %s", error_id)
+        log.error("error %s: %s", error_id, trace_of(error))
         st.error(
             f"Something went wrong that fairdash did not foresee. The log names it `{error_id}`; your data "
             "and finished runs are untouched. Reload the page to go on."
