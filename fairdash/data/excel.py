@@ -165,7 +165,8 @@ def _parts(content: bytes) -> dict[str, bytes]:
             parts = _unpacked(archive)
     except ReadingError:
         raise
-    except (OSError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile) as error:
+    # IndexError: a member without a name.
+    except (OSError, EOFError, ValueError, RuntimeError, IndexError, zlib.error, zipfile.BadZipFile) as error:
         raise _damaged() from error
     for part in parts.values():
         _refuse_entities(part)

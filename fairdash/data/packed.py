@@ -29,6 +29,8 @@ _DAMAGED = (
     ValueError,
     RuntimeError,
     MemoryError,
+    # A member without a name.
+    IndexError,
     zlib.error,
     lzma.LZMAError,
     zipfile.BadZipFile,

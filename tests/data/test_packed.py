@@ -71,6 +71,10 @@ def test_what_is_no_archive_is_given_back() -> None:
             zipped({"x.csv": TABLE}).replace(b"x.csv", b"y.csv", 1),
             "a zip archive that is incomplete or damaged",
         ),
+        (
+            zipped({"x.csv": TABLE}).replace(b"x.csv", b"\0.csv"),
+            "a zip archive that is incomplete or damaged",
+        ),
         (zipped({"x.csv": TABLE, "y.csv": TABLE}), "the zip archive holds 2 files"),
         (zipped({"x/": b""}), "the zip archive holds no files"),
         (zipped({}), "an empty zip archive"),
@@ -121,6 +125,7 @@ def test_a_bomb_is_given_up_at_the_limit(pack: object, monkeypatch: pytest.Monke
     assert peak < 16e6
 
 
+@pytest.mark.bad_input(20)
 def test_the_archives_own_word_on_its_size_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     content = b"1,2\n" * 1_000_000
     packed = bytearray(zipped({"x.csv": content}))
