@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 
@@ -303,3 +304,73 @@ def test_another_session_does_not_see_this_ones_files() -> None:
     assert not [each for each in other.selectbox if "uploaded before" in each.label]
     known = open_page("data", dataset=at.query_params["dataset"])
     assert box(known, "or a file that you uploaded before").value.name == "policies.csv"
+
+
+# Every other row on reading, as the page says it.
+
+SOUND = csv(policies())
+HEADER, *BODY = SOUND.decode().splitlines()
+
+
+def lines(*rows: str) -> bytes:
+    return "\n".join(rows).encode()
+
+
+@pytest.mark.bad_input(6, 7, 8, 9, 11, 13, 15)
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (lines(HEADER, *(f"{row},1" for row in BODY)), "120 with 4"),
+        (lines(HEADER, *BODY, "1,2"), "line 122"),
+        (lines(HEADER, BODY[0], '1,"2,3', *BODY), "line 3"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
+        (SOUND + b"\0", "binary data"),
+        (lines(HEADER), "no data rows"),
+        (SOUND.replace(b"power", b"age", 1), "stands over several columns: 1, 2"),
+        (lines(HEADER, *BODY, "40,1e400,3"), "infinite, or too large"),
+    ],
+)  # fmt: skip
+def test_a_file_that_can_not_be_read_says_why(content: bytes, words: str) -> None:
+    assert words in said_in_errors(upload(content))
+
+
+@pytest.mark.bad_input(3, 14, 18, 19)
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\xef\xbb\xbf" + SOUND, "sensitive: age"),
+        (SOUND.replace(b"power", b"", 1), "column 2 is “column 2”"),
+        (csv(policies().assign(code=["007"] * 120)), "“code” stays text, as an identifier"),
+        (csv(policies().assign(value=["1’234"] * 120)), "have a separator between thousands"),
+    ],
+)
+def test_what_is_read_otherwise_than_it_looks_is_said(content: bytes, words: str) -> None:
+    at = upload(content)
+    assert not at.error
+    assert words in said(at)
+
+
+@pytest.mark.bad_input(10, 20, 21)
+def test_files_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairdash.data import excel, reading
+
+    monkeypatch.setattr(reading, "MOST_CELLS", 300)
+    assert "more than 300" in said_in_errors(upload(SOUND))
+    monkeypatch.setattr(reading, "LARGEST_FILE", 3000)
+    assert "when it is unpacked" in said_in_errors(upload(gzip.compress(SOUND * 9), "policies.csv.gz"))
+    monkeypatch.setattr(reading, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(excel, "MOST_EXCEL_CELLS", 100)
+    rows = [list(policies()), *policies().to_numpy().tolist()]
+    assert "more than 100" in said_in_errors(upload(workbook({"Tab": rows}), "policies.xlsx"))
+
+
+@pytest.mark.bad_input(52, 53, 54)
+def test_a_hostile_files_name_and_header_stay_plain_text() -> None:
+    name = "../../![x](http://evil.example/a.png)<b>$x^2$</b>.csv"
+    at = upload(csv(policies().rename(columns={"power": "=1+1"})), name)
+    assert not at.error
+    shown = words(at)
+    assert "![x](" not in shown
+    assert "<b>$" not in shown
+    assert "../../![x]" in said(at)
+    assert at.dataframe[0].value.columns[0] == "=1+1"
