@@ -226,7 +226,8 @@ def offers(frame: pd.DataFrame, roles: Roles, mends: Sequence[Mend] = ()) -> tup
         Nothing is in the way; each names the mends that would bring a column in.
     """
     decided = {mend.column for mend in mends}
-    found = []
+    found: list[Problem] = []
+    ways: tuple[Mend, ...]
     for name in roles.features:
         values = frame[name]
         if name in decided:

@@ -204,7 +204,7 @@ def _column(name: str, cells: pa.ChunkedArray, marks: Sequence[str], lines: np.n
             plain = cells.to_pandas(types_mapper=_integer_types().get)
         return whole_numbers(name, plain, lines)
     if types.is_floating(kind) or types.is_decimal(kind):
-        note = ()
+        note: tuple[str, ...] = ()
         if types.is_decimal(kind):
             note = (f"“{name}” holds decimal numbers; they are rounded to the 16 digits that a float keeps.",)
         numbers = pc.cast(cells, pa.float64(), safe=False).to_numpy()

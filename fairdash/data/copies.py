@@ -56,7 +56,8 @@ def tells(feature: pd.Series, sensitive: pd.Series) -> bool:
             return True
     if not pd.api.types.is_numeric_dtype(feature.dtype) or n_levels < n / 2:
         return False
-    ranks = [feature[known].rank().to_numpy(float), pd.Series(sensitive.to_numpy()[known]).rank().to_numpy()]
-    if ranks[1].std() == 0:
+    own = feature[known].rank().to_numpy(dtype=float)
+    other = pd.Series(sensitive.to_numpy()[known]).rank().to_numpy(dtype=float)
+    if other.std() == 0:
         return False
-    return bool(abs(np.corrcoef(*ranks)[0, 1]) > _SAME_ORDER)
+    return bool(abs(np.corrcoef(own, other)[0, 1]) > _SAME_ORDER)

@@ -105,7 +105,7 @@ def from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
     start = pd.to_datetime(pd.DataFrame({"year": year.fillna(2000).astype(int), "month": 1, "day": 1}))
     exact = year + (days - start).dt.total_seconds() / 86400 / _DAYS_IN_A_YEAR
     if kind == "year":
-        return exact.rename(values.name).astype(float), f"“{values.name}” is used as the year."
+        return exact.rename(str(values.name)).astype(float), f"“{values.name}” is used as the year."
     last = int(year.max())
-    age = (last + 1 - exact).rename(values.name).astype(float)
+    age = (last + 1 - exact).rename(str(values.name)).astype(float)
     return age, f"“{values.name}” is used as an age in years, on the last day of {last}."

@@ -119,7 +119,7 @@ def proxies_figure(
         f"the strongest {len(shown)} of {len(features)}" if len(shown) < len(features) else "all features"
     )
     figure = new_figure(
-        title=f"Who carries {sensitive}?",
+        title=f"How much of {sensitive} each feature carries",
         subtitle=f"{counted}; 0: independent, 1: the sensitive attribute itself; on rows not fitted to",
         x="Dependence on the sensitive attribute (spline HGR)",
         y="",
@@ -139,7 +139,7 @@ def proxies_figure(
         ]
     if joint is not None:
         names, values = ["all features together", *names], np.concatenate([[max(joint, 0)], values])
-        colours, details = [theme.standard, *colours], ["predicted from all features", *details]
+        colours, details = [theme.text, *colours], ["predicted from all features", *details]
     places = np.arange(len(names))[::-1]
     figure.add_bar(
         x=values,

@@ -51,4 +51,13 @@ def tables_of_ranking(ranking: ProxyRanking) -> dict[str, pd.DataFrame]:
 
 def ranking_of_tables(tables: Mapping[str, pd.DataFrame]) -> ProxyRanking:
     """The way back from :func:`tables_of_ranking`."""
-    return ProxyRanking(features=tables[RANKING], **tables[JOINT].iloc[0].to_dict())
+    joint = tables[JOINT].iloc[0]
+    return ProxyRanking(
+        sensitive=str(joint["sensitive"]),
+        features=tables[RANKING],
+        joint=float(joint["joint"]),
+        joint_floor_q95=float(joint["joint_floor_q95"]),
+        joint_r2=float(joint["joint_r2"]),
+        n=int(joint["n"]),
+        n_used=int(joint["n_used"]),
+    )

@@ -267,7 +267,7 @@ def test_the_proxies_are_ranked_beside_the_page() -> None:
     answer = next(each.value for each in at.markdown if "carr" in each.value)
     assert answer.startswith("**1 of 2 features carries age**, most of all since (HGR 0.9")
     drawn = [json.loads(each.proto.spec) for each in at.get("plotly_chart")]
-    (bars,) = [spec for spec in drawn if "Who carries" in spec["layout"]["title"]["text"]]
+    (bars,) = [spec for spec in drawn if "each feature carries" in spec["layout"]["title"]["text"]]
     assert bars["layout"]["yaxis"]["ticktext"][:2] == ["all features together", "since"]
 
 
