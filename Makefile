@@ -13,13 +13,17 @@ ifeq ($(TORCH),cpu)
 PIP += --extra-index-url https://download.pytorch.org/whl/cpu
 endif
 
-.PHONY: app test check format bench clean
+.PHONY: app test test-long check format bench clean
 
 app: $(VENV)/.app
 	$(BIN)/python -m fairdash app --port $(PORT)
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
+
+# The same with 5,000 random tables written in random dialects.
+test-long: $(VENV)/.dev
+	$(BIN)/python -m pytest --hypothesis-profile=long
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
