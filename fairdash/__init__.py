@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fairdash.api import SweepResult, sweep
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.dataset import Dataset
+    from fairdash.data.proxies import rank_proxies
     from fairdash.data.reading import read_table
     from fairdash.dependence import (
         assess_dependence,
@@ -43,6 +44,7 @@ _HOMES = {
     "load_dataset": "fairdash.data.catalogue",
     "measure": "fairdash.dependence",
     "measure_many": "fairdash.dependence",
+    "rank_proxies": "fairdash.data.proxies",
     "read_table": "fairdash.data.reading",
     "sweep": "fairdash.api",
 }
@@ -60,6 +62,7 @@ __all__ = [
     "load_dataset",
     "measure",
     "measure_many",
+    "rank_proxies",
     "read_table",
     "sweep",
 ]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
 from fairdash.assessment import group_averages
-from fairdash.data.building import offers
 from fairdash.data.catalogue import CATALOGUE, CatalogueEntry, CatalogueOption, OptionValue
 from fairdash.data.cells import MISSING_MARKS
 from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import sha256
-from fairdash.data.outcomes import outcome_remarks, sensitive_support
-from fairdash.data.profile import profile_table
+from fairdash.data.profile import ColumnProfile
 from fairdash.data.reading import EXCEL, TEXT, ReadingOptions
 from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
@@ -31,7 +29,15 @@ from fairdash.data.uploads import (
 from fairdash.data.wording import counted
 from fairdash.errors import DataError, FairdashError, Mend
 from fairdash.figures.data import distribution_figure, link_figure
-from fairdash.ui.cached import ROWS_MEASURED, contents_of, dataset_of, forget_uploads, link_of, upload_of
+from fairdash.ui.cached import (
+    ROWS_MEASURED,
+    contents_of,
+    dataset_of,
+    facts_of,
+    forget_uploads,
+    link_of,
+    upload_of,
+)
 from fairdash.ui.frame import MEND_LABELS, chart, show_mends, show_problems, theme
 from fairdash.ui.pages import page
 from fairdash.ui.proxies import show_proxies
@@ -401,9 +407,12 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     if isinstance(source, UploadSource):
         said = upload_of(source.sha256, source.name, source.reading)[1].sentences()
     st.caption("  \n".join(safe(note) for note in dataset.notes if note not in said))
-    for remark in outcome_remarks(dataset.target):
+    facts = facts_of(source)
+    for remark in facts.remarks:
         st.warning(safe(remark), icon=":material/warning:")
-    show_offers(source)
+    if facts.offers:
+        with st.expander(f"{counted(len(facts.offers), 'column')} more could be used"):
+            show_mends(facts.offers, key=f"{source.id} offers", mend=agree, blocked=False)
     show_link(dataset)
     target, sensitive = dataset.roles.target, dataset.roles.sensitive[0]
     left, right = st.columns(2)
@@ -418,11 +427,11 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
                 alt=f"Histogram of the {role}.",
             )
             if role != "target":
-                st.caption(safe(sensitive_support(values).sentence()))
+                st.caption(safe(facts.support.sentence()))
     show_proxies(dataset, source)
     st.subheader("The table")
     st.dataframe(dataset.table().head(ROWS_SHOWN), alt=f"The first {ROWS_SHOWN} rows.")
-    columns = column_table(dataset)
+    columns = column_table(dataset, facts.profile)
     with st.expander(f"Every column ({len(columns)})"):
         st.dataframe(
             columns,
@@ -430,17 +439,6 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
             column_config={"distribution": st.column_config.BarChartColumn(y_min=0)},
             alt="Type, missing cells and range by column.",
         )
-
-
-def show_offers(source: DatasetSource) -> None:
-    """Columns that are left out and could be used, each with buttons."""
-    if not isinstance(source, UploadSource):
-        return
-    frame, _ = upload_of(source.sha256, source.name, source.reading)
-    found = offers(frame, source.roles, source.mends)
-    if found:
-        with st.expander(f"{counted(len(found), 'column')} more could be used"):
-            show_mends(found, key=f"{source.sha256} offers", mend=agree, blocked=False)
 
 
 def data_or_mends(source: DatasetSource) -> Dataset | None:
@@ -477,7 +475,7 @@ def show_link(dataset: Dataset) -> None:
     )
 
 
-def column_table(dataset: Dataset) -> pd.DataFrame:
+def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataFrame:
     roles = dataset.roles
     parts = {roles.target: "target"} | dict.fromkeys(roles.sensitive, "sensitive")
     for name, part in (
@@ -502,7 +500,7 @@ def column_table(dataset: Dataset) -> pd.DataFrame:
                 "highest": each.maximum,
                 "meaning": dataset.meanings.get(each.name, ""),
             }
-            for each in profile_table(dataset.table())
+            for each in profile
         ]
     )
 
