@@ -107,14 +107,16 @@ def build_dataset(
             out = missing | np.isinf(cells)
             if column == roles.weight:
                 out |= cells <= 0
-            remarks.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” can't be used there.")
+            if out.any():
+                remarks.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” can't be used there.")
             unusable |= out
         elif drop_missing and column not in (roles.weight, roles.prediction):
             without |= missing
     for column in roles.features:
         if column in dropped and kind_of(frame[column]) == "number":
             out = np.isinf(frame[column].to_numpy(dtype=float, na_value=np.nan))
-            remarks.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” is infinite there.")
+            if out.any():
+                remarks.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” is infinite there.")
             unusable |= out
     if without.any():
         n_missing = int(without.sum())

@@ -29,6 +29,8 @@ Array = NDArray[np.float64]
 MOST_ROWS = 5000
 N_PERMUTATIONS = 99
 _FOLDS = 5
+#: Rounding may part values that are equal: a permuted value this close below counts as not below.
+_EQUAL = 1e-9
 #: A category of more levels has the rarest ones taken together by the predictor.
 _MOST_LEVELS = 200
 
@@ -206,14 +208,14 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
         In [1 / (1 + B), 1]; the corrected one is never the smaller.
     """
     count = permuted.shape[1]
-    p_value = (1 + (permuted >= values[:, None]).sum(axis=1)) / (1 + count)
+    p_value = (1 + (permuted >= values[:, None] - _EQUAL).sum(axis=1)) / (1 + count)
     together = np.column_stack([values, permuted])
     spread = together.std(axis=1)
     z = (together - together.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)[:, None]
     order = np.argsort(-z[:, 0], kind="stable")
     # The largest of this feature's and of all weaker ones', in each permutation.
     largest = np.maximum.accumulate(z[order, 1:][::-1], axis=0)[::-1]
-    reached = (1 + (largest >= z[order, :1]).sum(axis=1)) / (1 + count)
+    reached = (1 + (largest >= z[order, :1] - _EQUAL).sum(axis=1)) / (1 + count)
     p_corrected = np.empty(len(values))
     p_corrected[order] = np.maximum.accumulate(reached)
     return p_value, np.maximum(p_corrected, p_value)
