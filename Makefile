@@ -13,13 +13,17 @@ ifeq ($(TORCH),cpu)
 PIP += --extra-index-url https://download.pytorch.org/whl/cpu
 endif
 
-.PHONY: app test check format bench clean
+.PHONY: app test test-long check format bench clean
 
 app: $(VENV)/.app
 	$(BIN)/python -m fairdash app --port $(PORT)
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
+
+# The same with 5,000 random tables written in random dialects.
+test-long: $(VENV)/.dev
+	$(BIN)/python -m pytest --hypothesis-profile=long
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -39,6 +43,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.estimators
 	$(BIN)/python -m benchmarks.coverage
 	$(BIN)/python -m benchmarks.estimator_tables
+	$(BIN)/python -m benchmarks.fuzz_readers --minutes 10
 
 clean:
 	rm -rf $(VENV)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fairdash.api import SweepResult, find_lam, references, search, sweep
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.dataset import Dataset
+    from fairdash.data.proxies import rank_proxies
     from fairdash.data.reading import read_table
     from fairdash.dependence import (
         assess_dependence,
@@ -53,6 +54,7 @@ _HOMES = {
     "load_dataset": "fairdash.data.catalogue",
     "measure": "fairdash.dependence",
     "measure_many": "fairdash.dependence",
+    "rank_proxies": "fairdash.data.proxies",
     "read_table": "fairdash.data.reading",
     "references": "fairdash.api",
     "search": "fairdash.api",
@@ -78,6 +80,7 @@ __all__ = [
     "load_dataset",
     "measure",
     "measure_many",
+    "rank_proxies",
     "read_table",
     "references",
     "search",

@@ -10,6 +10,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 
+@dataclass(frozen=True)
+class Mend:
+    """A way out of a problem that takes one click.
+
+    Parameters
+    ----------
+    kind
+        ``"drop_rows"``: leave out the rows in which the column can't be used. ``"convert"``: read its text as
+        numbers, other cells as missing. ``"leave_out"``: don't use the column as a feature. ``"keep"``: use
+        it all the same. ``"year"``, ``"age"``: turn dates into these numbers.
+    column
+        Which column.
+    """
+
+    kind: str
+    column: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class Problem:
     """One thing wrong with a table, an option or a run.
@@ -28,6 +46,8 @@ class Problem:
         How many cells or rows are affected, if that is known.
     is_option
         Whether `column` names an option; an :class:`OptionError` says so of all its problems.
+    mends
+        Those ways out that take one click.
     """
 
     what: str
@@ -36,6 +56,7 @@ class Problem:
     lines: Sequence[int] = ()
     count: int | None = None
     is_option: bool = False
+    mends: tuple[Mend, ...] = ()
 
     def __str__(self) -> str:
         what = self.what.rstrip(".")

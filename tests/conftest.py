@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("long", max_examples=5000)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -60,3 +60,20 @@ def test_the_examples_of_the_regressors_modules_hold(module):
     result = doctest.testmod(import_module(f"fairdash.training.{module}"))
     assert result.attempted > 2
     assert result.failed == 0
+
+
+def test_the_page_on_bad_inputs_lists_the_tests_there_are():
+    from docs.bad_inputs import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page(), "make it anew: python -m docs.bad_inputs"
+
+
+def test_every_bad_input_is_held_by_a_test_and_on_the_page_where_a_person_meets_it():
+    from docs.bad_inputs import ROWS, marked_tests
+
+    held = list(marked_tests())
+    known = {row for rows in ROWS.values() for row in rows}
+    assert {row for row, _, _ in held} == known
+    seen = {row for row, path, _ in held if path.startswith(("tests/ui", "tests/browser"))}
+    # What a person meets on the page; the others are of files, servers and exports alone.
+    assert seen >= {*ROWS["Reading a file"], *ROWS["Choosing roles"], 52, 53, 54}

@@ -17,6 +17,7 @@ ROOMS = [
     "errors",
     "lookup",
     "detached",
+    "traces",
     "nets",
     "dependence",
     "data",

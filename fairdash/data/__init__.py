@@ -4,11 +4,20 @@ from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import CATALOGUE, CatalogueEntry, CatalogueOption, load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.data.profile import ColumnProfile, profile_table
+from fairdash.data.proxies import ProxyRanking, rank_proxies
 from fairdash.data.reading import ReadingOptions, ReadingReport, read_table
 from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, load_source, save_source
 from fairdash.data.suggestion import Suggestion, suggest_roles
-from fairdash.data.uploads import Upload, delete_upload, keep_upload, list_uploads, read_upload
+from fairdash.data.uploads import (
+    Upload,
+    delete_expired,
+    delete_upload,
+    keep_upload,
+    list_uploads,
+    read_upload,
+    set_retention,
+)
 
 __all__ = [
     "CATALOGUE",
@@ -18,6 +27,7 @@ __all__ = [
     "ColumnProfile",
     "Dataset",
     "DatasetSource",
+    "ProxyRanking",
     "ReadingOptions",
     "ReadingReport",
     "Roles",
@@ -25,14 +35,17 @@ __all__ = [
     "Upload",
     "UploadSource",
     "build_dataset",
+    "delete_expired",
     "delete_upload",
     "keep_upload",
     "list_uploads",
     "load_dataset",
     "load_source",
     "profile_table",
+    "rank_proxies",
     "read_table",
     "read_upload",
     "save_source",
+    "set_retention",
     "suggest_roles",
 ]

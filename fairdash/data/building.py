@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from fairdash.data.dataset import (
-    Dataset,
-    first_lines,
-    infinite_problem,
-    outcome_problems,
-    weight_problems,
-)
+from fairdash.data.copies import find_copies
+from fairdash.data.dataset import Dataset, first_lines, infinite_problem, role_problems
+from fairdash.data.mending import can_convert, check_mends, convert, from_dates
 from fairdash.data.profile import kind_of
 from fairdash.data.roles import Roles
 from fairdash.data.wording import counted, few
-from fairdash.errors import DataError, Problem
+from fairdash.errors import DataError, Mend, Problem
 
 #: With fewer rows a fifth held out for testing is a handful, and no dependence can be measured on it.
 FEWEST_ROWS = 50
@@ -30,6 +27,9 @@ FEWEST_IDENTIFIERS = 20
 #: Each level becomes an input of the network.
 MOST_LEVELS = 500
 
+DATES = "dates"
+IDENTIFIER = "nearly as many levels as rows, like an identifier"
+
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
 _DATE_LIKE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[T ].*)?"
 
@@ -40,6 +40,7 @@ def build_dataset(
     *,
     name: str,
     drop_missing: bool = False,
+    mends: Sequence[Mend] = (),
     title: str = "",
     description: str = "",
     units: Mapping[str, str] | None = None,
@@ -64,6 +65,8 @@ def build_dataset(
     drop_missing
         Whether rows without target or sensitive value are left out; otherwise they are a problem. A row
         without exposure always is one.
+    mends
+        What the user has agreed to; each problem names those that would mend it.
     lines : array, shape (n,)
         The line of the file that each row begins on, for messages; a reading report has them.
     notes
@@ -75,12 +78,16 @@ def build_dataset(
         With every problem that was found, not only the first.
     """
     _check_columns(frame, roles)
+    check_mends(frame, mends)
     remarks = list(notes)
+    frame, roles = _mended(frame, roles, mends, remarks)
     problems: list[Problem] = []
 
     played = {roles.target: "target"} | dict.fromkeys(roles.sensitive, "sensitive column")
     if roles.weight is not None:
         played[roles.weight] = "exposure"
+    if roles.prediction is not None:
+        played[roles.prediction] = "existing prediction"
     outcomes: dict[str, pd.Series] = {}
     for column, role in played.items():
         found = _as_numbers(frame[column], role, lines)
@@ -91,16 +98,34 @@ def build_dataset(
             if kind_of(frame[column]) == "truth value":
                 remarks.append(_truth(column))
 
-    missing = np.zeros(len(frame), dtype=bool)
+    unusable, without = np.zeros(len(frame), dtype=bool), np.zeros(len(frame), dtype=bool)
+    dropped = {mend.column for mend in mends if mend.kind == "drop_rows"}
     for column, values in outcomes.items():
-        if column != roles.weight:
-            missing |= values.isna().to_numpy()
-    if missing.any() and drop_missing:
-        n_missing = int(missing.sum())
+        missing = values.isna().to_numpy()
+        if column in dropped:
+            cells = values.to_numpy()
+            out = missing | np.isinf(cells)
+            if column == roles.weight:
+                out |= cells <= 0
+            if out.any():
+                remarks.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” can't be used there.")
+            unusable |= out
+        elif drop_missing and column not in (roles.weight, roles.prediction):
+            without |= missing
+    for column in roles.features:
+        if column in dropped and kind_of(frame[column]) == "number":
+            out = np.isinf(frame[column].to_numpy(dtype=float, na_value=np.nan))
+            if out.any():
+                remarks.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” is infinite there.")
+            unusable |= out
+    if without.any():
+        n_missing = int(without.sum())
         remarks.append(f"{counted(n_missing, 'row')} left out: the target or a sensitive value is missing.")
-        frame = frame.loc[~missing]
-        lines = None if lines is None else lines[~missing]
-        outcomes = {column: values.loc[~missing] for column, values in outcomes.items()}
+        unusable |= without
+    if unusable.any():
+        frame = frame.loc[~unusable]
+        lines = None if lines is None else lines[~unusable]
+        outcomes = {column: values.loc[~unusable] for column, values in outcomes.items()}
     if len(frame) < FEWEST_ROWS:
         problems.append(
             Problem(
@@ -109,12 +134,11 @@ def build_dataset(
             )
         )
     for column, values in outcomes.items():
-        if column == roles.weight:
-            problems.extend(weight_problems(values, lines=lines))
-        else:
-            problems.extend(outcome_problems(values, role=played[column], lines=lines))
+        problems.extend(role_problems(values, role=played[column], lines=lines))
 
-    chosen = _choose_features(frame, roles.features, lines)
+    kept = {mend.column for mend in mends if mend.kind == "keep"}
+    chosen = _choose_features(frame, roles.features, lines, kept)
+    problems.extend(_copies(chosen.columns, outcomes, roles, kept))
     problems.extend(chosen.problems)
     remarks.extend(chosen.notes)
     if not chosen.columns and not chosen.problems:
@@ -138,10 +162,93 @@ def build_dataset(
         target=columns[roles.target],
         sensitive=pd.DataFrame({column: columns[column] for column in roles.sensitive}),
         weight=None if roles.weight is None else columns[roles.weight],
+        prediction=None if roles.prediction is None else columns[roles.prediction],
+        row_id=None if roles.row_id is None else frame[roles.row_id],
         units=new_units,
         meanings={c: meaning for c, meaning in (meanings or {}).items() if c in columns},
         notes=tuple(remarks),
     )
+
+
+def _mended(
+    frame: pd.DataFrame, roles: Roles, mends: Sequence[Mend], remarks: list[str]
+) -> tuple[pd.DataFrame, Roles]:
+    """Convert what is to be converted, and leave out what is to be left out."""
+    fresh = {}
+    for mend in mends:
+        values = frame[mend.column]
+        if mend.kind == "convert" and kind_of(values) == "text":
+            fresh[mend.column], note = convert(values)
+        elif mend.kind in ("year", "age") and kind_of(values) == "date" and values.notna().any():
+            fresh[mend.column], note = from_dates(values, mend.kind)
+        else:
+            continue
+        remarks.append(note)
+    out = [mend.column for mend in mends if mend.kind == "leave_out" and mend.column in roles.features]
+    if out:
+        remarks.append(f"{counted(len(out), 'column')} left out, as you chose ({few(out)}).")
+        roles = replace(roles, features=tuple(name for name in roles.features if name not in out))
+    return (frame.assign(**fresh) if fresh else frame), roles
+
+
+def _copies(
+    features: Mapping[str, pd.Series], outcomes: Mapping[str, pd.Series], roles: Roles, kept: set[str]
+) -> Iterator[Problem]:
+    """Ask about features that tell a sensitive column, unless the user has decided to keep them."""
+    sensitive = {
+        column: outcomes[column]
+        for column in roles.sensitive
+        # Of what has problems of its own nothing is asked yet.
+        if column in outcomes and np.isfinite(outcomes[column]).all() and outcomes[column].nunique() > 1
+    }
+    asked = {name: values for name, values in features.items() if name not in kept}
+    if not asked or not sensitive:
+        return
+    for name, column in find_copies(pd.DataFrame(asked), pd.DataFrame(sensitive)):
+        yield Problem(
+            what=f"the sensitive column “{column}” can be read off this feature: it is a copy, rescaled, "
+            "recoded or more finely cut",
+            mend="Leave it out, or keep it if that is what you want to study.",
+            column=name,
+            mends=(Mend("leave_out", name), Mend("keep", name)),
+        )
+
+
+def offers(frame: pd.DataFrame, roles: Roles, mends: Sequence[Mend] = ()) -> tuple[Problem, ...]:
+    """Columns that are left out as they are but could be used: dates, identifiers, numbers kept as text.
+
+    Parameters
+    ----------
+    frame, roles, mends
+        As for :func:`build_dataset`, which must not have refused them.
+
+    Returns
+    -------
+    tuple of Problem
+        Nothing is in the way; each names the mends that would bring a column in.
+    """
+    decided = {mend.column for mend in mends}
+    found: list[Problem] = []
+    ways: tuple[Mend, ...]
+    for name in roles.features:
+        values = frame[name]
+        if name in decided:
+            continue
+        why = why_left_out(values)
+        if can_convert(values):
+            what = "the feature holds numbers as text, such as with a separator between thousands"
+            mend = "Convert it; cells that are no numbers become missing."
+            ways = (Mend("convert", name),)
+        elif why == DATES and kind_of(values) == "date":
+            what, mend = "the dates are left out", "Use them as a year or as an age."
+            ways = (Mend("year", name), Mend("age", name))
+        elif why == IDENTIFIER and values.nunique() <= MOST_LEVELS:
+            what, mend = "the column is left out: it looks like an identifier", "Keep it if it is none."
+            ways = (Mend("keep", name),)
+        else:
+            continue
+        found.append(Problem(what=what, mend=mend, column=name, mends=ways))
+    return tuple(found)
 
 
 def why_left_out(values: pd.Series) -> str | None:
@@ -157,7 +264,7 @@ def why_left_out(values: pd.Series) -> str | None:
         return "every cell is missing"
     kind = kind_of(values)
     if kind == "date":
-        return "dates can't be used yet"
+        return DATES
     if kind == "other":
         return "the cells are neither numbers nor text"
     n_levels = known.nunique()
@@ -165,9 +272,9 @@ def why_left_out(values: pd.Series) -> str | None:
         return "only one value"
     if kind == "text":
         if n_levels >= FEWEST_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
-            return "nearly as many levels as rows, like an identifier"
+            return IDENTIFIER
         if pd.Series(known.unique()).astype(str).str.fullmatch(_DATE_LIKE).all():
-            return "dates can't be used yet"
+            return "dates written as text"
         if n_levels > MOST_LEVELS:
             return f"more than {MOST_LEVELS} levels"
     return None
@@ -176,8 +283,15 @@ def why_left_out(values: pd.Series) -> str | None:
 def _check_columns(frame: pd.DataFrame, roles: Roles) -> None:
     """Refuse roles that name no column, or one column twice."""
     problems = []
-    weight = () if roles.weight is None else (roles.weight,)
-    named = [roles.target, *roles.sensitive, *roles.features, *weight]
+    parts = {
+        "target": (roles.target,),
+        "sensitive column": roles.sensitive,
+        "feature": roles.features,
+        "exposure": () if roles.weight is None else (roles.weight,),
+        "existing prediction": () if roles.prediction is None else (roles.prediction,),
+        "row id": () if roles.row_id is None else (roles.row_id,),
+    }
+    named = [column for columns in parts.values() for column in columns]
     for column in dict.fromkeys(named):
         times = int((frame.columns == column).sum())
         if times != 1:
@@ -190,19 +304,13 @@ def _check_columns(frame: pd.DataFrame, roles: Roles) -> None:
                     column=column,
                 )
             )
-    overlaps = (
-        ((roles.target,), roles.sensitive, "the target can't be sensitive as well"),
-        ((roles.target,), roles.features, "the target can't be a feature as well"),
-        (roles.sensitive, roles.features, "a sensitive column can't be a feature: predictors never see it"),
-        (weight, (roles.target,), "the exposure can't be the target as well"),
-        (weight, roles.sensitive, "the exposure can't be sensitive as well"),
-        (weight, roles.features, "the exposure can't be a feature as well"),
-    )
-    for first, second, what in overlaps:
+    for one, other in combinations(parts, 2):
         problems += [
-            Problem(what=what, mend="Choose another column for one of the two.", column=column)
-            for column in dict.fromkeys(first)
-            if column in second
+            Problem(
+                what=_overlap(one, other), mend="Choose another column for one of the two.", column=column
+            )
+            for column in dict.fromkeys(parts[one])
+            if column in parts[other]
         ]
     problems += [
         Problem(what="the column is chosen twice for the same role", mend="Choose it once.", column=column)
@@ -218,31 +326,58 @@ def _check_columns(frame: pd.DataFrame, roles: Roles) -> None:
         raise DataError(*problems)
 
 
+def _overlap(one: str, other: str) -> str:
+    if (one, other) == ("sensitive column", "feature"):
+        return "a sensitive column can't be a feature: predictors never see it"
+    if other in ("sensitive column", "feature"):
+        return f"the {one} can't be {_AS_WELL[other]} as well"
+    return f"the {other} can't be {_AS_WELL[one]} as well"
+
+
+_AS_WELL = {
+    "target": "the target",
+    "sensitive column": "sensitive",
+    "feature": "a feature",
+    "exposure": "the exposure",
+    "existing prediction": "the existing prediction",
+}
+
+
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
     """Give a target, a sensitive column or an exposure as float64, NaN where a cell is missing."""
     kind = kind_of(values)
     if kind in ("number", "whole number", "truth value"):
         return pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index, name=values.name)
+    name = str(values.name)
     if kind != "text":
         return Problem(
-            what=f"the {role} must hold numbers, and this column does not",
-            mend="Choose a column of numbers.",
-            column=str(values.name),
+            what=f"the {role} must hold numbers, and this column holds "
+            + ("dates" if kind == "date" else "other things"),
+            mend="Use them as a year or an age, or choose another column."
+            if kind == "date"
+            else "Choose a column of numbers.",
+            column=name,
+            mends=(Mend("year", name), Mend("age", name)) if kind == "date" else (),
         )
+    offered = (Mend("convert", name),) if can_convert(values) else ()
     cells = values.astype(object)
     wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
     if not wrong.any():
         return Problem(
             what=f"the {role} must hold numbers, and this column was kept as text",
             mend="See the notes on how the file was read, and set the decimal mark or correct the file.",
-            column=str(values.name),
+            column=name,
+            mends=offered,
         )
     return Problem(
         what=f"the {role} must hold numbers, and some of these cells are not",
-        mend="Correct these cells or mark them as missing, or choose a column of numbers.",
-        column=str(values.name),
+        mend="Convert the column, correct these cells or mark them as missing, or choose another column."
+        if offered
+        else "Correct these cells or mark them as missing, or choose a column of numbers.",
+        column=name,
         lines=first_lines(wrong, lines),
         count=int(wrong.sum()),
+        mends=offered,
     )
 
 
@@ -253,7 +388,9 @@ class _Features:
     problems: list[Problem]
 
 
-def _choose_features(frame: pd.DataFrame, names: Sequence[str], lines: np.ndarray | None) -> _Features:
+def _choose_features(
+    frame: pd.DataFrame, names: Sequence[str], lines: np.ndarray | None, kept: set[str]
+) -> _Features:
     columns: dict[str, pd.Series] = {}
     problems: list[Problem] = []
     truths: list[str] = []
@@ -261,7 +398,7 @@ def _choose_features(frame: pd.DataFrame, names: Sequence[str], lines: np.ndarra
     for name in names:
         values = frame[name]
         why = why_left_out(values)
-        if why is not None:
+        if why is not None and not (why == IDENTIFIER and name in kept):
             left_out.setdefault(why, []).append(name)
             continue
         kind = kind_of(values)

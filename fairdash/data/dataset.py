@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data.roles import Roles
-from fairdash.errors import DataError, Problem
+from fairdash.errors import DataError, Mend, Problem
 
 #: Squares of anything larger overflow a 64-bit float, so no mean square could be computed.
 LARGEST_MAGNITUDE = 1e150
@@ -52,6 +52,10 @@ class Dataset:
     weight : Series, shape (n,), optional
         How much a row counts, such as its exposure in years: float64, finite, above 0, with a name of its
         own. None if all rows count alike.
+    prediction : Series, shape (n,), optional
+        A prediction or price that is there already: float64, finite.
+    row_id : Series, shape (n,), optional
+        What names each row; of any type, and never looked at.
     title
         The name that people read; `name` where it is left out.
     description
@@ -74,6 +78,8 @@ class Dataset:
     target: pd.Series
     sensitive: pd.DataFrame
     weight: pd.Series | None = None
+    prediction: pd.Series | None = None
+    row_id: pd.Series | None = None
     title: str = ""
     description: str = ""
     units: Mapping[str, str] = field(default_factory=dict)
@@ -81,10 +87,12 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        problems = list(_problems(self.features, self.target, self.sensitive, self.weight))
+        problems = list(
+            _problems(self.features, self.target, self.sensitive, self.weight, self.prediction, self.row_id)
+        )
         if problems:
             raise DataError(*problems)
-        for part in ("features", "target", "sensitive", "weight"):
+        for part in ("features", "target", "sensitive", "weight", "prediction", "row_id"):
             if getattr(self, part) is not None:
                 object.__setattr__(self, part, getattr(self, part).reset_index(drop=True))
         object.__setattr__(self, "title", self.title or self.name)
@@ -94,10 +102,14 @@ class Dataset:
 
     def __repr__(self) -> str:
         # The generated one would print cells, and cells are personal.
-        weight = "" if self.weight is None else f", weight={self.weight.name!r}"
+        others = "".join(
+            f", {part}={getattr(self, part).name!r}"
+            for part in ("weight", "prediction", "row_id")
+            if getattr(self, part) is not None
+        )
         return (
             f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
-            f"target={self.target.name!r}, sensitive={list(self.sensitive.columns)!r}{weight})"
+            f"target={self.target.name!r}, sensitive={list(self.sensitive.columns)!r}{others})"
         )
 
     @property
@@ -113,6 +125,8 @@ class Dataset:
             sensitive=tuple(self.sensitive.columns),
             features=tuple(self.features.columns),
             weight=None if self.weight is None else str(self.weight.name),
+            prediction=None if self.prediction is None else str(self.prediction.name),
+            row_id=None if self.row_id is None else str(self.row_id.name),
         )
 
     @cached_property
@@ -129,16 +143,22 @@ class Dataset:
 
     def _columns(self) -> Iterator[tuple[str, pd.Series]]:
         yield "target", self.target
-        if self.weight is not None:
-            yield "weight", self.weight
+        for role, column in self._extra():
+            yield role, column
         for role, frame in (("sensitive", self.sensitive), ("feature", self.features)):
             for name in frame.columns:
                 yield role, frame[name]
 
+    def _extra(self) -> Iterator[tuple[str, pd.Series]]:
+        for role in ("weight", "prediction", "row_id"):
+            column = getattr(self, role)
+            if column is not None:
+                yield role, column
+
     def table(self) -> pd.DataFrame:
-        """All columns side by side, shape (n, columns): features, sensitive columns, target, weight."""
-        weight = [] if self.weight is None else [self.weight]
-        return pd.concat([self.features, self.sensitive, self.target, *weight], axis=1)
+        """All columns side by side, shape (n, columns): features, sensitive columns, target, the others."""
+        others = [column for _, column in self._extra()]
+        return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
 
     def label(self, column: str) -> str:
         """Give the column's name with its unit in brackets, for a chart's axis."""
@@ -172,6 +192,7 @@ def outcome_problems(values: pd.Series, *, role: str, lines: np.ndarray | None =
                 column=column,
                 lines=first_lines(missing, lines),
                 count=int(missing.sum()),
+                mends=(Mend("drop_rows", column),),
             )
         )
     known = cells[~missing]
@@ -216,19 +237,40 @@ def weight_problems(values: pd.Series, *, lines: np.ndarray | None = None) -> li
                     column=column,
                     lines=first_lines(which, lines),
                     count=int(which.sum()),
+                    mends=(Mend("drop_rows", column),),
                 )
             )
     return problems
+
+
+def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
+    """Say what keeps a float column from its role.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Numbers, NaN where a cell is missing.
+    role
+        "target", "sensitive column", "exposure" or "existing prediction".
+    lines : array, shape (n,)
+        The line of the file that each row begins on, if the table comes from a file.
+    """
+    if role == "exposure":
+        return weight_problems(values, lines=lines)
+    if role == "existing prediction":
+        return prediction_problems(values, lines=lines)
+    return outcome_problems(values, role=role, lines=lines)
 
 
 def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
     """Describe the infinite cells of a column; `infinite` and `lines` have shape (n,)."""
     return Problem(
         what="infinite numbers can't be used",
-        mend="Mark these cells as missing, or correct them.",
+        mend="Drop these rows, mark the cells as missing, or correct them.",
         column=column,
         lines=first_lines(infinite, lines),
         count=int(infinite.sum()),
+        mends=(Mend("drop_rows", column),),
     )
 
 
@@ -237,11 +279,40 @@ def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
     return [] if lines is None else [int(line) for line in lines[which][:5]]
 
 
+def prediction_problems(values: pd.Series, *, lines: np.ndarray | None = None) -> list[Problem]:
+    """Say what keeps a float column from being an existing prediction: cells missing or infinite.
+
+    A constant one can be audited: it depends on nothing.
+    """
+    column = str(values.name)
+    cells = values.to_numpy(dtype=float)
+    missing, infinite = np.isnan(cells), np.isinf(cells)
+    problems = [infinite_problem(column, infinite, lines)] if infinite.any() else []
+    if missing.any():
+        problems.append(
+            Problem(
+                what="the existing prediction has missing cells",
+                mend="Drop these rows, fill the cells in the file, or choose no existing prediction.",
+                column=column,
+                lines=first_lines(missing, lines),
+                count=int(missing.sum()),
+                mends=(Mend("drop_rows", column),),
+            )
+        )
+    return problems
+
+
 def _problems(
-    features: pd.DataFrame, target: pd.Series, sensitive: pd.DataFrame, weight: pd.Series | None
+    features: pd.DataFrame,
+    target: pd.Series,
+    sensitive: pd.DataFrame,
+    weight: pd.Series | None,
+    prediction: pd.Series | None,
+    row_id: pd.Series | None,
 ) -> Iterator[Problem]:
     weights = [] if weight is None else [weight]
-    names = [*features.columns, *sensitive.columns, target.name, *(each.name for each in weights)]
+    others = [each for each in (weight, prediction, row_id) if each is not None]
+    names = [*features.columns, *sensitive.columns, target.name, *(each.name for each in others)]
     if any(not isinstance(name, str) for name in names):
         yield Problem(what="a column's name is not text", mend="Give every column a text as its name.")
     for name, times in Counter(names).items():
@@ -254,10 +325,12 @@ def _problems(
     for part, what in ((features, "feature"), (sensitive, "sensitive column")):
         if part.shape[1] == 0:
             yield Problem(what=f"there is no {what}", mend=f"Choose at least one {what}.")
-    if len({len(part) for part in (features, target, sensitive, *weights)}) > 1:
-        counts = [f"{len(part):,}" for part in (features, target, *weights, sensitive)]
+    if len({len(part) for part in (features, target, sensitive, *others)}) > 1:
+        counts = [f"{len(part):,}" for part in (features, target, *others, sensitive)]
+        parts = (("exposure", weight), ("prediction", prediction), ("row names", row_id))
+        named = "".join(f", {word}" for word, part in parts if part is not None)
         yield Problem(
-            what=f"features, target{', exposure' if weights else ''} and sensitive columns have "
+            what=f"features, target{named} and sensitive columns have "
             f"{', '.join(counts[:-1])} and {counts[-1]} rows",
             mend="Cut all of them from the same table.",
         )
@@ -265,6 +338,8 @@ def _problems(
         yield Problem(what="there are no rows", mend="Choose a table with rows.")
     numeric = [("target", target.to_frame()), ("sensitive column", sensitive)]
     numeric += [("exposure", each.to_frame()) for each in weights]
+    if prediction is not None:
+        numeric.append(("existing prediction", prediction.to_frame()))
     for role, frame in numeric:
         for position, name in enumerate(frame.columns):
             values = frame.iloc[:, position]
@@ -275,7 +350,7 @@ def _problems(
                     column=str(name),
                 )
                 continue
-            yield from weight_problems(values) if role == "exposure" else outcome_problems(values, role=role)
+            yield from role_problems(values, role=role)
             yield from _too_large(values)
     for position, name in enumerate(features.columns):
         values = features.iloc[:, position]

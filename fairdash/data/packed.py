@@ -1,4 +1,4 @@
-"""Text tables in a gzip file or a zip archive: unpacked up to a limit, whatever the archive says of itself.
+"""Tables in a gzip, bzip2, xz or zip file: unpacked up to a limit, whatever the archive says of itself.
 
 >>> import gzip
 >>> unpack(gzip.compress(b"a,b"), largest=100)
@@ -7,23 +7,38 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import zipfile
 import zlib
 
 from fairdash.errors import Problem, ReadingError
 
-_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_GZIP, _ZIP, _BZIP2, _XZ = b"\x1f\x8b", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00"
+#: An xz file says itself how much memory its unpacking takes.
+_XZ_MEMORY = 256 * 2**20
 #: What an Excel workbook, which is a zip archive as well, always holds.
 _OFFICE = "[Content_Types].xml"
 
 # What the two modules raise on damaged and oddly packed archives.
-_DAMAGED = (OSError, EOFError, ValueError, RuntimeError, zlib.error, zipfile.BadZipFile)
+_DAMAGED = (
+    OSError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+    MemoryError,
+    # A member without a name.
+    IndexError,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
 
 
 def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
-    """Give the one file in a gzip file or a zip archive; anything else is given back as it is.
+    """Give the one file in an archive of these kinds; anything else is given back as it is.
 
     Parameters
     ----------
@@ -66,6 +81,20 @@ def unpack(content: bytes, *, largest: int) -> tuple[bytes, str | None]:
             raise
         except _DAMAGED as error:
             raise _damaged(what) from error
+    elif content.startswith((_BZIP2, _XZ)):
+        # R packs its files so.
+        what = "a bzip2 file" if content.startswith(_BZIP2) else "an xz file"
+        unpacker: bz2.BZ2Decompressor | lzma.LZMADecompressor = (
+            bz2.BZ2Decompressor()
+            if content.startswith(_BZIP2)
+            else lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+        )
+        try:
+            inside = unpacker.decompress(content, largest + 1)
+        except _DAMAGED as error:
+            raise _damaged(what) from error
+        if not unpacker.eof and len(inside) <= largest:
+            raise _damaged(what)
     else:
         return content, None
     if len(inside) > largest:

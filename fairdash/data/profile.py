@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+_STEPS = 12
+
 Kind = Literal["number", "whole number", "truth value", "text", "date", "other"]
 
 
@@ -25,6 +27,9 @@ class ColumnProfile:
         Cells that are missing; different values among the others (0 for the kind "other").
     minimum, mean, maximum
         Of numbers and truth values, over the cells that are there; None for other kinds.
+    histogram
+        Rows in twelve equal steps from lowest to highest; of text, rows of the twelve commonest levels. Empty
+        for other kinds.
     """
 
     name: str
@@ -34,6 +39,7 @@ class ColumnProfile:
     minimum: float | None = None
     mean: float | None = None
     maximum: float | None = None
+    histogram: tuple[int, ...] = ()
 
 
 def kind_of(values: pd.Series) -> Kind:
@@ -70,13 +76,20 @@ def _profile(values: pd.Series) -> ColumnProfile:
         # Sums of numbers near the largest overflow; the mean is then infinite, and that is no fault here.
         with np.errstate(over="ignore"):
             mean = float(numbers.mean())
+        finite = numbers[np.isfinite(numbers)]
+        # Near the largest float there are no steps between.
+        steps = len(finite) and np.abs(finite).max() < 1e300
         return ColumnProfile(
             name=name,
             kind=kind,
             n_missing=n_missing,
             n_distinct=n_distinct,
+            histogram=tuple(np.histogram(finite, bins=_STEPS)[0].tolist()) if steps else (),
             minimum=float(numbers.min()),
             mean=mean,
             maximum=float(numbers.max()),
         )
-    return ColumnProfile(name=name, kind=kind, n_missing=n_missing, n_distinct=n_distinct)
+    commonest = tuple(known.value_counts().head(_STEPS).tolist()) if kind == "text" else ()
+    return ColumnProfile(
+        name=name, kind=kind, n_missing=n_missing, n_distinct=n_distinct, histogram=commonest
+    )

@@ -12,6 +12,7 @@ No cell is missing.
 from __future__ import annotations
 
 import io
+import zipfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data.cells import MISSING_MARKS, TextColumn
+from fairdash.data.columnar import FEATHER, PARQUET, read_feather, read_parquet
 from fairdash.data.content import check_encoding, check_is_text, encoding_name, find_encoding
 from fairdash.data.dialect import (
     announced_delimiter,
@@ -29,13 +31,25 @@ from fairdash.data.dialect import (
     delimiter_name,
     find_delimiter,
 )
+from fairdash.data.excel import is_workbook, read_excel, sheet_names
+from fairdash.data.headers import named
 from fairdash.data.packed import unpack
+from fairdash.data.r_file import MARKS, frame_names, read_rda
+from fairdash.data.typed import TypedTable, too_large
 from fairdash.data.wording import counted, few
 from fairdash.errors import FairdashError, OptionError, Problem, ReadingError
 
 LARGEST_FILE = 200 * 10**6
 MOST_CELLS = 50 * 10**6
 MOST_COLUMNS = 10_000
+
+TEXT, EXCEL = "text", "Excel"
+_FORMATS = {
+    "Parquet": "a Parquet file",
+    "Feather": "a Feather file",
+    EXCEL: "an Excel workbook",
+    "R": "an R data file",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,12 +66,15 @@ class ReadingOptions:
         ``"."`` or ``","``.
     missing_values
         Cells that count as missing, besides the empty one.
+    sheet
+        Which sheet of a workbook, or which data frame of an R file.
     """
 
     encoding: str | None = None
     delimiter: str | None = None
     decimal: str | None = None
     missing_values: tuple[str, ...] | None = None
+    sheet: str | None = None
 
     def __post_init__(self) -> None:
         if self.missing_values is not None:
@@ -74,8 +91,10 @@ class ReadingReport:
     ----------
     name
         Name of the file, for display.
+    format
+        ``"text"``, ``"Parquet"``, ``"Feather"``, ``"Excel"`` or ``"R"``.
     encoding, delimiter
-        As found or chosen.
+        As found or chosen; None of a file that is not text.
     decimal
         ``","`` if any number has a decimal comma, else ``"."``.
     n_rows, n_columns
@@ -92,12 +111,16 @@ class ReadingReport:
     notes
         Whole sentences on what else the user should know.
     lines : array, shape (n_rows,)
-        The line of the file that each row begins on.
+        The line of the file that each row begins on; of a sheet its row, and of a file without lines the
+        number of the row, from 1.
+    sheet, sheets
+        The sheet or table that was read, of which; None and empty where a file holds one alone.
     """
 
     name: str
-    encoding: str
-    delimiter: str
+    format: str = TEXT
+    encoding: str | None = None
+    delimiter: str | None = None
     decimal: str
     n_rows: int
     n_columns: int
@@ -107,13 +130,15 @@ class ReadingReport:
     renamed: tuple[tuple[int, str], ...]
     notes: tuple[str, ...]
     lines: np.ndarray = field(repr=False, compare=False)
+    sheet: str | None = None
+    sheets: tuple[str, ...] = ()
 
     def sentences(self) -> tuple[str, ...]:
         """Say it in plain words, the most important first."""
-        words = [
-            f"Read as {encoding_name(self.encoding)} with {delimiter_name(self.delimiter)}s between the "
-            f"cells: {counted(self.n_rows, 'row')}, {counted(self.n_columns, 'column')}."
-        ]
+        way = _FORMATS.get(self.format, "")
+        if self.encoding is not None and self.delimiter is not None:
+            way = f"{encoding_name(self.encoding)} with {delimiter_name(self.delimiter)}s between the cells"
+        words = [f"Read as {way}: {counted(self.n_rows, 'row')}, {counted(self.n_columns, 'column')}."]
         if self.decimal_commas:
             words.append(
                 f"Numbers with a decimal comma: {counted(sum(self.decimal_commas.values()), 'cell')} in "
@@ -145,12 +170,14 @@ def read_table(
     delimiter: str | None = None,
     decimal: str | None = None,
     missing_values: Sequence[str] | None = None,
+    sheet: str | None = None,
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read comma-, semicolon-, tab- or bar-separated text, in a gzip file or a zip archive or by itself.
+    """Read delimited text, Parquet, Feather, an Excel workbook or R's .rda, packed (gzip, zip) or by itself.
 
-    A column becomes numbers only if all its cells are numbers, written in one way; codes with leading
-    zeros and whole numbers above 2⁵³ stay text. Columns of only "true" and "false" become booleans, ISO
-    dates become dates.
+    What a file is is told by its content, not by its name. In a text, a column becomes numbers only if all
+    its cells are numbers, written in one way; codes with leading zeros and whole numbers above 2⁵³ stay
+    text. Columns of only "true" and "false" become booleans, ISO dates become dates. The other formats say
+    themselves what their cells are.
 
     Parameters
     ----------
@@ -158,7 +185,7 @@ def read_table(
         A path, or the bytes of a file.
     name
         Name to show; the path's last part where it is left out.
-    encoding, delimiter, decimal, missing_values
+    encoding, delimiter, decimal, missing_values, sheet
         See :class:`ReadingOptions`; what is left out is found, and said in the report.
 
     Returns
@@ -179,12 +206,128 @@ def read_table(
     if name is None:
         name = "table" if isinstance(source, bytes) else Path(source).name
     if len(content) > LARGEST_FILE:
-        raise _too_large(f"the file has {len(content) / 1e6:,.0f} MB, more than {LARGEST_FILE // 10**6:,}")
+        raise too_large(f"the file has {len(content) / 1e6:,.0f} MB, more than {LARGEST_FILE // 10**6:,}")
     content, packed = unpack(content, largest=LARGEST_FILE)
     if not content.strip():
         raise ReadingError(
             Problem(what="the file is empty: it has no data rows", mend="Choose another file.")
         )
+    unpacked = () if packed is None else (f"Unpacked from {packed}.",)
+    kind = _kind_of(content)
+    if kind != TEXT:
+        for option, chosen in (("encoding", encoding), ("delimiter", delimiter), ("decimal mark", decimal)):
+            if chosen is not None:
+                raise OptionError(
+                    Problem(what=f"{_FORMATS[kind]} has no {option} to choose", mend="Leave it as found.")
+                )
+        table = _read_typed(content, kind, missing_values, sheet)
+        marks = _marks(missing_values) if kind == EXCEL else tuple(missing_values or ())
+        return _described(table, name=name, kind=kind, marks=marks, notes=unpacked)
+    if sheet is not None:
+        raise OptionError(Problem(what="a text table has no sheets to choose from", mend="Choose none."))
+    return _read_text(
+        content,
+        name=name,
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        missing_values=missing_values,
+        notes=unpacked,
+    )
+
+
+def file_contents(content: bytes) -> tuple[str, tuple[str, ...]]:
+    """Tell a file's format, as :attr:`ReadingReport.format` has it, and the sheets of a workbook.
+
+    Raises
+    ------
+    ReadingError
+        The file can't be unpacked, or is a workbook that can't be read.
+    """
+    content, _ = unpack(content, largest=LARGEST_FILE)
+    kind = _kind_of(content)
+    if kind == EXCEL:
+        return kind, sheet_names(content)
+    if kind == "R":
+        return kind, frame_names(content, most_cells=MOST_CELLS)
+    return kind, ()
+
+
+def _kind_of(content: bytes) -> str:
+    """Tell a file's format by its first bytes; text is what is none of the others."""
+    if content.startswith(PARQUET):
+        return "Parquet"
+    if content.startswith(FEATHER):
+        return "Feather"
+    if content.startswith(MARKS):
+        return "R"
+    if content.startswith(b"PK\x03\x04"):
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                return EXCEL if is_workbook(archive.namelist()) else TEXT
+        except (OSError, ValueError, zipfile.BadZipFile):
+            return TEXT
+    return TEXT
+
+
+def _marks(missing_values: Sequence[str] | None) -> tuple[str, ...]:
+    return tuple(MISSING_MARKS if missing_values is None else (mark.strip() for mark in missing_values))
+
+
+def _read_typed(
+    content: bytes, kind: str, missing_values: Sequence[str] | None, sheet: str | None
+) -> TypedTable:
+    if kind == EXCEL:
+        return read_excel(content, marks=_marks(missing_values), most_columns=MOST_COLUMNS, sheet=sheet)
+    if kind == "R":
+        return read_rda(
+            content,
+            most_cells=MOST_CELLS,
+            most_columns=MOST_COLUMNS,
+            sheet=sheet,
+            missing_values=missing_values,
+        )
+    if sheet is not None:
+        raise OptionError(Problem(what=f"{_FORMATS[kind]} has no sheets to choose from", mend="Choose none."))
+    read = read_parquet if kind == "Parquet" else read_feather
+    return read(content, most_cells=MOST_CELLS, most_columns=MOST_COLUMNS, missing_values=missing_values)
+
+
+def _described(
+    table: TypedTable, *, name: str, kind: str, marks: tuple[str, ...], notes: Sequence[str]
+) -> tuple[pd.DataFrame, ReadingReport]:
+    problems = [problem for column in table.columns for problem in column.problems]
+    if problems:
+        raise ReadingError(*problems)
+    commas = {str(c.values.name): c.decimal_commas for c in table.columns if c.decimal_commas}
+    report = ReadingReport(
+        name=name,
+        format=kind,
+        decimal="," if commas else ".",
+        n_rows=len(table.lines),
+        n_columns=len(table.columns),
+        decimal_commas=commas,
+        missing_marks=marks,
+        missing_found=table.missing_found,
+        renamed=table.renamed,
+        notes=(*notes, *table.notes, *(note for column in table.columns for note in column.notes)),
+        lines=table.lines,
+        sheet=table.sheet,
+        sheets=table.sheets,
+    )
+    return pd.DataFrame({str(column.values.name): column.values for column in table.columns}), report
+
+
+def _read_text(
+    content: bytes,
+    *,
+    name: str,
+    encoding: str | None,
+    delimiter: str | None,
+    decimal: str | None,
+    missing_values: Sequence[str] | None,
+    notes: Sequence[str],
+) -> tuple[pd.DataFrame, ReadingReport]:
     if decimal not in (None, ".", ","):
         raise OptionError(Problem(what="this can't be a decimal mark", mend="Choose a point or a comma."))
     if encoding is not None:
@@ -199,12 +342,10 @@ def read_table(
     _check_size(content, text, delimiter)
 
     table = cut(text, delimiter=delimiter)
-    names, renamed, notes = _named(table.header)
-    if packed is not None:
-        notes.insert(0, f"Unpacked from {packed}.")
+    names, renamed, remarks = named(table.header)
     if table.n_empty_lines:
-        notes.append(f"Empty lines skipped: {table.n_empty_lines:,}.")
-    marks = tuple(MISSING_MARKS if missing_values is None else (mark.strip() for mark in missing_values))
+        remarks.append(f"Empty lines skipped: {table.n_empty_lines:,}.")
+    marks = _marks(missing_values)
     columns = [TextColumn(column, cells, marks) for column, cells in zip(names, table.columns, strict=True)]
     allowed, doubted = _decimal_marks(columns, decimal, delimiter)
     found = [column.convert(marks=allowed, doubted=doubted, lines=table.lines) for column in columns]
@@ -227,7 +368,7 @@ def read_table(
         missing_marks=marks,
         missing_found=dict(missing_found),
         renamed=renamed,
-        notes=(*notes, *(note for column in found for note in column.notes)),
+        notes=(*notes, *remarks, *(note for column in found for note in column.notes)),
         lines=table.lines,
     )
     frame = pd.DataFrame({str(column.values.name): column.values for column in found})
@@ -240,7 +381,7 @@ def _bytes_of(source: str | Path | bytes) -> bytes:
     try:
         size = Path(source).stat().st_size
         if size > LARGEST_FILE:
-            raise _too_large(f"the file has {size / 1e6:,.0f} MB, more than {LARGEST_FILE // 10**6:,}")
+            raise too_large(f"the file has {size / 1e6:,.0f} MB, more than {LARGEST_FILE // 10**6:,}")
         return Path(source).read_bytes()
     # ValueError: a NUL in the path. A FairdashError is also a ValueError or an OSError.
     except FairdashError:
@@ -254,53 +395,16 @@ def _bytes_of(source: str | Path | bytes) -> bytes:
         ) from None
 
 
-def _too_large(what: str) -> ReadingError:
-    return ReadingError(Problem(what=what, mend="Take a sample of the rows, or leave columns out."))
-
-
 def _check_size(content: bytes, text: io.TextIOBase, delimiter: str) -> None:
     """Refuse a table by its size before its cells are cut."""
     text.seek(0)
     # Quoted or not, a header does not have more cells than delimiters and one.
     width = text.readline().count(delimiter) + 1
     if width > MOST_COLUMNS:
-        raise _too_large(f"the table has about {width:,} columns, more than {MOST_COLUMNS:,}")
+        raise too_large(f"the table has about {width:,} columns, more than {MOST_COLUMNS:,}")
     rows = max(content.count(b"\n"), content.count(b"\r"))
     if rows * width > MOST_CELLS:
-        raise _too_large(f"the table has about {rows * width:,} cells, more than {MOST_CELLS:,}")
-
-
-def _named(header: Sequence[str]) -> tuple[list[str], tuple[tuple[int, str], ...], list[str]]:
-    """Make the header into unique names; give those that were changed, and notes."""
-    names = [cell.strip() for cell in header]
-    for position, column in enumerate(names, start=1):
-        if not column:
-            fresh = f"column {position}"
-            while fresh in names:
-                fresh += "_"
-            names[position - 1] = fresh
-    times = Counter(names)
-    problems = [
-        Problem(
-            what="the name stands over several columns: "
-            + ", ".join(str(place) for place, other in enumerate(names, start=1) if other == column),
-            mend="Give each its own name in the file.",
-            column=column,
-        )
-        for column, count in times.items()
-        if count > 1
-    ]
-    if problems:
-        raise ReadingError(*problems)
-    renamed = tuple(
-        (position, column)
-        for position, (column, cell) in enumerate(zip(names, header, strict=True), start=1)
-        if column != cell
-    )
-    notes = []
-    if all(cell.lstrip("+-").replace(".", "", 1).replace(",", "", 1).isdigit() for cell in names):
-        notes.append("The first line holds only numbers: if it is not a header, add one to the file.")
-    return names, renamed, notes
+        raise too_large(f"the table has about {rows * width:,} cells, more than {MOST_CELLS:,}")
 
 
 def _decimal_marks(

@@ -25,7 +25,7 @@ from fairdash.data.folders import data_folder, write_whole
 from fairdash.data.reading import ReadingOptions, read_table
 from fairdash.data.roles import Roles
 from fairdash.data.uploads import check_sha256, read_upload
-from fairdash.errors import FairdashError, Problem, StorageError
+from fairdash.errors import FairdashError, Mend, Problem, StorageError
 from fairdash.lookup import look_up
 
 _ID = re.compile(r"[0-9a-f]{16}")
@@ -49,9 +49,14 @@ class DatasetSource(ABC):
     def to_json(self) -> str:
         """Write the recipe down; equal recipes give equal text."""
         content = {"fairdash_source": 1, "kind": self.kind, **asdict(self)}
-        # Left out where there is none: recipes from before exposure was known keep their ids.
-        if content["roles"] is not None and content["roles"]["weight"] is None:
-            del content["roles"]["weight"]
+        # Left out where there is none: recipes from before these were known keep their ids.
+        for role in ("weight", "prediction", "row_id"):
+            if content["roles"] is not None and content["roles"][role] is None:
+                del content["roles"][role]
+        if not content["mends"]:
+            del content["mends"]
+        if content.get("reading") is not None and content["reading"]["sheet"] is None:
+            del content["reading"]["sheet"]
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property
@@ -79,6 +84,7 @@ class DatasetSource(ABC):
                 content["roles"] = Roles(**content["roles"])
             if "reading" in content:
                 content["reading"] = ReadingOptions(**content["reading"])
+            content["mends"] = tuple(Mend(**mend) for mend in content.get("mends", ()))
             return maker(**content)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             if isinstance(error, FairdashError):
@@ -105,6 +111,8 @@ class CatalogueSource(DatasetSource):
         Other roles than the data set comes with.
     drop_missing
         Whether rows without target or sensitive value may be left out; asked only with other roles.
+    mends
+        What the user has agreed to besides; see :class:`~fairdash.errors.Mend`.
 
     Raises
     ------
@@ -118,6 +126,7 @@ class CatalogueSource(DatasetSource):
     options: Mapping[str, OptionValue] = field(default_factory=dict, hash=False)
     roles: Roles | None = None
     drop_missing: bool = False
+    mends: tuple[Mend, ...] = ()
 
     def __post_init__(self) -> None:
         entry = look_up(CATALOGUE, self.dataset, option="data set")
@@ -146,6 +155,7 @@ class CatalogueSource(DatasetSource):
             self.roles,
             name=preset.name,
             drop_missing=self.drop_missing,
+            mends=self.mends,
             title=preset.title,
             description=preset.description,
             units=preset.units,
@@ -170,6 +180,8 @@ class UploadSource(DatasetSource):
         What the user decided about reading.
     drop_missing
         Whether rows without target or sensitive value may be left out.
+    mends
+        What the user has agreed to besides; see :class:`~fairdash.errors.Mend`.
 
     Raises
     ------
@@ -184,6 +196,7 @@ class UploadSource(DatasetSource):
     roles: Roles
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     drop_missing: bool = False
+    mends: tuple[Mend, ...] = ()
 
     def __post_init__(self) -> None:
         check_sha256(self.sha256)
@@ -211,6 +224,7 @@ class UploadSource(DatasetSource):
             self.roles,
             name=self.name.rsplit(".", 1)[0] or self.name,
             drop_missing=self.drop_missing,
+            mends=self.mends,
             title=self.name,
             lines=report.lines,
             notes=report.sentences(),

@@ -28,6 +28,8 @@ _SENSITIVE = (
 )
 #: A column with one of these in its name says how much of a risk a row was exposed to.
 _EXPOSURES = "expo expos exposure exposures"
+_PREDICTIONS = "fitted forecast pred predicted prediction predictions quote quoted tariff yhat"
+_ROW_NAMES = {"id", "key", "nr", "no", "num", "number", "ref"}
 #: Of these things an age is not a person's.
 _NOT_PEOPLE = "bldg building car contract home house licence license policy vehicle"
 #: Long enough to be recognised inside a name such as ``racepctblack``.
@@ -48,14 +50,20 @@ class Suggestion:
         The other columns that can help to predict.
     weight
         The column of numbers whose name says that it is the exposure; None if none does.
+    prediction
+        The column of numbers whose name says that it is a prediction; None if none does.
+    row_id
+        The column that names the rows, each with another value; None if none does.
     left_out
-        Each column that can't, and why.
+        Each column that can't help to predict, and why.
     """
 
     target: str | None
     sensitive: tuple[str, ...]
     features: tuple[str, ...]
     weight: str | None = None
+    prediction: str | None = None
+    row_id: str | None = None
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -78,24 +86,26 @@ def suggest_roles(frame: pd.DataFrame) -> Suggestion:
         if name not in left_out and kind_of(frame[name]) in ("number", "whole number", "truth value")
     ]
     weight = _most_like(numeric, _EXPOSURES)
-    target = _most_like([name for name in numeric if name != weight], _TARGETS)
-    sensitive = _most_like([name for name in numeric if name not in (weight, target)], _SENSITIVE)
-    taken = {target, sensitive, weight, *left_out}
+    prediction = _most_like([name for name in numeric if name != weight], _PREDICTIONS)
+    numeric = [name for name in numeric if name not in (weight, prediction)]
+    target = _most_like(numeric, _TARGETS)
+    sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
+    unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
+    row_id = next((name for name in unique if _words(str(name)) & _ROW_NAMES), None)
+    taken = {target, sensitive, weight, prediction, *left_out}
     return Suggestion(
         target=target,
         sensitive=() if sensitive is None else (sensitive,),
         features=tuple(name for name in frame.columns if name not in taken),
         weight=weight,
+        prediction=prediction,
+        row_id=row_id,
         left_out=left_out,
     )
 
 
 def _numbers_rows(values: pd.Series) -> str | None:
-    if (
-        kind_of(values) == "whole number"
-        and values.is_unique
-        and _words(str(values.name)) & {"id", "nr", "no"}
-    ):
+    if kind_of(values) == "whole number" and values.is_unique and _words(str(values.name)) & _ROW_NAMES:
         return "numbers the rows"
     return None
 

@@ -87,3 +87,87 @@ def link_figure(
         "<br>%{customdata[0]:.0f} rows<extra></extra>",
     )
     return figure
+
+
+#: Bars that fit on a page; the table beside them has all.
+BARS = 20
+_LONGEST = 32
+
+
+def proxies_figure(
+    features: pd.DataFrame,
+    *,
+    sensitive: str,
+    theme: Theme,
+    joint: float | None = None,
+) -> go.Figure:
+    """How much of the sensitive attribute each feature carries, the strongest on top.
+
+    Parameters
+    ----------
+    features
+        Columns ``feature`` and ``hgr``, the strongest first, and where they are known ``floor_q95`` and
+        ``p_corrected``. Features that can't be told from independent are drawn faint.
+    sensitive
+        Name of the sensitive column.
+    joint
+        The same of all features together, if it is known: a bar of its own on top.
+    """
+    shown = features.head(BARS)
+    known = "p_corrected" in shown
+    counted = (
+        f"the strongest {len(shown)} of {len(features)}" if len(shown) < len(features) else "all features"
+    )
+    figure = new_figure(
+        title=f"How much of {sensitive} each feature carries",
+        subtitle=f"{counted}; 0: independent, 1: the sensitive attribute itself; on rows not fitted to",
+        x="Dependence on the sensitive attribute (spline HGR)",
+        y="",
+        theme=theme,
+        height=150 + 24 * (len(shown) + (joint is not None)),
+    )
+    names = [_short(name) for name in shown["feature"]]
+    values = shown["hgr"].clip(lower=0).to_numpy()
+    colours = [theme.chosen] * len(shown)
+    details = ["still measuring how far chance goes"] * len(shown)
+    if known:
+        carries = shown["p_corrected"] <= 0.05
+        colours = [theme.chosen if each else faded(theme.chosen, 0.35) for each in carries]
+        details = [
+            f"independence stays below {q95:.2f}; p = {p:.2g}, corrected for {len(features)} features"
+            for q95, p in zip(shown["floor_q95"], shown["p_corrected"], strict=True)
+        ]
+    if joint is not None:
+        names, values = ["all features together", *names], np.concatenate([[max(joint, 0)], values])
+        colours, details = [theme.text, *colours], ["predicted from all features", *details]
+    places = np.arange(len(names))[::-1]
+    figure.add_bar(
+        x=values,
+        y=places,
+        orientation="h",
+        marker={"color": colours, "line": {"width": 0}},
+        text=[f"{value:.2f}" for value in values],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=np.column_stack([[escaped(name) for name in names], details]),
+        hovertemplate="%{customdata[0]}: %{x:.3f}<br>%{customdata[1]}<extra></extra>",
+        name="dependence",
+    )
+    if known:
+        figure.add_scatter(
+            x=shown["floor_q95"],
+            y=places[-len(shown) :],
+            mode="markers",
+            marker={"symbol": "line-ns-open", "size": 12, "color": theme.quiet, "line": {"width": 2}},
+            hoverinfo="skip",
+            name="noise floor",
+        )
+    figure.update_yaxes(tickvals=places, ticktext=[escaped(name) for name in names], showgrid=False, ticks="")
+    figure.update_xaxes(range=[0, 1.08])
+    figure.update_layout(bargap=0.25)
+    return figure
+
+
+def _short(name: object) -> str:
+    text = str(name)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

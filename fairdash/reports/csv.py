@@ -23,6 +23,9 @@ def safe_csv(frame: pd.DataFrame) -> bytes:
 
 
 def _escape(value: object) -> object:
-    if isinstance(value, str) and value.startswith(_ACTIVE):
-        return "'" + value.replace("\0", "")
-    return value
+    if not isinstance(value, str):
+        return value
+    active = value.startswith(_ACTIVE)
+    # A carriage return alone is not put in quotes: what stands behind it would begin a row of its own.
+    plain = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+    return f"'{plain}" if active else plain

@@ -17,6 +17,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, FairdashError, RunError
 from fairdash.runs.searches import Finding, SearchJob
 from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunResult, RunStatus
+from fairdash.traces import trace_of
 from fairdash.training.device import TITLES
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.methods import METHODS
@@ -68,10 +69,10 @@ def _work(job: Run | SearchJob) -> int:
     except FairdashError as error:
         reporter.end(FAILED, str(error))
         return 1
-    except Exception:
+    except Exception as error:
         # The boundary of the process: the trace goes to the log, the user gets its number.
         error_id = secrets.token_hex(4)
-        log.exception("error %s", error_id)
+        log.error("error %s: %s", error_id, trace_of(error))
         reporter.end(
             FAILED, f"Something went wrong that fairdash did not foresee; its log names it {error_id}."
         )

@@ -27,12 +27,14 @@ from filelock import FileLock, Timeout
 
 from fairdash._version import __version__
 from fairdash.data.folders import cache_folder, write_whole
+from fairdash.data.source import DatasetSource
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.detached import start_detached
 from fairdash.studies.gaussians import gaussian_study
 from fairdash.studies.noise_axis import noise_axis_study
 from fairdash.studies.power import power_study
+from fairdash.studies.proxies import proxy_study
 from fairdash.studies.readings import scene_study
 from fairdash.studies.scene import Scene
 from fairdash.studies.stack import Progress, studied, target_of
@@ -55,22 +57,30 @@ class Study:
     Parameters
     ----------
     kind
-        A key of :data:`KINDS`.
+        A key of :data:`KINDS`, or :data:`PROXIES`.
     scene
         What it is about; of ``"gaussians"``, ``"fig2"`` and ``"divergences"`` only the number of rows and
         the seed.
+    source
+        The recipe of the data set that it is about, as JSON; of ``"proxies"``, which has no scene.
     """
 
     kind: str
     scene: Scene = field(default_factory=Scene)
+    source: str = ""
 
     def to_json(self) -> str:
-        return json.dumps({"kind": self.kind, "scene": self.scene.to_json()}, sort_keys=True)
+        content = {"kind": self.kind, "scene": self.scene.to_json()}
+        return json.dumps(content | ({"source": self.source} if self.source else {}), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Study:
         content = json.loads(text)
-        return cls(kind=content["kind"], scene=Scene.from_json(content["scene"]))
+        return cls(
+            kind=content["kind"],
+            scene=Scene.from_json(content["scene"]),
+            source=content.get("source", ""),
+        )
 
     @property
     def key(self) -> str:
@@ -84,6 +94,8 @@ class Study:
 
     def carry_out(self) -> Iterator[Progress]:
         """Compute it here and now."""
+        if self.kind == PROXIES:
+            return proxy_study(DatasetSource.from_json(self.source).load())
         return KINDS[self.kind](self.scene)
 
 
@@ -106,6 +118,9 @@ def _gaussians(scene: Scene) -> Iterator[Progress]:
     slow = [id for id in studied(quick=False) if target_of(id)]
     return gaussian_study(n=scene.n, seed=scene.seed, repeats=3, ids=slow)
 
+
+#: The kind of study that is about a data set.
+PROXIES = "proxies"
 
 KINDS: Mapping[str, Callable[[Scene], Iterator[Progress]]] = {
     "scene": scene_study,

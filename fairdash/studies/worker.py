@@ -7,6 +7,7 @@ import os
 import sys
 
 from fairdash.studies.store import fail, work
+from fairdash.traces import trace_of
 
 log = logging.getLogger("fairdash.studies")
 
@@ -19,9 +20,9 @@ def main(key: str) -> int:
         os.nice(10)
     try:
         return 0 if work(key) else 1
-    except Exception:
+    except Exception as error:
         # The boundary of the process: the trace goes to the log, the page says that it failed.
-        log.exception("study %s", key)
+        log.error("study %s: %s", key, trace_of(error))
         fail(key)
         return 1
 

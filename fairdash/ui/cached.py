@@ -9,11 +9,15 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.assessment import of_sensitive, quantile_profile, summarise_splits
+from fairdash.data.building import offers
 from fairdash.data.dataset import Dataset
-from fairdash.data.reading import ReadingOptions, ReadingReport, read_table
-from fairdash.data.source import DatasetSource
+from fairdash.data.outcomes import SensitiveSupport, outcome_remarks, sensitive_support
+from fairdash.data.profile import ColumnProfile, profile_table
+from fairdash.data.reading import ReadingOptions, ReadingReport, file_contents, read_table
+from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.uploads import read_upload
 from fairdash.dependence import independence_floor, measure
+from fairdash.errors import Problem
 from fairdash.runs.store import Run, RunResult
 from fairdash.training.objectives import OBJECTIVES
 
@@ -60,6 +64,61 @@ def profile_of(run_id: str, method: str, lam: float, sensitive: str) -> pd.DataF
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """The table in an uploaded file, and how it was read."""
     return read_table(read_upload(digest), name=name, **asdict(reading))
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
+    """What an uploaded file is, and the sheets or tables in it."""
+    return file_contents(read_upload(digest))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the data page says of a data set besides its pictures.
+
+    Parameters
+    ----------
+    remarks
+        On the target's zeros and tail.
+    support
+        How finely the sensitive column can be cut.
+    profile
+        A line on each column.
+    offers
+        Columns that are left out and could be used.
+    """
+
+    remarks: tuple[str, ...]
+    support: SensitiveSupport
+    profile: tuple[ColumnProfile, ...]
+    offers: tuple[Problem, ...]
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _facts(source_json: str) -> Facts:
+    source = DatasetSource.from_json(source_json)
+    dataset = dataset_of(source)
+    found: tuple[Problem, ...] = ()
+    if isinstance(source, UploadSource):
+        frame, _ = upload_of(source.sha256, source.name, source.reading)
+        found = offers(frame, source.roles, source.mends)
+    return Facts(
+        remarks=outcome_remarks(dataset.target),
+        support=sensitive_support(dataset.sensitive.iloc[:, 0]),
+        profile=profile_table(dataset.table()),
+        offers=found,
+    )
+
+
+def facts_of(source: DatasetSource) -> Facts:
+    """What there is to say of a source's data set, found out once a server."""
+    return _facts(source.to_json())
+
+
+def forget_uploads() -> None:
+    """Take everything that was read from uploads out of memory."""
+    for cached in (_load, upload_of, contents_of, _link, _facts):
+        cached.clear()
 
 
 @dataclass(frozen=True)

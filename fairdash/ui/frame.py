@@ -5,19 +5,29 @@ from __future__ import annotations
 import gc
 import logging
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from fairdash.errors import FairdashError
+from fairdash.errors import FairdashError, Mend, Problem
 from fairdash.figures.theme import Theme, theme_of
 from fairdash.reports.csv import safe_csv
+from fairdash.traces import trace_of
 from fairdash.ui.text import safe
 
 log = logging.getLogger("fairdash.app")
+
+MEND_LABELS = {
+    "drop_rows": "Drop these rows",
+    "convert": "Convert to numbers",
+    "leave_out": "Leave it out",
+    "keep": "Keep it",
+    "year": "Use the year",
+    "age": "Use the age",
+}
 
 _PLOTLY = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
 
@@ -29,9 +39,9 @@ def plain_errors() -> Iterator[None]:
         yield
     except FairdashError as error:
         show_problems(error)
-    except Exception:
+    except Exception as error:
         error_id = secrets.token_hex(4)
-        log.exception("error %s", error_id)
+        log.error("error %s: %s", error_id, trace_of(error))
         st.error(
             f"Something went wrong that fairdash did not foresee. The log names it `{error_id}`; your data "
             "and finished runs are untouched. Reload the page to go on."
@@ -42,6 +52,29 @@ def show_problems(error: FairdashError) -> None:
     """All problems of an error, one a line, as plain text."""
     lines = [safe(problem) for problem in error.problems]
     st.error(lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines))
+
+
+def show_mends(problems: Sequence[Problem], *, key: str, mend: Callable[[Mend], None], blocked: bool) -> None:
+    """Problems as plain text, each with buttons for the ways out that take one click.
+
+    Parameters
+    ----------
+    problems
+        What is in the way, or what could be used as well.
+    key
+        Begins the buttons' keys.
+    mend
+        Called with the way out that was chosen.
+    blocked
+        Whether they are in the way; red if so.
+    """
+    for problem in problems:
+        (st.error if blocked else st.info)(safe(problem))
+        if problem.mends:
+            with st.container(horizontal=True):
+                for way in problem.mends:
+                    name = f"{key} {problem.what} {way.kind} {way.column}"
+                    st.button(MEND_LABELS[way.kind], key=name, on_click=mend, args=(way,))
 
 
 def theme() -> Theme:

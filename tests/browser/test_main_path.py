@@ -132,7 +132,7 @@ def test_an_uploaded_table_is_read_and_shown(page: Page, scheme, tmp_path):
     path.write_bytes(f"Alter;Größe;Prämie\n{rows}\n".encode("cp1252"))
     page.emulate_media(color_scheme=scheme)
     page.goto("/data")
-    page.get_by_text("Your own CSV file").click()
+    page.get_by_text("Your own file").click()
     page.locator("input[type=file]").set_input_files(path)
     expect(page.get_by_text("Read as Windows-1252 with semicolons")).to_be_visible()
     for label, column in (("Target", "Prämie"), ("Sensitive attribute", "Alter")):

@@ -162,7 +162,8 @@ def test_useless_features_are_left_out_and_said_so() -> None:
         "1 column left out: every cell is missing (“empty”).",
         "2 columns left out: only one value (“same”, “same_or_missing”).",
         "1 column left out: nearly as many levels as rows, like an identifier (“name”).",
-        "2 columns left out: dates can't be used yet (“day”, “written_day”).",
+        "1 column left out: dates (“day”).",
+        "1 column left out: dates written as text (“written_day”).",
         "1 column left out: the cells are neither numbers nor text (“mixed”).",
     )
 

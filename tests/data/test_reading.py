@@ -27,6 +27,7 @@ def said(report: object) -> str:
 # Encodings: rows 1 to 3 of the table of bad inputs.
 
 
+@pytest.mark.bad_input(1, 2, 3)
 @pytest.mark.parametrize(
     ("encoding", "name"),
     [
@@ -50,6 +51,7 @@ def test_encodings_are_found_and_said(encoding: str, name: str, line_end: str) -
     assert report.lines.tolist() == [2, 3]
 
 
+@pytest.mark.bad_input(3)
 def test_a_byte_order_mark_leaves_no_stray_character_when_utf8_is_chosen() -> None:
     assert list(read("a,b\n1,2\n".encode("utf-8-sig"), encoding="utf-8")[0]) == ["a", "b"]
 
@@ -60,6 +62,7 @@ def test_an_encoding_can_be_chosen() -> None:
     assert report.encoding == "iso8859-2"
 
 
+@pytest.mark.bad_input(2)
 def test_text_that_does_not_fit_the_encoding() -> None:
     error = refused("a,b\n1,2\né,3\n".encode("cp1252"), encoding="utf-8")
     assert error.problems[0].lines == [3]
@@ -76,6 +79,7 @@ def test_encodings_that_are_none(encoding: str) -> None:
 # Delimiters: row 4.
 
 
+@pytest.mark.bad_input(4)
 @pytest.mark.parametrize(
     ("delimiter", "name"), [(",", "commas"), (";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")]
 )
@@ -118,6 +122,7 @@ def test_delimiters_that_cannot_be(delimiter: str) -> None:
 # Decimal marks: rows 5 and 19.
 
 
+@pytest.mark.bad_input(5)
 def test_decimal_commas_are_converted_and_counted() -> None:
     frame, report = read("price;age;share\n1,5;40;0,25\n-2,25;50;\n3;60;1,5e-3\n")
     assert frame["price"].tolist() == [1.5, -2.25, 3.0]
@@ -131,6 +136,7 @@ def test_decimal_commas_in_quotes_between_commas() -> None:
     assert read('a,b\n"1,50",2\n"0,125",3\n')[0]["a"].tolist() == [1.5, 0.125]
 
 
+@pytest.mark.bad_input(19)
 @pytest.mark.parametrize(
     "text",
     [
@@ -152,6 +158,7 @@ def test_the_user_decides_what_they_are() -> None:
     assert read('a,b\n"1,234",2.5\n', decimal=",")[0]["a"].tolist() == [1.234]
 
 
+@pytest.mark.bad_input(19)
 @pytest.mark.parametrize("separator", [" ", "\u00a0", "\u202f", "\u2009", "'", "’"])
 def test_thousands_separators_are_pointed_out(separator: str) -> None:
     frame, report = read(f"a;b\n1{separator}234;2\n12{separator}345{separator}678,5;3\n7;4\n")
@@ -176,6 +183,7 @@ def test_a_decimal_mark_that_cannot_be() -> None:
 # Shape: rows 6 to 8, 11, 13, 14.
 
 
+@pytest.mark.bad_input(6)
 def test_an_extra_field_in_each_row_is_refused() -> None:
     (problem,) = refused("a,b\n1,2,3\n4,5,6\n").problems
     assert "the header has 2 cells" in problem.what
@@ -183,6 +191,7 @@ def test_an_extra_field_in_each_row_is_refused() -> None:
     assert problem.lines == [2, 3]
 
 
+@pytest.mark.bad_input(7)
 def test_short_and_long_rows_are_refused_with_lines_and_widths() -> None:
     text = "a,b\n" + "1,2\n" * 10 + "1\n" + '"x\ny",2\n' + "1,2,3\n" * 7
     (problem,) = refused(text).problems
@@ -191,6 +200,7 @@ def test_short_and_long_rows_are_refused_with_lines_and_widths() -> None:
     assert problem.count == 8
 
 
+@pytest.mark.bad_input(8)
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -210,6 +220,7 @@ def test_a_cell_without_end() -> None:
     assert "131,072 characters" in str(refused('a,b\n1,"' + "x" * 200_000 + '"\n'))
 
 
+@pytest.mark.bad_input(11)
 @pytest.mark.parametrize(
     "content", [b"", b"\n \r\n", b"\xef\xbb\xbf", b"\xff\xfe", b"a,b\n", b"a,b", b"a;b\n\n\n"]
 )
@@ -217,6 +228,7 @@ def test_files_without_rows(content: bytes) -> None:
     assert "no data rows" in str(refused(content))
 
 
+@pytest.mark.bad_input(13)
 def test_duplicate_headers_are_listed() -> None:
     error = refused("age,cost,age,Age,cost , x\n1,2,3,4,5,6\n")
     assert {problem.column: problem.what for problem in error.problems} == {
@@ -225,6 +237,7 @@ def test_duplicate_headers_are_listed() -> None:
     }
 
 
+@pytest.mark.bad_input(14)
 def test_blank_headers_are_named_and_the_mapping_is_shown() -> None:
     frame, report = read(' age ,,cost,"column 2",\n1,2,3,4,5\n')
     assert list(frame) == ["age", "column 2_", "cost", "column 2", "column 5"]
@@ -247,11 +260,12 @@ def test_empty_lines_are_skipped_and_lines_stay_right() -> None:
 # Contents that are no table: rows 9 and 10.
 
 
+@pytest.mark.bad_input(9)
 @pytest.mark.parametrize(
     ("content", "what"),
     [
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
-        (b"PAR1\x15\x04", "a Parquet file"),
+        (b"RDA3\nA\n197888", "an R data file written as text"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Excel"),
         (b"%PDF-1.7\n", "a PDF"),
         (b"\n<!DOCTYPE html><html>", "a web page"),
@@ -269,6 +283,7 @@ def test_other_files_are_refused_by_content(
         read_table(path, encoding=encoding)
 
 
+@pytest.mark.bad_input(10)
 def test_limits_hold_before_anything_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*args: object, **options: object) -> None:
         raise AssertionError("the cells were cut")
@@ -300,12 +315,14 @@ def test_names() -> None:
 # Cells: rows 15 to 18.
 
 
+@pytest.mark.bad_input(15)
 def test_infinity_is_refused_with_lines() -> None:
     error = refused("a,b,c\n1,1,x\ninf,1e400,inf\n2,3,y\n-Infinity,4,z\n")
     found = {problem.column: (list(problem.lines), problem.count) for problem in error.problems}
     assert found == {"a": ([3, 5], 2), "b": ([3], 1)}
 
 
+@pytest.mark.bad_input(16)
 def test_one_wrong_cell_keeps_a_column_text_and_is_located() -> None:
     frame, report = read("a,b\n1,2\nabout 3,3\n4,4\n,5\n")
     assert frame["a"].tolist()[:3] == ["1", "about 3", "4"]
@@ -317,6 +334,7 @@ def test_text_with_few_numbers_needs_no_remark() -> None:
     assert len(read("a,b\nx,2\ny,3\n4,4\n")[1].notes) == 0
 
 
+@pytest.mark.bad_input(17)
 def test_missing_marks_are_counted_and_can_be_changed() -> None:
     text = "country,n\nNA,1\nFR, NA \n,?\nNaN,3\n"
     frame, report = read(text)
@@ -330,6 +348,7 @@ def test_missing_marks_are_counted_and_can_be_changed() -> None:
     assert pd.api.types.is_string_dtype(frame["n"])
 
 
+@pytest.mark.bad_input(18)
 @pytest.mark.parametrize(
     "cells",
     [["007", "12"], ["00", "1"], ["9007199254740993", "1"], ["1" * 30, "2"], ["-012", "3"], ["01.5", "2.5"]],

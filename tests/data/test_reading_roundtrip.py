@@ -1,6 +1,7 @@
 """Frames written in any dialect are read back exactly, or refused in plain words."""
 
 import csv
+import datetime
 import io
 import math
 
@@ -18,6 +19,12 @@ WORDS = st.sampled_from(TRICKY) | st.text(
 ).map("w".__add__)
 reals = st.floats(allow_nan=False, allow_infinity=False, width=64)
 wholes = st.integers(-(2**53) + 1, 2**53 - 1)
+days = st.dates(datetime.date(1000, 1, 1), datetime.date(9999, 12, 31)).map(pd.Timestamp)
+# Codes that look like numbers: they come back as they stand.
+codes = st.from_regex(r"0[0-9]{1,6}", fullmatch=True)
+long_ids = st.integers(2**53, 2**90).map(str)
+# 200 examples, and 5,000 under `pytest --hypothesis-profile=long`.
+EXAMPLES = max(200, settings.default.max_examples)
 
 
 @st.composite
@@ -26,7 +33,12 @@ def tables(draw: st.DrawFn) -> pd.DataFrame:
     columns: dict[str, list] = {}
     for position in range(draw(st.integers(2, 5))):
         cells = draw(
-            st.sampled_from([reals, reals | st.none(), wholes, WORDS, WORDS | st.none(), st.booleans()])
+            st.sampled_from(
+                [
+                    *(reals, reals | st.none(), wholes, WORDS, WORDS | st.none(), st.booleans()),
+                    *(days, days | st.none(), codes, codes | st.none(), long_ids),
+                ]
+            )
         )
         columns[f"column{position}é"] = draw(st.lists(cells, min_size=n, max_size=n))
     return pd.DataFrame(columns)
@@ -43,8 +55,10 @@ def write(
     mark: str,
 ) -> bytes:
     def cell(value: object) -> str:
-        if value is None or (isinstance(value, float) and math.isnan(value)):
+        if value is None or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):
             return mark
+        if isinstance(value, pd.Timestamp):
+            return value.date().isoformat()
         return repr(value).replace(".", decimal) if isinstance(value, float) else str(value)
 
     buffer = io.StringIO(newline="")
@@ -55,7 +69,7 @@ def write(
     return buffer.getvalue().encode(encoding)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     frame=tables(),
     encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "cp1252"]),
@@ -100,7 +114,7 @@ def test_read_back_exactly(
 def same(written: list, got: list) -> None:
     assert len(written) == len(got)
     for before, after in zip(written, got, strict=True):
-        if before is None or before != before:
-            assert after is None or after != after
+        if pd.isna(before):
+            assert pd.isna(after)
         else:
             assert before == after

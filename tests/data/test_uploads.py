@@ -1,10 +1,12 @@
 import hashlib
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from fairdash.data import delete_upload, keep_upload, list_uploads, read_upload
+from fairdash.data import delete_expired, delete_upload, keep_upload, list_uploads, read_upload, set_retention
+from fairdash.data.uploads import DEFAULT_DAYS
 from fairdash.errors import StorageError
 
 
@@ -71,3 +73,26 @@ def test_a_full_or_closed_disk_is_said_and_nothing_is_left(
     with pytest.raises(StorageError, match="No space left on device"):
         keep_upload(b"content", name="x")
     assert not any((home / "uploads").iterdir())
+
+
+def test_files_go_when_their_term_is_over() -> None:
+    usual = keep_upload(b"usual", name="usual")
+    short = keep_upload(b"short", name="short", keep_days=1)
+    for_ever = keep_upload(b"for ever", name="for ever", keep_days=None)
+    assert usual.keep_days == DEFAULT_DAYS
+    assert for_ever.keep_until is None
+    assert delete_expired() == 0
+    assert delete_expired(now=short.kept_at + timedelta(days=1)) == 1
+    assert {upload.name for upload in list_uploads()} == {"usual", "for ever"}
+    assert delete_expired(now=short.kept_at + timedelta(days=4000)) == 1
+    assert list_uploads() == (for_ever,)
+
+
+def test_the_term_can_be_changed() -> None:
+    kept = keep_upload(b"x", name="x.csv")
+    set_retention(kept.sha256, None)
+    (changed,) = list_uploads()
+    assert (changed.name, changed.keep_days) == ("x.csv", None)
+    delete_upload(kept.sha256)
+    with pytest.raises(StorageError, match="not kept here any more"):
+        set_retention(kept.sha256, 3)

@@ -1,0 +1,284 @@
+"""Who carries the sensitive attribute? Each feature's dependence on it, and that of all together.
+
+A predictor that never sees a sensitive column can still follow it through the features that do. Each
+feature's spline HGR with the sensitive column stands beside what independence would give, and a p-value
+corrected for having looked at many features; all together are judged by how well they foretell the column
+on rows that were not learned from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.copies import find_copies
+from fairdash.data.dataset import Dataset
+from fairdash.errors import OptionError, Problem
+
+if TYPE_CHECKING:
+    from fairdash.dependence.spline_basis import Basis
+
+Array = NDArray[np.float64]
+
+#: From more rows a random sample is measured: a floor only fits the number of rows that it was made from.
+MOST_ROWS = 5000
+N_PERMUTATIONS = 99
+_FOLDS = 5
+#: Rounding may part values that are equal: a permuted value this close below counts as not below.
+_EQUAL = 1e-9
+#: A category of more levels has the rarest ones taken together by the predictor.
+_MOST_LEVELS = 200
+
+#: The share done (0 to 1), what is done next, and the values known so far.
+Step = tuple[float, str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class ProxyRanking:
+    """What the features tell of a sensitive column.
+
+    Parameters
+    ----------
+    sensitive
+        The column.
+    features : DataFrame, a row a feature, the strongest first
+        ``feature``; ``hgr``: spline HGR on rows not fitted to, around 0 for independence and at most 1;
+        ``floor`` and ``floor_q95``: mean and 95 % quantile of the same with the sensitive column permuted;
+        ``p_value``, and ``p_corrected`` for all features together (Westfall and Young's step-down, which
+        holds the chance of one false alarm or more); ``is_copy``: whether the column can be read off.
+    joint
+        Spline HGR between the column and its prediction from all features, on rows that the predictor did
+        not learn from.
+    joint_floor_q95
+        95 % quantile of that with the column permuted.
+    joint_r2
+        Share of the variance of the column's ranks that the prediction explains on such rows; at most 1,
+        and below 0 where the mean would do better.
+    n, n_used
+        Rows of the data set, and rows measured.
+    """
+
+    sensitive: str
+    features: pd.DataFrame
+    joint: float
+    joint_floor_q95: float
+    joint_r2: float
+    n: int
+    n_used: int
+
+
+def rank_proxies(
+    dataset: Dataset,
+    *,
+    sensitive: str | None = None,
+    max_rows: int = MOST_ROWS,
+    n_permutations: int = N_PERMUTATIONS,
+    random_state: int = 0,
+) -> ProxyRanking:
+    """Rank the features by their dependence on a sensitive column.
+
+    Parameters
+    ----------
+    dataset
+        The table with its roles.
+    sensitive
+        Which sensitive column; the first by default.
+    max_rows
+        Rows measured at most, drawn at random. Copies are looked for in all.
+    n_permutations
+        Permutations of the sensitive column, the same for each feature.
+    random_state
+        Seed of the sample, the permutations and the predictor's folds.
+
+    Returns
+    -------
+    ProxyRanking
+
+    Raises
+    ------
+    OptionError
+        There is no such sensitive column, or a count is not usable.
+
+    Notes
+    -----
+    The corrected p-value of the j-th strongest feature compares it with the largest of those that are not
+    stronger, in each permutation; all are measured in standard deviations of their own floor, so that no
+    feature drowns the others (Westfall and Young 1993, algorithm 2.8).
+    """
+    steps = ranking_steps(
+        dataset,
+        sensitive=sensitive,
+        max_rows=max_rows,
+        n_permutations=n_permutations,
+        random_state=random_state,
+    )
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            ranking: ProxyRanking = end.value
+            return ranking
+
+
+def ranking_steps(
+    dataset: Dataset,
+    *,
+    sensitive: str | None = None,
+    max_rows: int = MOST_ROWS,
+    n_permutations: int = N_PERMUTATIONS,
+    random_state: int = 0,
+) -> Generator[Step, None, ProxyRanking]:
+    """:func:`rank_proxies` step by step, for a bar; the ranking is the generator's value."""
+    from fairdash.dependence.categories import hgr_of_bases, number_basis, reordered
+    from fairdash.dependence.floors import draw_permutations
+
+    column = dataset.roles.sensitive[0] if sensitive is None else sensitive
+    if column not in dataset.sensitive:
+        raise OptionError(
+            Problem(
+                what="there is no such sensitive column", mend="Choose one of the data set's.", column=column
+            )
+        )
+    if max_rows < 50:
+        raise OptionError(
+            Problem(what="too few rows to measure", mend="Give at least 50.", column="max_rows")
+        )
+    copies = {name for name, _ in find_copies(dataset.features, dataset.sensitive[[column]])}
+    rows = np.arange(dataset.n_rows)
+    if dataset.n_rows > max_rows:
+        rows = np.sort(np.random.default_rng(random_state).choice(dataset.n_rows, max_rows, replace=False))
+    features = dataset.features.iloc[rows].reset_index(drop=True)
+    s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
+    orders = np.concatenate(
+        [np.arange(len(s))[None], draw_permutations(len(s), n_permutations, random_state)]
+    )
+    g = number_basis(s)
+    in_other_orders = reordered(g, orders[1:])
+    names = list(features.columns)
+    values = np.array([hgr_of_bases(_basis_of(features[name]), g)[0] for name in names])
+    known = pd.DataFrame({"feature": names, "hgr": values}).sort_values("hgr", ascending=False)
+    permuted = np.empty((len(names), n_permutations))
+    for place, name in enumerate(names):
+        yield 0.8 * place / len(names), "measuring each feature", known
+        permuted[place] = hgr_of_bases(_basis_of(features[name]), in_other_orders)
+    p_value, p_corrected = corrected_p_values(values, permuted)
+    yield 0.8, "predicting it from all features", known
+    foretold, r2 = foretell(features, s, random_state=random_state)
+    together = hgr_of_bases(number_basis(foretold), reordered(g, orders))
+    table = pd.DataFrame(
+        {
+            "feature": names,
+            "hgr": values,
+            "floor": permuted.mean(axis=1),
+            "floor_q95": np.quantile(permuted, 0.95, axis=1),
+            "p_value": p_value,
+            "p_corrected": p_corrected,
+            "is_copy": [name in copies for name in names],
+        }
+    )
+    return ProxyRanking(
+        sensitive=column,
+        features=table.sort_values("hgr", ascending=False, kind="stable", ignore_index=True),
+        joint=float(together[0]),
+        joint_floor_q95=float(np.quantile(together[1:], 0.95)),
+        joint_r2=r2,
+        n=dataset.n_rows,
+        n_used=len(s),
+    )
+
+
+def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
+    """Permutation p-values, each for itself and corrected for all of them.
+
+    Parameters
+    ----------
+    values : (p,) array
+        Large where there is dependence.
+    permuted : (p, B) array
+        The same under B permutations, each permutation common to all p.
+
+    Returns
+    -------
+    p_value, p_corrected : (p,) arrays
+        In [1 / (1 + B), 1]; the corrected one is never the smaller.
+    """
+    count = permuted.shape[1]
+    p_value = (1 + (permuted >= values[:, None] - _EQUAL).sum(axis=1)) / (1 + count)
+    together = np.column_stack([values, permuted])
+    spread = together.std(axis=1)
+    z = (together - together.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)[:, None]
+    order = np.argsort(-z[:, 0], kind="stable")
+    # The largest of this feature's and of all weaker ones', in each permutation.
+    largest = np.maximum.accumulate(z[order, 1:][::-1], axis=0)[::-1]
+    reached = (1 + (largest >= z[order, :1] - _EQUAL).sum(axis=1)) / (1 + count)
+    p_corrected = np.empty(len(values))
+    p_corrected[order] = np.maximum.accumulate(reached)
+    return p_value, np.maximum(p_corrected, p_value)
+
+
+def foretell(features: pd.DataFrame, s: Array, *, random_state: int = 0) -> tuple[Array, float]:
+    """Predict the ranks of a sensitive column from all features, each row by trees that did not see it.
+
+    Parameters
+    ----------
+    features : DataFrame, shape (n, p)
+    s : (n,) array
+
+    Returns
+    -------
+    predicted : (n,) array
+        Ranks, from 0 to 1.
+    r2
+        Share of the variance of the ranks that is explained on rows left out.
+    """
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.model_selection import KFold
+
+    x = np.column_stack([_as_column(features[name]) for name in features])
+    ranks = (pd.Series(s).rank() / len(s)).to_numpy()
+    predicted = np.empty(len(s))
+    for train, test in KFold(_FOLDS, shuffle=True, random_state=random_state).split(x):
+        trees = HistGradientBoostingRegressor(
+            max_iter=80,
+            max_leaf_nodes=15,
+            min_samples_leaf=10,
+            early_stopping=False,
+            random_state=random_state,
+        )
+        predicted[test] = trees.fit(x[train], ranks[train]).predict(x[test])
+    variance = float(np.mean((ranks - ranks.mean()) ** 2))
+    error = float(np.mean((ranks - predicted) ** 2))
+    return predicted, 1 - error / variance if variance > 0 else 0.0
+
+
+def _is_number(values: pd.Series) -> bool:
+    return pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_bool_dtype(values.dtype)
+
+
+def _basis_of(values: pd.Series) -> Basis:
+    from fairdash.dependence.categories import category_basis, number_basis
+
+    if _is_number(values):
+        return number_basis(_filled(values))
+    # Missing is a level of its own.
+    return category_basis(pd.factorize(values)[0])
+
+
+def _filled(values: pd.Series) -> Array:
+    """Numbers as a network sees them: the median where a cell is missing."""
+    cells = values.to_numpy(dtype=float, na_value=np.nan)
+    return np.where(np.isnan(cells), np.nanmedian(cells) if not np.isnan(cells).all() else 0.0, cells)
+
+
+def _as_column(values: pd.Series) -> Array:
+    """Numbers as they are; levels in the order of their frequency, which trees can cut."""
+    if _is_number(values):
+        return values.to_numpy(dtype=float, na_value=np.nan)
+    counts = values.value_counts()
+    rank = {level: min(place, _MOST_LEVELS) for place, level in enumerate(counts.index)}
+    return values.astype(object).map(rank).to_numpy(dtype=float)

@@ -1,0 +1,80 @@
+"""An actuary's export, from the file to the figures that are taken away."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.test_main_path import chart, take_screenshots
+
+pytestmark = pytest.mark.browser
+
+N = 1500
+
+
+def policies() -> bytes:
+    """Semicolons, decimal commas, Windows-1252, whole ages, 88 % zeros, and a proxy of the age."""
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 90, N)
+    bonus = np.clip(np.round(50 - 0.6 * (age - 18) + rng.normal(0, 6, N)), -30, 60)
+    claims = np.zeros(N)
+    hit = rng.permutation(N)[: round(0.12 * N)]
+    claims[hit] = np.round(rng.gamma(2, 300, len(hit)) + 20 * bonus[hit].clip(0), 2)
+    power = np.round(rng.normal(6, 1.5, N), 1)
+    rows = [
+        f"P{k:05};{age[k]};{bonus[k]:.0f};{str(power[k]).replace('.', ',')};{['Orléans', 'Nîmes'][k % 2]};"
+        f"{f'{claims[k]:.2f}'.replace('.', ',')}"
+        for k in range(N)
+    ]
+    return "\r\n".join(["Police;Âge;Bonus;Leistung;Région;Coût", *rows, ""]).encode("cp1252")
+
+
+def choose(page: Page, label: str, column: str) -> None:
+    page.get_by_role("combobox", name=re.compile(label)).click()
+    page.get_by_role("option", name=column, exact=True).click()
+
+
+@pytest.mark.bad_input(2, 4, 5, 31, 32)
+def test_from_an_actuarys_export_to_the_figures(page: Page, tmp_path):
+    path = tmp_path / "policen.csv"
+    path.write_bytes(policies())
+    page.goto("/data")
+    page.get_by_text("Your own file").click()
+    page.locator("input[type=file]").set_input_files(path)
+    expect(page.get_by_text("Read as Windows-1252 with semicolons")).to_be_visible()
+    expect(page.get_by_text("Numbers with a decimal comma")).to_be_visible()
+    choose(page, "Target", "Coût")
+    choose(page, "Sensitive attribute", "Âge")
+    expect(page.get_by_text(f"{N:,} rows · 3 features · sensitive: Âge · target: Coût")).to_be_visible()
+    # The profile: zeros, ties, distributions.
+    expect(page.get_by_text("“Coût” is zero in 88 % of the rows")).to_be_visible()
+    expect(page.get_by_text(re.compile("72 different values.*quantile groups"))).to_be_visible()
+    page.get_by_text("Distribution of the sensitive attribute").wait_for()
+    # The proxies, computed beside the page.
+    expect(page.get_by_text(re.compile("carr(y|ies) Âge"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("most of all Bonus")).to_be_visible()
+    bars = chart(page, "How much of Âge each feature carries")["dependence"]
+    assert len(bars["x"]) == 4
+    assert bars["x"][1] > 0.8, "Bonus follows the age"
+    take_screenshots(page, "upload-path")
+
+    page.get_by_role("button", name="Train on this data").click()
+    page.get_by_role("combobox", name=re.compile("Weights of fairness")).click()
+    page.get_by_role("option", name="Quick look, 4 weights").click()
+    page.get_by_text("Advanced: networks and schedule").click()
+    epochs = page.get_by_label("Epochs (passes over the rows)")
+    epochs.fill("12")
+    epochs.press("Enter")
+    page.get_by_role("button", name="Train", exact=True).click()
+    page.get_by_role("button", name="See what fairness costs").click(timeout=90_000)
+    page.get_by_role("heading", name="What does fairness cost?").wait_for()
+    page.get_by_text("Average prediction by Âge", exact=True).first.wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="All figures (CSV)").click()
+    text = download.value.path().read_text(encoding="utf-8-sig")
+    assert text.startswith("method,lam,split,part")
+    assert len(text.splitlines()) == 1 + 2 * (2 + 2 * 4)
+    assert "P00001" not in text

@@ -1,0 +1,207 @@
+"""Who carries the sensitive attribute: values, corrected p-values, categories, and all features together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data import Dataset
+from fairdash.data.proxies import corrected_p_values, foretell, rank_proxies
+from fairdash.data.source import CatalogueSource
+from fairdash.dependence import exact, measure
+from fairdash.dependence.categories import category_basis, hgr_category, number_basis
+from fairdash.dependence.spline import scores
+from fairdash.errors import OptionError
+from fairdash.studies.proxies import proxy_study, ranking_of_tables
+from fairdash.studies.store import PROXIES, Study, tables_of, work
+
+
+def dataset(features: dict, s: np.ndarray) -> Dataset:
+    return Dataset(
+        name="test",
+        features=pd.DataFrame(features),
+        target=pd.Series(np.arange(len(s), dtype=float), name="y"),
+        sensitive=pd.DataFrame({"s": s}),
+    )
+
+
+@pytest.fixture(scope="module")
+def known() -> Dataset:
+    rng = np.random.default_rng(0)
+    n = 3000
+    s, noise = rng.normal(size=(2, n))
+    return dataset(
+        {
+            "linear": 0.6 * s + 0.8 * noise,
+            "even": s**2 + 0.1 * rng.normal(size=n),
+            "noise": rng.normal(size=n),
+            "coin": rng.random(n) < 0.5,
+            "level": pd.Categorical(np.where(np.abs(s) > 1, "far", "near")),
+            "town": pd.Categorical(rng.choice(list("abcde"), n)),
+            "gaps": np.where(rng.random(n) < 0.3, np.nan, 0.6 * s + 0.8 * noise),
+            "copy": 3 - 2 * s,
+        },
+        s,
+    )
+
+
+def test_known_links_are_ranked_with_their_known_strength(known: Dataset) -> None:
+    ranking = rank_proxies(known)
+    found = ranking.features.set_index("feature")
+    assert ranking.features["hgr"].is_monotonic_decreasing
+    assert found.loc["copy", "hgr"] == pytest.approx(1, abs=1e-3)
+    assert found.loc["linear", "hgr"] == pytest.approx(exact.gaussian(0.6).hgr, abs=0.04)
+    assert found.loc["even", "hgr"] > 0.9
+    assert found.loc["level", "hgr"] > 0.9
+    # The median in 30 % of the rows.
+    assert 0.3 < found.loc["gaps", "hgr"] < found.loc["linear", "hgr"]
+    assert found["is_copy"].to_dict() == {name: name == "copy" for name in found.index}
+    carries = found["p_corrected"] <= 0.05
+    assert set(found.index[carries]) == {"linear", "even", "level", "gaps", "copy"}
+    assert (found["p_corrected"] >= found["p_value"]).all()
+    assert (found.loc[["noise", "coin", "town"], "hgr"].abs() < 0.1).all()
+    assert ranking.joint > 0.99
+    assert ranking.joint_r2 > 0.98
+    assert (ranking.n, ranking.n_used, ranking.sensitive) == (3000, 3000, "s")
+
+
+def test_numbers_are_measured_as_the_library_measures_them(known: Dataset) -> None:
+    found = rank_proxies(known).features.set_index("feature")["hgr"]
+    s = known.sensitive["s"].to_numpy()
+    for name in ("linear", "even", "noise", "coin"):
+        expected = measure("hgr_spline", known.features[name].to_numpy(dtype=float), s)
+        assert found[name] == pytest.approx(expected, abs=1e-12)
+
+
+def test_together_features_tell_what_none_tells_alone() -> None:
+    rng = np.random.default_rng(1)
+    a, b, s = rng.choice([-1.0, 1.0], (3, 2000))
+    s = a * b + 0.3 * rng.normal(size=2000)
+    ranking = rank_proxies(dataset({"a": a, "b": b}, s))
+    assert (ranking.features["p_corrected"] > 0.05).all()
+    assert ranking.joint > 0.8
+    assert ranking.joint_r2 > 0.6
+
+
+def test_of_nothing_the_predictor_foretells_nothing() -> None:
+    rng = np.random.default_rng(2)
+    ranking = rank_proxies(dataset({f"x{k}": rng.normal(size=1500) for k in range(5)}, rng.normal(size=1500)))
+    assert ranking.joint < 2 * ranking.joint_floor_q95
+    assert ranking.joint_r2 < 0.02
+
+
+def test_false_alarms_are_as_rare_as_said() -> None:
+    """20 features that tell nothing: at 5 % at most one table in twenty raises an alarm."""
+    rng = np.random.default_rng(3)
+    alarms = corrected = 0
+    for _ in range(400):
+        values, permuted = rng.normal(size=20), rng.normal(size=(20, 99))
+        single, together = corrected_p_values(values, permuted)
+        alarms += bool((single <= 0.05).any())
+        corrected += bool((together <= 0.05).any())
+    # The standard error of a share of 5 % among 400 is 1.1 %.
+    assert corrected / 400 <= 0.05 + 3 * 0.011
+    assert alarms / 400 > 0.5
+
+
+def test_the_step_down_follows_its_definition() -> None:
+    rng = np.random.default_rng(4)
+    values, permuted = rng.normal(1, 2, 6), rng.normal(size=(6, 49)) * np.arange(1, 7)[:, None]
+    single, together = corrected_p_values(values, permuted)
+    both = np.column_stack([values, permuted])
+    z = (both - both.mean(1, keepdims=True)) / both.std(1, keepdims=True)
+    order = np.argsort(-z[:, 0])
+    before = 0.0
+    for place, j in enumerate(order):
+        weaker = order[place:]
+        reached = sum(max(z[k, b] for k in weaker) >= z[j, 0] for b in range(1, 50))
+        before = max(before, (1 + reached) / 50)
+        assert together[j] == pytest.approx(max(before, single[j]))
+
+
+def test_a_category_against_a_closed_form() -> None:
+    """HGR of two variables with few levels is the second singular value of their normalised table."""
+    rng = np.random.default_rng(5)
+    law = rng.random((5, 4))
+    law /= law.sum()
+    n = 40_000
+    cells = rng.choice(20, n, p=law.ravel())
+    codes, v = cells // 4, (cells % 4).astype(float)
+    table = np.bincount(cells, minlength=20).reshape(5, 4) / n
+    normalised = table / np.sqrt(np.outer(table.sum(1), table.sum(0)))
+    expected = np.linalg.svd(normalised)[1][1]
+    inside = scores(category_basis(codes), number_basis(v), None, "in_sample")
+    assert inside[0] == pytest.approx(expected, abs=2e-3)
+    assert hgr_category(codes, v) == pytest.approx(expected, abs=0.015)
+
+
+def test_names_of_levels_and_order_of_rows_do_not_matter() -> None:
+    rng = np.random.default_rng(6)
+    codes, v = rng.integers(0, 6, 900), rng.normal(size=900)
+    v += codes % 3
+    value = hgr_category(codes, v)
+    order = rng.permutation(900)
+    assert hgr_category(codes[order], v[order]) == pytest.approx(value, abs=1e-9)
+    assert hgr_category(codes * 17 + 3, np.exp(v)) == pytest.approx(value, abs=1e-9)
+
+
+def test_more_levels_than_functions_are_taken_together() -> None:
+    rng = np.random.default_rng(7)
+    codes, v = rng.integers(0, 300, 3000), rng.normal(size=3000)
+    assert abs(hgr_category(codes, v)) < 0.1
+    assert hgr_category(np.zeros(3000, int), v) == 0
+
+
+def test_large_tables_are_sampled_with_a_seed() -> None:
+    rng = np.random.default_rng(8)
+    data = dataset({"x": rng.normal(size=900)}, rng.normal(size=900))
+    first, second = (rank_proxies(data, max_rows=300) for _ in range(2))
+    assert (first.n, first.n_used) == (900, 300)
+    pd.testing.assert_frame_equal(first.features, second.features)
+    assert first.joint == second.joint
+
+
+def test_rows_are_foretold_by_trees_that_did_not_see_them() -> None:
+    rng = np.random.default_rng(9)
+    names = pd.Series([f"person {k}" for k in range(400)])
+    predicted, r2 = foretell(pd.DataFrame({"name": names, "x": rng.normal(size=400)}), rng.normal(size=400))
+    assert r2 < 0.05
+    assert len(predicted) == 400
+
+
+def test_options_that_make_no_sense(known: Dataset) -> None:
+    for options in ({"sensitive": "gone"}, {"max_rows": 3}, {"n_permutations": 0}):
+        with pytest.raises(OptionError):
+            rank_proxies(known, **options)
+
+
+def test_the_study_tells_how_far_it_is_and_keeps_what_it_found() -> None:
+    source = CatalogueSource(dataset="household", options={"n": 400})
+    steps = list(proxy_study(source.load()))
+    fractions = [step.fraction for step in steps]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1
+    assert list(steps[0].tables["values"]) == ["feature", "hgr"]
+    study = Study(PROXIES, source=source.to_json())
+    assert Study.from_json(study.to_json()) == study
+    from fairdash.data.folders import write_whole
+
+    write_whole(study.folder / "study.json", study.to_json().encode())
+    assert work(study.key)
+    ranking = ranking_of_tables(tables_of(study))
+    pd.testing.assert_frame_equal(ranking.features, rank_proxies(source.load()).features)
+    assert ranking.sensitive == "Age"
+
+
+@pytest.mark.data
+def test_motor_is_ranked_within_the_time_allowed(real_data) -> None:
+    import time
+
+    from fairdash.data import load_dataset
+
+    motor = load_dataset("motor")
+    started = time.process_time()
+    ranking = rank_proxies(motor)
+    assert time.process_time() - started < 10
+    assert ranking.features["feature"].iloc[0] == "Occupation"

@@ -1,0 +1,442 @@
+"""Parquet, Feather, Excel and R: what their cells are, what is refused, and before what."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import decimal
+import gzip
+import io
+import re
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fairdash.data import excel, read_table, reading
+from fairdash.errors import OptionError, ReadingError
+from tests.data.tables import policies
+from tests.data.workbooks import HEAD, MAIN, day, formula, sheet_xml, workbook
+
+
+def parquet(table: pa.Table, **options: object) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(table, buffer, **options)
+    return buffer.getvalue()
+
+
+def feather(table: pa.Table, compression: str | None = None) -> bytes:
+    buffer = io.BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_file(buffer, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=20)
+    return buffer.getvalue()
+
+
+def said(report: object) -> str:
+    return "\n".join(report.sentences())
+
+
+def refused(content: bytes, **options: object) -> str:
+    with pytest.raises(ReadingError) as caught:
+        read_table(content, **options)
+    return str(caught.value)
+
+
+WRITERS = {
+    "Parquet": parquet,
+    "Feather": feather,
+    "Feather, packed": lambda table: feather(table, "zstd"),
+}
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_a_typed_table_is_read_exactly(write) -> None:
+    frame = policies().assign(town=lambda f: f["town"].astype("category"))
+    got, report = read_table(write(pa.Table.from_pandas(frame)), name="x")
+    pd.testing.assert_frame_equal(got, policies(), check_dtype=False)
+    assert got.dtypes.map(lambda kind: kind.kind).tolist()[:3] == ["f", "i", "i"]
+    assert (report.encoding, report.delimiter) == (None, None)
+    assert report.lines.tolist() == list(range(1, 61))
+    assert said(report).startswith(f"Read as a {report.format} file: 60 rows, 4 columns.")
+    assert "No cell is missing." in said(report)
+
+
+@pytest.mark.parametrize("write", [parquet, feather])
+def test_each_type_becomes_what_it_means(write) -> None:
+    table = pa.table(
+        {
+            "small": pa.array([1, None, 3], pa.int8()),
+            "unsigned": pa.array([1, 2, 3], pa.uint64()),
+            "half": pa.array(np.array([1, 2, 3], np.float16)),
+            "money": pa.array([decimal.Decimal("1.25"), None, decimal.Decimal("2")], pa.decimal128(10, 2)),
+            "truth": pa.array([True, False, True]),
+            "doubt": pa.array([True, None, False]),
+            "day": pa.array([datetime.date(2020, 2, 29), None, datetime.date(1890, 1, 1)]),
+            "instant": pa.array([datetime.datetime(2020, 1, 1)] * 3, pa.timestamp("ns", "Europe/Paris")),
+            "town": pa.array(["NA", None, "Paris"]),
+            "large": pa.array(["a", "b", "c"], pa.large_string()),
+            "nothing": pa.nulls(3),
+        }
+    )
+    got, report = read_table(write(table))
+    assert got["small"].dtype == np.float64
+    assert got["unsigned"].tolist() == [1, 2, 3]
+    assert got["half"].tolist() == [1, 2, 3]
+    assert got["money"].tolist()[::2] == [1.25, 2.0]
+    assert got["truth"].dtype == bool
+    assert got["doubt"].tolist()[::2] == [1.0, 0.0]
+    assert got["day"].iloc[0] == pd.Timestamp("2020-02-29")
+    assert got["day"].iloc[2] == pd.Timestamp("1890-01-01")
+    assert got["instant"].iloc[0] == pd.Timestamp("2020-01-01")
+    assert got["town"].iloc[0] == "NA", "the file says itself what is missing"
+    assert got["town"].isna().tolist() == [False, True, False]
+    assert got["nothing"].isna().all()
+    assert "“instant” is shown in coordinated universal time." in said(report)
+    assert report.missing_found == {"": 3 + 5}
+
+
+@pytest.mark.bad_input(17)
+@pytest.mark.parametrize("write", [parquet, feather])
+def test_missing_marks_of_a_typed_table_can_be_named(write) -> None:
+    content = write(pa.table({"town": ["NA", "Paris", None], "n": [1, 2, 3]}))
+    got, report = read_table(content, missing_values=("NA",))
+    assert got["town"].isna().tolist() == [True, False, True]
+    assert report.missing_marks == ("NA",)
+
+
+@pytest.mark.bad_input(18)
+@pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()])
+def test_whole_numbers_that_a_float_would_alter_become_text(kind: pa.DataType) -> None:
+    numbers = [2**53 + 1, 2, None, 2**62 + 3]
+    got, report = read_table(parquet(pa.table({"id": pa.array(numbers, kind), "x": [1, 2, 3, 4]})))
+    assert got["id"].tolist()[0] == str(2**53 + 1)
+    assert got["id"].tolist()[3] == str(2**62 + 3)
+    assert "“id” becomes text, as an identifier" in said(report)
+    assert "(2 cells, lines 1, 4)" in said(report)
+
+
+@pytest.mark.bad_input(23)
+@pytest.mark.parametrize("write", [parquet, feather])
+def test_nested_columns_are_left_out_by_name(write) -> None:
+    table = pa.table({"a": [1, 2], "list.of": [[1], [2, 3]], "record": [{"x": 1}, {"x": 2}], "b.c": [1.5, 2]})
+    got, report = read_table(write(table))
+    assert got.to_dict("list") == {"a": [1, 2], "b.c": [1.5, 2.0]}
+    assert "2 columns not read" in said(report)
+    assert "“list.of”, “record”" in said(report)
+    assert "no column of the file holds" in refused(write(table.select(["record"]))).lower()
+
+
+@pytest.mark.bad_input(23)
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_a_cut_off_file_is_said_to_be_incomplete(write) -> None:
+    content = write(pa.Table.from_pandas(policies()))
+    for end in (8, len(content) // 2, len(content) - 1):
+        assert "file is incomplete or damaged" in refused(content[:end])
+
+
+@pytest.mark.bad_input(23)
+@pytest.mark.parametrize("write", [parquet, feather])
+def test_text_that_is_no_text_is_said_to_be_damage(write) -> None:
+    content = write(
+        pa.table({"town": ["Lyon-Perrache", "Brest"]}),
+        **({"compression": "none"} if write is parquet else {}),
+    )
+    assert content.count(b"Perrache") >= 1
+    assert "damaged" in refused(content.replace(b"Perrache", b"Perr\xffche"))
+
+
+@pytest.mark.bad_input(13)
+@pytest.mark.parametrize("write", [parquet, feather])
+def test_duplicate_names_of_a_typed_table_are_listed(write) -> None:
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2]), pa.array([3])], ["a", "b", "a"])
+    assert "“a”: the name stands over several columns: 1, 3" in refused(write(table))
+
+
+@pytest.mark.bad_input(14)
+def test_a_typed_tables_blank_names_are_made() -> None:
+    got, report = read_table(parquet(pa.table({" a": [1], "": [2]})))
+    assert list(got) == ["a", "column 2"]
+    assert report.renamed == ((1, "a"), (2, "column 2"))
+
+
+@pytest.mark.bad_input(11)
+@pytest.mark.parametrize("write", [parquet, feather])
+def test_a_typed_table_without_rows(write) -> None:
+    assert "no data rows" in refused(write(pa.table({"a": pa.array([], pa.int64())})))
+
+
+def test_the_numbers_of_rows_that_pandas_writes_are_left_out() -> None:
+    frame = policies().set_index(np.arange(60) ** 2)
+    got, report = read_table(parquet(pa.Table.from_pandas(frame)))
+    assert list(got) == list(frame)
+    assert "numbers of the rows" in said(report)
+
+
+@pytest.mark.bad_input(10, 20)
+def test_a_parquet_bomb_is_refused_by_its_footer(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = parquet(pa.table({f"c{k}": pa.array(np.zeros(2_000_000)) for k in range(4)}))
+    assert len(content) < 100_000
+    monkeypatch.setattr(reading, "MOST_CELLS", 7_999_999)
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *a, **o: pytest.fail("a column was read"))
+    before = pa.total_allocated_bytes()
+    assert "8,000,000 cells, more than 7,999,999" in refused(content)
+    assert pa.total_allocated_bytes() - before < 1e6
+    monkeypatch.setattr(reading, "MOST_COLUMNS", 3)
+    assert "4 columns, more than 3" in refused(content)
+
+
+@pytest.mark.bad_input(20)
+def test_a_long_text_in_each_row_is_refused() -> None:
+    table = pa.table({"text": ["x" * 100_000] * 20_000, "n": range(20_000)})
+    content = parquet(table)
+    assert len(content) < 1_000_000
+    pool = pa.default_memory_pool()
+    before = pool.bytes_allocated()
+    assert "over 800 million characters" in refused(content)
+    assert pool.bytes_allocated() - before < 50e6
+
+
+@pytest.mark.bad_input(20)
+def test_a_packed_feather_file_is_counted_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = feather(pa.table({"a": np.zeros(10_000)}), "zstd")
+    monkeypatch.setattr(reading, "MOST_CELLS", 5_000)
+    assert "cells, more than 5,000" in refused(content)
+
+
+@pytest.mark.parametrize("option", [{"encoding": "utf-8"}, {"delimiter": ";"}, {"decimal": ","}])
+def test_what_a_typed_file_does_not_have_can_not_be_chosen(option: dict) -> None:
+    with pytest.raises(OptionError, match="to choose"):
+        read_table(parquet(pa.table({"a": [1]})), **option)
+
+
+def test_sheets_are_chosen_where_there_are_some_only() -> None:
+    for content in (parquet(pa.table({"a": [1]})), b"a,b\n1,2\n"):
+        with pytest.raises(OptionError, match="no sheets"):
+            read_table(content, sheet="x")
+
+
+# Excel.
+
+ROWS = [
+    ["cost", "age", "town", "sold", "day", "code"],
+    [10.5, 40, "Lyon", True, day(43890), "007"],
+    [None, 50, None, False, day(43891), "012"],
+    [3, 60, "NA", True, day(43892), "100"],
+]
+
+
+def test_a_sheet_is_read_with_its_types() -> None:
+    got, report = read_table(workbook({"Tab": ROWS}), name="x.xlsx")
+    assert got["cost"].tolist()[::2] == [10.5, 3]
+    assert got["cost"].isna().tolist() == [False, True, False]
+    assert got["age"].tolist() == [40, 50, 60]
+    assert got["age"].dtype == np.int64
+    assert got["town"].isna().tolist() == [False, True, True]
+    assert got["sold"].tolist() == [True, False, True]
+    assert got["day"].iloc[0] == pd.Timestamp("2020-02-29")
+    assert got["code"].tolist() == ["007", "012", "100"]
+    assert "Read as an Excel workbook: 3 rows, 6 columns." in said(report)
+    assert report.missing_found == {"": 2, "NA": 1}
+    assert (report.format, report.sheet, report.sheets) == ("Excel", "Tab", ("Tab",))
+    assert report.lines.tolist() == [2, 3, 4]
+
+
+@pytest.mark.bad_input(5)
+def test_decimal_commas_typed_into_a_sheet_are_converted() -> None:
+    rows = [["price", "n"], ["1,5", 1], ["2,25", 2], [3, 3]]
+    got, report = read_table(workbook({"Tab": rows}))
+    assert got["price"].tolist() == [1.5, 2.25, 3]
+    assert report.decimal_commas == {"price": 2}
+
+
+@pytest.mark.bad_input(16)
+def test_one_text_among_a_sheets_numbers_is_located() -> None:
+    rows = [["a", "b"], [1, 1], ["about 3", 2], [4, 3]]
+    got, report = read_table(workbook({"Tab": rows}))
+    assert got["a"].tolist() == ["1", "about 3", "4"]
+    assert "“a” stays text: most of its cells are numbers, others are not (1 cell, line 3)." in said(report)
+
+
+def test_an_offset_table_keeps_its_lines_and_empty_rows_are_skipped() -> None:
+    rows = [["a", "b"], [1, 2], [None, None], [3, 4]]
+    got, report = read_table(workbook({"Tab": sheet_xml(rows, first_row=4)}))
+    assert got["a"].tolist() == [1, 3]
+    assert report.lines.tolist() == [5, 7]
+    assert "Empty lines skipped: 1." in said(report)
+
+
+@pytest.mark.bad_input(14)
+def test_headers_that_are_no_text_are_made_text() -> None:
+    got, report = read_table(workbook({"Tab": [[2019, None, "x"], [1, 2, 3], [4, 5, 6]]}))
+    assert list(got) == ["2019", "column 2", "x"]
+    assert "column 2 is “column 2”" in said(report)
+
+
+@pytest.mark.bad_input(22)
+def test_the_first_sheet_that_shows_is_read_and_the_others_are_named() -> None:
+    other = [["x"], [1]]
+    content = workbook({"Secret": other, "Data": ROWS, "Notes": other}, hidden=["Secret"])
+    got, report = read_table(content)
+    assert list(got) == ROWS[0]
+    assert "Sheet “Data” is read; there is also “Notes”; hidden in the file: “Secret”." in said(report)
+    assert report.sheets == ("Secret", "Data", "Notes")
+    got, report = read_table(content, sheet="Secret")
+    assert list(got) == ["x"]
+    assert "which is hidden" in said(report)
+    with pytest.raises(OptionError, match="no sheet of this name"):
+        read_table(content, sheet="Gone")
+
+
+@pytest.mark.bad_input(22)
+@pytest.mark.parametrize(
+    "declared",
+    [
+        '<!DOCTYPE x [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;&lol;">]>',
+        '<!DOCTYPE x [<!ENTITY file SYSTEM "file:///etc/passwd">]>',
+    ],
+)
+@pytest.mark.parametrize("part", ["xl/worksheets/sheet1.xml", "xl/workbook.xml", "xl/sharedStrings.xml"])
+def test_xml_entities_are_refused_wherever_they_stand(declared: str, part: str) -> None:
+    text = f'{HEAD}{declared}<worksheet xmlns="{MAIN}"><sheetData/></worksheet>'
+    assert "declares XML entities" in refused(workbook({"Tab": ROWS}, **{part: text}))
+    assert "declares XML entities" in refused(workbook({"Tab": ROWS}, **{part: text.encode("utf-16")}))
+
+
+@pytest.mark.bad_input(22)
+def test_formulas_without_results_ask_to_save_again() -> None:
+    good = [["a", "b"], [1, formula("A2*2", 2)], [2, formula("A3*2", 4)]]
+    assert read_table(workbook({"Tab": good}))[0]["b"].tolist() == [2, 4]
+    bad = [["a", "b"], [1, formula("A2*2")], [2, formula("A3*2", 4)], [3, formula("A4*2")]]
+    text = refused(workbook({"Tab": bad}))
+    assert "column B" in text
+    assert "2 places; lines 2, 4" in text
+    assert "save it again" in text
+    # On a sheet that is not read it is no matter.
+    assert len(read_table(workbook({"Tab": good, "Other": bad}))[0]) == 2
+    empty_text = [["a", "b"], [1, lambda place: f'<c r="{place}" t="str"><f>""</f><v></v></c>'], [2, "x"]]
+    assert read_table(workbook({"Tab": empty_text}))[0]["b"].isna().tolist() == [True, False]
+
+
+@pytest.mark.bad_input(21)
+def test_a_stray_cell_in_the_last_corner_is_refused_before_the_cells_are_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    corner = (
+        f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData><row r="1"><c r="A1"><v>1</v></c></row>'
+        '<row r="1048576"><c r="XFD1048576"><v>1</v></c></row></sheetData></worksheet>'
+    )
+    tracemalloc.start()
+    try:
+        assert "17,179,869,184 cells, more than 5,000,000" in refused(workbook({"Tab": corner}))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 50e6
+
+
+@pytest.mark.bad_input(21)
+def test_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excel, "MOST_EXCEL_CELLS", 11)
+    assert "more than 11" in refused(workbook({"Tab": [["a", "b"]] + [[1, 2]] * 5}))
+    without_places = sheet_xml([["a", "b"]] + [[1, 2]] * 5)
+    without_places = re.sub(r' r="[A-Z]*\d+"', "", without_places)
+    assert "more than 11" in refused(workbook({"Tab": without_places}))
+
+
+@pytest.mark.bad_input(20, 21)
+def test_a_workbook_that_unpacks_too_large_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excel, "MOST_BYTES", 10**6)
+    content = workbook({"Tab": ROWS}, **{"xl/theme/theme1.xml": "<x>" + " " * 5_000_000 + "</x>"})
+    assert len(content) < 20_000
+    assert "more than 1 MB when it is unpacked" in refused(content)
+
+
+@pytest.mark.bad_input(21)
+def test_one_long_text_in_each_cell_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(excel, "MOST_CHARACTERS", 10**5)
+    cell = '<row><c t="s"><v>0</v></c></row>'
+    content = workbook(
+        {"Tab": f'{HEAD}<worksheet xmlns="{MAIN}"><sheetData>{cell * 200}</sheetData></worksheet>'},
+        **{"xl/sharedStrings.xml": f'{HEAD}<sst xmlns="{MAIN}"><si><t>{"x" * 1000}</t></si></sst>'},
+    )
+    assert "characters, more than 100,000" in refused(content)
+
+
+@pytest.mark.bad_input(11)
+@pytest.mark.parametrize("rows", [[], [[]], [["a", "b"]], [["a", "b"], [None, None]]])
+def test_sheets_without_rows(rows: list) -> None:
+    assert "no data rows" in refused(workbook({"Tab": rows}))
+
+
+def test_a_damaged_workbook_is_said_to_be() -> None:
+    content = workbook({"Tab": ROWS})
+    assert "incomplete or damaged" in refused(workbook({"Tab": "<worksheet><sheetData><row"}))
+    assert "incomplete or damaged" in refused(workbook({"Tab": ROWS}, **{"xl/_rels/workbook.xml.rels": "<"}))
+    assert "damaged" in refused(content[: len(content) // 2])
+    odd = {"xl/workbook.xml": HEAD.replace("UTF-8", "NTF-8") + f'<workbook xmlns="{MAIN}"/>'}
+    assert "damaged" in refused(workbook({"Tab": ROWS}, **odd))
+
+
+def test_long_numbers_in_excel_are_pointed_out() -> None:
+    got, report = read_table(workbook({"Tab": [["id", "x"], [12345678901234567, 1], [2, 2]]}))
+    assert got["id"].dtype == np.float64
+    assert "15 digits only" in said(report)
+    assert "(1 cell, line 2)" in said(report)
+
+
+# R.
+
+
+@pytest.mark.data
+def test_the_motor_policies_are_read_as_a_file(real_data: Path) -> None:
+    got, report = read_table(real_data / "motor" / "pg15training.rda")
+    assert got.shape == (100_021, 20)
+    assert report.format == "R"
+    assert got["Age"].dtype == np.int64
+    assert "Read as an R data file: 100,021 rows, 20 columns." in said(report)
+
+
+def rda(folder: Path, **frames: pd.DataFrame) -> bytes:
+    import rdata
+
+    # pandas' own strings are unknown to the writer.
+    plain = {
+        name: frame.astype({c: object for c in frame if not pd.api.types.is_numeric_dtype(frame[c])})
+        for name, frame in frames.items()
+    }
+    rdata.write_rda(folder / "x.rda", plain)
+    return (folder / "x.rda").read_bytes()
+
+
+def test_a_data_frame_of_r_is_read_with_its_types(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"cost": [1.5, 2.5, np.nan], "n": pd.array([1, 2, 3], "int32"), "town": ["Lyon", "NA", "Brest"]}
+    )
+    got, report = read_table(rda(tmp_path, first=frame, second=frame[["n"]]))
+    assert got["n"].tolist() == [1, 2, 3]
+    assert got["cost"].isna().tolist() == [False, False, True]
+    assert got["town"].tolist() == ["Lyon", "NA", "Brest"]
+    assert "Table “first” is read, one of 2 in the file" in said(report)
+    assert list(read_table(rda(tmp_path, first=frame, second=frame[["n"]]), sheet="second")[0]) == ["n"]
+    with pytest.raises(OptionError, match="no table of this name"):
+        read_table(rda(tmp_path, first=frame), sheet="gone")
+
+
+def test_damaged_r_files_are_said_to_be(tmp_path: Path) -> None:
+    content = rda(tmp_path, first=policies())
+    inside = gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+    rng = np.random.default_rng(0)
+    for end in (10, len(inside) // 2, len(inside) - 3):
+        assert "incomplete or damaged" in refused(inside[:end])
+    for _ in range(20):
+        broken = bytearray(inside)
+        for place in rng.integers(8, len(broken), 8):
+            broken[place] = rng.integers(256)
+        # Read or refused, but never a fault of another kind.
+        with contextlib.suppress(ReadingError):
+            read_table(bytes(broken))

@@ -1,0 +1,351 @@
+"""Choosing roles: every row of that table of bad inputs, with the mends that are offered."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data import Dataset, Roles, build_dataset, suggest_roles
+from fairdash.data.building import offers
+from fairdash.data.copies import find_copies, tells
+from fairdash.data.mending import can_convert, to_numbers
+from fairdash.data.outcomes import outcome_remarks, sensitive_support
+from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.errors import DataError, Mend, Problem
+from tests.data.tables import ROLES, policies
+
+
+def build(frame: pd.DataFrame, roles: Roles = ROLES, **options: object) -> Dataset:
+    return build_dataset(frame, roles, name="test", lines=np.arange(2, len(frame) + 2), **options)
+
+
+def refused(frame: pd.DataFrame, roles: Roles = ROLES, **options: object) -> tuple[Problem, ...]:
+    with pytest.raises(DataError) as caught:
+        build(frame, roles, **options)
+    return caught.value.problems
+
+
+def all_features(frame: pd.DataFrame) -> Roles:
+    return Roles(
+        target="cost", sensitive=("age",), features=tuple(c for c in frame if c not in ("cost", "age"))
+    )
+
+
+@pytest.mark.bad_input(24)
+@pytest.mark.parametrize("column", ["cost", "age"])
+def test_a_constant_outcome_is_blocked_without_a_mend(column: str) -> None:
+    (problem,) = refused(policies().assign(**{column: 7391}))
+    assert "dependence on it is undefined" in problem.what
+    assert problem.mends == ()
+    assert "7391" not in str(problem)
+
+
+@pytest.mark.bad_input(25)
+@pytest.mark.parametrize("column", ["cost", "age"])
+def test_rows_without_an_outcome_go_when_the_user_agrees(column: str) -> None:
+    frame = policies(70).astype({"age": float})
+    frame.loc[[3, 11], column] = np.nan
+    (problem,) = refused(frame)
+    assert (problem.column, problem.count, list(problem.lines)) == (column, 2, [5, 13])
+    assert problem.mends == (Mend("drop_rows", column),)
+    dataset = build(frame, mends=problem.mends)
+    assert dataset.n_rows == 68
+    assert f"2 rows left out: “{column}” can't be used there." in dataset.notes
+
+
+@pytest.mark.bad_input(26)
+def test_columns_without_content_are_left_out_and_said_so() -> None:
+    frame = policies().assign(empty=np.nan, same=1)
+    dataset = build(frame, all_features(frame))
+    assert list(dataset.features) == ["rooms", "town"]
+    assert {
+        "1 column left out: every cell is missing (“empty”).",
+        "1 column left out: only one value (“same”).",
+    } <= {*dataset.notes}
+
+
+@pytest.mark.bad_input(27)
+def test_identifiers_are_left_out_until_the_user_keeps_them() -> None:
+    frame = policies().assign(name=[f"person {i}" for i in range(60)])
+    roles = all_features(frame)
+    assert "name" not in build(frame, roles).features
+    (offer,) = offers(frame, roles)
+    assert offer.mends == (Mend("keep", "name"),)
+    assert offers(frame, roles, offer.mends) == ()
+    assert "name" in build(frame, roles, mends=offer.mends).features
+    too_many = policies(1200).assign(name=[f"person {i}" for i in range(1200)])
+    assert offers(too_many, roles) == (), "1,200 levels would be 1,200 inputs"
+
+
+@pytest.mark.bad_input(28)
+@pytest.mark.parametrize(("kind", "low", "high"), [("year", 1950, 2001), ("age", 0, 51)])
+def test_dates_are_offered_as_year_and_age(kind: str, low: float, high: float) -> None:
+    rng = np.random.default_rng(1)
+    born = pd.Timestamp("1950-01-01") + pd.to_timedelta(rng.integers(0, 51 * 365, 60), unit="D")
+    frame = policies().assign(born=born)
+    frame.loc[5, "born"] = pd.NaT
+    roles = all_features(frame)
+    (offer,) = offers(frame, roles)
+    assert offer.mends == (Mend("year", "born"), Mend("age", "born"))
+    dataset = build(frame, roles, mends=(Mend(kind, "born"),))
+    assert dataset.features["born"].between(low, high).sum() == 59
+    year = pd.DatetimeIndex(born).year + (pd.DatetimeIndex(born).day_of_year - 1) / 365.25
+    expected = year if kind == "year" else born.year.max() + 1 - year
+    kept = np.arange(60) != 5
+    np.testing.assert_allclose(dataset.features["born"][kept], np.asarray(expected)[kept], atol=1e-9)
+    assert any("“born” is used as" in note for note in dataset.notes)
+
+
+@pytest.mark.bad_input(28)
+def test_a_date_as_sensitive_column_asks_what_it_should_be() -> None:
+    frame = policies().assign(born=pd.date_range("1950-01-01", periods=60, freq="200D"))
+    roles = Roles(target="cost", sensitive=("born",), features=("rooms",))
+    (problem,) = refused(frame, roles)
+    assert "holds dates" in problem.what
+    dataset = build(frame, roles, mends=(Mend("age", "born"),))
+    assert dataset.sensitive["born"].between(0, 34).all()
+    assert dataset.sensitive["born"].is_monotonic_decreasing
+
+
+@pytest.mark.bad_input(28)
+def test_truth_values_become_numbers_with_the_mapping_said() -> None:
+    frame = policies().assign(sold=[True, False] * 30)
+    dataset = build(frame, all_features(frame))
+    assert "“sold”: true is 1, false is 0." in dataset.notes
+
+
+@pytest.mark.bad_input(29)
+def test_the_target_can_not_be_sensitive() -> None:
+    roles = Roles(target="cost", sensitive=("cost",), features=("rooms",))
+    assert "the target can't be sensitive as well" in str(refused(policies(), roles)[0])
+
+
+COPIES = {
+    "copied": lambda age: age,
+    "rescaled": lambda age: 3 - 0.25 * age,
+    "curved": lambda age: np.exp(age / 20),
+    "written": lambda age: age.map("{} years".format),
+    "permuted": lambda age: age.map(
+        dict(zip(sorted(age.unique()), np.random.default_rng(0).permutation(age.nunique()), strict=True))
+    ),
+    "more finely cut": lambda age: age + np.random.default_rng(1).integers(0, 2, len(age)) / 10,
+}
+
+
+@pytest.mark.bad_input(29)
+@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
+def test_copies_of_the_sensitive_column_are_found_and_a_choice_is_asked(copy) -> None:
+    frame = policies(600)
+    frame["other"] = copy(frame["age"])
+    (problem,) = refused(frame, all_features(frame))
+    assert problem.column == "other"
+    assert "“age” can be read off" in problem.what
+    leave, keep = problem.mends
+    assert "other" not in build(frame, all_features(frame), mends=(leave,)).features
+    assert "other" in build(frame, all_features(frame), mends=(keep,)).features
+
+
+@pytest.mark.bad_input(29)
+def test_continuous_copies_are_found_by_their_order() -> None:
+    rng = np.random.default_rng(2)
+    s = pd.Series(rng.normal(size=500), name="s")
+    features = pd.DataFrame(
+        {"minus": -s, "cubed": s**3, "other": rng.normal(size=500), "noisy": s + rng.normal(size=500)}
+    )
+    assert list(find_copies(features, s.to_frame())) == [("minus", "s"), ("cubed", "s")]
+
+
+@pytest.mark.bad_input(29)
+def test_what_is_no_copy_is_not_called_one() -> None:
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        n = 200
+        s = pd.Series((rng.random(n) < 0.02).astype(float))
+        s.iloc[0] = 1 - s.iloc[1]
+        # A code with nearly as many levels as rows agrees with a rare value by chance.
+        assert not tells(pd.Series(rng.integers(0, 150, n)), s)
+        assert not tells(pd.Series(rng.normal(size=n)), s)
+    # The other way round: a coarser cut of the sensitive column does not tell it.
+    age = pd.Series(rng.integers(18, 80, 500).astype(float))
+    assert not tells(age // 10, age)
+    assert tells(age, age // 10)
+
+
+INSURED = Roles(target="cost", sensitive=("age",), features=("rooms", "town"), weight="years")
+
+
+@pytest.mark.bad_input(30)
+@pytest.mark.parametrize("cell", [0.0, -1.0, np.nan, np.inf])
+def test_unusable_exposure_is_blocked_until_the_user_drops_the_rows(cell: float) -> None:
+    frame = policies(70).assign(years=1.0)
+    frame.loc[[3, 11], "years"] = cell
+    (problem,) = refused(frame, INSURED)
+    assert (problem.count, list(problem.lines)) == (2, [5, 13])
+    dataset = build(frame, INSURED, mends=problem.mends)
+    assert dataset.n_rows == 68
+    assert (dataset.weight == 1).all()
+    assert "2 rows left out: “years” can't be used there." in dataset.notes
+
+
+@pytest.mark.bad_input(31)
+def test_the_quantile_groups_that_ties_leave_are_counted() -> None:
+    ages = pd.Series(np.repeat(np.arange(18.0, 38.0), 10))
+    support = sensitive_support(ages)
+    assert (support.n_distinct, support.n_groups, support.largest_share) == (20, 20, 0.05)
+    assert "Of 50 quantile groups 20 can be told apart" in support.sentence()
+    assert sensitive_support(pd.Series(np.arange(500.0))).n_groups == 50
+    assert sensitive_support(pd.Series([0.0, 1.0] * 30)).n_groups == 2
+    assert sensitive_support(pd.Series(np.arange(30.0))).n_groups == 30
+
+
+@pytest.mark.bad_input(32)
+def test_zeros_and_heavy_tails_are_said_and_nothing_is_clipped() -> None:
+    rng = np.random.default_rng(4)
+    cost = np.where(rng.random(10_000) < 0.88, 0, rng.pareto(1.5, 10_000) * 100)
+    remarks = outcome_remarks(pd.Series(cost, name="cost"))
+    assert "“cost” is zero in 88 % of the rows" in remarks[0]
+    assert "heavy tail: the 1 % of rows" in remarks[1]
+    assert f"beyond {np.quantile(cost, 0.99):.3g}" in remarks[1]
+    sizes = np.sort(np.abs(cost - np.median(cost)))[::-1]
+    assert f"make up {100 * sizes[:100].sum() / sizes.sum():.0f} %" in remarks[1]
+    for usual in (rng.normal(size=5000), rng.exponential(size=5000), rng.integers(0, 5, 5000)):
+        assert outcome_remarks(pd.Series(usual, name="y")) == ()
+    frame = policies(200).assign(cost=cost[:200])
+    assert build(frame).target.tolist() == cost[:200].tolist()
+    # Beyond the quantile stand two rows: it would tell of single persons.
+    assert "beyond" not in "".join(outcome_remarks(pd.Series(cost[:200], name="cost")))
+
+
+@pytest.mark.bad_input(33)
+def test_numbers_beyond_single_precision_are_rescaled() -> None:
+    frame = policies()
+    frame["cost"] *= 1e100
+    dataset = build(frame)
+    assert dataset.target.abs().max() < 10
+    assert any("single precision" in note for note in dataset.notes)
+
+
+@pytest.mark.bad_input(12)
+def test_too_few_rows_say_how_many_are_needed_and_for_what() -> None:
+    (problem,) = refused(policies(40))
+    assert "training and testing need at least 50" in problem.what
+
+
+@pytest.mark.bad_input(19)
+@pytest.mark.parametrize("space", [" ", "'", "’", "\u00a0", "\u2009", "\u202f"])
+def test_thousands_are_converted_when_the_user_agrees(space: str) -> None:
+    frame = policies()
+    exact = frame["cost"].mul(100).round(2)
+    frame["cost"] = exact.map(lambda value: f"{value:,.2f}".replace(",", space).replace(".", ","))
+    (problem,) = refused(frame)
+    assert problem.mends == (Mend("convert", "cost"),)
+    dataset = build(frame, mends=problem.mends)
+    np.testing.assert_allclose(dataset.target, exact, rtol=1e-12)
+    assert "“cost” is converted from text to numbers." in dataset.notes
+    as_feature = Roles(target="age", sensitive=("rooms",), features=("cost",))
+    (offer,) = offers(frame, as_feature)
+    assert offer.mends == (Mend("convert", "cost"),)
+
+
+@pytest.mark.bad_input(16)
+def test_a_few_words_among_numbers_become_missing_when_the_user_agrees() -> None:
+    frame = policies(70)
+    frame["cost"] = frame["cost"].round(2).astype(str)
+    frame.loc[[4, 9], "cost"] = "CANARY"
+    (problem,) = refused(frame)
+    assert (problem.count, list(problem.lines), problem.mends) == (2, [6, 11], (Mend("convert", "cost"),))
+    (again,) = refused(frame, mends=problem.mends)
+    assert "missing" in again.what
+    dataset = build(frame, mends=(*problem.mends, *again.mends))
+    assert dataset.n_rows == 68
+    assert any("2 cells that are none become missing" in note for note in dataset.notes)
+    assert "CANARY" not in str(problem) + str(again) + "".join(dataset.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1 234", 1234), ("1'234'567.5", 1234567.5), ("1.234,5", 1234.5), ("1,234.5", 1234.5), ("-12", -12),
+        ("1.234.567,25", 1234567.25), (" 3,5 ", 3.5), ("1e3", 1000), ("12 34", None), ("x", None), ("1e999", None),
+        ("", None),
+    ],
+)  # fmt: skip
+def test_each_way_of_writing_a_number(text: str, number: float | None) -> None:
+    (got,) = to_numbers(pd.Series([text], name="x"))
+    assert np.isnan(got) if number is None else got == number
+
+
+def test_columns_that_are_not_offered_as_numbers() -> None:
+    for cells in (["007", "12"], ["1.234", "2.500"], ["x", "y", "1"], [None, None]):
+        assert not can_convert(pd.Series(cells, dtype="str"))
+
+
+def test_all_problems_come_at_once_each_with_its_mends() -> None:
+    frame = policies(70).astype({"age": float}).assign(years=1.0, born=policies(70)["age"] * 2)
+    frame.loc[0, "cost"] = np.nan
+    frame.loc[1, "age"] = np.inf
+    frame.loc[2, "years"] = 0
+    problems = refused(frame, INSURED)
+    assert [(p.column, [mend.kind for mend in p.mends]) for p in problems] == [
+        ("cost", ["drop_rows"]), ("age", ["drop_rows"]), ("years", ["drop_rows"])
+    ]  # fmt: skip
+    mends = tuple(mend for problem in problems for mend in problem.mends)
+    assert build(frame, INSURED, mends=mends).n_rows == 67
+
+
+def test_mends_that_name_nothing_are_refused() -> None:
+    for mend in (Mend("convert", "gone"), Mend("sing", "cost")):
+        with pytest.raises(DataError):
+            build(policies(), mends=(mend,))
+
+
+# An existing prediction and a row id.
+
+
+def test_an_existing_prediction_and_a_row_id_are_carried_along() -> None:
+    frame = policies(70).assign(price=np.linspace(1, 2, 70), id=[f"P{i}" for i in range(70)])
+    frame.loc[3, "cost"] = np.nan
+    roles = Roles(target="cost", sensitive=("age",), features=("rooms",), prediction="price", row_id="id")
+    dataset = build(frame, roles, mends=(Mend("drop_rows", "cost"),))
+    assert dataset.roles == roles
+    assert dataset.prediction.tolist() == frame["price"].drop(3).tolist()
+    assert dataset.row_id.tolist() == frame["id"].drop(3).tolist()
+    assert list(dataset.table()) == ["rooms", "age", "cost", "price", "id"]
+    assert "P1" not in repr(dataset)
+    plain = build(frame, Roles(target="cost", sensitive=("age",), features=("rooms",)), drop_missing=True)
+    assert dataset.fingerprint != plain.fingerprint
+
+
+def test_a_prediction_with_missing_cells_is_blocked_and_a_constant_one_is_not() -> None:
+    frame = policies(70).assign(price=1.0)
+    roles = Roles(target="cost", sensitive=("age",), features=("rooms",), prediction="price")
+    assert build(frame, roles).prediction.nunique() == 1
+    frame.loc[2, "price"] = np.nan
+    (problem,) = refused(frame, roles)
+    assert "the existing prediction has missing cells" in problem.what
+    assert build(frame, roles, mends=problem.mends).n_rows == 69
+
+
+@pytest.mark.parametrize("part", ["prediction", "row_id"])
+def test_they_have_no_second_role(part: str) -> None:
+    for column in ("cost", "age", "rooms"):
+        roles = Roles(target="cost", sensitive=("age",), features=("rooms",), **{part: column})
+        assert "as well" in str(refused(policies(), roles)[0])
+
+
+def test_they_are_suggested_by_name() -> None:
+    frame = policies().assign(predicted_cost=1.5 * policies()["cost"], policy_no=range(60))
+    found = suggest_roles(frame)
+    assert (found.prediction, found.row_id, found.target) == ("predicted_cost", "policy_no", "cost")
+    assert {"predicted_cost", "policy_no"}.isdisjoint(found.features)
+
+
+def test_a_recipe_keeps_what_the_user_agreed_to() -> None:
+    source = UploadSource(sha256="0" * 64, name="x", roles=ROLES, mends=(Mend("convert", "cost"),))
+    assert DatasetSource.from_json(source.to_json()) == source
+    assert source.id != UploadSource(sha256="0" * 64, name="x", roles=ROLES).id
+    content = json.loads(source.to_json())
+    assert content["mends"] == [{"kind": "convert", "column": "cost"}]

@@ -1,0 +1,159 @@
+"""Hostile input, rows 52 to 57: formulas, markup, paths, pickles, other origins, other addresses."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import io
+import pickle
+import re
+import socket
+import tomllib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data import keep_upload, list_uploads, read_table
+from fairdash.errors import ReadingError
+from fairdash.figures.data import proxies_figure
+from fairdash.figures.theme import LIGHT
+from fairdash.reports.csv import safe_csv
+from fairdash.ui.text import safe
+from tests.serving import ROOT, served
+
+ACTIVE = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\0=1", "\r=1", "\n=1", '=HYPERLINK("http://x")']
+
+
+@pytest.mark.bad_input(52)
+@pytest.mark.parametrize("text", ACTIVE)
+def test_active_cells_and_headers_are_escaped_and_numbers_are_not(text: str) -> None:
+    frame = pd.DataFrame({text: [text, "plain"], "category": pd.Categorical([text, "x"]), "n": [-1.5, 2.0]})
+    back = pd.read_csv(io.BytesIO(safe_csv(frame)), dtype=str, keep_default_na=False)
+    cells = [*back.columns, *back[back.columns[0]], *back["category"]]
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r", "\n", "\0")) for cell in cells)
+    assert back["n"].tolist() == ["-1.5", "2.0"]
+
+
+@pytest.mark.bad_input(52)
+@pytest.mark.parametrize("end", ["\r", "\n", "\r\n", "\0\r"])
+def test_no_cell_breaks_out_of_its_row(end: str) -> None:
+    frame = pd.DataFrame({"a": [f"x{end}=1+1,2", "y"], "b": [1, 2]})
+    text = safe_csv(frame).decode("utf-8-sig")
+    back = pd.read_csv(io.StringIO(text, newline=""))
+    assert back["b"].tolist() == [1, 2]
+    assert "\r" not in text.replace("\r\n", "")
+
+
+@pytest.mark.bad_input(52)
+def test_there_is_one_way_out_for_tables() -> None:
+    """What writes CSV or offers a download is one function each, which escape."""
+    for path in [*(ROOT / "fairdash").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]:
+        text = path.read_text(encoding="utf-8")
+        name = path.relative_to(ROOT).as_posix()
+        assert "to_excel" not in text, name
+        assert ".to_csv(" not in text or name == "fairdash/reports/csv.py", name
+        if "download_button(" in text:
+            assert "safe_csv" in text or name != "fairdash/ui/frame.py", name
+            assert name == "fairdash/ui/frame.py" or "to_csv" not in text, name
+
+
+NAMES = ["<b>x</b>", "<img src=x onerror=alert(1)>", "![x](http://evil.example/a.png)", "[x](http://evil.example)",
+         "$\\frac{1}{2}$", "**x**", "# x", ":material/x:", "a@evil.example", "http://evil.example"]  # fmt: skip
+
+
+@pytest.mark.bad_input(53)
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_plain_text_in_markdown_and_in_plots(name: str) -> None:
+    shown = safe(name)
+    for mark in "<>[]()*_$#:!@":
+        assert not re.search(rf"(?<!\\){re.escape(mark)}", shown)
+    features = pd.DataFrame({"feature": [name], "hgr": [0.5]})
+    spec = proxies_figure(features, sensitive=name, theme=LIGHT).to_plotly_json()
+    text = str(spec["layout"]["yaxis"]["ticktext"]) + str(spec["layout"]["title"]) + str(spec["data"][0])
+    for tag in ("<img", "<b>x", "<a "):
+        assert tag not in text
+
+
+@pytest.mark.bad_input(54)
+@pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "a\0b", "x" * 300, "CON", "..", "", "\n"])
+def test_a_files_name_never_becomes_a_path(name: str, tmp_path: Path) -> None:
+    kept = keep_upload(b"a,b\n1,2\n", name=name)
+    assert [upload.name for upload in list_uploads()] == [name]
+    files = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert files == {f"{kept.sha256}.upload", f"{kept.sha256}.json"}
+
+
+class _Evil:
+    def __reduce__(self):
+        return (exec, ("raise SystemExit('it was run')",))
+
+
+def _torch_file() -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("model/data.pkl", pickle.dumps(_Evil()))
+        archive.writestr("model/version", "3")
+    return buffer.getvalue()
+
+
+@pytest.mark.bad_input(55)
+@pytest.mark.parametrize("protocol", range(2, 6))
+def test_a_pickle_is_refused_and_never_run(protocol: int) -> None:
+    for content in (pickle.dumps(_Evil(), protocol), _torch_file()):
+        with pytest.raises(ReadingError):
+            read_table(content)
+
+
+@pytest.mark.bad_input(55)
+def test_nothing_here_can_load_a_pickle() -> None:
+    loading = re.compile(
+        r"pickle\.loads?|torch\.load\(|joblib|allow_pickle\s*=\s*True|read_pickle|cloudpickle|dill"
+    )
+    for path in [*(ROOT / "fairdash").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]:
+        assert not loading.search(path.read_text(encoding="utf-8")), path
+
+
+def _handshake(address: str, origin: str | None) -> int:
+    host, port = address.removeprefix("http://").split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=10)
+    key = base64.b64encode(np.random.default_rng(0).bytes(16)).decode()
+    headers = {
+        "Connection": "Upgrade",
+        "Upgrade": "websocket",
+        "Sec-WebSocket-Version": "13",
+        "Sec-WebSocket-Key": key,
+        "Sec-WebSocket-Protocol": "streamlit",
+    }
+    connection.request("GET", "/_stcore/stream", headers=headers | ({"Origin": origin} if origin else {}))
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+@pytest.mark.bad_input(56, 57)
+def test_another_origin_and_another_address_are_refused(tmp_path: Path) -> None:
+    with served(tmp_path / "home") as address:
+        port = int(address.rsplit(":", 1)[1])
+        assert _handshake(address, address) == 101
+        assert _handshake(address, "http://evil.example") == 403
+        own = socket.gethostbyname(socket.gethostname())
+        if not own.startswith("127."):
+            with (
+                pytest.raises((ConnectionError, TimeoutError)),
+                socket.create_connection((own, port), timeout=3),
+            ):
+                pass
+
+
+@pytest.mark.bad_input(57)
+def test_the_default_is_loopback_and_the_docs_say_how_to_do_otherwise() -> None:
+    server = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())["server"]
+    assert server["address"] == "127.0.0.1"
+    assert "enableXsrfProtection" not in server, "on unless it is turned off"
+    assert "enableCORS" not in server
+    page = (ROOT / "docs" / "deployment.md").read_text(encoding="utf-8")
+    assert "login" in page
+    assert "docs/deployment.md" in (ROOT / "README.md").read_text(encoding="utf-8")

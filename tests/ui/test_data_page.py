@@ -1,0 +1,376 @@
+"""The data page: what a person meets who brings a table of their own."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data.folders import write_whole
+from fairdash.data.source import load_source
+from fairdash.data.uploads import list_uploads
+from fairdash.studies.store import PROXIES, Study, work
+from tests.data.workbooks import formula, workbook
+from tests.ui.conftest import open_page, words
+
+
+def policies(n: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(18, 80, n), "power": rng.normal(5, 1, n).round(3)})
+    frame["cost"] = (frame["power"] * 10 + 0.1 * frame["age"]).round(2)
+    return frame
+
+
+def csv(frame: pd.DataFrame) -> bytes:
+    return frame.to_csv(index=False).encode()
+
+
+def choose_upload(at, content: bytes, name: str = "policies.csv"):
+    at = at.segmented_control(key="table").set_value("upload").run()
+    return at.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
+
+
+def upload(content: bytes, name: str = "policies.csv"):
+    at = choose_upload(open_page("data"), content, name)
+    assert not at.exception
+    return at
+
+
+def said(at) -> str:
+    """What the page says, without the marks that keep Markdown from coming alive."""
+    return words(at).replace("\\", "")
+
+
+def box(at, label: str):
+    (found,) = [box for box in at.selectbox if box.label.startswith(label)]
+    return found
+
+
+def button(at, label: str):
+    (found,) = [button for button in at.button if button.label.startswith(label)]
+    return found
+
+
+# Reading.
+
+
+@pytest.mark.parametrize(("suffix", "what"), [("parquet", "a Parquet file"), ("feather", "a Feather file")])
+def test_typed_files_are_read(suffix: str, what: str) -> None:
+    buffer = io.BytesIO()
+    (policies().to_parquet if suffix == "parquet" else policies().to_feather)(buffer)
+    at = upload(buffer.getvalue(), f"policies.{suffix}")
+    assert not at.error
+    assert f"Read as {what}: 120 rows, 3 columns" in said(at)
+    assert "sensitive: age · target: cost" in said(at)
+    assert not [box for box in at.selectbox if box.label == "Encoding"]
+
+
+@pytest.mark.bad_input(22)
+def test_the_sheet_of_a_workbook_is_chosen() -> None:
+    frame = policies()
+    rows = [list(frame), *frame.to_numpy().tolist()]
+    at = upload(workbook({"Notes": [["a"], [1]], "Policies": rows}), "policies.xlsx")
+    assert "Sheet “Notes” is read; there is also “Policies”" in said(at)
+    at = box(at, "Sheet").set_value("Policies").run()
+    assert not at.exception
+    assert "sensitive: age · target: cost" in said(at)
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert not again.error
+    assert box(again, "Sheet").value == "Policies"
+
+
+@pytest.mark.bad_input(22)
+def test_formulas_without_results_are_said_plainly() -> None:
+    at = upload(workbook({"Tab": [["a", "b"], [1, formula("A2*2")]]}), "x.xlsx")
+    assert "save it again" in at.error[0].value
+
+
+@pytest.mark.bad_input(23)
+def test_a_cut_off_parquet_file_is_said_plainly() -> None:
+    buffer = io.BytesIO()
+    policies().to_parquet(buffer)
+    at = upload(buffer.getvalue()[:-100], "policies.parquet")
+    assert "incomplete" in at.error[0].value
+
+
+@pytest.mark.bad_input(17)
+def test_missing_marks_can_be_changed() -> None:
+    frame = policies().assign(country=["NA", "FR"] * 60)
+    at = upload(csv(frame))
+    assert "60 marked" in said(at)
+    field = next(each for each in at.text_input if each.label.startswith("Marks"))
+    assert "NA" in field.placeholder
+    at = field.set_value("none").run()
+    assert not at.exception
+    assert "No cell is missing" in said(at)
+
+
+@pytest.mark.bad_input(1, 2, 4, 5)
+def test_how_a_text_is_read_can_be_changed() -> None:
+    at = upload(csv(policies()))
+    at = box(at, "Encoding").set_value("UTF-16").run()
+    assert not at.exception
+    assert "not UTF" in at.error[0].value
+    at = box(at, "Encoding").set_value("Windows-1252").run()
+    assert "Read as Windows" in said(at)
+    at = box(at, "Between").set_value("semicolon").run()
+    assert not at.exception
+    assert "with semicolons" in said(at)
+
+
+# Choosing roles: a problem is shown with its mend, and one click mends it.
+
+
+def roles_set(at, *, target: str = "cost", sensitive: str = "age"):
+    at = box(at, "Target").set_value(target).run()
+    at = box(at, "Sensitive").set_value(sensitive).run()
+    assert not at.exception
+    return at
+
+
+def click(at, label: str):
+    at = button(at, label).click().run()
+    assert not at.exception
+    return at
+
+
+@pytest.mark.bad_input(24)
+@pytest.mark.parametrize("column", ["cost", "age"])
+def test_a_constant_outcome_is_blocked(column: str) -> None:
+    at = roles_set(upload(csv(policies().assign(**{column: 7391}))))
+    assert "dependence on it is undefined" in said_in_errors(at)
+    assert "7391" not in said_in_errors(at)
+
+
+def said_in_errors(at) -> str:
+    return "\n".join(each.value for each in at.error).replace("\\", "")
+
+
+@pytest.mark.bad_input(25)
+def test_rows_without_an_outcome_are_dropped_by_a_click() -> None:
+    frame = policies().astype({"age": float})
+    frame.loc[[3, 7], "age"] = np.nan
+    at = upload(csv(frame))
+    assert "2 places; lines 5, 9" in said_in_errors(at)
+    at = click(at, "Drop these rows")
+    assert not at.error
+    assert "118 rows" in said(at)
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert not again.error
+    assert "118 rows" in said(again)
+    again = click(again, "Drop these rows: age")
+    assert "2 places; lines 5, 9" in said_in_errors(again), "taken back"
+
+
+@pytest.mark.bad_input(16, 19)
+def test_text_is_converted_by_a_click() -> None:
+    frame = policies()
+    frame["cost"] = [f"1 {100 + k}" for k in range(120)]
+    at = roles_set(upload(csv(frame)))
+    assert "must hold numbers" in said_in_errors(at)
+    at = click(at, "Convert to numbers")
+    assert not at.error
+    assert "“cost” is converted from text to numbers." in said(at)
+
+
+@pytest.mark.bad_input(26, 27, 28)
+def test_what_is_left_out_can_be_brought_in_by_a_click() -> None:
+    frame = policies().assign(
+        name=[f"person {k}" for k in range(120)],
+        start=pd.date_range("2001-01-01", periods=120),
+        nothing=np.nan,
+    )
+    at = roles_set(upload(csv(frame)))
+    features = next(each for each in at.multiselect if each.label.startswith("Features"))
+    at = features.set_value(["power", "name", "start", "nothing"]).run()
+    assert "every cell is missing (“nothing”)" in said(at)
+    at = click(at, "Keep it")
+    at = click(at, "Use the year")
+    assert "“start” is used as the year." in said(at)
+    assert "120 rows · 3 features" in said(at)
+
+
+@pytest.mark.bad_input(29)
+def test_a_hidden_copy_is_asked_about() -> None:
+    frame = policies(300)
+    frame["born"] = 2020 - frame["age"]
+    at = upload(csv(frame))
+    assert "“age” can be read off" in said_in_errors(at)
+    kept = click(at, "Keep it")
+    assert not kept.error
+    assert "2 features" in said(kept)
+    at = click(upload(csv(frame)), "Leave it out")
+    assert not at.error
+    assert "1 feature ·" in said(at)
+
+
+@pytest.mark.bad_input(30)
+def test_rows_without_exposure_are_dropped_by_a_click() -> None:
+    frame = policies().assign(exposure=1.5)
+    frame.loc[[1, 2], "exposure"] = [0, -1]
+    at = upload(csv(frame))
+    assert "above zero" in said_in_errors(at)
+    at = click(at, "Drop these rows")
+    assert "118 rows" in said(at)
+
+
+@pytest.mark.bad_input(31, 32)
+def test_ties_zeros_and_tails_are_said() -> None:
+    rng = np.random.default_rng(0)
+    frame = policies(400)
+    frame["cost"] = np.where(rng.random(400) < 0.88, 0, rng.pareto(1.2, 400).round(4) + 1)
+    at = upload(csv(frame))
+    warned = "\n".join(each.value for each in at.warning).replace("\\", "")
+    assert "“cost” is zero in 88 % of the rows" in warned or "“cost” is zero in 8" in warned
+    assert "heavy tail" in warned
+    assert "quantile groups" in said(at)
+
+
+@pytest.mark.bad_input(12)
+def test_too_few_rows_are_said() -> None:
+    assert "need at least 50" in said_in_errors(upload(csv(policies(30))))
+
+
+@pytest.mark.bad_input(33)
+def test_huge_numbers_are_rescaled_and_said() -> None:
+    frame = policies()
+    frame["cost"] = frame["cost"] * 1e60
+    assert "single precision" in said(upload(csv(frame)))
+
+
+def test_an_existing_price_and_a_row_id_get_their_roles() -> None:
+    frame = policies().assign(predicted=1.0 + np.arange(120), policy_no=np.arange(120) + 5)
+    at = upload(csv(frame))
+    assert not at.error
+    assert box(at, "Existing prediction").value == "predicted"
+    assert box(at, "Row id").value == "policy_no"
+    roles = at.dataframe[1].value.set_index("column")["role"]
+    assert (roles["predicted"], roles["policy_no"]) == ("existing prediction", "row id")
+
+
+def test_the_proxies_are_ranked_beside_the_page() -> None:
+    frame = policies(300)
+    frame["power"] = np.random.default_rng(5).normal(size=300).round(3)
+    frame["since"] = (frame["age"] - 18 + np.random.default_rng(1).normal(0, 3, 300)).round(2)
+    at = upload(csv(frame))
+    assert "Who carries age?" in said(at)
+    source = load_source(at.query_params["dataset"])
+    study = Study(PROXIES, source=source.to_json())
+    write_whole(study.folder / "study.json", study.to_json().encode())
+    assert work(study.key)
+    at = at.run()
+    assert not at.exception
+    answer = next(each.value for each in at.markdown if "carr" in each.value)
+    assert answer.startswith("**1 of 2 features carries age**, most of all since (HGR 0.9")
+    drawn = [json.loads(each.proto.spec) for each in at.get("plotly_chart")]
+    (bars,) = [spec for spec in drawn if "each feature carries" in spec["layout"]["title"]["text"]]
+    assert bars["layout"]["yaxis"]["ticktext"][:2] == ["all features together", "since"]
+
+
+# Keeping files.
+
+
+def test_a_file_can_be_deleted_and_does_not_come_back() -> None:
+    at = upload(csv(policies()))
+    assert len(list_uploads()) == 1
+    address = at.query_params["dataset"]
+    at = click(at, "Delete it now")
+    assert list_uploads() == ()
+    at = at.run()
+    assert not at.exception
+    assert list_uploads() == ()
+    gone = open_page("data", dataset=address)
+    assert not gone.exception
+    assert "not kept here any more" in said_in_errors(gone)
+
+
+def test_how_long_a_file_is_kept_can_be_chosen() -> None:
+    at = upload(csv(policies()))
+    at = box(at, "Keep this file").set_value(1).run()
+    assert not at.exception
+    assert list_uploads()[0].keep_days == 1
+    at = at.run()
+    assert box(at, "Keep this file").value == 1
+    assert list_uploads()[0].keep_days == 1
+
+
+def test_another_session_does_not_see_this_ones_files() -> None:
+    at = upload(csv(policies()), "policies.csv")
+    other = open_page("data").segmented_control(key="table").set_value("upload").run()
+    assert not [each for each in other.selectbox if "uploaded before" in each.label]
+    known = open_page("data", dataset=at.query_params["dataset"])
+    assert box(known, "or a file that you uploaded before").value.name == "policies.csv"
+
+
+# Every other row on reading, as the page says it.
+
+SOUND = csv(policies())
+HEADER, *BODY = SOUND.decode().splitlines()
+
+
+def lines(*rows: str) -> bytes:
+    return "\n".join(rows).encode()
+
+
+@pytest.mark.bad_input(6, 7, 8, 9, 11, 13, 15)
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (lines(HEADER, *(f"{row},1" for row in BODY)), "120 with 4"),
+        (lines(HEADER, *BODY, "1,2"), "line 122"),
+        (lines(HEADER, BODY[0], '1,"2,3', *BODY), "line 3"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
+        (SOUND + b"\0", "binary data"),
+        (lines(HEADER), "no data rows"),
+        (SOUND.replace(b"power", b"age", 1), "stands over several columns: 1, 2"),
+        (lines(HEADER, *BODY, "40,1e400,3"), "infinite, or too large"),
+    ],
+)  # fmt: skip
+def test_a_file_that_can_not_be_read_says_why(content: bytes, words: str) -> None:
+    assert words in said_in_errors(upload(content))
+
+
+@pytest.mark.bad_input(3, 14, 18, 19)
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\xef\xbb\xbf" + SOUND, "sensitive: age"),
+        (SOUND.replace(b"power", b"", 1), "column 2 is “column 2”"),
+        (csv(policies().assign(code=["007"] * 120)), "“code” stays text, as an identifier"),
+        (csv(policies().assign(value=["1’234"] * 120)), "have a separator between thousands"),
+    ],
+)
+def test_what_is_read_otherwise_than_it_looks_is_said(content: bytes, words: str) -> None:
+    at = upload(content)
+    assert not at.error
+    assert words in said(at)
+
+
+@pytest.mark.bad_input(10, 20, 21)
+def test_files_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairdash.data import excel, reading
+
+    monkeypatch.setattr(reading, "MOST_CELLS", 300)
+    assert "more than 300" in said_in_errors(upload(SOUND))
+    monkeypatch.setattr(reading, "LARGEST_FILE", 3000)
+    assert "when it is unpacked" in said_in_errors(upload(gzip.compress(SOUND * 9), "policies.csv.gz"))
+    monkeypatch.setattr(reading, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(excel, "MOST_EXCEL_CELLS", 100)
+    rows = [list(policies()), *policies().to_numpy().tolist()]
+    assert "more than 100" in said_in_errors(upload(workbook({"Tab": rows}), "policies.xlsx"))
+
+
+@pytest.mark.bad_input(52, 53, 54)
+def test_a_hostile_files_name_and_header_stay_plain_text() -> None:
+    name = "../../![x](http://evil.example/a.png)<b>$x^2$</b>.csv"
+    at = upload(csv(policies().rename(columns={"power": "=1+1"})), name)
+    assert not at.error
+    shown = words(at)
+    assert "![x](" not in shown
+    assert "<b>$" not in shown
+    assert "../../![x]" in said(at)
+    assert at.dataframe[0].value.columns[0] == "=1+1"
