@@ -36,6 +36,8 @@ format: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.stack_vs_loop
+	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.training_tables
 	$(BIN)/python -m benchmarks.crime_front
 	$(BIN)/python -m benchmarks.page_times
 	$(BIN)/python -m benchmarks.estimators

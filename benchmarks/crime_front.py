@@ -19,7 +19,7 @@ from sklearn.linear_model import RidgeCV
 
 import fairdash as fd
 from fairdash.assessment import summarise_splits
-from fairdash.training.preprocessing import feature_encoder
+from fairdash.training.encoding import FeatureEncoder
 from fairdash.training.splits import Split, random_splits
 
 
@@ -28,8 +28,7 @@ def ridge_errors(dataset: fd.Dataset, splits: tuple[Split, ...]) -> np.ndarray:
     y = dataset.target.to_numpy()
     errors = []
     for split in splits:
-        x = feature_encoder(dataset.features).fit(dataset.features.iloc[split.train])
-        encoded = x.transform(dataset.features)
+        encoded = FeatureEncoder.fit(dataset.features, rows=split.train).transform(dataset.features)
         model = RidgeCV(np.logspace(-2, 4, 25)).fit(encoded[split.train], y[split.train])
         squared = (model.predict(encoded[split.test]) - y[split.test]) ** 2
         errors.append(squared.mean() / y[split.train].var())

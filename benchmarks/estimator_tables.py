@@ -37,7 +37,7 @@ def page() -> str:
             "",
             "## Bivariate Gaussians, 2,000 rows: mean over 20 data sets (truth)",
             "",
-            _markdown(by_rho),
+            markdown(by_rho),
             "",
             "## The paper's four kinds of pattern, 500 rows",
             "",
@@ -45,23 +45,25 @@ def page() -> str:
             "from 0.5 to 9 and five data sets each; the last columns are the readings without noise, where "
             "the truth is 1.",
             "",
-            _markdown(patterns),
+            markdown(patterns),
             "",
             "## Coverage of the 95 % interval of `hgr_spline`",
             "",
-            _markdown(coverage),
+            markdown(coverage),
             "",
             "## Time",
             "",
             "Processor time on one core, paired with the published forms in one run.",
             "",
-            _markdown(speed),
+            markdown(speed),
             "",
         ]
     )
 
 
-def _markdown(table: pd.DataFrame) -> str:
+def markdown(table: pd.DataFrame) -> str:
+    """The table in Markdown, numbers with three digits."""
+
     def cell(value: object) -> str:
         return f"{value:.3g}" if isinstance(value, float) else str(value)
 

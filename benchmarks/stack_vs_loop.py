@@ -6,7 +6,11 @@ The loop is written as public code writes it: one nn.Sequential a network, torch
 schedule, the supplement's algorithm with the same networks, batches and number of adversary steps; its
 mini-batches come from a DataLoader, the usual idiom, or, in the stricter comparison, from indexing tensors.
 All are timed in turn in one process; ratios are taken round by round. A loop's time grows with
-the number of models, so it trains a few of them and is scaled up.
+the number of models, so it trains a few of them and is scaled up. Beside each stands the arithmetic limit:
+what the loop would gain if its matrix products took the time that this core needs for one large product of
+as many operations, and everything else none.
+
+The other methods are compared with this engine training one model at a time.
 """
 
 from __future__ import annotations
@@ -14,15 +18,20 @@ from __future__ import annotations
 import argparse
 import itertools
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
+import pandas as pd
 import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from fairdash.training.methods import METHODS
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.stack import Member, StackData, train_stack
 
+RESULT = Path(__file__).parent / "results" / "stack_vs_loop.csv"
 Batches = Callable[..., Iterable[Sequence[torch.Tensor]]]
 ROWS, FEATURES, SPLITS = 1595, 99, 5  # Crime's training part
 
@@ -85,10 +94,51 @@ def train_alone(
             schedule.step()
 
 
-def seconds_together(data: StackData, members: list[Member], settings: TrainingSettings) -> float:
+def members(method: str, count: int, settings: TrainingSettings) -> list[Member]:
+    each = count // SPLITS
+    return [
+        Member(method, lam=0.25 * (k + 1), split=split, seed=split, settings=settings)
+        for split in range(SPLITS)
+        for k in range(each)
+    ]
+
+
+def seconds_together(data: StackData, stack: list[Member]) -> float:
     started = time.perf_counter()
-    train_stack(data, members, objective="demographic_parity", settings=settings, batch_seeds=range(SPLITS))
+    train_stack(data, stack, objective="demographic_parity", batch_seeds=range(SPLITS))
     return time.perf_counter() - started
+
+
+def seconds_one_by_one(data: StackData, stack: list[Member]) -> float:
+    """This engine with stacks of one."""
+    started = time.perf_counter()
+    for member in stack:
+        own = slice(member.split, member.split + 1)
+        one = StackData(x=data.x[own], y=data.y[own], s=data.s[own], train=data.train[own])
+        train_stack(
+            one, [replace(member, split=0)], objective="demographic_parity", batch_seeds=[member.split]
+        )
+    return time.perf_counter() - started
+
+
+def seconds_of_arithmetic(settings: TrainingSettings, count: int) -> float:
+    """The least time for an epoch's matrix products of `count` models, at this core's best rate."""
+    a, b = torch.randn(2, 1024, 1024)
+    times = []
+    for _ in range(5):
+        started = time.perf_counter()
+        torch.mm(a, b)
+        times.append(time.perf_counter() - started)
+    rate = 2 * 1024**3 / min(times)
+
+    def products(widths: list[int]) -> int:
+        return sum(n_in * n_out for n_in, n_out in itertools.pairwise(widths))
+
+    # Forward, and backward with respect to the weights and to the layer's inputs (not the first layer's).
+    predictor = 3 * products([FEATURES, *settings.hidden, 1]) - FEATURES * settings.hidden[0]
+    adversary = 2 * (3 * products([1, *settings.adversary_hidden, 1]))
+    operations = 2 * settings.batch_size * (predictor + settings.adversary_steps * adversary)
+    return count * (ROWS // settings.batch_size) * operations / rate
 
 
 def seconds_alone(data: StackData, count: int, settings: TrainingSettings, batches: Batches) -> float:
@@ -113,30 +163,65 @@ def main() -> None:
         x=torch.randn(SPLITS, ROWS, FEATURES),
         y=torch.randn(SPLITS, ROWS, 1),
         s=torch.randn(SPLITS, ROWS, 1),
+        train=tuple(torch.arange(ROWS) for _ in range(SPLITS)),
     )
-    members = [
-        Member("hgr_nn", lam=0.25 * (k // SPLITS), split=k % SPLITS, seed=k % SPLITS)
-        for k in range(options.models)
-    ]
-    print(f"{options.models} models, {ROWS} × {FEATURES} numbers, {options.threads} thread(s)")
-    print("adversary | stack, ms  |        DataLoader loop        |         indexing loop")
-    print("    steps | an epoch   | ms an epoch, times the stack  | ms an epoch, times the stack")
+    table = pd.DataFrame([*against_loops(data, options), *against_itself(data, options)])
+    print(table.to_string(index=False, float_format="{:.3g}".format))
+    table.to_csv(RESULT, index=False, float_format="%.4g")
+
+
+def against_loops(data: StackData, options: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """hgr_nn against public code's idiom, a row a number of adversary steps and kind of loop."""
     for adversary_steps in (1, 5, 10):
         settings = TrainingSettings(
             n_epochs=options.epochs, warm_up_epochs=0, adversary_steps=adversary_steps
         )
+        stack = members("hgr_nn", options.models, settings)
+        limit = seconds_of_arithmetic(settings, options.models)
         rounds = []
         for _ in range(options.rounds + 1):
-            stack = seconds_together(data, members, settings)
+            together = seconds_together(data, stack)
             loops = [seconds_alone(data, options.alone, settings, each) for each in (loaded, indexed)]
-            rounds.append([stack, *(loop * options.models / options.alone for loop in loops)])
-        times = 1e3 * torch.tensor(rounds[1:]) / options.epochs  # the first round warms up
-        stack, *loops = times.median(dim=0).values.tolist()
-        cells = []
-        for loop, ratios in zip(loops, (times[:, 1:] / times[:, :1]).T, strict=True):
-            low, middle, high = ratios.min(), ratios.median(), ratios.max()
-            cells.append(f"{loop:10.0f}, {middle:4.1f} ({low:4.1f} to {high:4.1f})")
-        print(f"{adversary_steps:9d} | {stack:10.0f} | {cells[0]} | {cells[1]}")
+            rounds.append([together, *(loop * options.models / options.alone for loop in loops)])
+        times = torch.tensor(rounds[1:]) / options.epochs  # the first round warms up
+        for kind, loop in zip(("a DataLoader", "indexed tensors"), times[:, 1:].T, strict=True):
+            yield {
+                "method": "hgr_nn",
+                "adversary_steps": adversary_steps,
+                "against": f"a loop with {kind}",
+                **_figures(times[:, 0], loop),
+                "arithmetic limit": float(loop.median()) / limit,
+            }
+
+
+def against_itself(data: StackData, options: argparse.Namespace) -> Iterator[dict[str, object]]:
+    """Every method against this engine with one model at a time; one adversary step."""
+    for method in METHODS:
+        settings = TrainingSettings(n_epochs=options.epochs, warm_up_epochs=0, adversary_steps=1)
+        stack = members(method, options.models, settings)
+        few = stack[:: options.models // options.alone][: options.alone]
+        rounds = []
+        for _ in range(options.rounds + 1):
+            together = seconds_together(data, stack)
+            rounds.append([together, seconds_one_by_one(data, few) * options.models / len(few)])
+        times = torch.tensor(rounds[1:]) / options.epochs
+        yield {
+            "method": method,
+            "adversary_steps": 1,
+            "against": "this engine, one at a time",
+            **_figures(times[:, 0], times[:, 1]),
+        }
+
+
+def _figures(stack: torch.Tensor, loop: torch.Tensor) -> dict[str, float]:
+    ratio = loop / stack
+    return {
+        "stack, ms an epoch": 1e3 * float(stack.median()),
+        "loop, ms an epoch": 1e3 * float(loop.median()),
+        "times": float(ratio.median()),
+        "lowest": float(ratio.min()),
+        "highest": float(ratio.max()),
+    }
 
 
 if __name__ == "__main__":

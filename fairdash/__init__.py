@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fairdash._version import __version__
 
 if TYPE_CHECKING:
-    from fairdash.api import SweepResult, sweep
+    from fairdash.api import SweepResult, find_lam, references, search, sweep
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.dataset import Dataset
     from fairdash.data.proxies import rank_proxies
@@ -30,15 +30,25 @@ if TYPE_CHECKING:
         measure,
         measure_many,
     )
+    from fairdash.training.lam_search import LamChoice
+    from fairdash.training.regressor import FairRegressor
+    from fairdash.training.search import SearchGrid, SearchResult
     from fairdash.training.settings import TrainingSettings
+    from fairdash.training.target import Target
 
 _HOMES = {
     "Dataset": "fairdash.data.dataset",
+    "FairRegressor": "fairdash.training.regressor",
+    "LamChoice": "fairdash.training.lam_search",
+    "SearchGrid": "fairdash.training.search",
+    "SearchResult": "fairdash.training.search",
     "SweepResult": "fairdash.api",
+    "Target": "fairdash.training.target",
     "TrainingSettings": "fairdash.training.settings",
     "assess_dependence": "fairdash.dependence",
     "exact": "fairdash.dependence",
     "fairquant": "fairdash.dependence",
+    "find_lam": "fairdash.api",
     "independence_floor": "fairdash.dependence",
     "learned_functions": "fairdash.dependence",
     "load_dataset": "fairdash.data.catalogue",
@@ -46,17 +56,25 @@ _HOMES = {
     "measure_many": "fairdash.dependence",
     "rank_proxies": "fairdash.data.proxies",
     "read_table": "fairdash.data.reading",
+    "references": "fairdash.api",
+    "search": "fairdash.api",
     "sweep": "fairdash.api",
 }
 
 __all__ = [
     "Dataset",
+    "FairRegressor",
+    "LamChoice",
+    "SearchGrid",
+    "SearchResult",
     "SweepResult",
+    "Target",
     "TrainingSettings",
     "__version__",
     "assess_dependence",
     "exact",
     "fairquant",
+    "find_lam",
     "independence_floor",
     "learned_functions",
     "load_dataset",
@@ -64,6 +82,8 @@ __all__ = [
     "measure_many",
     "rank_proxies",
     "read_table",
+    "references",
+    "search",
     "sweep",
 ]
 

@@ -3,6 +3,8 @@
 python -m fairdash app
 python -m fairdash sweep --dataset crime --objective demographic_parity --lams 0,0.5,1,2 --splits 2 --json
 python -m fairdash measure hgr_spline prices.csv --u price --v age
+python -m fairdash search --dataset crime --method hgr_nn --grid small
+python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_kde<=floor+0.05"
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fairdash.errors import FairdashError
 
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
     from fairdash.api import SweepResult
     from fairdash.dependence import DependenceEstimate
+    from fairdash.training.lam_search import LamChoice
+    from fairdash.training.search import SearchResult
+    from fairdash.training.settings import TrainingSettings
     from fairdash.training.sweep import SweepProgress
 
 
@@ -67,6 +72,26 @@ def _parser() -> argparse.ArgumentParser:
     measure.add_argument("--random-state", type=int, default=0)
     measure.add_argument("--json", action="store_true", help="print all figures for a program to read")
     measure.set_defaults(command=_measure)
+    search = commands.add_parser("search", help="compare settings of the networks by cross-validation")
+    search.add_argument("--lam", type=float, default=1.0, help="weight λ at which they are compared")
+    search.add_argument("--grid", default="default", help="default or small")
+    search.set_defaults(command=_search)
+    find_lam = commands.add_parser("find-lam", help="find the weight λ that meets a target")
+    find_lam.add_argument(
+        "--target", required=True, help="such as hgr_kde<=0.05, hgr_kde<=floor+0.02 or error<=+10%%"
+    )
+    find_lam.add_argument("--lams", type=_numbers, default=None, help="weights λ to try, comma-separated")
+    find_lam.add_argument("--refine", type=int, default=0, help="weights to try in a second, finer round")
+    find_lam.set_defaults(command=_find_lam)
+    for command, folds in ((search, 5), (find_lam, 10)):
+        command.add_argument("--dataset", required=True, help="id in the catalogue")
+        command.add_argument("--method", default="hgr_nn")
+        command.add_argument("--objective", default="demographic_parity")
+        command.add_argument("--folds", type=int, default=folds)
+        command.add_argument("--epochs", type=int, default=None)
+        command.add_argument("--random-state", type=int, default=0)
+        command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
+        command.add_argument("--json", action="store_true", help="print all figures for a program to read")
     return parser
 
 
@@ -92,17 +117,10 @@ def _app(options: argparse.Namespace) -> int:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from dataclasses import replace
-
     from fairdash.api import DEFAULT_LAMS, sweep
     from fairdash.assessment import DEFAULT_MEASURES
     from fairdash.data.catalogue import load_dataset
-    from fairdash.training.settings import TrainingSettings
 
-    settings = TrainingSettings()
-    if options.epochs is not None:
-        warm_up = min(settings.warm_up_epochs, options.epochs // 4)
-        settings = replace(settings, n_epochs=options.epochs, warm_up_epochs=warm_up)
     result = sweep(
         load_dataset(options.dataset),
         methods=options.methods,
@@ -110,7 +128,7 @@ def _sweep(options: argparse.Namespace) -> int:
         objective=options.objective,
         n_splits=options.splits,
         random_state=options.random_state,
-        settings=settings,
+        settings=_settings(options),
         device=options.device,
         measures=DEFAULT_MEASURES if options.measures is None else options.measures,
         progress=_show_progress if sys.stderr.isatty() else None,
@@ -195,6 +213,66 @@ def _estimate_as_text(found: DependenceEstimate, left_out: int) -> str:
     if left_out:
         lines.append(f"Rows left out because a cell is missing: {left_out:,}.")
     return "\n".join(lines)
+
+
+def _settings(options: argparse.Namespace) -> TrainingSettings:
+    from dataclasses import replace
+
+    from fairdash.training.settings import TrainingSettings
+
+    settings = TrainingSettings()
+    if options.epochs is None:
+        return settings
+    warm_up = min(settings.warm_up_epochs, options.epochs // 4)
+    return replace(settings, n_epochs=options.epochs, warm_up_epochs=warm_up)
+
+
+def _search(options: argparse.Namespace) -> int:
+    from fairdash.api import search
+
+    result = search(grid=options.grid, lam=options.lam, **_cross_validation(options))
+    _print_found(result, {"best": result.best.to_json()}, as_json=options.json)
+    return 0
+
+
+def _find_lam(options: argparse.Namespace) -> int:
+    from fairdash.api import DEFAULT_LAMS, find_lam
+
+    lams = DEFAULT_LAMS if options.lams is None else options.lams
+    choice = find_lam(target=options.target, lams=lams, refine=options.refine, **_cross_validation(options))
+    _print_found(choice, {"lam": choice.lam, "reached": choice.reached}, as_json=options.json)
+    return 0
+
+
+def _cross_validation(options: argparse.Namespace) -> dict[str, Any]:
+    """What both searches are asked with."""
+    from fairdash.data.catalogue import load_dataset
+
+    return {
+        "dataset": load_dataset(options.dataset),
+        "method": options.method,
+        "objective": options.objective,
+        "n_folds": options.folds,
+        "settings": _settings(options),
+        "random_state": options.random_state,
+        "device": options.device,
+        "progress": _show_share if sys.stderr.isatty() else None,
+    }
+
+
+def _print_found(found: SearchResult | LamChoice, choice: dict[str, Any], *, as_json: bool) -> None:
+    if not as_json:
+        table = found.frame.to_string(index=False, float_format="{:.4g}".format)
+        print("\n".join([f"Held-out rows ({found.device}):", table, found.rule, *found.notes]))
+        return
+    rows = json.loads(found.frame.to_json(orient="records", double_precision=15))
+    about = {"rule": found.rule, "device": found.device, "seconds": found.seconds, "notes": found.notes}
+    print(json.dumps(choice | about | {"rows": rows}, indent=2))
+
+
+def _show_share(share: float) -> None:
+    end = "\n" if share >= 1 else ""
+    print(f"\rcross-validating: {share:4.0%}", end=end, file=sys.stderr, flush=True)
 
 
 def _show_progress(progress: SweepProgress) -> None:

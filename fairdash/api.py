@@ -7,16 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fairdash.assessment import DEFAULT_MEASURES, assess_predictions
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
+from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
+from fairdash.training.lam_search import LamChoice, LamSearch, search_lam
 from fairdash.training.losses import find_loss
+from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import Split
+from fairdash.training.splits import Split, random_splits
 from fairdash.training.sweep import Sweep, SweepProgress, TrainedSweep, train_sweep
+from fairdash.training.target import Target
 
 #: λ grid that spans the whole trade-off on the built-in data sets.
 DEFAULT_LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
@@ -145,6 +149,228 @@ def run_sweep(
         seconds=trained.seconds,
         notes=_notes(trained),
     )
+
+
+@dataclass(frozen=True)
+class ReferenceResult:
+    """What prices that are told s would reach; never to be mixed with models that do not see it.
+
+    Parameters
+    ----------
+    frame
+        As :func:`fairdash.assessment.assess_predictions` gives it; ``method`` is an id of
+        :data:`fairdash.training.references.REFERENCES` and ``lam`` a strength from 0 to 1.
+    predictions, members, splits
+        As in :class:`SweepResult`; the splits are those of a sweep with the same seed.
+    price
+        (J,) what exact independence adds to the mean squared error at least, divided by the variance of
+        the target's training rows: estimated on each split's test rows.
+    """
+
+    frame: pd.DataFrame
+    predictions: NDArray[np.float64]
+    members: pd.DataFrame
+    splits: tuple[Split, ...]
+    price: NDArray[np.float64]
+
+
+def references(
+    dataset: Dataset,
+    *,
+    n_splits: int = 5,
+    random_state: int = 0,
+    settings: TrainingSettings | None = None,
+    strengths: Sequence[float] | None = None,
+    device: str = "auto",
+    measures: Sequence[str] = DEFAULT_MEASURES,
+) -> ReferenceResult:
+    """Demographic parity if the price may use s: the partial barycentre, and the discrimination-free premium.
+
+    Parameters
+    ----------
+    dataset
+        With one sensitive column.
+    n_splits, random_state, settings, device, measures
+        As in :func:`sweep`; the base of the barycentre is that sweep's standard model.
+    strengths
+        How far the barycentre goes, each from 0 (the standard model) to 1 (independence of s).
+
+    Returns
+    -------
+    ReferenceResult
+
+    Raises
+    ------
+    OptionError
+        Several sensitive columns, a strength out of range, or another option that can't be used.
+    """
+    from fairdash.training.references import DEFAULT_STRENGTHS
+    from fairdash.training.references.trained import train_references
+
+    settings = TrainingSettings() if settings is None else settings
+    splits = random_splits(dataset.n_rows, n_splits=n_splits, random_state=random_state)
+    trained = train_references(
+        dataset,
+        splits,
+        settings=settings,
+        strengths=DEFAULT_STRENGTHS if strengths is None else strengths,
+        random_state=random_state,
+        device=device,
+    )
+    frame = assess_predictions(
+        dataset,
+        trained.predictions,
+        trained.members,
+        splits,
+        objective="demographic_parity",
+        loss=find_loss(settings.loss, tweedie_power=settings.tweedie_power),
+        measures=measures,
+        random_state=random_state,
+    )
+    return ReferenceResult(frame, trained.predictions, trained.members, splits, trained.price)
+
+
+def search(
+    dataset: Dataset,
+    *,
+    method: str = "hgr_nn",
+    objective: str = "demographic_parity",
+    lam: float = 1.0,
+    grid: str | SearchGrid = "default",
+    n_folds: int = 5,
+    rows: ArrayLike | None = None,
+    settings: TrainingSettings | None = None,
+    random_state: int = 0,
+    device: str = "auto",
+    progress: Callable[[float], None] | None = None,
+) -> SearchResult:
+    """Search good settings for a method by cross-validation: networks, dropout, learning rate, weight decay.
+
+    Parameters
+    ----------
+    dataset
+    method, objective, lam, n_folds, settings, random_state, device
+        As in :class:`fairdash.training.search.SettingsSearch`.
+    grid
+        ``"default"`` (the paper's ranges), ``"small"`` (one architecture), or the values to try.
+    rows
+        Row numbers to search within, such as a split's training rows; nothing is learned from the others.
+        None for all, which leaves no row for an untouched test.
+    progress
+        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled` to stop.
+
+    Returns
+    -------
+    SearchResult
+        ``best`` goes into ``settings`` of :func:`sweep`. How candidates are scored is described in
+        :func:`fairdash.training.search.search_settings`.
+
+    Raises
+    ------
+    OptionError
+        An option can't be used; all such options are named.
+
+    Examples
+    --------
+    >>> import fairdash as fd
+    >>> grid = fd.SearchGrid(hidden=((8, 8, 8),), dropout=(0.0,), lr=(1e-6, 1e-2), weight_decay=(0.0,))
+    >>> data = fd.load_dataset("household", n=300)
+    >>> fd.search(data, method="hgr_spline", grid=grid, n_folds=2, device="cpu").best.lr
+    0.01
+    """
+    plan = SettingsSearch(
+        method=method,
+        objective=objective,
+        lam=lam,
+        grid=grid if isinstance(grid, SearchGrid) else look_up(GRIDS, grid, option="grid"),
+        n_folds=n_folds,
+        random_state=random_state,
+        settings=TrainingSettings() if settings is None else settings,
+        device=device,
+    )
+    return search_settings(dataset, plan, rows=row_numbers(rows, dataset.n_rows), progress=progress)
+
+
+def find_lam(
+    dataset: Dataset,
+    *,
+    target: str | Target,
+    method: str = "hgr_nn",
+    objective: str = "demographic_parity",
+    lams: Sequence[float] = DEFAULT_LAMS,
+    n_folds: int = 10,
+    refine: int = 0,
+    rows: ArrayLike | None = None,
+    settings: TrainingSettings | None = None,
+    random_state: int = 0,
+    device: str = "auto",
+    progress: Callable[[float], None] | None = None,
+) -> LamChoice:
+    """Find the weight λ that meets a target, by cross-validation.
+
+    Parameters
+    ----------
+    dataset
+    target
+        ``"hgr_kde<=0.05"``: a measure is at most a number; ``"hgr_kde<=floor+0.02"``: at most that much
+        above what independent data read; ``"error<=+10%"``: the error is at most 10 % above the standard
+        model's.
+    method, objective, lams, n_folds, refine, settings, random_state, device
+        As in :class:`fairdash.training.lam_search.LamSearch`.
+    rows
+        Row numbers to search within, such as a split's training rows; nothing is learned from the others.
+        None for all, which leaves no row for an untouched test.
+    progress
+        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled` to stop.
+
+    Returns
+    -------
+    LamChoice
+        How the weight is chosen is described in :func:`fairdash.training.lam_search.search_lam`.
+
+    Raises
+    ------
+    OptionError
+        An option can't be used; all such options are named.
+
+    Examples
+    --------
+    >>> import fairdash as fd
+    >>> data = fd.load_dataset("household", n=300)
+    >>> options = {"method": "hgr_spline", "lams": [0.5, 2.0], "n_folds": 2, "device": "cpu"}
+    >>> choice = fd.find_lam(data, target="hgr_kde<=1", **options)
+    >>> choice.lam, choice.reached
+    (0.0, True)
+    """
+    plan = LamSearch(
+        target=target if isinstance(target, Target) else Target.parse(target),
+        lams=tuple(float(lam) for lam in lams),
+        method=method,
+        objective=objective,
+        n_folds=n_folds,
+        refine=refine,
+        random_state=random_state,
+        settings=TrainingSettings() if settings is None else settings,
+        device=device,
+    )
+    return search_lam(dataset, plan, rows=row_numbers(rows, dataset.n_rows), progress=progress)
+
+
+def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None:
+    """Row numbers as an array, each once and in order; OptionError for any that is not there."""
+    if rows is None:
+        return None
+    numbers = np.asarray(rows)
+    whole = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
+    if not whole or len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= n_rows:
+        raise OptionError(
+            Problem(
+                column="rows",
+                what="Not a list of row numbers of this data set",
+                mend=f"Give whole numbers from 0 to {n_rows - 1}.",
+            )
+        )
+    return np.unique(numbers).astype(np.int64)
 
 
 def _notes(trained: TrainedSweep) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ It never quotes the value of a cell: uploaded tables hold personal data.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,8 @@ class Problem:
         How many cells or rows are affected, if that is known.
     mends
         Those ways out that take one click.
+    is_option
+        Whether `column` names an option; an :class:`OptionError` says so of all its problems.
     """
 
     what: str
@@ -54,6 +56,7 @@ class Problem:
     lines: Sequence[int] = ()
     count: int | None = None
     mends: tuple[Mend, ...] = ()
+    is_option: bool = False
 
     def __str__(self) -> str:
         what = self.what.rstrip(".")
@@ -62,7 +65,8 @@ class Problem:
             # A file's name or an address keeps its own letters.
             what = what[:1].upper() + what[1:] if first.isalpha() else what
         else:
-            what = f"Column “{self.column}”: {what[:1].lower()}{what[1:]}"
+            noun = "Option" if self.is_option else "Column"
+            what = f"{noun} “{self.column}”: {what[:1].lower()}{what[1:]}"
         return f"{what}{_extent(self.lines, self.count)}. {self.mend}"
 
 
@@ -111,6 +115,9 @@ class StorageError(FairdashError, OSError):
 
 class OptionError(FairdashError, ValueError):
     """An option of a measure, a method or a sweep is not usable."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(*(replace(problem, is_option=True) for problem in problems))
 
 
 class DeviceError(FairdashError, RuntimeError):

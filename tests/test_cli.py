@@ -125,3 +125,42 @@ def test_measure_of_columns_that_share_no_complete_row(tmp_path, capsys):
     path.write_text("a,b\n1,\n,2\n3,\n", encoding="utf-8")
     assert main(["measure", "pearson", str(path), "--u", "a", "--v", "b"]) == 2
     assert "No row has a number in both columns" in capsys.readouterr().err
+
+
+def test_find_lam_prints_what_the_api_finds(capsys):
+    options = [
+        "--dataset",
+        "household",
+        "--method",
+        "hgr_spline",
+        "--target",
+        "hgr_kde<=0.9",
+        "--lams",
+        "1,2",
+    ]
+    assert main(["find-lam", *options, "--folds", "2", "--epochs", "4", "--device", "cpu", "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    settings = fd.TrainingSettings(n_epochs=4, warm_up_epochs=1)
+    choice = fd.find_lam(
+        fd.load_dataset("household"),
+        target="hgr_kde<=0.9",
+        method="hgr_spline",
+        lams=[1, 2],
+        n_folds=2,
+        settings=settings,
+        device="cpu",
+    )
+    assert (printed["lam"], printed["reached"]) == (choice.lam, choice.reached)
+    assert [row["lam"] for row in printed["rows"]] == [0, 1, 2]
+    for row, expected in zip(printed["rows"], choice.frame.to_dict("records"), strict=True):
+        assert row == pytest.approx(expected)
+    assert main(["find-lam", *options[:4], "--target", "luck"]) == 2
+    assert "hgr_kde<=0.05" in capsys.readouterr().err
+
+
+def test_search_prints_the_candidates_and_why_one_is_best(capsys):
+    options = ["--dataset", "household", "--method", "hgr_spline", "--grid", "small", "--folds", "2"]
+    assert main(["search", *options, "--epochs", "2", "--device", "cpu"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("32-16-8") == 12
+    assert "the smallest mean of loss + 1 × excess of HGR_KDE" in out

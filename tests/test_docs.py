@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import doctest
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
+import pytest
 
 ROOT = Path(__file__).parent.parent
 
@@ -55,3 +58,22 @@ def test_every_bad_input_is_held_by_a_test_and_on_the_page_where_a_person_meets_
     seen = {row for row, path, _ in held if path.startswith(("tests/ui", "tests/browser"))}
     # What a person meets on the page; the others are of files, servers and exports alone.
     assert seen >= {*ROWS["Reading a file"], *ROWS["Choosing roles"], 52, 53, 54}
+
+
+def test_the_page_on_training_is_made_from_the_committed_results():
+    from benchmarks.training_tables import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_the_page_on_the_regressor_says_what_the_code_does():
+    result = doctest.testfile(str(ROOT / "docs" / "regressor.md"), module_relative=False, encoding="utf-8")
+    assert result.attempted > 10
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("module", ["encoding", "predictor", "regressor"])
+def test_the_examples_of_the_regressors_modules_hold(module):
+    result = doctest.testmod(import_module(f"fairdash.training.{module}"))
+    assert result.attempted > 2
+    assert result.failed == 0

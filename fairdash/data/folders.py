@@ -33,8 +33,18 @@ def cache_folder(name: str) -> Path:
     return platformdirs.user_cache_path("fairdash", appauthor=False) / name
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(
+    path: Path,
+    content: bytes,
+    *,
+    mend: str = "Free some space, or set FAIRDASH_HOME to a folder that can be written.",
+) -> None:
     """Write a file that only this user can read, whole or not at all.
+
+    Parameters
+    ----------
+    mend
+        What the user can do where it fails.
 
     Raises
     ------
@@ -58,6 +68,6 @@ def write_whole(path: Path, content: bytes) -> None:
         raise StorageError(
             Problem(
                 what=f"a file can't be kept ({error.strerror})",
-                mend="Free some space, or set FAIRDASH_HOME to a folder that can be written.",
+                mend=mend,
             )
         ) from error

@@ -34,8 +34,7 @@ class BufferedMLP:
         self.parameters: list[nn.Parameter] = []
         for weight, bias in zip(start.weights, start.biases, strict=True):
             for part in (weight, bias):
-                own = part.detach().transpose(1, 2).contiguous()
-                self.parameters.append(nn.Parameter(own, requires_grad=False))
+                self.parameters.append(nn.Parameter(part.detach().clone(), requires_grad=False))
         self._kept: list[Tensor] = []
         self._buffers: dict[tuple[str, int], Tensor] = {}
 

@@ -181,15 +181,15 @@ def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: 
     ``slowest`` to ``steepest``, so that fast links are within reach from the first step.
     """
     weight, bias = net.weights[0], net.biases[0]
-    _, n_in, units = weight.shape
+    _, units, n_in = weight.shape
     rng = np.random.default_rng([seed, units])
     direction = rng.normal(size=(n_in, units))
     direction /= np.linalg.norm(direction, axis=0)
     slope = slowest * (steepest / slowest) ** rng.random(units)
     centre = (rng.permutation(units) + 0.5) / units * 3.6 - 1.8
     with torch.no_grad():
-        weight.copy_(torch.from_numpy(slope * direction).float().expand_as(weight))
-        bias.copy_(torch.from_numpy(-slope * centre).float().expand_as(bias))
+        weight.copy_(torch.from_numpy((slope * direction).T).float().expand_as(weight))
+        bias.copy_(torch.from_numpy(-slope * centre)[:, None].float().expand_as(bias))
 
 
 def batches(count: int, seed: int) -> Callable[[], Tensor | None]:

@@ -35,7 +35,8 @@ class StackedMLP(nn.Module):
     Notes
     -----
     Initial weights are Xavier uniform (Glorot and Bengio 2010), as in the paper; biases zero.
-    Layer l maps (K, batch, widths[l]) to (K, batch, widths[l+1]): x ← tanh(x W_l + b_l).
+    Layer l maps (K, widths[l], batch) to (K, widths[l+1], batch): h ← tanh(W_l h + b_l), with weights
+    (K, widths[l+1], widths[l]) and biases (K, widths[l+1], 1).
     """
 
     def __init__(
@@ -70,10 +71,10 @@ class StackedMLP(nn.Module):
         if masks is None:
             outputs: Tensor = _Perceptrons.apply(x, *self.weights, *self.biases)
             return outputs
-        h = x.repeat_interleave(len(self.weights[0]) // len(x), dim=0)
+        h = x.repeat_interleave(len(self.weights[0]) // len(x), dim=0).transpose(1, 2)
         for weight, bias, mask in zip(self.weights, self.biases, masks, strict=False):
-            h = torch.baddbmm(bias, h, weight).tanh() * mask
-        return torch.baddbmm(self.biases[-1], h, self.weights[-1])
+            h = torch.baddbmm(bias, weight, h).tanh() * mask.transpose(1, 2)
+        return torch.baddbmm(self.biases[-1], self.weights[-1], h).transpose(1, 2)
 
 
 class _Perceptrons(torch.autograd.Function):
@@ -90,16 +91,17 @@ class _Perceptrons(torch.autograd.Function):
         last = len(parameters) // 2 - 1
         weights, biases = parameters[: last + 1], parameters[last + 1 :]
         hidden = []
+        # The networks of one table side by side, as one wide first layer.
+        tables = len(x)
         h = x.transpose(1, 2)
         for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
-            w, b = weight.transpose(1, 2), bias.transpose(1, 2)
             scale = 1.0 if layer == last else 2.0
             if layer:
-                h = torch.baddbmm(scale * (b - w.sum(dim=2, keepdim=True)), w, h, alpha=2 * scale)
+                offset = scale * (bias - weight.sum(dim=2, keepdim=True))
+                h = torch.baddbmm(offset, weight, h, alpha=2 * scale)
             else:
-                # The networks of one table side by side, as one wide layer.
-                w, b = (part.reshape(len(x), -1, part.shape[2]) for part in (w, b))
-                h = torch.baddbmm(b, w, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
+                wide, offset = (part.reshape(tables, -1, part.shape[2]) for part in (weight, bias))
+                h = torch.baddbmm(offset, wide, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
             if layer < last:
                 hidden.append(h.sigmoid_())
         # Saved tensors are guarded against changes; the hidden layers are nobody else's.
@@ -114,35 +116,33 @@ class _Perceptrons(torch.autograd.Function):
         of_weights: list[Tensor] = []
         of_biases: list[Tensor] = []
         for weight, h in zip(weights[:0:-1], reversed(ctx.hidden), strict=True):
-            total = slope.sum(dim=2).unsqueeze(1)
+            total = slope.sum(dim=2, keepdim=True)
             of_biases.append(total)
-            of_weights.append(2 * torch.bmm(h, slope.transpose(1, 2)) - total)
+            of_weights.append(2 * torch.bmm(slope, h.transpose(1, 2)) - total)
             # tanh′(z) = 1 − tanh²(z) = 4(σ − σ²)
-            slope = torch.bmm(4 * weight, slope).mul_(torch.addcmul(h, h, h, value=-1))
-        of_biases.append(slope.sum(dim=2).unsqueeze(1))
+            slope = torch.bmm(4 * weight.transpose(1, 2), slope).mul_(torch.addcmul(h, h, h, value=-1))
+        of_biases.append(slope.sum(dim=2, keepdim=True))
         wide = slope.reshape(len(x), -1, x.shape[1])
-        of_first = torch.bmm(wide, x)
-        of_weights.append(of_first.view(len(slope), -1, x.shape[2]).transpose(1, 2))
+        of_weights.append(torch.bmm(wide, x).view_as(weights[0]))
         of_x = None
         if ctx.needs_input_grad[0]:
-            first = weights[0].transpose(1, 2).reshape(len(x), -1, x.shape[2])
-            of_x = torch.bmm(wide.transpose(1, 2), first)
+            of_x = torch.bmm(wide.transpose(1, 2), weights[0].reshape(len(x), -1, x.shape[2]))
         return of_x, *reversed(of_weights), *reversed(of_biases)
 
 
 def _initial_layers(
     widths: Sequence[int], seed: int, first_layer_gain: float, first_bias_spread: float
 ) -> list[tuple[Tensor, Tensor]]:
-    """Weights (in, out) and biases (1, out) of one network, drawn on the CPU so that devices agree."""
+    """Weights (out, in) and biases (out, 1) of one network, drawn on the CPU so that devices agree."""
     generator = torch.Generator().manual_seed(seed)
     layers = []
     for layer, (n_in, n_out) in enumerate(itertools.pairwise(widths)):
         bound = (6.0 / (n_in + n_out)) ** 0.5
         weight = (torch.rand(n_in, n_out, generator=generator) * 2 - 1) * bound
-        bias = torch.zeros(1, n_out)
+        bias = torch.zeros(n_out, 1)
         if layer == 0:
             weight = weight * first_layer_gain
             if first_bias_spread:
-                bias = (torch.rand(1, n_out, generator=generator) * 2 - 1) * first_bias_spread
-        layers.append((weight, bias))
+                bias = (torch.rand(n_out, 1, generator=generator) * 2 - 1) * first_bias_spread
+        layers.append((weight.T, bias))
     return layers

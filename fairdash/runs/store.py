@@ -16,10 +16,12 @@ import re
 import secrets
 import shutil
 import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -32,6 +34,8 @@ from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, Problem, RunError
 from fairdash.training.splits import Split
 from fairdash.training.sweep import Sweep
+
+Spec = TypeVar("Spec")
 
 _ID = re.compile(r"[0-9a-f]{12}")
 #: A worker imports torch before it takes its lock: until then a run counts as queued.
@@ -153,29 +157,36 @@ class RunResult:
         return {int(split): self.predictions[k] for split, k in rows}
 
 
-class Run:
-    """One run in the store."""
+class Job:
+    """A piece of work in the store: its folder, how far it is, and the wish to stop it."""
 
-    def __init__(self, run_id: str) -> None:
-        """Open the run; RunError if there is none of this id."""
+    #: Folder of all jobs of this kind, and what one is called in messages.
+    room: ClassVar[str] = "runs"
+    word: ClassVar[str] = "run"
+
+    def __init__(self, job_id: str) -> None:
+        """Open the job; RunError if there is none of this id."""
         # The id comes from a page's address: anything but hex digits could point out of the folder.
-        if not _ID.fullmatch(run_id) or not (runs_folder() / run_id / "spec.json").is_file():
+        if not _ID.fullmatch(job_id) or not (data_folder(self.room) / job_id / "spec.json").is_file():
             raise RunError(
                 Problem(
-                    what="This run is gone, or was made on another machine",
-                    mend="Choose a run below, or start a new one.",
+                    what=f"This {self.word} is gone, or was made on another machine",
+                    mend=f"Choose another {self.word}, or start a new one.",
                 )
             )
-        self.id = run_id
-        self.folder = runs_folder() / run_id
+        self.id = job_id
+        self.folder = data_folder(self.room) / job_id
 
-    @property
-    def spec(self) -> RunSpec:
-        """What it has to do; RunError if its file can't be read."""
-        try:
-            return RunSpec.from_json((self.folder / "spec.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError, KeyError, TypeError, FairdashError) as error:
-            raise _damaged() from error
+    @classmethod
+    def create(cls, spec: str) -> Self:
+        """A new job, queued; nobody works at it yet."""
+        job_id = secrets.token_hex(6)
+        folder = data_folder(cls.room) / job_id
+        folder.mkdir(parents=True, mode=0o700)
+        write_whole(folder / "status.json", json.dumps(asdict(RunStatus(state=QUEUED))).encode())
+        # Last: a folder without a spec is no job.
+        write_whole(folder / "spec.json", spec.encode())
+        return cls(job_id)
 
     @property
     def status(self) -> RunStatus:
@@ -184,7 +195,7 @@ class Run:
             content = json.loads((self.folder / "status.json").read_text(encoding="utf-8"))
             status = RunStatus(**content)
         except (OSError, ValueError, TypeError) as error:
-            raise _damaged() from error
+            raise self._damaged() from error
         if status.is_over or self.is_held():
             return status
         age = datetime.now(UTC).timestamp() - (self.folder / "status.json").stat().st_mtime
@@ -195,7 +206,9 @@ class Run:
         if RunStatus(**content).is_over:
             return RunStatus(**content)
         return replace(
-            status, state=FAILED, message="The process that carried out this run has ended. Start it again."
+            status,
+            state=FAILED,
+            message=f"The process that carried out this {self.word} has ended. Start it again.",
         )
 
     def is_held(self) -> bool:
@@ -220,6 +233,40 @@ class Run:
     def is_cancelled(self) -> bool:
         return (self.folder / "cancel").exists()
 
+    def _read_spec(self, parse: Callable[[str], Spec]) -> Spec:
+        try:
+            return parse((self.folder / "spec.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError, TypeError, FairdashError) as error:
+            raise self._damaged() from error
+
+    @contextmanager
+    def _result_folder(self) -> Iterator[Path]:
+        """A folder to write the result into: all of it is kept or nothing."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=".result"))
+        try:
+            yield folder
+            folder.rename(self.folder / "result")
+        except BaseException:
+            shutil.rmtree(folder)
+            raise
+
+    def _damaged(self) -> RunError:
+        return RunError(
+            Problem(
+                what=f"The files of this {self.word} are incomplete or damaged",
+                mend=f"Start the {self.word} again; others are not concerned.",
+            )
+        )
+
+
+class Run(Job):
+    """One run in the store."""
+
+    @property
+    def spec(self) -> RunSpec:
+        """What it has to do; RunError if its file can't be read."""
+        return self._read_spec(RunSpec.from_json)
+
     def add_curve(self, curve: pd.DataFrame) -> None:
         """Append an epoch's training curve (see :class:`fairdash.training.sweep.SweepProgress`)."""
         with (self.folder / "curves.jsonl").open("a", encoding="utf-8") as file:
@@ -239,8 +286,7 @@ class Run:
         """Keep the result: all of it or nothing."""
         from safetensors.numpy import save_file
 
-        folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=".result"))
-        try:
+        with self._result_folder() as folder:
             result.frame.to_parquet(folder / "frame.parquet")
             result.members.to_parquet(folder / "members.parquet")
             part = np.zeros((len(result.splits), len(result.target)), dtype=np.uint8)
@@ -262,10 +308,6 @@ class Run:
                 "notes": result.notes,
             }
             write_whole(folder / "about.json", json.dumps(about).encode())
-            folder.rename(self.folder / "result")
-        except BaseException:
-            shutil.rmtree(folder)
-            raise
 
     def read_result(self) -> RunResult:
         """The kept result; RunError if it is not there or can't be read."""
@@ -294,33 +336,18 @@ class Run:
                 notes=tuple(about["notes"]),
             )
         except (OSError, ValueError, KeyError, SafetensorError) as error:
-            raise _damaged() from error
-
-
-def _damaged() -> RunError:
-    return RunError(
-        Problem(
-            what="The files of this run are incomplete or damaged",
-            mend="Start the run again; other runs are not concerned.",
-        )
-    )
+            raise self._damaged() from error
 
 
 def runs_folder() -> Path:
     """Where all runs are kept."""
-    return data_folder("runs")
+    return data_folder(Run.room)
 
 
 def create_run(source: DatasetSource, plan: Sweep) -> Run:
     """A new run, queued; nobody works at it yet."""
     spec = RunSpec(source=source, plan=plan, created=datetime.now(UTC).isoformat(timespec="seconds"))
-    run_id = secrets.token_hex(6)
-    folder = runs_folder() / run_id
-    folder.mkdir(parents=True, mode=0o700)
-    write_whole(folder / "status.json", json.dumps(asdict(RunStatus(state=QUEUED))).encode())
-    # Last: a folder without a spec is no run.
-    write_whole(folder / "spec.json", spec.to_json().encode())
-    return Run(run_id)
+    return Run.create(spec.to_json())
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""The process that carries out one run: ``python -m fairdash.runs.worker RUN``.
+"""The process that carries out one run or search: ``python -m fairdash.runs.worker ID``.
 
-It outlives the browser and the app. It alone writes to the run's folder, apart from the cancel mark.
+It outlives the browser and the app. It alone writes to the job's folder, apart from the cancel mark.
 """
 
 from __future__ import annotations
@@ -14,9 +14,15 @@ import time
 from filelock import Timeout
 
 from fairdash.data.dataset import Dataset
-from fairdash.errors import Cancelled, FairdashError
-from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Run, RunResult, RunStatus
+from fairdash.errors import Cancelled, FairdashError, RunError
+from fairdash.runs.searches import Finding, SearchJob
+from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunResult, RunStatus
 from fairdash.traces import trace_of
+from fairdash.training.device import TITLES
+from fairdash.training.lam_search import LamSearch, search_lam
+from fairdash.training.methods import METHODS
+from fairdash.training.search import search_settings
+from fairdash.training.splits import random_splits
 from fairdash.training.sweep import SweepProgress
 
 SECONDS_BETWEEN_REPORTS = 0.2
@@ -28,43 +34,33 @@ TRAINING_SHARE = 0.85
 log = logging.getLogger("fairdash.worker")
 
 
-def main(run_id: str) -> int:
-    """Carry out the run called `run_id`; the exit status is 0 if it is done."""
+def main(job_id: str) -> int:
+    """Carry out the run or search called `job_id`; the exit status is 0 if it is done."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    run = Run(run_id)
+    job = _open(job_id)
     try:
-        with run.lock(seconds=SECONDS_FOR_THE_LOCK):
-            return _work(run)
+        with job.lock(seconds=SECONDS_FOR_THE_LOCK):
+            return _work(job)
     except Timeout:
-        log.info("another worker is at this run")
+        log.info("another worker is at this %s", job.word)
         return 0
 
 
-def _work(run: Run) -> int:
-    reporter = _Reporter(run)
+def _open(job_id: str) -> Run | SearchJob:
+    """The search of this id, or else the run; RunError if there is neither."""
     try:
-        reporter.begin("reading the data")
-        spec = run.spec
-        dataset = spec.source.load()
-        from fairdash.api import run_sweep
+        return SearchJob(job_id)
+    except RunError:
+        return Run(job_id)
 
-        result = run_sweep(dataset, spec.plan, progress=reporter.sweep)
-        reporter.begin("writing the result", fraction=1.0)
-        run.write_result(
-            RunResult(
-                frame=result.frame,
-                members=result.members,
-                predictions=result.predictions,
-                splits=result.splits,
-                target=dataset.target.to_numpy(dtype=float),
-                sensitive=dataset.sensitive,
-                target_name=dataset.roles.target,
-                units=_units(dataset),
-                device=result.device,
-                seconds=result.seconds,
-                notes=result.notes,
-            )
-        )
+
+def _work(job: Run | SearchJob) -> int:
+    reporter = _Reporter(job)
+    try:
+        if isinstance(job, SearchJob):
+            _search(job, reporter)
+        else:
+            _train(job, reporter)
         reporter.end(DONE)
         return 0
     except Cancelled:
@@ -81,6 +77,59 @@ def _work(run: Run) -> int:
             FAILED, f"Something went wrong that fairdash did not foresee; its log names it {error_id}."
         )
         return 1
+
+
+def _train(run: Run, reporter: _Reporter) -> None:
+    from fairdash.api import run_sweep
+
+    reporter.begin("reading the data")
+    spec = run.spec
+    dataset = spec.source.load()
+
+    def tell(progress: SweepProgress) -> None:
+        if progress.curve is not None:
+            run.add_curve(progress.curve)
+        if progress.phase == "training":
+            doing = f"training {METHODS[progress.method].title} on {TITLES[progress.device]}"
+            reporter.tell(doing, TRAINING_SHARE * progress.fraction)
+        else:
+            reporter.tell("measuring", TRAINING_SHARE + (1 - TRAINING_SHARE) * progress.fraction)
+
+    result = run_sweep(dataset, spec.plan, progress=tell)
+    reporter.begin("writing the result", fraction=1.0)
+    run.write_result(
+        RunResult(
+            frame=result.frame,
+            members=result.members,
+            predictions=result.predictions,
+            splits=result.splits,
+            target=dataset.target.to_numpy(dtype=float),
+            sensitive=dataset.sensitive,
+            target_name=dataset.roles.target,
+            units=_units(dataset),
+            device=result.device,
+            seconds=result.seconds,
+            notes=result.notes,
+        )
+    )
+
+
+def _search(search: SearchJob, reporter: _Reporter) -> None:
+    """Search within the training rows of the first split, so that its test rows take no part."""
+    reporter.begin("reading the data")
+    spec = search.spec
+    dataset = spec.source.load()
+    (split,) = random_splits(dataset.n_rows, n_splits=1, random_state=spec.plan.random_state)
+
+    def tell(share: float) -> None:
+        reporter.tell("cross-validating", share)
+
+    plan = spec.plan
+    if isinstance(plan, LamSearch):
+        finding = Finding.of(search_lam(dataset, plan, rows=split.train, progress=tell))
+    else:
+        finding = Finding.of(search_settings(dataset, plan, rows=split.train, progress=tell))
+    search.write_finding(finding)
 
 
 def _units(dataset: Dataset) -> dict[str, str]:
@@ -102,37 +151,32 @@ def _be_modest() -> None:
 
 
 class _Reporter:
-    """Writes the run's status and curves, a few times a second, and notices the wish to cancel."""
+    """Writes a job's status a few times a second, and notices the wish to cancel."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    def __init__(self, job: Job) -> None:
+        self.job = job
         self.started = time.monotonic()
         self.last = 0.0
 
     def begin(self, doing: str, *, fraction: float = 0.0) -> None:
-        self.run.write_status(
+        self.job.write_status(
             RunStatus(state=RUNNING, doing=doing, fraction=fraction, seconds=time.monotonic() - self.started)
         )
 
     def end(self, state: str, message: str = "") -> None:
         seconds = time.monotonic() - self.started
-        self.run.write_status(RunStatus(state=state, fraction=1.0, seconds=seconds, message=message))
+        self.job.write_status(RunStatus(state=state, fraction=1.0, seconds=seconds, message=message))
 
-    def sweep(self, progress: SweepProgress) -> None:
-        if progress.curve is not None:
-            self.run.add_curve(progress.curve)
+    def tell(self, doing: str, fraction: float) -> None:
+        """Write that `fraction` of the work is done; Cancelled if the user wants it stopped."""
         now = time.monotonic()
         if now - self.last < SECONDS_BETWEEN_REPORTS:
             return
         self.last = now
-        if self.run.is_cancelled():
+        if self.job.is_cancelled():
             raise Cancelled
-        if progress.phase == "training":
-            doing, fraction = "training", TRAINING_SHARE * progress.fraction
-        else:
-            doing, fraction = "measuring", TRAINING_SHARE + (1 - TRAINING_SHARE) * progress.fraction
         seconds = now - self.started
-        self.run.write_status(
+        self.job.write_status(
             RunStatus(
                 state=RUNNING,
                 doing=doing,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -126,7 +127,7 @@ class Batches:
         # Row numbers in the splits' rows laid end to end.
         order = order + self.rows.x.shape[1] * torch.arange(len(order), device=order.device).unsqueeze(1)
         for rows in order.split(self.batch_size, dim=1):
-            batch = self.rows.take(lambda part, rows=rows: _take(part, rows))
+            batch = self.rows.take(partial(_take, rows))
             yield replace(self.tables.hand_out(batch), masks=self._masks())
 
     def _masks(self) -> list[Tensor] | None:
@@ -142,6 +143,6 @@ class Batches:
         return masks
 
 
-def _take(part: Tensor, rows: Tensor) -> Tensor:
+def _take(rows: Tensor, part: Tensor) -> Tensor:
     # index_select copies whole rows; indexing with two tensors took ten times as long.
     return part.flatten(0, 1).index_select(0, rows.flatten()).view(*rows.shape, -1)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from fairdash.errors import OptionError, Problem
 
+#: torch's names of the devices, in words that end "training on …".
+TITLES = {"cuda": "the GPU (CUDA)", "mps": "the GPU (Apple)", "cpu": "the CPU"}
+
 
 @dataclass(frozen=True)
 class Device:

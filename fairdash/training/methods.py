@@ -32,6 +32,8 @@ class Method:
         Whether it takes several sensitive columns at once.
     adversarial
         Whether its penalty trains networks of its own, whose settings then matter.
+    judge
+        Id of the quick measure that compares its models in a search: not one that its own penalty nearly is.
     """
 
     id: str
@@ -41,6 +43,7 @@ class Method:
     source: str
     multivariate: bool = True
     adversarial: bool = False
+    judge: str = "hgr_kde"
 
     def penalty_class(self) -> type[Penalty] | None:
         """The class of Ψ, for its ``encode`` and to build it; None for no penalty."""
@@ -97,6 +100,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 source="Mary et al. 2019, “Fairness-aware learning for continuous attributes and "
                 "treatments”; baseline “Mary2019” of Grari et al.",
                 multivariate=False,
+                judge="hgr_rdc",
             ),
             Method(
                 id="mine",

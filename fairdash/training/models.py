@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.errors import DeviceError, OptionError, Problem
+from fairdash.errors import DataError, DeviceError, OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.device import Device
 from fairdash.training.losses import find_loss
@@ -108,9 +108,10 @@ def train_models(
 
     Raises
     ------
+    DataError
+        A loss does not suit the target.
     OptionError
-        A loss does not suit the target, a method takes one sensitive column only, or `patience` has no
-        validation rows to look at.
+        A method takes one sensitive column only, or `patience` has no validation rows to look at.
     DeviceError
         The memory does not suffice even for half a stack.
     """
@@ -317,14 +318,14 @@ def _chunks(members: Sequence[Member], bench: _Bench) -> list[list[int]]:
 
 
 def _check(dataset: Dataset, splits: Sequence[Split], members: Sequence[Member]) -> None:
-    """Refuse what no stack could train, all reasons at once."""
-    problems = []
+    """Refuse what no stack could train."""
+    problems, of_target = [], []
     y = dataset.target.to_numpy(dtype=float)
     for settings in {member.settings for member in members}:
         loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
         problem = loss.target_problem(y, column=dataset.roles.target)
-        if problem is not None and problem not in problems:
-            problems.append(problem)
+        if problem is not None and problem not in of_target:
+            of_target.append(problem)
         if settings.patience is not None and any(len(split.validation) == 0 for split in splits):
             problems.append(
                 Problem(
@@ -342,6 +343,8 @@ def _check(dataset: Dataset, splits: Sequence[Split], members: Sequence[Member])
                     mend="Choose one sensitive column, or another method.",
                 )
             )
+    if of_target:
+        raise DataError(*of_target)
     if problems:
         raise OptionError(*problems)
 

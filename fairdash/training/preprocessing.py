@@ -1,15 +1,14 @@
-"""From a table of features to the numbers a network sees, fitted on training rows only."""
+"""All rows of a data set as a split's training rows encode and scale them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.training.encoding import FeatureEncoder
 from fairdash.training.losses import Loss
 
 
@@ -61,29 +60,10 @@ class EncodedRows:
 
 def encode_rows(dataset: Dataset, train: NDArray[np.int64], loss: Loss) -> EncodedRows:
     """Encode every row; only the rows `train` are learned from."""
-    encoder = feature_encoder(dataset.features).fit(dataset.features.iloc[train])
-    y = dataset.target.to_numpy(dtype=float)
     weight = None if dataset.weight is None else dataset.weight.to_numpy()[train]
+    encoder = FeatureEncoder.fit(dataset.features, rows=train, sample_weight=weight)
+    y = dataset.target.to_numpy(dtype=float)
     scale = TargetScale.of(y[train], loss, weight)
-    return EncodedRows(encoder.transform(dataset.features).astype(np.float32), scale.apply(y), scale)
-
-
-def feature_encoder(features: pd.DataFrame) -> Any:
-    """A scikit-learn transformer for `features`, not yet fitted.
-
-    Numbers: missing values become the training rows' median, then mean 0 and standard deviation 1.
-    Categories and text: one column a level; a missing value is all zeros. The levels are those of the
-    column's categorical dtype, or of the whole column, so that every split of a table has the same
-    width (K models of one shape) whatever levels its training rows hold.
-    """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    numbers = [c for c in features.columns if pd.api.types.is_numeric_dtype(features[c].dtype)]
-    categories = [c for c in features.columns if c not in numbers]
-    scale = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
-    levels = [features[c].astype("category").cat.categories.to_numpy() for c in categories]
-    one_hot = OneHotEncoder(categories=levels, handle_unknown="ignore", sparse_output=False)
-    return ColumnTransformer([("numbers", scale, numbers), ("categories", one_hot, categories)])
+    # Row by row in memory, as batches are drawn.
+    x = np.ascontiguousarray(encoder.transform(dataset.features), dtype=np.float32)
+    return EncodedRows(x, scale.apply(y), scale)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdash.errors import OptionError, Problem
+
 
 @dataclass(frozen=True)
 class Split:
@@ -58,7 +60,21 @@ def random_splits(
 
 
 def folds(rows: NDArray[np.int64], *, n_folds: int, random_state: int) -> tuple[Split, ...]:
-    """Cross-validation within `rows`: each of them is a validation row once, and there is no test part."""
+    """Cross-validation within `rows`: each of them is a validation row once, and there is no test part.
+
+    Raises
+    ------
+    OptionError
+        Fewer than 2 folds, or more than rows.
+    """
+    if not 2 <= n_folds <= len(rows):
+        raise OptionError(
+            Problem(
+                column="n_folds",
+                what="The rows can't be dealt into that many folds",
+                mend=f"Choose a number from 2 to {len(rows):,}.",
+            )
+        )
     order = np.random.default_rng([random_state, len(rows)]).permutation(rows)
     parts = np.array_split(order, n_folds)
     return tuple(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -187,21 +187,23 @@ def train_stack(
     settings = members[0].settings
     seeds = [member.seed for member in members]
     loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
-    data = data.to(device)
+    # Ranks and the like are taken in double precision, which not every device has.
+    s, penalty_class = data.s.to(data.x.dtype), look_up(METHODS, method, option="method").penalty_class()
+    if penalty_class is not None:
+        s = penalty_class.encode(data.s, data.train, data.weight).to(data.x.dtype)
+    data = replace(data, s=s).to(device)
 
     def of_each(values: Sequence[float]) -> Tensor:
         return torch.tensor(values, dtype=data.x.dtype, device=device)
 
     tables = Tables(torch.tensor([member.split for member in members], device=device), len(data.x))
-    s, penalty = data.s, None
-    penalty_class = look_up(METHODS, method, option="method").penalty_class()
+    penalty = None
     if penalty_class is not None:
-        s = penalty_class.encode(data.s, data.train).to(data.x)
-        penalty = penalty_class(seeds=seeds, s=s, which_split=tables.which_split, settings=settings)
+        penalty = penalty_class(seeds=seeds, s=data.s, which_split=tables.which_split, settings=settings)
     predictor = StackedMLP([data.x.shape[2], *settings.hidden, 1], seeds=seeds).to(device, data.x.dtype)
     game = Game(
         predictor=predictor,
-        penalty=None if penalty is None else penalty.to(device),
+        penalty=None if penalty is None else penalty.to(device, data.x.dtype),
         lam=of_each([member.lam for member in members]),
         objective=look_up(OBJECTIVES, objective, option="objective"),
         loss=loss,
@@ -211,7 +213,7 @@ def train_stack(
         adversary_lr=of_each([member.settings.adversary_lr for member in members]),
         adversary_steps=settings.adversary_steps,
     )
-    rows = Batch(data.x, data.y, s, data.weight)
+    rows = Batch(data.x, data.y, data.s, data.weight)
     dropout = of_each([member.settings.dropout for member in members])
     batches = Batches(
         rows,

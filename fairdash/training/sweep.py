@@ -80,7 +80,7 @@ class Sweep:
                     mend="Name each method once.",
                 )
             )
-        problems += _lam_problems(self.lams, needed=self.methods != (STANDARD,))
+        problems += lam_problems(self.lams, needed=self.methods != (STANDARD,))
         if self.n_splits < 1:
             problems.append(
                 Problem(column="n_splits", what="There is no split to train on", mend="Ask for 1 or more.")
@@ -133,7 +133,9 @@ class Sweep:
         )
 
 
-def _lam_problems(lams: Sequence[float], *, needed: bool) -> list[Problem]:
+def lam_problems(lams: Sequence[float], *, needed: bool) -> list[Problem]:
+    """Why these weights can't be used as a grid; an empty one can if none is `needed`."""
+
     def problem(what: str, mend: str) -> Problem:
         return Problem(column="lams", what=what, mend=mend)
 
@@ -161,12 +163,15 @@ class SweepProgress:
         Id of the method in training.
     curve
         As in :class:`fairdash.training.models.TrainingProgress`.
+    device
+        torch's name of the device in use.
     """
 
     phase: str
     fraction: float
     method: str = ""
     curve: pd.DataFrame | None = None
+    device: str = ""
 
 
 @dataclass(frozen=True)
@@ -222,7 +227,9 @@ def train_sweep(
 
     def tell(training: TrainingProgress) -> None:
         if progress is not None:
-            progress(SweepProgress("training", training.fraction, training.method, training.curve))
+            progress(
+                SweepProgress("training", training.fraction, training.method, training.curve, device.name)
+            )
 
     trained = train_models(
         dataset,

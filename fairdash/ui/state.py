@@ -6,10 +6,11 @@ import streamlit as st
 
 from fairdash.data.source import CatalogueSource, DatasetSource, load_source, save_source
 from fairdash.errors import FairdashError
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Run
 
 DEFAULT_SOURCE = CatalogueSource(dataset="household")
-_DATASET, _RUN = "dataset", "run"
+_DATASET, _RUN, _SEARCH = "dataset", "run", "search"
 
 
 def chosen_source() -> DatasetSource:
@@ -52,13 +53,11 @@ def chosen_run() -> Run | None:
         return None
     try:
         run = Run(name)
+        _adopt_data(run)
     except FairdashError:
         _forget(_RUN)
         raise
     _remember(_RUN, name)
-    if _DATASET not in st.session_state and _DATASET not in st.query_params:
-        # Someone came here by the run's address: its data are the data in use.
-        choose_source(run.spec.source)
     return run
 
 
@@ -68,6 +67,38 @@ def choose_run(run: Run | None) -> None:
         _forget(_RUN)
     else:
         _remember(_RUN, run.id)
+
+
+def chosen_search() -> SearchJob | None:
+    """The search in view: the address names it, or the session; None if there is none.
+
+    RunError if it is gone; the next call then gives None.
+    """
+    name = st.query_params.get(_SEARCH) or st.session_state.get(_SEARCH)
+    if name is None:
+        return None
+    try:
+        search = SearchJob(name)
+        _adopt_data(search)
+    except FairdashError:
+        _forget(_SEARCH)
+        raise
+    _remember(_SEARCH, name)
+    return search
+
+
+def choose_search(search: SearchJob | None) -> None:
+    """Bring a search into view, or none."""
+    if search is None:
+        _forget(_SEARCH)
+    else:
+        _remember(_SEARCH, search.id)
+
+
+def _adopt_data(job: Run | SearchJob) -> None:
+    """Someone came by the job's address: its data are the data in use."""
+    if _DATASET not in st.session_state and _DATASET not in st.query_params:
+        choose_source(job.spec.source)
 
 
 def _remember(key: str, value: str) -> None:

@@ -98,7 +98,7 @@ def test_from_the_crime_table_to_what_fairness_costs(page: Page, real_data):
     with page.expect_download() as download:
         page.get_by_role("button", name="All figures (CSV)").click()
     text = download.value.path().read_text(encoding="utf-8-sig")
-    assert text.startswith("method,lam,split,part,diverged,n,mse")
+    assert text.startswith("method,lam,split,part,diverged,best_epoch,n,mse")
     assert len(text.splitlines()) == 1 + 2 * (2 + 16)
 
     address = page.url

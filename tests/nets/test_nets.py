@@ -17,7 +17,7 @@ def test_the_gradient_worked_by_hand_is_autograds(widths):
     toward = torch.randn(2, 9, widths[-1], generator=generator, dtype=torch.float64)
     plain = x
     for layer, (weight, bias) in enumerate(zip(net.weights, net.biases, strict=True)):
-        plain = plain @ weight + bias
+        plain = plain @ weight.transpose(1, 2) + bias.transpose(1, 2)
         if layer < len(widths) - 2:
             plain = torch.tanh(plain)
     assert torch.allclose(net(x), plain, atol=1e-12)
@@ -46,7 +46,7 @@ def test_masks_of_one_change_nothing_and_masks_of_zero_silence_a_layer():
     ones = [torch.ones(2, 9, units, dtype=torch.float64) for units in (5, 4)]
     assert torch.allclose(net(x, ones), net(x), atol=1e-12)
     silenced = net(x, [ones[0], 0 * ones[1]])
-    assert torch.equal(silenced, net.biases[-1].expand_as(silenced))
+    assert torch.equal(silenced, net.biases[-1].transpose(1, 2).expand_as(silenced))
 
 
 def test_saturated_units_stay_right_in_single_precision():
@@ -63,8 +63,8 @@ def test_a_member_of_a_stack_computes_what_a_plain_network_does():
     for k in range(2):
         plain = nn.Sequential()
         for layer, (weight, bias) in enumerate(zip(net.weights, net.biases, strict=True)):
-            linear = nn.Linear(weight.shape[1], weight.shape[2])
-            linear.weight.data, linear.bias.data = weight[k].T.detach(), bias[k, 0].detach()
+            linear = nn.Linear(weight.shape[2], weight.shape[1])
+            linear.weight.data, linear.bias.data = weight[k].detach(), bias[k, :, 0].detach()
             plain.append(linear)
             if layer < 2:
                 plain.append(nn.Tanh())

@@ -172,6 +172,20 @@ def test_encoding_learns_from_the_training_rows_alone(method):
     assert torch.isfinite(two).all()
 
 
+@every_penalty
+def test_encoding_counts_a_row_of_weight_two_twice(method):
+    _, s = _gaussian(0.0, 30, members=1)
+    s = s.round(decimals=1)  # with ties
+    weight = torch.arange(30.0, dtype=s.dtype).remainder(3)[None, :, None] + 1
+    encode = METHODS[method].penalty_class().encode
+    rows = torch.arange(30)
+    weighted = encode(s, [rows], weight)
+    repeated = encode(s, [rows.repeat_interleave(weight.flatten().long())])
+    assert torch.allclose(weighted, repeated, atol=1e-9)
+    assert torch.allclose(weighted, encode(s, [rows], 7 * weight), atol=1e-9)
+    assert not torch.allclose(weighted, encode(s, [rows]), atol=1e-3)
+
+
 @WEIGHTED
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @every_penalty

@@ -14,11 +14,13 @@ from fairdash.errors import Cancelled
 from fairdash.training.batches import Batch
 from fairdash.training.game import Game
 from fairdash.training.losses import LOSSES
+from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.hgr_nn import HGRPenalty
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.stack import Member, StackData, train_stack
 
+FAIR = [method for method in METHODS if METHODS[method].penalty is not None]
 SETTINGS = TrainingSettings(
     hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=5, warm_up_epochs=0, adversary_steps=2
 )
@@ -74,11 +76,14 @@ def test_same_seed_same_result_and_another_seed_another():
     assert not torch.allclose(_weights(first), _weights(other), atol=1e-3)
 
 
-def test_lambda_zero_is_the_standard_model_to_the_last_bit():
+@pytest.mark.parametrize("method", FAIR)
+def test_lambda_zero_is_the_standard_model_to_the_last_bit(method):
     data = _data()
-    fair = _train(data, _members("hgr_nn", (0.0,)))
+    # Beside a member with a penalty, which must not touch it.
+    fair = _train(data, _members(method, (0.0, 3.0)))
     standard = _train(data, _members("standard", (0.0,)))
-    assert torch.equal(_weights(fair), _weights(standard))
+    assert torch.equal(_weights(fair)[::2], _weights(standard))
+    assert not torch.allclose(_weights(fair)[1::2], _weights(standard), atol=1e-3)
 
 
 def _batch():
@@ -204,7 +209,8 @@ def test_a_constant_prediction_has_no_dependence_and_a_finite_gradient():
     assert torch.isfinite(slope).all()
 
 
-def test_a_huge_lambda_stays_finite_and_reaches_independence_on_the_training_rows():
+@pytest.mark.parametrize("method", FAIR)
+def test_a_huge_lambda_stays_finite_and_reaches_independence_on_the_training_rows(method):
     data = _data(n=512)
     settings = replace(
         SETTINGS,
@@ -214,14 +220,16 @@ def test_a_huge_lambda_stays_finite_and_reaches_independence_on_the_training_row
         adversary_hidden=(16, 16),
         warm_up_epochs=10,
     )
-    trained = _train(data, _members(lams=(0.0, 1000.0), settings=settings))
+    trained = _train(data, _members(method, (0.0, 1000.0), settings=settings))
     predictions = trained.predict(data.x)
     assert np.isfinite(predictions).all()
     assert not trained.diverged.any()
     for k, member in enumerate(trained.members):
         s = data.s[member.split, :, 0].numpy()
-        value = measure("hgr_kde", predictions[k], s)
-        edge = independence_floor("hgr_kde", predictions[k : k + 1], s[None], random_state=0).q95[0]
+        # The linear penalty promises linear independence and no more.
+        name = "pearson" if method == "pearson" else "hgr_kde"
+        value = abs(measure(name, predictions[k], s))
+        edge = independence_floor(name, predictions[k : k + 1], s[None], random_state=0).q95[0]
         assert (value > 2 * edge) if member.lam == 0 else (value < edge)
 
 

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 from fairdash.data.dataset import Dataset
-from fairdash.errors import Cancelled, DeviceError, OptionError
+from fairdash.errors import Cancelled, DataError, DeviceError, OptionError
 from fairdash.training import models, stack
 from fairdash.training.device import resolve_device
-from fairdash.training.preprocessing import feature_encoder
+from fairdash.training.encoding import FeatureEncoder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import folds, random_splits
 from fairdash.training.sweep import Sweep, train_sweep
@@ -220,6 +220,9 @@ def test_folds_hold_every_row_once_as_validation():
     assert sorted(np.concatenate([part.validation for part in parts])) == list(rows)
     for part in parts:
         assert sorted([*part.train, *part.validation]) == list(rows)
+    for wrong in (1, len(rows) + 1):
+        with pytest.raises(OptionError, match="n_folds"):
+            folds(rows, n_folds=wrong, random_state=0)
 
 
 def test_stopping_early_without_validation_rows_is_refused():
@@ -239,7 +242,7 @@ def test_a_loss_that_does_not_suit_the_target_is_refused_by_name():
         target=dataset.target - 100,
         sensitive=dataset.sensitive,
     )
-    with pytest.raises(OptionError, match="cost"):
+    with pytest.raises(DataError, match="cost"):
         train_sweep(below, plan)
     assert (train_sweep(dataset, plan).predictions > 0).all()
 
@@ -287,7 +290,7 @@ def test_the_encoder_keeps_its_width_and_fills_from_training_rows():
             "t": ["p", "q", "p", "r"],
         }
     )
-    encoded = feature_encoder(frame).fit(frame.iloc[:3]).transform(frame)
+    encoded = FeatureEncoder.fit(frame, rows=np.arange(3)).transform(frame)
     assert encoded.shape == (4, 2 + 3 + 3)
     assert encoded[2, 0] == pytest.approx(0.0)  # the median of 1 and 3 is their mean
     assert encoded[0, 0] == -encoded[1, 0]

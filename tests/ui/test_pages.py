@@ -163,7 +163,7 @@ def test_equalized_residuals_are_drawn_as_residuals():
 )
 def test_a_grid_that_makes_no_sense_is_refused_at_the_field(weights, words_of_the_error):
     at = open_page("train")
-    at = at.selectbox[0].set_value("My own").run()
+    at = at.selectbox(key="grid").set_value("My own").run()
     at = at.text_input[0].set_value(weights).run()
     at = next(button for button in at.button if button.label == "Train").click().run()
     assert not at.exception
@@ -173,7 +173,7 @@ def test_a_grid_that_makes_no_sense_is_refused_at_the_field(weights, words_of_th
 
 def test_training_from_the_page_to_the_tradeoff():
     at = open_page("train")
-    at = at.selectbox[0].set_value("My own").run()
+    at = at.selectbox(key="grid").set_value("My own").run()
     at = at.text_input[0].set_value("1").run()
     at = at.slider(key="splits").set_value(1).run()
     epochs = next(each for each in at.number_input if each.label.startswith("Epochs"))
@@ -190,6 +190,39 @@ def test_training_from_the_page_to_the_tradeoff():
     at = open_page("train", run=run.id)
     assert at.success[0].value.startswith("Done in")
     assert any(button.label == "See what fairness costs" for button in at.button)
+
+
+def test_several_methods_and_another_loss_are_trained_and_compared():
+    at = open_page("train")
+    at = at.multiselect(key="method").set_value(["hgr_spline", "pearson"]).run()
+    at = at.selectbox(key="loss").set_value("poisson").run()
+    at = at.checkbox(key="balance").set_value(True).run()
+    at = at.selectbox(key="grid").set_value("My own").run()
+    at = at.text_input[0].set_value("1").run()
+    at = at.slider(key="splits").set_value(1).run()
+    epochs = next(each for each in at.number_input if each.label.startswith("Epochs"))
+    at = epochs.set_value(4).run()
+    at = next(button for button in at.button if button.label == "Train").click().run()
+    assert not at.exception
+    (run,) = list_runs().runs
+    assert run.spec.plan.methods == ("standard", "hgr_spline", "pearson")
+    assert (run.spec.plan.settings.loss, run.spec.plan.settings.balance) == ("poisson", True)
+    until = time.monotonic() + 60
+    seen = set()
+    while not run.status.is_over and time.monotonic() < until:
+        seen.add(run.status.doing)
+        time.sleep(0.05)
+    assert run.status.state == DONE
+    assert any("on the CPU" in doing or "on the GPU" in doing for doing in seen)
+    result = run.read_result()
+    split = result.splits[0]
+    for y_pred in result.predictions:
+        assert y_pred[split.train].mean() == pytest.approx(result.target[split.train].mean(), rel=1e-6)
+    at = open_page("tradeoff", run=run.id)
+    assert not at.exception
+    choice = next(box for box in at.selectbox if box.label == "Method")
+    assert len(choice.options) == 2
+    assert not choice.set_value("pearson").run().exception
 
 
 def choose_upload(at, content, name="policies.csv"):

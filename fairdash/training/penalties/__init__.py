@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol, Self
 
-from torch import Tensor, nn
+from torch import Tensor, dtype, nn
 
 from fairdash.training.settings import TrainingSettings
 
@@ -27,7 +27,7 @@ class Penalty(Protocol):
     climbs_itself: bool
 
     @staticmethod
-    def encode(s: Tensor, train: Sequence[Tensor]) -> Tensor:
+    def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """What the penalty needs to know of each row's sensitive features.
 
         Parameters
@@ -36,6 +36,8 @@ class Penalty(Protocol):
             Sensitive features of all rows, as each split has them, (S, N, d).
         train
             Row numbers of each split's training rows, S in all: nothing is learned from other rows.
+        weight
+            (S, N, 1) weights of the rows, or None: a weight of 2 counts a row twice.
 
         Returns
         -------
@@ -59,6 +61,6 @@ class Penalty(Protocol):
         """The adversary's parameters, with the leading dimension K; none if Ψ is a closed form."""
         ...
 
-    def to(self, device: str) -> Self:
-        """The same penalty with its parameters on `device`."""
+    def to(self, device: str, dtype: dtype) -> Self:
+        """The same penalty with its parameters on `device`, and of the type of the rows."""
         ...

@@ -26,17 +26,18 @@ class BasePenalty(nn.Module):
         super().__init__()
 
     @staticmethod
-    def encode(s: Tensor, train: Sequence[Tensor]) -> Tensor:
+    def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Every column with mean 0 and standard deviation 1 on the training rows; a constant one is 0."""
         encoded = []
-        for rows, chosen in zip(s, train, strict=True):
+        for j, (rows, chosen) in enumerate(zip(s, train, strict=True)):
             learned = rows[chosen]
-            spread = learned.std(dim=0, correction=0)
+            mass = torch.ones_like(learned[:, :1]) if weight is None else weight[j, chosen].to(s)
+            share = mass / mass.sum()
+            mean = (share * learned).sum(dim=0)
+            spread = (share * (learned - mean) ** 2).sum(dim=0).sqrt()
             # What rounding leaves of a constant column must not be blown up to a spread of 1.
             varies = (learned != learned[:1]).any(dim=0)
-            encoded.append(
-                torch.where(varies, (rows - learned.mean(dim=0)) / torch.where(varies, spread, 1.0), 0.0)
-            )
+            encoded.append(torch.where(varies, (rows - mean) / torch.where(varies, spread, 1.0), 0.0))
         return torch.stack(encoded)
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:

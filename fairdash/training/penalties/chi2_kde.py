@@ -36,13 +36,13 @@ class KDEPenalty(BasePenalty):
     """
 
     @staticmethod
-    def encode(s: Tensor, train: Sequence[Tensor]) -> Tensor:
+    def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Normal quantiles of the mid-ranks.
 
         The kernels have one bandwidth for all rows. On a standardised S with a heavy tail it would be wider
         than the bulk of the rows, and would not see them differ.
         """
-        return normal_scores(s, train)
+        return normal_scores(s, train, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,), at least 0."""

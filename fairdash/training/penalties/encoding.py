@@ -12,7 +12,12 @@ from torch import Tensor
 Array = NDArray[np.float64]
 
 
-def of_ranks(s: Tensor, train: Sequence[Tensor], functions: Callable[[Array], Array]) -> Tensor:
+def of_ranks(
+    s: Tensor,
+    train: Sequence[Tensor],
+    functions: Callable[[Array], Array],
+    weight: Tensor | None = None,
+) -> Tensor:
     """Functions of the ranks of every column, side by side; (S, N, d) -> (S, N, q).
 
     A row that isn't among the training rows lies on the straight line between its neighbours there, or
@@ -26,12 +31,18 @@ def of_ranks(s: Tensor, train: Sequence[Tensor], functions: Callable[[Array], Ar
         Row numbers of each split's training rows.
     functions
         From the masses of the m distinct values, in ascending order, to the (m, P) values of the functions.
+    weight
+        (S, N, 1) weights of the rows, or None: a weight of 2 counts a row twice.
     """
+    masses = torch.ones_like(s[..., 0]) if weight is None else weight[..., 0]
     encoded = np.stack(
         [
-            np.concatenate([_of_column(column, chosen, functions) for column in rows.T], axis=1)
-            for rows, chosen in zip(
-                s.double().cpu().numpy(), [chosen.cpu().numpy() for chosen in train], strict=True
+            np.concatenate([_of_column(column, chosen, mass[chosen], functions) for column in rows.T], axis=1)
+            for rows, chosen, mass in zip(
+                s.double().cpu().numpy(),
+                [chosen.cpu().numpy() for chosen in train],
+                masses.double().cpu().numpy(),
+                strict=True,
             )
         ]
     )
@@ -39,15 +50,17 @@ def of_ranks(s: Tensor, train: Sequence[Tensor], functions: Callable[[Array], Ar
     return torch.from_numpy(encoded[:, :, used if len(used) else [0]]).to(s)
 
 
-def normal_scores(s: Tensor, train: Sequence[Tensor]) -> Tensor:
+def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
     """Normal quantiles of the mid-ranks of every column, (S, N, d): the same for any increasing map of s."""
     from scipy.special import ndtri
 
     # A constant column has the mid-rank ½, and so scores 0 everywhere.
-    return of_ranks(s, train, lambda mass: ndtri(np.cumsum(mass) - mass / 2)[:, None])
+    return of_ranks(s, train, lambda mass: ndtri(np.cumsum(mass) - mass / 2)[:, None], weight)
 
 
-def _of_column(column: Array, train: NDArray[np.int64], functions: Callable[[Array], Array]) -> Array:
-    values, counts = np.unique(column[train], return_counts=True)
-    table = functions(counts / len(train))
+def _of_column(
+    column: Array, train: NDArray[np.int64], mass: Array, functions: Callable[[Array], Array]
+) -> Array:
+    values, which = np.unique(column[train], return_inverse=True)
+    table = functions(np.bincount(which, weights=mass) / mass.sum())
     return np.stack([np.interp(column, values, function) for function in table.T], axis=1)

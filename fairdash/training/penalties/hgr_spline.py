@@ -40,13 +40,13 @@ class SplineHGRPenalty(BasePenalty):
     """
 
     @staticmethod
-    def encode(s: Tensor, train: Sequence[Tensor]) -> Tensor:
+    def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Splines of the mid-ranks of each column, uncorrelated with variance 1 on the training rows.
 
         Of several columns the functions stand side by side, so that g is a sum of one of each. Functions
         that ties leave nothing to are left out: a binary S has one.
         """
-        return of_ranks(s, train, _splines)
+        return of_ranks(s, train, _splines, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,), from 0 to 1."""

@@ -64,9 +64,9 @@ class RatioPenalty(BasePenalty):
         self.network = StackedMLP(widths, seeds=seeds, first_bias_spread=_BIAS_SPREAD)
 
     @staticmethod
-    def encode(s: Tensor, train: Sequence[Tensor]) -> Tensor:
+    def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """Normal quantiles of the mid-ranks: both divergences are the same for any increasing map of S."""
-        return normal_scores(s, train)
+        return normal_scores(s, train, weight)
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """The bound of Donsker and Varadhan, (K,)."""

@@ -16,7 +16,7 @@ from fairdash.training.references.discrimination_free import (
     discrimination_free,
     sensitive_nodes,
 )
-from fairdash.training.splits import Split
+from fairdash.training.splits import Split, folds
 
 #: Trains the unfair model on each split's training rows; (number of splits, n) predictions of all rows.
 TrainOnSplits = Callable[[Dataset, Sequence[Split]], NDArray[np.float64]]
@@ -48,8 +48,7 @@ def barycentre_predictions(
         split's training rows.
     train
         Fits that same model to other training rows. It is called once, with the `n_folds` parts of every
-        split (J × n_folds), so that a stacked engine can train them together: within a split all have the
-        same number of training rows.
+        split (J × n_folds), so that a stacked engine can train them together.
     strengths
         T numbers from 0 (the base model) to 1 (demographic parity).
     n_folds
@@ -71,18 +70,17 @@ def barycentre_predictions(
     """
     s = _one_sensitive(dataset)
     whole = _stacked(base, (len(splits), dataset.n_rows), "base")
-    folds = [
-        fold
-        for j, split in enumerate(splits)
-        for fold in calibration_folds(split.train, n_folds=n_folds, seed=(random_state, j))
+    parts = [
+        part for split in splits for part in folds(split.train, n_folds=n_folds, random_state=random_state)
     ]
-    held_out = _stacked(train(dataset, folds), (len(folds), dataset.n_rows), "train")
+    held_out = _stacked(train(dataset, parts), (len(parts), dataset.n_rows), "train")
     curves = np.empty((len(splits), len(strengths), dataset.n_rows))
     for j in range(len(splits)):
         mine = range(j * n_folds, (j + 1) * n_folds)
-        rows = np.concatenate([folds[k].test for k in mine])
-        out_of_fold = np.concatenate([held_out[k, folds[k].test] for k in mine])
-        fitted = fit_barycentre(out_of_fold, s[rows], bandwidth=bandwidth)
+        rows = np.concatenate([parts[k].validation for k in mine])
+        out_of_fold = np.concatenate([held_out[k, parts[k].validation] for k in mine])
+        weight = None if dataset.weight is None else dataset.weight.to_numpy()[rows]
+        fitted = fit_barycentre(out_of_fold, s[rows], sample_weight=weight, bandwidth=bandwidth)
         curves[j] = fitted.predict(whole[j], s, strengths)
     return curves
 
@@ -121,32 +119,12 @@ def discrimination_free_predictions(
     s = _one_sensitive(dataset)
     if len(predictors) != len(splits):
         raise fault("predictors", "There is not one model a split", "Give as many models as splits.")
-    return np.stack(
-        [
-            discrimination_free(
-                predict, dataset.features, sensitive_nodes(s[split.train], max_nodes=max_nodes)
-            )
-            for split, predict in zip(splits, predictors, strict=True)
-        ]
-    )
-
-
-def calibration_folds(rows: NDArray[np.int64], *, n_folds: int, seed: tuple[int, ...]) -> tuple[Split, ...]:
-    """Deal `rows` into parts; each is the test part of a split whose training rows are among the others.
-
-    All have the same number of training rows, as one stack of models needs: where the parts differ by a
-    row, a row is left out of the larger training sets.
-    """
-    if not 2 <= n_folds <= len(rows):
-        what = "The training rows can't be dealt into that many parts"
-        raise fault("n_folds", what, f"Choose 2 to {len(rows)}.")
-    dealt = np.random.default_rng([*seed, 4]).permutation(rows)
-    parts = np.array_split(dealt, n_folds)
-    size = len(rows) - max(len(part) for part in parts)
-    others = [np.concatenate([*parts[:k], *parts[k + 1 :]])[:size] for k in range(n_folds)]
-    return tuple(
-        Split(train=np.sort(train), test=np.sort(test)) for train, test in zip(others, parts, strict=True)
-    )
+    weight = np.ones(dataset.n_rows) if dataset.weight is None else dataset.weight.to_numpy()
+    premiums = []
+    for split, predict in zip(splits, predictors, strict=True):
+        nodes = sensitive_nodes(s[split.train], sample_weight=weight[split.train], max_nodes=max_nodes)
+        premiums.append(discrimination_free(predict, dataset.features, nodes))
+    return np.stack(premiums)
 
 
 def _one_sensitive(dataset: Dataset) -> Array:

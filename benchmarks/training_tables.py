@@ -1,0 +1,138 @@
+"""Write docs/training.md from the committed results of the training studies.
+
+    python -m benchmarks.training_tables
+
+The results themselves are remade by benchmarks.training and benchmarks.stack_vs_loop.
+"""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.estimator_tables import RESULTS, markdown
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.sweep import STANDARD
+
+PAGE = Path(__file__).parent.parent / "docs" / "training.md"
+TITLES = {"crime": "Crime", "census_county": "Census, counties", "household": "Household", "motor": "Motor"}
+
+
+def page() -> str:
+    """The whole page as Markdown."""
+    quality = pd.read_csv(RESULTS / "training_quality.csv")
+    n_splits = int(quality["n_splits"].iloc[0])
+    methods = pd.DataFrame(
+        [
+            {"id": m.id, "name": m.title, "what it does": m.meaning, "source": m.source}
+            for m in METHODS.values()
+        ]
+    )
+    lines = [
+        "# The methods: what they reach and what they cost",
+        "",
+        "Made by `python -m benchmarks.training_tables` from `benchmarks/results/`, which "
+        "`python -m benchmarks.training` and `python -m benchmarks.stack_vs_loop` remake.",
+        "",
+        markdown(methods),
+        "",
+        "## Error and dependence at the λ that validation rows chose",
+        "",
+        f"Test rows, means over {n_splits} random splits. The error is divided by the variance of the "
+        "target: 0 is perfect, 1 is what the constant mean reaches. Dependence is its excess over the "
+        "independence floor of the same estimator on the same rows: 0 can't be told from independence.",
+        "",
+        "λ is chosen on validation rows, a fifth of each split's training rows: the least error among the λ "
+        "whose mean excess is at most 0.02 in both HGR_KDE and HGR_RDC; where no λ reaches that, the fairest "
+        "(marked *).",
+        "",
+    ]
+    for name, title in TITLES.items():
+        for objective in OBJECTIVES.values():
+            rows = quality[(quality["dataset"] == name) & (quality["objective"] == objective.id)]
+            reached = rows["rule"].isin(["reached", "no penalty"])
+            table = pd.DataFrame(
+                {
+                    "method": rows["method"],
+                    "λ": [
+                        f"{lam:g}{'' if ok else ' *'}" for lam, ok in zip(rows["lam"], reached, strict=True)
+                    ],
+                    "error": [
+                        f"{mse:.3f} ± {se:.3f}" for mse, se in zip(rows["mse"], rows["mse_se"], strict=True)
+                    ],
+                    "HGR_KDE excess": rows["hgr_kde_excess"],
+                    "HGR_RDC excess": rows["hgr_rdc_excess"],
+                    "FairQuant excess": rows["fairquant_excess"],
+                }
+            )
+            lines += [f"### {title}, {objective.title.lower()}", "", markdown(table), ""]
+    lines += [
+        "## Error at matched dependence",
+        "",
+        "The same fronts of test rows read at equal dependence, by linear interpolation between the trained "
+        "λ; – where a method never comes so low. HGR_RDC is no method's penalty.",
+        "",
+        markdown(matched(pd.read_csv(RESULTS / "training_fronts.csv"))),
+        "",
+        "## Does dependence fall with λ?",
+        "",
+        "`hgr_nn`, mean over ten splits, test rows: Spearman's correlation between λ and the measure, over "
+        "the λ at which it stands above the floor's 95 % quantile. −1: every larger λ is fairer.",
+        "",
+        markdown(pd.read_csv(RESULTS / "training_monotone.csv")),
+        "",
+        "## Seconds",
+        "",
+        "Sweeps on Crime with the default settings, one process, one thread.",
+        "",
+        markdown(pd.read_csv(RESULTS / "training_seconds.csv")),
+        "",
+        "## What a stack saves",
+        "",
+        "40 models as one stack against a loop over them: public code's idiom with torch.optim.Adam and one "
+        "nn.Sequential a network, or this engine training one model at a time. The arithmetic limit is what "
+        "the loop would gain if its matrix products ran at the rate of one large product and all else took "
+        "no time.",
+        "",
+        markdown(pd.read_csv(RESULTS / "stack_vs_loop.csv").fillna("–")),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def matched(fronts: pd.DataFrame) -> pd.DataFrame:
+    """Error of each method where its HGR_RDC has lost half, and three quarters, of the standard excess."""
+    rows = []
+    for name, title in TITLES.items():
+        for objective in OBJECTIVES.values():
+            here = fronts[(fronts["dataset"] == name) & (fronts["objective"] == objective.id)]
+            standard = here[here["method"] == STANDARD].iloc[0]
+            for share in (0.5, 0.25):
+                level = share * standard["hgr_rdc_excess"]
+                row: dict[str, object] = {
+                    "data": title,
+                    "objective": objective.title,
+                    "HGR_RDC excess": f"{level:.3f}",
+                }
+                for method in METHODS:
+                    if method != STANDARD:
+                        front = pd.concat([standard.to_frame().T, here[here["method"] == method]])
+                        row[method] = _error_at(front, level)
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _error_at(front: pd.DataFrame, level: float) -> str:
+    """Error where the front, walked from λ = 0 on, first comes down to `level`."""
+    points = front.sort_values("lam")[["hgr_rdc_excess", "mse"]].to_numpy(dtype=float)
+    for (before, cheap), (after, dear) in itertools.pairwise(points):
+        if after <= level < before:
+            return f"{cheap + (dear - cheap) * (before - level) / (before - after):.3f}"
+    return "–"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,258 @@
+"""Cross-validation of many candidates at once: every fold of every candidate in shared stacks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.dependence import REGISTRY, independence_floor, measure_many
+from fairdash.errors import OptionError, Problem
+from fairdash.lookup import look_up
+from fairdash.training.device import resolve_device
+from fairdash.training.losses import find_loss
+from fairdash.training.models import train_models
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.splits import Split, folds
+from fairdash.training.sweep import initial_seed
+
+#: Share of a fold's training rows that stopping early looks at; never the rows that it is scored on.
+STOPPING_SHARE = 0.2
+#: Permutations behind a floor; a measure that takes seconds a value gets few.
+N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model to try: how it is trained, and the weight λ of its penalty."""
+
+    method: str
+    lam: float
+    settings: TrainingSettings
+
+
+@dataclass(frozen=True)
+class OutOfFold:
+    """What candidates predict for rows that they were not trained on.
+
+    Parameters
+    ----------
+    predictions
+        (C, n) in the target's units: row i by the model that was trained without i's fold. NaN for a
+        candidate that diverged.
+    loss
+        (C, F): mean loss of each fold's rows, divided by that of the mean of the rows it was trained on:
+        0 is perfect, 1 is what a constant reaches. NaN for a candidate that diverged.
+    diverged
+        (C,) True if training or predictions stopped being finite in any fold.
+    held_out
+        Row numbers of each of the F folds.
+    device
+        Where it was trained.
+    notes
+        Sentences that the user should read.
+    """
+
+    predictions: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    diverged: NDArray[np.bool_]
+    held_out: tuple[NDArray[np.int64], ...]
+    device: str
+    notes: tuple[str, ...]
+
+
+def cross_validate(
+    dataset: Dataset,
+    candidates: Sequence[Candidate],
+    *,
+    objective: str,
+    n_folds: int,
+    random_state: int,
+    device: str,
+    progress: Callable[[float], None] | None = None,
+) -> OutOfFold:
+    """Train every candidate without each fold in turn, and predict that fold.
+
+    All models start from the same initial weights, so that candidates, and the folds of one candidate,
+    differ in nothing but what is compared. Candidates of one method and ``settings.stack_key`` share
+    stacks. Errors are those of :func:`fairdash.training.models.train_models`, and OptionError if the rows
+    don't fill the folds.
+
+    Parameters
+    ----------
+    progress
+        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+    """
+    from fairdash.training.stack import Member
+
+    where = resolve_device(device)
+    held_out, splits = _folds(dataset.n_rows, candidates, n_folds=n_folds, random_state=random_state)
+    seed = initial_seed(random_state, 0)
+    stacks: dict[tuple[object, ...], int] = {}
+    for each in candidates:
+        stacks.setdefault((each.method, each.settings.stack_key), len(stacks))
+    # Neighbours share a stack, and in it a fold's rows.
+    order = sorted(
+        itertools.product(range(len(candidates)), range(n_folds)),
+        key=lambda cf: (stacks[candidates[cf[0]].method, candidates[cf[0]].settings.stack_key], cf[1], cf[0]),
+    )
+    trained = train_models(
+        dataset,
+        splits,
+        [Member(candidates[c].method, candidates[c].lam, f, seed, candidates[c].settings) for c, f in order],
+        objective=objective,
+        random_state=random_state,
+        device=where,
+        progress=None if progress is None else lambda training: progress(training.fraction),
+    )
+    predictions = np.empty((len(candidates), dataset.n_rows))
+    loss = np.empty((len(candidates), n_folds))
+    diverged = np.zeros(len(candidates), dtype=bool)
+    for k, (c, f) in enumerate(order):
+        rows = held_out[f]
+        predictions[c, rows] = trained.predictions[k, rows]
+        diverged[c] |= trained.diverged[k] or not np.isfinite(predictions[c, rows]).all()
+    predictions[diverged] = np.nan
+    for c, f in order:
+        train, rows = splits[f].train, held_out[f]
+        loss[c, f] = np.nan if diverged[c] else _loss(dataset, candidates[c], train, rows, predictions[c])
+    notes = tuple(note for note in (where.note, *trained.notes) if note)
+    return OutOfFold(predictions, loss, diverged, held_out, where.name, notes)
+
+
+def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
+    """The data set of these rows alone, so that nothing can be learned from the others; all if None."""
+    if rows is None:
+        return dataset
+    weight = dataset.weight
+    return replace(
+        dataset,
+        features=dataset.features.iloc[rows],
+        target=dataset.target.iloc[rows],
+        sensitive=dataset.sensitive.iloc[rows],
+        weight=None if weight is None else weight.iloc[rows],
+    )
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """How strongly predictions, or residuals, depend on the sensitive column beside the floor; (K,) each.
+
+    With several sensitive columns these are the figures of the column with the largest excess. Signed
+    measures count by their size.
+    """
+
+    value: NDArray[np.float64]
+    floor: NDArray[np.float64]
+    floor_q95: NDArray[np.float64]
+
+    @property
+    def excess(self) -> NDArray[np.float64]:
+        """What the value has above the floor's mean; below 0 by chance."""
+        return self.value - self.floor
+
+
+def dependence_of(
+    dataset: Dataset,
+    predictions: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    *,
+    objective: str,
+    measure: str,
+    random_state: int,
+) -> Dependence:
+    """Measure K models' predictions (K, n) on some `rows`, each value beside its independence floor.
+
+    A model whose predictions are NaN has NaN.
+    """
+    audit = look_up(OBJECTIVES, objective, option="objective").audit
+    there = ~np.isnan(predictions[:, rows]).any(axis=1)
+    u = audit(predictions[there][:, rows], dataset.target.to_numpy(dtype=float)[rows])
+    quick = look_up(REGISTRY, measure, option="measure").quick
+    of_each = np.full((3, len(predictions)), np.nan)
+    if not there.any():
+        return Dependence(*of_each)
+    columns = []
+    for column in dataset.sensitive.columns:
+        v = np.broadcast_to(dataset.sensitive[column].to_numpy(dtype=float)[rows], u.shape)
+        value = np.abs(measure_many(measure, u, v, random_state=random_state))
+        floor = independence_floor(
+            measure,
+            u,
+            v,
+            n_permutations=N_PERMUTATIONS if quick else N_PERMUTATIONS_IF_SLOW,
+            random_state=random_state,
+        )
+        columns.append(np.stack([value, floor.mean, floor.q95]))
+    figures = np.stack(columns)
+    largest = (figures[:, 0] - figures[:, 1]).argmax(axis=0)
+    of_each[:, there] = figures[largest, :, np.arange(len(u))].T
+    return Dependence(*of_each)
+
+
+def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard error of the mean over F folds, (..., F) to (...): √((1/F + 1/(F − 1)) σ²).
+
+    The training rows of the folds overlap; Nadeau and Bengio (2003), eq. 9, with n_test/n_train =
+    1/(F − 1), allows for it.
+    """
+    n_folds = by_fold.shape[-1]
+    variance = by_fold.var(axis=-1, ddof=1)
+    error: NDArray[np.float64] = np.sqrt((1 / n_folds + 1 / (n_folds - 1)) * variance)
+    return error
+
+
+def fold_problems(n_folds: int) -> list[Problem]:
+    """Why so many folds make no sense, whatever the data."""
+    if n_folds >= 2:
+        return []
+    mend = "Choose 2 or more; 5 and 10 are usual."
+    return [Problem(column="n_folds", what="Cross-validation needs several folds", mend=mend)]
+
+
+def _folds(
+    n_rows: int, candidates: Sequence[Candidate], *, n_folds: int, random_state: int
+) -> tuple[tuple[NDArray[np.int64], ...], tuple[Split, ...]]:
+    """Rows that each fold is scored on, and what it is trained on."""
+    # Two rows to score, and enough to train on whatever is set aside for stopping.
+    if n_rows < max(2 * n_folds, 20):
+        raise OptionError(
+            Problem(
+                column="n_folds",
+                what="There are too few rows for so many folds",
+                mend=f"Choose fewer folds, or give more rows than {n_rows}.",
+            )
+        )
+    parts = folds(np.arange(n_rows), n_folds=n_folds, random_state=random_state)
+    held_out = tuple(part.validation for part in parts)
+    if all(each.settings.patience is None for each in candidates):
+        return held_out, parts
+    splits = []
+    for f, part in enumerate(parts):
+        # Stopping where the held-out rows are best would flatter the score on them.
+        order = np.random.default_rng([random_state, f, 4]).permutation(part.train)
+        watched, train = np.split(order, [round(STOPPING_SHARE * len(order))])
+        splits.append(Split(train=np.sort(train), test=part.validation, validation=np.sort(watched)))
+    return held_out, tuple(splits)
+
+
+def _loss(
+    dataset: Dataset,
+    candidate: Candidate,
+    train: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    predictions: NDArray[np.float64],
+) -> float:
+    """Loss on `rows`, divided by that of the training rows' mean on the training rows."""
+    settings = candidate.settings
+    loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
+    y = dataset.target.to_numpy(dtype=float)
+    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy()
+    mean = np.average(y[train], weights=weight[train])
+    constant = loss.mean_deviance(y[train], np.full(len(train), mean), weight[train])
+    return loss.mean_deviance(y[rows], predictions[rows], weight[rows]) / constant

@@ -1,0 +1,358 @@
+"""The weight λ that meets a target, found by cross-validation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.dependence import REGISTRY
+from fairdash.errors import OptionError, Problem
+from fairdash.lookup import look_up
+from fairdash.training.crossvalidation import (
+    Candidate,
+    cross_validate,
+    dependence_of,
+    fold_problems,
+    rows_of,
+    standard_error,
+)
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import STANDARD, lam_problems
+from fairdash.training.target import ERROR, EXCESS, MEASURE, Target
+
+#: Share of the time that training takes; the rest is measuring.
+_TRAINING_SHARE = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class LamSearch:
+    """A plan: which weights λ to compare, and what is wanted of them.
+
+    Parameters
+    ----------
+    target
+        What the model has to meet.
+    lams
+        Weights λ ≥ 0 to try, each different, one of them above 0; the standard model (λ = 0) is always
+        tried beside them.
+    method
+        Id in :data:`fairdash.training.methods.METHODS`, not ``"standard"``.
+    objective
+        Id in :data:`fairdash.training.objectives.OBJECTIVES`.
+    n_folds
+        Folds of the cross-validation, 2 or more; 10 as in the paper.
+    refine
+        Weights to try in a second round, between the one that was found and its neighbour on the other
+        side of the target; 0 for no second round.
+    random_state
+        Seed of the folds, the initial weights, the mini-batches and the permutations.
+    settings
+        How all of them are trained.
+    device
+        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
+
+    Raises
+    ------
+    OptionError
+        With every option that can't be used.
+    """
+
+    target: Target
+    lams: tuple[float, ...]
+    method: str = "hgr_nn"
+    objective: str = "demographic_parity"
+    n_folds: int = 10
+    refine: int = 0
+    random_state: int = 0
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        look_up(METHODS, self.method, option="method")
+        look_up(OBJECTIVES, self.objective, option="objective")
+        problems = [*fold_problems(self.n_folds), *lam_problems(self.lams, needed=True)]
+        if self.method == STANDARD:
+            problems.append(
+                Problem(
+                    column="method", what="The standard model has no weight λ", mend="Choose a fair method."
+                )
+            )
+        if not problems and not any(lam > 0 for lam in self.lams):
+            problems.append(
+                Problem(column="lams", what="No weight λ is above 0", mend="Give at least one to try.")
+            )
+        if self.refine < 0:
+            problems.append(
+                Problem(
+                    column="refine", what="The second round has fewer than no weights", mend="Use 0 or more."
+                )
+            )
+        if problems:
+            raise OptionError(*problems)
+
+    @property
+    def measure(self) -> str:
+        """Id of the measure that the weights are compared by: the target's, or the method's judge."""
+        return self.target.measure or METHODS[self.method].judge
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for a run's description."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return values | {
+            "target": str(self.target),
+            "lams": list(self.lams),
+            "settings": self.settings.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> LamSearch:
+        """The plan that :meth:`to_json` wrote."""
+        return cls(
+            **values
+            | {
+                "target": Target.parse(values["target"]),
+                "lams": tuple(values["lams"]),
+                "settings": TrainingSettings.from_json(values["settings"]),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class LamChoice:
+    """The weight that was found.
+
+    Parameters
+    ----------
+    lam
+        λ; 0 if the standard model meets the target already. If the target was not reached, the weight
+        that comes nearest to it.
+    reached
+        Whether the target is met on the held-out rows.
+    frame
+        One row a weight, in increasing order, the first (λ = 0) the standard model: ``lam``; ``loss``
+        (mean over the folds; 0 is perfect, 1 is what a constant reaches) and ``loss_se``; ``increase``,
+        the loss's share above the standard model's; ``dependence`` by `measure`, ``floor`` and
+        ``floor_q95`` (mean and 95 % quantile of the same with the sensitive column permuted) and
+        ``excess`` above the mean, all of the pooled held-out rows; ``meets`` the target; ``diverged``.
+    rule
+        What was chosen and how, in words.
+    measure
+        Id of the measure.
+    seconds
+        Wall time.
+    device
+        Where it was trained.
+    notes
+        Sentences that the user should read.
+    """
+
+    lam: float
+    reached: bool
+    frame: pd.DataFrame
+    rule: str
+    measure: str
+    seconds: float
+    device: str
+    notes: tuple[str, ...]
+
+
+def search_lam(
+    dataset: Dataset,
+    plan: LamSearch,
+    *,
+    rows: NDArray[np.int64] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> LamChoice:
+    """Find the weight that meets the target of `plan`, by cross-validation within `rows`.
+
+    For a bound on dependence this is, of the weights that meet it, the one with the smallest loss. For a
+    bound on the error it is, of the weights within it, the one with the smallest excess dependence; weights
+    that can't be told from independence (at most the floor's 95 % quantile) are alike, and the smaller
+    loss decides.
+
+    Dependence is measured once on the held-out predictions of all folds together, not fold by fold: a
+    fold of a tenth of the rows has so high a floor that a target like 0.05 lies far below what independent
+    data read there. The price is that the folds' models differ, which could dilute their dependence. They
+    share their initial weights and most of their rows: on Crime, with 10 folds, HGR_KDE of as many rows drawn
+    across the folds was within 0.016 of the folds' own. The values hold for as many rows as are in `rows`:
+    on fewer rows an estimator's floor is higher.
+
+    Parameters
+    ----------
+    dataset
+        With several sensitive columns the one with the largest excess counts.
+    rows
+        Row numbers to search within; nothing is learned from the others. None for all.
+    progress
+        Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+
+    Raises
+    ------
+    OptionError
+        As :func:`fairdash.training.models.train_models`; too few rows for the folds; the standard model
+        or every weight diverged.
+    """
+    started = time.monotonic()
+    within = rows_of(dataset, rows)
+    lams = sorted({float(lam) for lam in plan.lams if lam > 0})
+    share = len(lams) / (len(lams) + plan.refine)
+
+    def tell(before: float, width: float) -> Callable[[float], None] | None:
+        return None if progress is None else lambda done: progress(before + width * done)
+
+    frame, notes, device = _try(within, plan, [0.0, *lams], progress=tell(0.0, share))
+    lam, reached, words = choose_lam(frame, plan)
+    finer = _between(frame, plan, lam, reached=reached)
+    if finer:
+        more, more_notes, _ = _try(within, plan, finer, progress=tell(share, 1 - share))
+        frame = pd.concat([frame, more], ignore_index=True).sort_values("lam", ignore_index=True)
+        notes = tuple(dict.fromkeys([*notes, *more_notes]))
+        lam, reached, words = choose_lam(frame, plan)
+    if progress is not None:
+        progress(1.0)
+    return LamChoice(
+        lam=lam,
+        reached=reached,
+        frame=_judged(frame, plan.target),
+        rule=f"{words} By {plan.n_folds}-fold cross-validation within {within.n_rows:,} rows, dependence "
+        "measured on the held-out predictions of all folds together.",
+        measure=plan.measure,
+        seconds=time.monotonic() - started,
+        device=device,
+        notes=notes,
+    )
+
+
+def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
+    """The weight of `frame` that :func:`search_lam` takes, whether it meets the target, and why it.
+
+    Parameters
+    ----------
+    frame
+        Columns of :class:`LamChoice` up to ``excess``, and ``diverged``; the first row is the standard
+        model, λ = 0.
+    """
+    target, judged = plan.target, _judged(frame, plan.target)
+    symbol = REGISTRY[plan.measure].symbol
+    usable = judged[~judged["diverged"]]
+    fair = usable[usable["lam"] > 0]
+    if judged["diverged"].iloc[0] or fair.empty:
+        who = "The standard model" if judged["diverged"].iloc[0] else "Every weight"
+        raise OptionError(
+            Problem(column="lr", what=f"{who} diverged in training", mend="Try a smaller learning rate.")
+        )
+    if target.kind == ERROR:
+        met = fair[fair["meets"]]
+        if met.empty:
+            best = fair.sort_values("increase").iloc[0]
+            words = (
+                f"No weight keeps to {target.words}: λ = {best['lam']:g} comes nearest, with an error "
+                f"{best['increase']:+.1%} against the standard model's. Try smaller weights."
+            )
+            return float(best["lam"]), False, words
+        noticed = met["excess"].where(met["dependence"] > met["floor_q95"], 0.0).clip(lower=0)
+        best = met.assign(noticed=noticed).sort_values(["noticed", "loss"]).iloc[0]
+        words = (
+            f"λ = {best['lam']:g}: of the weights that keep to {target.words}, the one with the least "
+            f"dependence by {symbol} ({best['dependence']:.3f}, floor {best['floor']:.3f}); its error is "
+            f"{best['increase']:+.1%} against the standard model's."
+        )
+        return float(best["lam"]), True, words
+    met = usable[usable["meets"]]
+    if met.empty:
+        best = fair.sort_values(_BOUNDED[target.kind]).iloc[0]
+        words = (
+            f"No weight reaches {target.words}: λ = {best['lam']:g} comes nearest, with {symbol} at "
+            f"{best['dependence']:.3f} (floor {best['floor']:.3f}). "
+        )
+        if target.kind == MEASURE and target.at_most < best["floor"]:
+            words += (
+                "Independent data read as much as the floor on so many rows, so that the target can't be "
+                "expected of any model. Bound what lies above the floor instead."
+            )
+        else:
+            words += "Try larger weights."
+        return float(best["lam"]), False, words
+    best = met.sort_values("loss").iloc[0]
+    if best["lam"] == 0:
+        words = f"The standard model meets {target.words} already, so that no weight is needed."
+    else:
+        words = (
+            f"λ = {best['lam']:g}: of the weights that reach {target.words}, the one with the smallest error "
+            f"({best['increase']:+.1%} against the standard model's); {symbol} is at "
+            f"{best['dependence']:.3f} (floor {best['floor']:.3f})."
+        )
+    return float(best["lam"]), True, words
+
+
+_BOUNDED = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
+
+
+def _judged(frame: pd.DataFrame, target: Target) -> pd.DataFrame:
+    """The frame with ``increase`` and ``meets``."""
+    increase = frame["loss"] / frame["loss"].iloc[0] - 1
+    judged = frame.assign(increase=increase)
+    return judged.assign(meets=(judged[_BOUNDED[target.kind]] <= target.at_most) & ~frame["diverged"])
+
+
+def _between(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool) -> list[float]:
+    """Weights of the second round; none if there is no neighbour on the other side of the target."""
+    judged = _judged(frame, plan.target)
+    lams = judged["lam"].to_numpy()
+    at = int(np.flatnonzero(lams == lam)[0])
+    if plan.target.kind == ERROR:
+        # The error rises with λ: the first weight that costs too much, or the way down to none.
+        low, high = (at, at + 1) if reached else (at - 1, at)
+    elif reached:
+        low, high = at - 1, at
+    else:
+        return []
+    if low < 0 or high == len(lams) or (judged["meets"].iloc[low] == judged["meets"].iloc[high]):
+        return []
+    between = np.geomspace if lams[low] > 0 else np.linspace
+    return [float(each) for each in between(lams[low], lams[high], plan.refine + 2)[1:-1]]
+
+
+def _try(
+    dataset: Dataset, plan: LamSearch, lams: Sequence[float], *, progress: Callable[[float], None] | None
+) -> tuple[pd.DataFrame, tuple[str, ...], str]:
+    """Cross-validate some weights: a row each, and the notes and the device of the training."""
+    found = cross_validate(
+        dataset,
+        [Candidate(STANDARD if lam == 0 else plan.method, lam, plan.settings) for lam in lams],
+        objective=plan.objective,
+        n_folds=plan.n_folds,
+        random_state=plan.random_state,
+        device=plan.device,
+        progress=None if progress is None else lambda share: progress(_TRAINING_SHARE * share),
+    )
+    dependence = dependence_of(
+        dataset,
+        found.predictions,
+        np.arange(dataset.n_rows),
+        objective=plan.objective,
+        measure=plan.measure,
+        random_state=plan.random_state,
+    )
+    frame = pd.DataFrame(
+        {
+            "lam": lams,
+            "loss": found.loss.mean(axis=1),
+            "loss_se": standard_error(found.loss),
+            "dependence": dependence.value,
+            "floor": dependence.floor,
+            "floor_q95": dependence.floor_q95,
+            "excess": dependence.excess,
+            "diverged": found.diverged,
+        }
+    )
+    return frame, found.notes, found.device

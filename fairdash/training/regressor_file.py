@@ -1,0 +1,155 @@
+"""A fitted regressor in one file: safetensors, with everything that is not an array as JSON in its header.
+
+The header's metadata holds ``format``, ``about`` (versions, parameters, names and levels of the columns) and
+``sha256`` over `about` and all arrays, so that a changed byte is noticed. Nothing in it can be executed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash._version import __version__
+from fairdash.data.folders import write_whole
+from fairdash.errors import Problem, StorageError
+from fairdash.training.encoding import FeatureEncoder
+from fairdash.training.predictor import Predictor
+
+if TYPE_CHECKING:
+    from fairdash.training.regressor import FairRegressor
+
+Regressor = TypeVar("Regressor", bound="FairRegressor")
+
+_KIND = "fairdash.FairRegressor"
+#: Counted up when a file can no longer be read by the fairdash before.
+_FORMAT = 1
+#: What fit has learned beside the predictor, and is plain.
+_FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
+
+
+def write_regressor(model: FairRegressor, path: str | PathLike[str]) -> None:
+    """Write a fitted regressor, whole or not at all; StorageError if that fails.
+
+    A `random_state` that is a generator, not a number, is kept as None.
+    """
+    from safetensors.numpy import save
+
+    predictor, encoder = model.predictor_, model.predictor_.encoder
+    arrays = {"median": encoder.median, "mean": encoder.mean, "scale": encoder.scale}
+    arrays["output"] = np.array([predictor.factor, predictor.shift])
+    for layer, (weight, bias) in enumerate(zip(predictor.weights, predictor.biases, strict=True)):
+        arrays |= {f"weight.{layer}": weight, f"bias.{layer}": bias}
+    params = model.get_params(deep=False)
+    if isinstance(params["random_state"], np.random.RandomState):
+        params["random_state"] = None
+    names = getattr(model, "feature_names_in_", None)
+    about = {
+        "fairdash": __version__,
+        "made_with": {name: version(name) for name in ("numpy", "scikit-learn", "torch")},
+        "params": params,
+        "fitted": {name: getattr(model, name) for name in _FITTED},
+        "feature_names": None if names is None else list(names),
+        "sensitive_names": model.sensitive_names_,
+        "numbers": encoder.numbers,
+        "categories": encoder.categories,
+        "levels": encoder.levels,
+        "n_layers": len(predictor.weights),
+        "has_log_link": predictor.has_log_link,
+    }
+    text = json.dumps(about, default=_plain)
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    metadata = {"format": f"{_KIND}/{_FORMAT}", "about": text, "sha256": _digest(text, arrays)}
+    write_whole(Path(path), save(arrays, metadata), mend="Free some space, or choose another place.")
+
+
+def read_regressor(cls: type[Regressor], path: str | PathLike[str]) -> Regressor:
+    """The regressor that :func:`write_regressor` wrote; StorageError if it can't be read."""
+    arrays, metadata = _read(Path(path))
+    kind, _, number = metadata.get("format", "").partition("/")
+    if kind != _KIND or not number.isdecimal():
+        raise _refusal("This file does not hold a model of fairdash's", "Choose a file that save() wrote.")
+    if int(number) > _FORMAT:
+        raise _refusal("A newer fairdash wrote this model", "Update fairdash to read it.")
+    text = metadata.get("about", "")
+    if metadata.get("sha256") != _digest(text, arrays):
+        raise _damaged()
+    try:
+        return _regressor(cls, json.loads(text), arrays)
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged() from error
+
+
+def _regressor(
+    cls: type[Regressor], about: dict[str, Any], arrays: Mapping[str, NDArray[np.float64]]
+) -> Regressor:
+    params = about["params"]
+    widths = {name: tuple(params[name]) for name in ("hidden", "adversary_hidden")}
+    model = cls(**(params | widths))
+    for name in _FITTED:
+        setattr(model, name, about["fitted"][name])
+    if about["feature_names"] is not None:
+        model.feature_names_in_ = np.array(about["feature_names"], dtype=object)
+    model.sensitive_names_ = tuple(about["sensitive_names"])
+    factor, shift = arrays["output"]
+    layers = range(about["n_layers"])
+    model.predictor_ = Predictor(
+        encoder=FeatureEncoder(
+            numbers=tuple(about["numbers"]),
+            median=arrays["median"],
+            mean=arrays["mean"],
+            scale=arrays["scale"],
+            categories=tuple(about["categories"]),
+            levels=tuple(tuple(levels) for levels in about["levels"]),
+        ),
+        weights=tuple(arrays[f"weight.{layer}"] for layer in layers),
+        biases=tuple(arrays[f"bias.{layer}"] for layer in layers),
+        has_log_link=about["has_log_link"],
+        factor=float(factor),
+        shift=float(shift),
+    )
+    return model
+
+
+def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
+    """All arrays and the header's metadata."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
+    except SafetensorError as error:
+        raise _damaged() from error
+    except OSError as error:
+        raise _refusal("The model's file can't be read", "Check its path and your rights to it.") from error
+
+
+def _digest(text: str, arrays: Mapping[str, NDArray[np.float64]]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        digest.update(f"\n{name} {arrays[name].dtype} {arrays[name].shape}\n".encode())
+        digest.update(arrays[name].tobytes())
+    return digest.hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no words for: NumPy's numbers and arrays, and a table's column names."""
+    if isinstance(value, (np.generic, np.ndarray, pd.Index)):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} can't be kept in a model's file")
+
+
+def _damaged() -> StorageError:
+    return _refusal("The model's file is damaged, or not a model's", "Save the model again.")
+
+
+def _refusal(what: str, mend: str) -> StorageError:
+    return StorageError(Problem(what=what, mend=mend))

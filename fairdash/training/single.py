@@ -1,0 +1,141 @@
+"""One model of one table: the engine's stack with a single member."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.training.encoding import FeatureEncoder
+from fairdash.training.losses import find_loss
+from fairdash.training.predictor import Predictor
+from fairdash.training.preprocessing import TargetScale
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import STANDARD, initial_seed
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """The rows to learn from, checked.
+
+    Parameters
+    ----------
+    features
+        (n, p) what the predictor sees.
+    y
+        (n,) target.
+    s
+        (n, d) sensitive features, or None: no penalty then.
+    weight
+        (n,) positive weights, or None.
+    """
+
+    features: pd.DataFrame
+    y: NDArray[np.float64]
+    s: NDArray[np.float64] | None
+    weight: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedModel:
+    """One model and how its training went.
+
+    Parameters
+    ----------
+    predictor
+        The model.
+    n_epochs
+        Epochs trained.
+    best_epoch
+        The epoch whose weights the model has.
+    diverged
+        Whether training stopped being finite; the model has its last finite weights.
+    """
+
+    predictor: Predictor
+    n_epochs: int
+    best_epoch: int
+    diverged: bool
+
+
+def train_single(
+    rows: Rows,
+    *,
+    method: str,
+    lam: float,
+    objective: str,
+    settings: TrainingSettings,
+    seed: int,
+    device: str,
+    validation_share: float,
+) -> TrainedModel:
+    """Train on `rows`; without s, or with λ = 0, the standard network.
+
+    Parameters
+    ----------
+    method, lam, objective, settings
+        As in :class:`fairdash.training.stack.Member` and :func:`fairdash.training.stack.train_stack`.
+    seed
+        Of the initial weights, the mini-batches and the validation rows.
+    device
+        ``"cpu"``, ``"cuda"`` or ``"mps"``.
+    validation_share
+        Share of the rows that stopping early looks at; not used unless the settings have `patience`.
+    """
+    import torch
+
+    from fairdash.training.stack import Member, StackData, train_stack
+
+    loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
+    train, validation = _parts(len(rows.y), seed, 0.0 if settings.patience is None else validation_share)
+    weight = None if rows.weight is None else rows.weight / rows.weight.mean()
+    encoder = FeatureEncoder.fit(
+        rows.features, rows=train, sample_weight=None if weight is None else weight[train]
+    )
+    scale = TargetScale.of(rows.y[train], loss, None if weight is None else weight[train])
+    s = rows.s if lam > 0 else None
+    if s is None:
+        method, lam, s = STANDARD, 0.0, np.zeros((len(rows.y), 1))
+    # One model's time goes into launching operations, not into arithmetic: float64 costs nothing, and
+    # makes row weights and repeated rows agree. MPS does not have it.
+    number = torch.float32 if device == "mps" else torch.float64
+
+    def table(values: NDArray[np.float64]) -> torch.Tensor:
+        return torch.tensor(values, dtype=number)[None]
+
+    epochs = []
+    trained = train_stack(
+        StackData(
+            x=table(encoder.transform(rows.features)),
+            y=table(scale.apply(rows.y)[:, None]),
+            s=table(s),
+            train=(torch.from_numpy(train),),
+            validation=(torch.from_numpy(validation),),
+            weight=None if weight is None else table(weight[:, None]),
+        ),
+        [Member(method, lam, 0, initial_seed(seed, 0), settings)],
+        objective=objective,
+        batch_seeds=[_seed(seed, 2)],
+        device=device,
+        on_epoch=lambda epoch: epochs.append(epoch.number),
+    )
+    return TrainedModel(
+        predictor=Predictor.of(trained, encoder=encoder, target_scale=scale, has_log_link=loss.has_log_link),
+        n_epochs=len(epochs),
+        best_epoch=int(trained.best_epoch[0]),
+        diverged=bool(trained.diverged[0]),
+    )
+
+
+def _parts(n_rows: int, seed: int, validation_share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sorted numbers of the training rows and of the validation rows; at least one of these if any."""
+    n_validation = int(np.ceil(n_rows * validation_share))
+    order = np.random.default_rng(_seed(seed, 3)).permutation(n_rows)
+    return np.sort(order[n_validation:]), np.sort(order[:n_validation])
+
+
+def _seed(seed: int, use: int) -> int:
+    """A seed for one use, as the sweep's first split has it."""
+    return int(np.random.SeedSequence([seed, 0, use]).generate_state(1)[0])

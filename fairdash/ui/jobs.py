@@ -1,0 +1,40 @@
+"""How far a run or a search is, as pages show it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.runs.store import CANCELLED, DONE, FAILED, QUEUED, Job, RunStatus
+from fairdash.ui.text import duration, safe
+
+SECONDS_BETWEEN_LOOKS = 0.5
+
+
+def show_status(job: Job, status: RunStatus) -> None:
+    """Bar, time left and what to do next."""
+    if status.state == DONE:
+        st.success(f"Done in {duration(status.seconds)}.")
+    elif status.state == CANCELLED:
+        st.warning("Cancelled. Nothing was kept; start again when you like.")
+    elif status.state == FAILED:
+        st.error(safe(status.message))
+    elif status.state == QUEUED:
+        st.progress(0.0, text="Starting…")
+    elif job.is_cancelled():
+        st.progress(status.fraction, text="Stopping…")
+    else:
+        left = "" if status.seconds_left is None else f" · about {duration(status.seconds_left)} left"
+        st.progress(status.fraction, text=f"{status.doing.capitalize()} · {status.fraction:.0%}{left}")
+
+
+def show_progress(job: Job) -> None:
+    """Status and a button to cancel; for a fragment that runs every SECONDS_BETWEEN_LOOKS.
+
+    One full rerun of the page when the job is over.
+    """
+    status = job.status
+    if status.is_over:
+        st.rerun()
+    show_status(job, status)
+    if st.button("Cancel", key=f"cancel {job.id}", icon=":material/stop:", disabled=job.is_cancelled()):
+        job.ask_to_cancel()

@@ -1,0 +1,92 @@
+"""Searches as jobs: carried out by a process of their own, kept apart from the runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from fairdash.data.source import CatalogueSource
+from fairdash.errors import RunError
+from fairdash.runs import worker
+from fairdash.runs.launch import start_search
+from fairdash.runs.searches import SearchJob, create_search
+from fairdash.runs.store import CANCELLED, DONE, FAILED, Run, list_runs
+from fairdash.training.lam_search import LamSearch, search_lam
+from fairdash.training.search import SearchGrid, SettingsSearch, search_settings
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.splits import random_splits
+from fairdash.training.target import Target
+from tests.runs.test_runs import wait
+
+SOURCE = CatalogueSource(dataset="household", options={"n": 200})
+QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=4, warm_up_epochs=1)
+SETTINGS = SettingsSearch(
+    method="hgr_spline",
+    grid=SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(1e-6, 2e-2), weight_decay=(0.0,)),
+    n_folds=2,
+    random_state=3,
+    settings=QUICK,
+    device="cpu",
+)
+LAM = LamSearch(
+    target=Target.parse("mse<=+20%"), lams=(0.5, 2.0), method="hgr_spline", n_folds=2, settings=QUICK
+)
+
+
+def test_a_search_goes_to_done_in_a_process_of_its_own_and_is_no_run():
+    search = start_search(SOURCE, SETTINGS)
+    assert wait(search, lambda status: status.is_over, seconds=120).state == DONE
+    assert SearchJob(search.id).read_finding().settings.lr == 2e-2
+    assert list_runs().runs == ()
+    with pytest.raises(RunError, match="gone"):
+        Run(search.id)
+
+
+@pytest.mark.parametrize("plan", [SETTINGS, LAM], ids=["settings", "lam"])
+def test_the_worker_finds_what_the_library_finds_on_the_training_rows_of_the_first_split(plan):
+    search = create_search(SOURCE, plan)
+    assert search.spec.plan == plan
+    assert worker.main(search.id) == 0
+    found = search.read_finding()
+    dataset = SOURCE.load()
+    rows = random_splits(200, n_splits=1, random_state=plan.random_state)[0].train
+    if plan is SETTINGS:
+        here = search_settings(dataset, plan, rows=rows)
+        assert (found.settings, found.lam) == (here.best, None)
+    else:
+        here = search_lam(dataset, plan, rows=rows)
+        assert (found.settings, found.lam, found.reached) == (None, here.lam, here.reached)
+    pd.testing.assert_frame_equal(found.frame, here.frame)
+    assert found.rule == here.rule
+    assert "160 rows" in found.rule
+
+
+def test_a_search_can_be_cancelled():
+    search = create_search(SOURCE, replace(LAM, settings=replace(QUICK, n_epochs=100_000)))
+    search.ask_to_cancel()
+    assert worker.main(search.id) == 1
+    assert search.status.state == CANCELLED
+    with pytest.raises(RunError, match="files of this search"):
+        search.read_finding()
+
+
+def test_a_search_that_cannot_be_done_says_why():
+    search = create_search(SOURCE, replace(SETTINGS, n_folds=100))
+    assert worker.main(search.id) == 1
+    assert search.status.state == FAILED
+    assert "too few rows" in search.status.message
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"a": 1}', "[]", "\0", '{"kind": "other"}'])
+def test_a_damaged_search_is_a_plain_error(content):
+    search = create_search(SOURCE, SETTINGS)
+    (search.folder / "spec.json").write_text(content)
+    with pytest.raises(RunError, match="damaged"):
+        SearchJob(search.id).spec  # noqa: B018 (reading it is the test)
+
+
+def test_a_search_that_is_not_there_is_said_to_be_gone():
+    with pytest.raises(RunError, match="This search is gone"):
+        SearchJob("0" * 12)

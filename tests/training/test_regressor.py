@@ -1,0 +1,601 @@
+"""FairRegressor: scikit-learn's contract on every method, the sensitive features, files, and refusals."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import struct
+import subprocess
+import sys
+from dataclasses import fields
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import fairdash as fd
+from fairdash.errors import DataError, OptionError, StorageError
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import TrainingSettings
+
+TINY = {
+    "device": "cpu",
+    "hidden": (8,),
+    "adversary_hidden": (4,),
+    "n_epochs": 20,
+    "warm_up_epochs": 5,
+    "adversary_steps": 3,
+    "lr": 0.03,
+}
+PENALISED = [method for method in METHODS if METHODS[method].penalty is not None]
+every_method = pytest.mark.parametrize("method", METHODS)
+
+#: Where repeating a row cannot be the same as doubling its weight, even with all rows in one batch.
+WEIGHTS_ARE_NOT_COUNTS = {
+    "chi2_kde": "its bandwidth goes by the number of rows, which weights in any unit don't tell",
+    "chi2_nn": "its independent pairs are a sample of the pairs of rows in a mini-batch",
+    "mine": "its independent pairs are a sample of the pairs of rows in a mini-batch",
+}
+
+
+def _expected_failures(model):
+    reason = WEIGHTS_ARE_NOT_COUNTS.get(model.method)
+    return {} if reason is None else {"check_sample_weight_equivalence_on_dense_data": reason}
+
+
+@parametrize_with_checks(
+    [fd.FairRegressor(method=method, lam=1.0, sensitive_columns=[0], **TINY) for method in METHODS],
+    expected_failed_checks=_expected_failures,
+    xfail_strict=True,
+)
+def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+def _model(**params):
+    return fd.FairRegressor(**(TINY | {"random_state": 0} | params))
+
+
+def _arrays(n=200, seed=0):
+    """x (n, 3), y and s (n,): s shows in the first column of x, and y depends on it."""
+    rng = np.random.default_rng(seed)
+    s = rng.normal(40, 10, size=n)
+    x = np.column_stack([s + rng.normal(0, 4, size=n), rng.normal(size=n), rng.normal(size=n)])
+    return x, x[:, 0] + 8 * x[:, 1] + rng.normal(0, 1, size=n), s
+
+
+def _table(n=200, seed=0):
+    """As :func:`_arrays`, with names, missing cells and categories; s is the column age."""
+    x, y, s = _arrays(n, seed)
+    rng = np.random.default_rng(seed + 1)
+    table = pd.DataFrame(
+        {
+            "claims": x[:, 0],
+            "area": np.where(rng.random(n) < 0.1, np.nan, x[:, 1]),
+            "roof": rng.choice(["tile", "slate", "straw"], size=n),
+            "age": s,
+            "zone": pd.Categorical(rng.integers(1, 4, size=n)),
+            "garden": rng.random(n) < 0.5,
+            "rooms": pd.array(rng.integers(1, 6, size=n), dtype="Int64"),
+        }
+    )
+    table.loc[::17, "rooms"] = pd.NA
+    table.loc[::13, "roof"] = None
+    return table, pd.Series(y, name="cost")
+
+
+def test_its_parameters_are_those_of_the_training_settings_and_its_own():
+    parameters = inspect.signature(fd.FairRegressor).parameters
+    own = ["method", "objective", "lam", "sensitive_columns", "random_state", "device", "validation_fraction"]
+    settings = {field.name: field.default for field in fields(TrainingSettings)}
+    assert list(parameters) == [*own, *settings]
+    assert {name: parameters[name].default for name in settings} == settings
+    assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in parameters.values())
+    document = inspect.getdoc(fd.FairRegressor)
+    assert all(name in document for name in parameters)
+
+
+def test_every_setting_reaches_the_training(monkeypatch):
+    from fairdash.training import regressor
+
+    seen = []
+    monkeypatch.setattr(regressor, "train_single", lambda rows, **given: seen.append(given) or 1 / 0)
+    other = TrainingSettings(
+        hidden=(5, 4),
+        lr=1e-4,
+        weight_decay=0.5,
+        batch_size=16,
+        n_epochs=7,
+        warm_up_epochs=3,
+        adversary_hidden=(3,),
+        adversary_lr=0.2,
+        adversary_steps=2,
+        dropout=0.1,
+        loss="tweedie",
+        tweedie_power=1.2,
+        balance=True,
+        patience=2,
+    )
+    default = TrainingSettings()
+    assert all(getattr(other, field.name) != getattr(default, field.name) for field in fields(other))
+    x, y, s = _arrays(30)
+    lists = {"hidden": [5, 4], "adversary_hidden": np.array([3])}
+    model = fd.FairRegressor(**({field.name: getattr(other, field.name) for field in fields(other)} | lists))
+    with pytest.raises(ZeroDivisionError):
+        model.fit(x, np.abs(y), sensitive_features=s)
+    assert seen[0]["settings"] == other
+
+
+def test_clone_and_set_params():
+    model = _model(lam=2.0, sensitive_columns=["age"], hidden=[4, 4])
+    twin = clone(model)
+    assert twin.get_params() == model.get_params()
+    assert twin.set_params(lam=0.5, n_epochs=9).lam == 0.5
+    assert twin.n_epochs == 9
+    assert model.lam == 2.0
+
+
+@every_method
+def test_the_same_random_state_gives_the_same_predictions_and_another_others(method):
+    x, y, s = _arrays()
+    first, again, other = (
+        _model(method=method, random_state=seed).fit(x, y, sensitive_features=s).predict(x)
+        for seed in (3, 3, 4)
+    )
+    assert (first == again).all()
+    assert not np.allclose(first, other, rtol=1e-4)
+    state = _model(method=method, random_state=np.random.RandomState(3))
+    drawn = state.fit(x, y, sensitive_features=s).predict(x)
+    assert not np.allclose(drawn, state.fit(x, y, sensitive_features=s).predict(x), rtol=1e-4)
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+@pytest.mark.parametrize("method", PENALISED)
+def test_lambda_zero_is_the_standard_network_to_the_last_bit(method, objective):
+    x, y, s = _arrays()
+    standard = _model(method="standard").fit(x, y).predict(x)
+    zero = _model(method=method, objective=objective, lam=0)
+    assert (zero.fit(x, y, sensitive_features=s).predict(x) == standard).all()
+    assert (zero.fit(x, y).predict(x) == standard).all()
+    assert zero.lam_ == 0
+    fair = _model(method=method, objective=objective).fit(x, y, sensitive_features=s)
+    assert not np.allclose(fair.predict(x), standard, rtol=1e-4)
+    assert fair.lam_ == 1.0
+
+
+@pytest.mark.parametrize("method", PENALISED)
+def test_predictions_depend_less_on_s(method):
+    x, y, s = _arrays(400)
+    more = {"n_epochs": 60, "warm_up_epochs": 10, "random_state": 1}
+    standard = _model(method="standard", **more).fit(x, y)
+    fair = _model(method=method, lam=5.0, **more).fit(x, y, sensitive_features=s)
+    assert standard.score(x, y) > 0.9
+    before, after = (fd.measure("hgr_spline", model.predict(x), s) for model in (standard, fair))
+    assert before > 0.6
+    assert after < 0.6 * before
+
+
+@every_method
+def test_s_as_a_column_of_x_equals_s_on_its_own(method):
+    x, y, s = _arrays()
+    apart = _model(method=method).fit(x, y, sensitive_features=s)
+    with_s = np.column_stack([x[:, :1], s, x[:, 1:]])
+    inside = _model(method=method, sensitive_columns=[1]).fit(with_s, y)
+    assert (apart.predict(x) == inside.predict(with_s)).all()
+    assert (apart.n_features_in_, inside.n_features_in_) == (3, 4)
+
+
+@every_method
+def test_the_predictor_does_not_see_the_sensitive_column(method):
+    table, y = _table()
+    model = _model(method=method, sensitive_columns=["age"]).fit(table, y)
+    assert "age" not in model.predictor_.encoder.columns
+    predictions = model.predict(table)
+    assert (model.predict(table.assign(age=100 - table["age"])) == predictions).all()
+    assert (model.predict(table.drop(columns="age")) == predictions).all()
+    assert list(model.feature_names_in_) == list(table.columns)
+
+
+def test_the_forms_of_s_are_one():
+    x, y, s = _arrays()
+    forms = [s, s.tolist(), s[:, None], pd.Series(s, index=range(7, 207)), pd.DataFrame({"age": s})]
+    first, *others = (_model().fit(x, y, sensitive_features=form).predict(x) for form in forms)
+    assert all((other == first).all() for other in others)
+
+
+@pytest.mark.parametrize("method", [method for method in PENALISED if METHODS[method].multivariate])
+def test_several_sensitive_columns(method):
+    x, y, s = _arrays()
+    two = pd.DataFrame({"age": s, "height": np.random.default_rng(8).normal(size=len(s))})
+    apart = _model(method=method).fit(x, y, sensitive_features=two)
+    table = pd.DataFrame(x, columns=["a", "b", "c"]).join(two)
+    inside = _model(method=method, sensitive_columns=["age", "height"]).fit(table, y)
+    assert (apart.predict(x) == inside.predict(table)).all()
+    one = _model(method=method).fit(x, y, sensitive_features=s)
+    assert not np.allclose(apart.predict(x), one.predict(x), rtol=1e-6)
+
+
+def test_a_method_for_one_column_refuses_two(monkeypatch):
+    from dataclasses import replace
+
+    from fairdash.training import regressor
+
+    alone = {"hgr_nn": replace(METHODS["hgr_nn"], multivariate=False)}
+    monkeypatch.setattr(regressor, "METHODS", alone)
+    x, y, s = _arrays()
+    with pytest.raises(OptionError, match="one sensitive column only"):
+        _model().fit(x, y, sensitive_features=np.column_stack([s, s]))
+
+
+def test_grid_search_over_lambda_with_metadata_routing():
+    x, y, s = _arrays()
+    weight = np.random.default_rng(2).uniform(0.5, 2, size=len(y))
+    with config_context(enable_metadata_routing=True):
+        model = _model().set_fit_request(sensitive_features=True, sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        search = GridSearchCV(model, {"lam": [0.0, 1.0], "lr": [0.01, 0.03]}, cv=3, error_score="raise")
+        search.fit(x, y, sensitive_features=s, sample_weight=weight)
+        assert search.cv_results_["mean_test_score"].shape == (4,)
+        assert search.best_params_["lam"] == 0.0  # the score is accuracy alone
+        alone = _model(lam=0.0, lr=search.best_params_["lr"]).fit(x, y, sample_weight=weight)
+        assert (search.predict(x) == alone.predict(x)).all()
+        results = cross_validate(
+            model, x, y, cv=3, params={"sensitive_features": s, "sample_weight": weight}, error_score="raise"
+        )
+        assert len(results["test_score"]) == 3
+        pipeline = make_pipeline(StandardScaler(), _model().set_fit_request(sensitive_features=True))
+        piped = pipeline.fit(x, y, sensitive_features=s).predict(x)
+    # The regressor scales by itself: scaling before it changes nothing but roundings.
+    assert piped == pytest.approx(_model().fit(x, y, sensitive_features=s).predict(x), rel=1e-6)
+
+
+def test_the_search_chooses_by_a_score_that_knows_s():
+    table, y = _table(240)
+
+    def fairness(model, rows, target):
+        return -abs(fd.measure("pearson", model.predict(rows), rows["age"]))
+
+    search = GridSearchCV(
+        _model(sensitive_columns=["age"]), {"lam": [0.0, 5.0]}, scoring=fairness, cv=3, error_score="raise"
+    )
+    assert search.fit(table, y).best_params_ == {"lam": 5.0}
+    results = cross_validate(search.best_estimator_, table, y, cv=3, error_score="raise")
+    assert np.isfinite(results["test_score"]).all()
+
+
+def test_weights_count_rows_with_missing_cells_and_categories():
+    """A weight of 2 is a row twice, and 0 no row, for a table of every kind of column in one batch."""
+    table, y = _table(80)
+    weight = np.arange(80) % 3
+    repeated = table.index.repeat(weight)
+    model = _model(method="hgr_spline", sensitive_columns=["age"])
+    weighted = model.fit(table, y, sample_weight=weight).predict(table)
+    assert model.fit(table.loc[repeated], y[repeated]).predict(table) == pytest.approx(weighted, rel=1e-7)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
+def test_losses_with_a_log_link_and_balance(loss):
+    x, y, s = _arrays()
+    y = np.exp((y - y.mean()) / y.std())
+    weight = np.random.default_rng(2).uniform(0.5, 2, size=len(y))
+    model = _model(loss=loss, balance=True, dropout=0.1)
+    predictions = model.fit(x, y, sensitive_features=s, sample_weight=weight).predict(x)
+    assert (predictions > 0).all()
+    assert (weight * predictions).sum() == pytest.approx((weight * y).sum())
+
+
+def test_it_predicts_what_the_engine_predicts(monkeypatch):
+    from fairdash.training import single
+
+    seen = {}
+
+    def of(trained, **parts):
+        seen.update(parts, trained=trained)
+        return original(trained, **parts)
+
+    original = single.Predictor.of
+    monkeypatch.setattr(single.Predictor, "of", of)
+    import torch
+
+    table, y = _table()
+    for options in ({"balance": True}, {"loss": "poisson", "balance": True}):
+        target = y if options.get("loss") is None else y.abs()
+        model = _model(sensitive_columns=["age"], **options).fit(table, target)
+        x = torch.from_numpy(seen["encoder"].transform(table))[None]
+        scaled = seen["trained"].predict(x)[0]
+        assert model.predict(table) == pytest.approx(seen["target_scale"].undo(scaled), rel=1e-9)
+
+
+def test_patience_stops_early_on_rows_set_aside():
+    x, y, s = _arrays()
+    more = {"n_epochs": 300, "lr": 0.02}
+    full = _model(**more).fit(x, y, sensitive_features=s)
+    assert (full.n_iter_, full.best_epoch_) == (300, 300)
+    early = _model(patience=5, validation_fraction=0.25, **more).fit(x, y, sensitive_features=s)
+    assert early.n_iter_ < 300
+    assert 5 < early.best_epoch_ <= early.n_iter_ - 5  # nothing is chosen in the warm-up
+    assert not (early.predict(x) == full.predict(x)).all()
+
+
+def test_a_diverged_training_warns():
+    x, y, s = _arrays()
+    with pytest.warns(ConvergenceWarning, match="stopped being finite"):
+        model = _model(lr=1e300).fit(x, y, sensitive_features=s)
+    assert np.isfinite(model.predictor_.weights[0]).all()
+
+
+def test_columns_are_matched_by_name_and_the_missing_ones_listed():
+    table, y = _table()
+    model = _model(sensitive_columns=["age"]).fit(table, y)
+    turned = table[table.columns[::-1]].assign(other=1)
+    assert (model.predict(turned) == model.predict(table)).all()
+    with pytest.raises(DataError) as caught:
+        model.predict(table.drop(columns=["area", "roof"]))
+    assert [problem.column for problem in caught.value.problems] == ["area", "roof"]
+
+
+def test_unknown_levels_count_as_missing_and_are_counted():
+    table, y = _table()
+    model = _model(sensitive_columns=["age"]).fit(table, y)
+    other = table.assign(roof=["turf", "turf", *table["roof"][2:]])
+    with pytest.warns(UserWarning, match=r"not there in training.*“roof” \(2\)"):
+        predictions = model.predict(other)
+    known = table.assign(roof=[None, None, *table["roof"][2:]])
+    assert (predictions == model.predict(known)).all()
+
+
+def test_a_table_and_its_array_predict_alike():
+    table, y = _table()
+    model = _model(sensitive_columns=["age"]).fit(table, y)
+    with pytest.warns(UserWarning, match="feature names"):  # scikit-learn's
+        assert (model.predict(table.to_numpy(dtype=object, na_value=None)) == model.predict(table)).all()
+    numbered = table.set_axis(range(table.shape[1]), axis=1)
+    unnamed = _model(sensitive_columns=3).fit(numbered, y)
+    assert (unnamed.predict(numbered) == model.predict(table)).all()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    table, y = _table()
+    return _model(sensitive_columns=["age"], lam=2.0, patience=4).fit(table, y), table
+
+
+def test_a_saved_model_predicts_the_same_to_the_last_bit(fitted, tmp_path):
+    model, table = fitted
+    model.save(tmp_path / "model.safetensors")
+    loaded = fd.FairRegressor.load(str(tmp_path / "model.safetensors"))
+    assert (loaded.predict(table) == model.predict(table)).all()
+    assert loaded.get_params() == model.get_params()
+    for name in ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_", "sensitive_names_"):
+        assert getattr(loaded, name) == getattr(model, name)
+    assert list(loaded.feature_names_in_) == list(model.feature_names_in_)
+    turned = table[table.columns[::-1]].drop(columns="age")
+    assert (loaded.predict(turned) == model.predict(table)).all()
+    clone(loaded).fit(table, np.arange(len(table)))
+    loaded.save(tmp_path / "again.safetensors")
+    again = fd.FairRegressor.load(tmp_path / "again.safetensors")
+    assert (again.predict(table) == model.predict(table)).all()
+
+
+@pytest.mark.parametrize("kind", ["numbers", "text", "poisson", "NumPy's options"])
+def test_other_models_are_saved_and_loaded(kind, tmp_path):
+    x, y, s = _arrays()
+    params = {}
+    if kind == "text":
+        x = pd.DataFrame({"roof": np.where(x[:, 1] > 0, "tile", "ärmlich"), "floor": pd.Categorical(y > 30)})
+    elif kind == "poisson":
+        params, y = {"loss": "poisson", "balance": True}, np.abs(y)
+    elif kind == "NumPy's options":
+        params = {"lam": np.float32(0.5), "hidden": np.array([4, 2]), "n_epochs": np.int64(9)}
+        params |= {"random_state": np.random.RandomState(0), "sensitive_columns": pd.Index(["s"])}
+        x, s = pd.DataFrame(x, columns=["a", "b", "c"]).assign(s=s), None
+    model = _model(**params).fit(x, y, sensitive_features=s)
+    model.save(tmp_path / "m")
+    loaded = fd.FairRegressor.load(tmp_path / "m")
+    assert (loaded.predict(x) == model.predict(x)).all()
+
+
+def test_a_loaded_model_predicts_without_torch(fitted, tmp_path):
+    model, table = fitted
+    model.save(tmp_path / "model")
+    table.to_pickle(tmp_path / "table")
+    program = (
+        "import sys, pandas, fairdash\n"
+        f"table = pandas.read_pickle({str(tmp_path / 'table')!r})\n"
+        f"predictions = fairdash.FairRegressor.load({str(tmp_path / 'model')!r}).predict(table)\n"
+        "assert 'torch' not in sys.modules\n"
+        "print(predictions.sum().hex())"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert float.fromhex(done.stdout.strip()) == model.predict(table).sum()
+
+
+def _header(content):
+    (size,) = struct.unpack("<Q", content[:8])
+    return json.loads(content[8 : 8 + size]), content[8 + size :]
+
+
+def _with_header(header, rest):
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + rest
+
+
+def test_a_file_holds_json_and_arrays_and_says_what_made_it(fitted, tmp_path):
+    fitted[0].save(tmp_path / "model")
+    header, _ = _header((tmp_path / "model").read_bytes())
+    about = json.loads(header["__metadata__"]["about"])
+    assert about["fairdash"] == fd.__version__
+    assert set(about["made_with"]) == {"numpy", "scikit-learn", "torch"}
+    assert about["params"]["lam"] == 2.0
+    assert about["categories"] == ["roof", "zone"]
+    assert about["levels"] == [["slate", "straw", "tile"], [1, 2, 3]]
+
+
+def _newer(content):
+    header, rest = _header(content)
+    header["__metadata__"]["format"] = "fairdash.FairRegressor/2"
+    return _with_header(header, rest)
+
+
+def _foreign(content):
+    header, rest = _header(content)
+    del header["__metadata__"]
+    return _with_header(header, rest)
+
+
+def _other_level(content):
+    header, rest = _header(content)
+    header["__metadata__"]["about"] = header["__metadata__"]["about"].replace("slate", "slade")
+    return _with_header(header, rest)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_newer, "newer fairdash"),
+        (_foreign, "does not hold a model"),
+        (_other_level, "damaged"),
+        (lambda content: content[:-1], "damaged"),
+        (lambda content: content[:-5] + bytes([content[-5] ^ 1]) + content[-4:], "damaged"),
+        (lambda content: content[:4], "damaged"),
+        (lambda content: b"", "damaged"),
+        (lambda content: b"PK\x03\x04" + content, "damaged"),
+    ],
+)
+def test_a_newer_damaged_or_foreign_file_is_refused(change, message, fitted, tmp_path):
+    path = tmp_path / "model"
+    fitted[0].save(path)
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(StorageError, match=message):
+        fd.FairRegressor.load(path)
+
+
+def test_files_that_cannot_be_read_or_written(fitted, tmp_path):
+    with pytest.raises(StorageError, match="can't be read"):
+        fd.FairRegressor.load(tmp_path / "nothing")
+    with pytest.raises(StorageError, match="can't be read"):
+        fd.FairRegressor.load(tmp_path)
+    with pytest.raises(StorageError, match="another place"):
+        fitted[0].save(tmp_path)
+    with pytest.raises(NotFittedError):
+        _model().save(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("params", "option"),
+    [
+        ({"method": "magic"}, "magic"),
+        ({"objective": "justice"}, "justice"),
+        ({"lam": -1.0}, "lam"),
+        ({"lam": np.nan}, "lam"),
+        ({"lam": "much"}, "lam"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+        ({"validation_fraction": 0.0}, "validation_fraction"),
+        ({"device": "abacus"}, "device"),
+        ({"hidden": 32}, "hidden"),
+        ({"hidden": (3.5,)}, "hidden"),
+        ({"hidden": "deep"}, "hidden"),
+        ({"n_epochs": 2.5}, "n_epochs"),
+        ({"n_epochs": 4}, "warm_up_epochs"),
+        ({"balance": "yes"}, "balance"),
+        ({"patience": 0.5}, "patience"),
+        ({"lr": None}, "lr"),
+        ({"loss": "poison"}, "poison"),
+        ({"loss": 2}, "loss"),
+        ({"sensitive_columns": ["height"]}, "height"),
+        ({"sensitive_columns": [9]}, "9"),
+        ({"sensitive_columns": [-1]}, "-1"),
+        ({"sensitive_columns": [True]}, "True"),
+        ({"sensitive_columns": [0, 1, 2]}, "all are sensitive"),
+    ],
+)
+def test_options_are_refused_by_name_in_fit_and_not_before(params, option):
+    model = _model(**params)
+    x, y, s = _arrays(30)
+    with pytest.raises(OptionError, match=option):
+        model.fit(x, y, sensitive_features=None if "sensitive_columns" in params else s)
+
+
+def test_lambda_without_s_is_refused():
+    x, y, s = _arrays(30)
+    with pytest.raises(OptionError, match="sensitive_features="):
+        _model(lam=0.1).fit(x, y)
+    with pytest.raises(OptionError, match="twice"):
+        _model(sensitive_columns=[0]).fit(x, y, sensitive_features=s)
+
+
+def _changed(values, at, value):
+    values = np.array(values, dtype=object if isinstance(value, str) else float)
+    values[at] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda x, y, s: (x, y, _changed(s, 3, np.nan)), "missing"),
+        (lambda x, y, s: (x, y, _changed(s, 3, np.inf)), "infinite"),
+        (lambda x, y, s: (x, y, _changed(s, 3, "secret")), "^(?!.*secret).*numbers are needed"),
+        (lambda x, y, s: (x, y, 0 * s), "same value"),
+        (lambda x, y, s: (x, 0 * y + 3, s), "target holds the same value"),
+        (lambda x, y, s: (x, 1e200 * y, s), "y.*large"),
+        (lambda x, y, s: (_changed(x, (2, 1), 1e200), y, s), "large"),
+        (lambda x, y, s: (x, y, s[:-1]), "inconsistent numbers of samples"),
+        (lambda x, y, s: (x, y, s[:, None, None]), "shape"),
+        (lambda x, y, s: (pd.DataFrame(x, columns=["a", "a", "b"]), y, s), "several columns"),
+        (lambda x, y, s: (pd.DataFrame({"a": x[:, 0], "b": np.inf}), y, s), "“b”.*infinite"),
+        (
+            lambda x, y, s: (pd.DataFrame({"a": x[:, 0], "d": pd.Timestamp("2020-01-01")}), y, s),
+            "“d”.*datetime",
+        ),
+        (lambda x, y, s: (pd.DataFrame({"a": x[:, 0], "m": ["u", 1] * 15}), y, s), "“m”.*object"),
+        (lambda x, y, s: (pd.DataFrame({"a": x[:, 0] + 1j}), y, s), "“a”.*complex"),
+        (lambda x, y, s: (pd.DataFrame({"t": [None] * 30}, dtype="str"), y, s), "no feature"),
+        (lambda x, y, s: (pd.DataFrame(index=range(30)), y, s), "no feature"),
+        (lambda x, y, s: (pd.DataFrame({"a": x[:1, 0]}), y[:1], s[:1]), "1 sample"),
+    ],
+)
+def test_data_that_cannot_be_used_is_refused(change, message):
+    x, y, s = change(*_arrays(30))
+    with pytest.raises(ValueError, match=message):
+        _model().fit(x, y, sensitive_features=s)
+
+
+def test_weights_and_targets_that_cannot_be_used():
+    x, y, s = _arrays(30)
+    for weight, message in ((-1.0, "below zero"), (0.0, "fewer than two"), (np.eye(30)[0], "fewer than two")):
+        with pytest.raises(DataError, match=message):
+            _model().fit(x, y, sensitive_features=s, sample_weight=weight * np.ones(30))
+    with pytest.raises(DataError, match="shape"):
+        _model().fit(x, y, sensitive_features=s, sample_weight=np.ones(29))
+    with pytest.raises(DataError, match="0 or more"):
+        _model(loss="poisson").fit(x, y - 100, sensitive_features=s)
+
+
+def test_text_where_numbers_were_learned_is_refused_without_quoting_it():
+    table, y = _table()
+    model = _model(sensitive_columns=["age"]).fit(table, y)
+    with pytest.raises(DataError, match=r"^(?!.*secret).*“claims”: numbers are needed"):
+        model.predict(table.assign(claims=["secret", *table["claims"][1:].astype(str)]))
+    assert np.isfinite(model.predict(table.assign(claims=None))).all()
+    nothing = table.iloc[:1].drop(columns="age").map(lambda cell: None)
+    assert np.isfinite(model.predict(nothing)).all()
+
+
+def test_a_gpu_that_is_not_there_is_said():
+    import torch
+
+    if torch.cuda.is_available():
+        pytest.skip("there is one")
+    x, y, s = _arrays(30)
+    with pytest.warns(UserWarning, match="not there"):
+        model = _model(device="cuda").fit(x, y, sensitive_features=s)
+    assert model.device_ == "cpu"

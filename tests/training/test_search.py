@@ -1,0 +1,537 @@
+"""Search of settings and of λ: the right one is found, by rows that took no part, and what can't be is said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import mean_poisson_deviance, mean_squared_error
+
+import fairdash as fd
+from fairdash.errors import Cancelled, OptionError
+from fairdash.training import search
+from fairdash.training.crossvalidation import (
+    Candidate,
+    OutOfFold,
+    cross_validate,
+    dependence_of,
+    standard_error,
+)
+from fairdash.training.device import resolve_device
+from fairdash.training.lam_search import LamSearch, choose_lam, search_lam
+from fairdash.training.methods import METHODS
+from fairdash.training.models import train_models
+from fairdash.training.search import GRIDS, SearchGrid, SettingsSearch, search_settings
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.splits import Split, random_splits
+from fairdash.training.stack import Member
+from fairdash.training.sweep import initial_seed
+from fairdash.training.target import Target
+
+QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=20, warm_up_epochs=2)
+#: Of these only one has a learning rate that gets anywhere.
+GRID = SearchGrid(hidden=((8,), (4, 4)), dropout=(0.0,), lr=(1e-6, 2e-2), weight_decay=(0.0,))
+SEARCH = SettingsSearch(method="hgr_spline", grid=GRID, n_folds=3, settings=QUICK, device="cpu")
+LAMS = LamSearch(
+    target=Target.parse("error<=+50%"),
+    lams=(0.5, 2.0, 8.0),
+    method="hgr_spline",
+    n_folds=3,
+    settings=replace(QUICK, lr=2e-2),
+    device="cpu",
+)
+
+
+@pytest.fixture(scope="module")
+def household():
+    return fd.load_dataset("household", n=300)
+
+
+@pytest.fixture(scope="module")
+def found(household):
+    return search_settings(household, SEARCH)
+
+
+@pytest.fixture(scope="module")
+def chosen(household):
+    return search_lam(household, LAMS)
+
+
+def poisoned(dataset, rows):
+    """The data set with nonsense in `rows`."""
+    target, features, age = dataset.target.copy(), dataset.features.copy(), dataset.sensitive.copy()
+    target.iloc[rows] = 1e6
+    age.iloc[rows] = -1e6
+    features[features.columns[0]] = features.iloc[:, 0].astype(float)
+    features.iloc[rows, 0] = 1e6
+    return replace(dataset, target=target, features=features, sensitive=age)
+
+
+# --- settings ---------------------------------------------------------------------------------------------
+
+
+def test_the_learning_rate_that_gets_somewhere_is_found(found):
+    assert found.best.lr == 2e-2
+    assert found.frame["hidden"][0] == "8"
+    assert found.frame["lr"].tolist() == [2e-2, 2e-2, 1e-6, 1e-6]
+    assert found.frame["behind"].iloc[0] == found.frame["behind_se"].iloc[0] == 0
+    assert (found.frame["behind"].iloc[2:] > 2 * found.frame["behind_se"].iloc[2:]).all()
+    assert found.frame["behind"].tolist() == (found.frame["score"] - found.frame["score"][0]).tolist()
+    assert found.best == replace(QUICK, lr=2e-2, weight_decay=0.0)
+
+
+def test_a_crushing_weight_decay_loses(household):
+    grid = SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(2e-2,), weight_decay=(100.0, 1e-3))
+    result = search_settings(household, replace(SEARCH, method="standard", grid=grid))
+    assert result.best.weight_decay == 1e-3
+    assert result.frame["loss"].iloc[1] == pytest.approx(1, abs=0.1), "crushed, it is the constant model"
+
+
+def test_the_score_weighs_loss_and_excess_dependence_on_held_out_rows(household, found):
+    """Everything in a row computed once more, by other means."""
+    candidates = [Candidate("hgr_spline", 1.0, settings) for settings in GRID.candidates(QUICK)]
+    out = cross_validate(
+        household, candidates, objective="demographic_parity", n_folds=3, random_state=0, device="cpu"
+    )
+    y, s = household.target.to_numpy(), household.sensitive.iloc[:, 0].to_numpy()
+    best = list(GRID.candidates(QUICK)).index(found.best)
+    loss, dependence = [], []
+    for rows in out.held_out:
+        train = np.setdiff1d(np.arange(300), rows)
+        loss.append(mean_squared_error(y[rows], out.predictions[best, rows]) / y[train].var())
+        dependence.append(fd.measure("hgr_kde", out.predictions[best, rows], s[rows]))
+    row = found.frame.iloc[0]
+    assert row["loss"] == pytest.approx(np.mean(loss))
+    assert row["dependence"] == pytest.approx(np.mean(dependence))
+    assert row["excess"] == pytest.approx(row["dependence"] - row["floor"])
+    assert row["score"] == pytest.approx(row["loss"] + 1.0 * max(row["excess"], 0))
+    assert row["loss_se"] == pytest.approx(np.sqrt((1 / 3 + 1 / 2) * np.var(loss, ddof=1)))
+
+
+def test_the_loss_is_the_one_trained_on_weighted_by_exposure(household):
+    rng = np.random.default_rng(0)
+    exposure = rng.uniform(0.1, 1, 300)
+    counts = pd.Series(rng.poisson(2 + (exposure > 0.5)).astype(float), name="claims")
+    dataset = replace(household, target=counts, weight=pd.Series(exposure, name="exposure"))
+    out = cross_validate(
+        dataset,
+        [Candidate("standard", 0.0, replace(QUICK, loss="poisson"))],
+        objective="demographic_parity",
+        n_folds=2,
+        random_state=0,
+        device="cpu",
+    )
+    y = counts.to_numpy()
+    for f in (0, 1):
+        rows, train = out.held_out[f], out.held_out[1 - f]
+        mean = np.full(len(train), np.average(y[train], weights=exposure[train]))
+        constant = mean_poisson_deviance(y[train], mean, sample_weight=exposure[train])
+        deviance = mean_poisson_deviance(y[rows], out.predictions[0, rows], sample_weight=exposure[rows])
+        assert out.loss[0, f] == pytest.approx(deviance / constant)
+
+
+@pytest.mark.parametrize(("lam", "best"), [(0.1, 2e-2), (2.0, 1e-6)])
+def test_a_larger_weight_chooses_the_fairer_candidate(household, monkeypatch, lam, best):
+    """One candidate is accurate and gives age away, the other is neither: λ is what decides."""
+    rng = np.random.default_rng(0)
+    telling = household.sensitive["Age"].to_numpy() + rng.normal(size=300)
+    grid = replace(GRID, hidden=((8,),))
+    planted = OutOfFold(
+        predictions=np.stack([rng.normal(size=300), telling]),
+        loss=np.array([[1.0, 1.0], [0.4, 0.5]]),
+        diverged=np.zeros(2, dtype=bool),
+        held_out=tuple(np.array_split(np.arange(300), 2)),
+        device="cpu",
+        notes=(),
+    )
+    monkeypatch.setattr(search, "cross_validate", lambda *_, **__: planted)
+    result = search_settings(household, replace(SEARCH, grid=grid, n_folds=2, lam=lam))
+    assert result.best.lr == best
+    frame = result.frame
+    assert frame["score"].tolist() == pytest.approx((frame["loss"] + lam * frame["excess"].clip(0)).tolist())
+    assert frame.set_index("lr")["excess"][2e-2] > 0.5
+
+
+def test_the_standard_method_is_scored_by_its_loss(household):
+    result = search_settings(household, replace(SEARCH, method="standard", lam=5.0))
+    assert result.frame["score"].tolist() == result.frame["loss"].tolist()
+    assert "HGR" not in result.rule
+
+
+def test_no_method_is_judged_by_its_own_penalty():
+    assert METHODS["hgr_nn"].judge == METHODS["hgr_spline"].judge == "hgr_kde"
+    assert METHODS["chi2_kde"].judge == "hgr_rdc"
+
+
+def test_rows_left_out_are_never_touched(household):
+    split = random_splits(300, n_splits=1, random_state=5)[0]
+    there, gone = household, poisoned(household, split.test)
+    a, b = (search_settings(each, SEARCH, rows=split.train) for each in (there, gone))
+    pd.testing.assert_frame_equal(a.frame, b.frame)
+    c, d = (search_lam(each, LAMS, rows=split.train) for each in (there, gone))
+    pd.testing.assert_frame_equal(c.frame, d.frame)
+    assert c.lam == d.lam
+    assert "240 rows" in c.rule
+
+
+@pytest.mark.parametrize("patience", [None, 3])
+def test_a_fold_is_not_seen_by_the_model_that_predicts_it(household, patience):
+    candidates = [Candidate("hgr_spline", 1.0, replace(QUICK, patience=patience))]
+    options = {"objective": "demographic_parity", "n_folds": 3, "random_state": 0, "device": "cpu"}
+    clean = cross_validate(household, candidates, **options)
+    rows = clean.held_out[1]
+    # Features stay: they are what is predicted from.
+    target, age = household.target.copy(), household.sensitive.copy()
+    target.iloc[rows], age.iloc[rows] = 1e6, -1e6
+    dirty = cross_validate(replace(household, target=target, sensitive=age), candidates, **options)
+    assert np.array_equal(clean.predictions[:, rows], dirty.predictions[:, rows])
+    others = np.setdiff1d(np.arange(300), rows)
+    assert not np.allclose(clean.predictions[:, others], dirty.predictions[:, others])
+
+
+def test_folds_and_grid_in_stacks_equal_a_loop_of_single_trainings(household):
+    grid = SearchGrid(hidden=((8,), (4, 4)), dropout=(0.0, 0.2), lr=(2e-2,), weight_decay=(0.0, 1e-2))
+    settings = grid.candidates(replace(QUICK, n_epochs=5))
+    together = cross_validate(
+        household,
+        [Candidate("hgr_nn", 1.0, each) for each in settings],
+        objective="equalized_residuals",
+        n_folds=3,
+        random_state=7,
+        device="cpu",
+    )
+    everything = np.arange(300)
+    splits = [
+        Split(np.setdiff1d(everything, rows), np.empty(0, dtype=int), rows) for rows in together.held_out
+    ]
+    for c, each in enumerate(settings):
+        for f, rows in enumerate(together.held_out):
+            single = train_models(
+                household,
+                splits,
+                [Member("hgr_nn", 1.0, f, initial_seed(7, 0), each)],
+                objective="equalized_residuals",
+                random_state=7,
+                device=resolve_device("cpu"),
+            )
+            assert np.allclose(single.predictions[0, rows], together.predictions[c, rows], rtol=1e-4)
+
+
+def test_candidates_of_one_architecture_share_a_stack(household, monkeypatch):
+    from fairdash.training import stack
+
+    sizes = []
+    train_stack = stack.train_stack
+
+    def counted(data, members, **options):
+        sizes.append(len(members))
+        return train_stack(data, members, **options)
+
+    monkeypatch.setattr(stack, "train_stack", counted)
+    search_settings(household, replace(SEARCH, settings=replace(QUICK, n_epochs=3, warm_up_epochs=1)))
+    assert sizes == [2 * 3, 2 * 3]
+
+
+def test_the_same_seed_gives_the_same_search(household, found):
+    pd.testing.assert_frame_equal(search_settings(household, SEARCH).frame, found.frame)
+    other = search_settings(household, replace(SEARCH, random_state=1)).frame
+    assert not np.allclose(other["loss"], found.frame["loss"])
+
+
+def test_candidates_that_diverge_never_win(household):
+    grid = SearchGrid(hidden=((8,),), dropout=(0.0,), lr=(1e38, 2e-2), weight_decay=(0.0,))
+    result = search_settings(household, replace(SEARCH, grid=grid))
+    assert result.best.lr == 2e-2
+    assert result.frame["diverged"].tolist() == [False, True]
+    with pytest.raises(OptionError, match="every candidate diverged"):
+        search_settings(household, replace(SEARCH, grid=replace(grid, lr=(1e38,))))
+
+
+def test_the_grids_hold_the_default_settings_and_the_papers_ranges():
+    for grid in GRIDS.values():
+        assert TrainingSettings() in grid.candidates(TrainingSettings())
+    default = GRIDS["default"]
+    assert {len(hidden) for hidden in default.hidden} == {3, 4, 5}
+    assert {min(hidden) for hidden in default.hidden} >= {8, 32}
+    assert all(8 <= units <= 32 for hidden in default.hidden for units in hidden)
+
+
+@pytest.mark.parametrize(
+    ("options", "column"),
+    [
+        ({"method": "magic"}, "method"),
+        ({"objective": "luck"}, "objective"),
+        ({"lam": -1.0}, "lam"),
+        ({"n_folds": 1}, "n_folds"),
+        ({"n_folds": 200}, "n_folds"),
+        ({"grid": "huge"}, "grid"),
+        ({"rows": [0, 300]}, "rows"),
+        ({"rows": [0.5]}, "rows"),
+        ({"rows": []}, "rows"),
+        ({"rows": range(10)}, "n_folds"),
+    ],
+)
+def test_a_search_that_makes_no_sense_is_refused_at_its_option(household, options, column):
+    with pytest.raises(OptionError) as caught:
+        fd.search(household, **{"grid": GRID, **options})
+    assert caught.value.problems[0].column == column
+
+
+def test_a_grid_that_makes_no_sense_is_refused():
+    with pytest.raises(OptionError, match="twice"):
+        SearchGrid(lr=(1e-3, 1e-3))
+    with pytest.raises(OptionError, match="dropout"):
+        SettingsSearch(grid=SearchGrid(dropout=(1.0,)))
+
+
+def test_plans_survive_json():
+    assert SettingsSearch.from_json(SEARCH.to_json()) == SEARCH
+    assert LamSearch.from_json(LAMS.to_json()) == LAMS
+
+
+@pytest.mark.parametrize("verb", ["settings", "lam"])
+def test_progress_grows_to_one_and_may_cancel(household, verb):
+    settings = replace(QUICK, n_epochs=3, warm_up_epochs=1)
+
+    def work(progress):
+        if verb == "settings":
+            return search_settings(household, replace(SEARCH, settings=settings), progress=progress)
+        return search_lam(household, replace(LAMS, settings=settings, refine=1), progress=progress)
+
+    told = []
+    work(told.append)
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(1)
+    assert len(told) > 10
+
+    def stop(share):
+        if share > 0.3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        work(stop)
+
+
+# --- targets ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "target"),
+    [
+        ("hgr_kde<=0.05", Target(kind="measure", measure="hgr_kde", at_most=0.05)),
+        ("HGR_KDE ≤ .3", Target(kind="measure", measure="hgr_kde", at_most=0.3)),
+        (" hgr_rdc <= floor + 0.02 ", Target(kind="excess", measure="hgr_rdc", at_most=0.02)),
+        ("mse<=+10%", Target(kind="error", at_most=0.1)),
+        ("error ≤ + 2.5 %", Target(kind="error", at_most=0.025)),
+        ("pearson<=1e-1", Target(kind="measure", measure="pearson", at_most=0.1)),
+    ],
+)
+def test_targets_are_read_and_written(text, target):
+    assert Target.parse(text) == target
+    assert Target.parse(str(target)) == target
+
+
+def test_targets_have_words():
+    said = {Target.parse(text).words for text in ("hgr_kde<=.05", "hgr_kde<=floor+.02", "mse<=+10%")}
+    assert said == {
+        "HGR_KDE at most 0.05",
+        "HGR_KDE at most 0.02 above its noise floor",
+        "an error at most 10 % above the standard model's",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "hgr_kde",
+        "hgr_kde>=0.1",
+        "hgr_kde<0.1",
+        "hgr_kde<=",
+        "hgr_kde<=-0.1",
+        "hgr_kde<=1.2.3",
+        "hgr_kde<=0,05",
+        "hgr_kde<=+0.1",
+        "hgr_kde<=10%",
+        "hgr_kde<=nan",
+        "love<=0.1",
+        "hgr_witsenhausen<=0.1",
+        "mse<=10%",
+        "mse<=+10",
+        "mse<=floor+10%",
+        "mse<=+1e999%",
+    ],
+)
+def test_a_target_that_makes_no_sense_is_refused(text):
+    with pytest.raises(OptionError) as caught:
+        Target.parse(text)
+    assert caught.value.problems[0].column in ("target", "measure")
+
+
+def front(**columns):
+    """A planted front: the error rises with λ and dependence falls to a floor of 0.05."""
+    frame = pd.DataFrame(
+        {
+            "lam": [0.0, 1.0, 2.0, 4.0, 8.0],
+            "loss": [0.40, 0.42, 0.46, 0.60, 0.90],
+            "loss_se": 0.01,
+            "dependence": [0.50, 0.30, 0.15, 0.07, 0.06],
+            "floor": 0.05,
+            "floor_q95": 0.08,
+            "diverged": False,
+        }
+    ).assign(**columns)
+    return frame.assign(excess=frame["dependence"] - frame["floor"])
+
+
+@pytest.mark.parametrize(
+    ("target", "lam", "reached", "words"),
+    [
+        ("hgr_kde<=0.30", 1.0, True, "smallest error"),
+        ("hgr_kde<=0.20", 2.0, True, "smallest error"),
+        ("hgr_kde<=0.6", 0.0, True, "no weight is needed"),
+        ("hgr_kde<=floor+0.021", 4.0, True, "smallest error"),
+        ("hgr_kde<=floor+0.005", 8.0, False, "Try larger weights"),
+        ("hgr_kde<=0.055", 8.0, False, "Try larger weights"),
+        ("hgr_kde<=0.04", 8.0, False, "can't be expected of any model"),
+        ("mse<=+16%", 2.0, True, "least dependence"),
+        # 4 and 8 can't be told from independence: the smaller error decides.
+        ("mse<=+200%", 4.0, True, "least dependence"),
+        ("mse<=+1%", 1.0, False, "Try smaller weights"),
+    ],
+)
+def test_the_weight_is_chosen_by_the_rule(target, lam, reached, words):
+    chosen = choose_lam(front(), replace(LAMS, target=Target.parse(target)))
+    assert chosen[:2] == (lam, reached)
+    assert words in chosen[2]
+    assert f"{lam:g}" in chosen[2] or lam == 0
+
+
+def test_a_front_that_is_not_monotone_is_read_row_by_row():
+    frame = front(dependence=[0.5, 0.2, 0.3, 0.1, 0.15], loss=[0.40, 0.45, 0.44, 0.7, 0.6])
+    assert choose_lam(frame, replace(LAMS, target=Target.parse("hgr_kde<=0.3")))[0] == 2.0
+    assert choose_lam(frame, replace(LAMS, target=Target.parse("hgr_kde<=0.2")))[0] == 1.0
+    assert choose_lam(frame, replace(LAMS, target=Target.parse("mse<=+12.5%")))[0] == 1.0
+
+
+def test_weights_that_diverged_are_not_chosen():
+    plan = replace(LAMS, target=Target.parse("hgr_kde<=0.3"))
+    assert choose_lam(front(diverged=[False, True, False, False, False]), plan)[0] == 2.0
+    with pytest.raises(OptionError, match="standard model diverged"):
+        choose_lam(front(diverged=[True, False, False, False, False]), plan)
+    with pytest.raises(OptionError, match="every weight diverged"):
+        choose_lam(front(diverged=[False, True, True, True, True]), plan)
+
+
+def test_the_fairest_weight_within_the_error_is_found(household, chosen):
+    frame = chosen.frame.set_index("lam")
+    assert frame.index.tolist() == [0.0, 0.5, 2.0, 8.0]
+    assert frame["increase"][0.0] == 0
+    assert frame["meets"].tolist() == (frame["increase"] <= 0.5).tolist()
+    assert frame["excess"][8.0] < frame["excess"][0.0] / 2
+    assert chosen.reached
+    assert frame["meets"][chosen.lam]
+    assert chosen.measure == "hgr_kde"
+
+
+def test_a_bound_on_dependence_is_reached_or_said_not_to_be(household, chosen):
+    frame = chosen.frame.set_index("lam")
+    middle = float((frame["dependence"][0.5] + frame["dependence"][2.0]) / 2)
+    target = Target(kind="measure", measure="hgr_kde", at_most=middle)
+    reached = search_lam(household, replace(LAMS, target=target))
+    assert reached.reached
+    assert reached.frame.set_index("lam")["dependence"][reached.lam] <= middle
+    pd.testing.assert_series_equal(reached.frame["loss"], chosen.frame["loss"])
+    unreachable = search_lam(household, replace(LAMS, target=Target.parse("hgr_kde<=0.001")))
+    assert not unreachable.reached
+    assert unreachable.lam == unreachable.frame["lam"][unreachable.frame["dependence"].idxmin()]
+    assert "No weight reaches HGR_KDE at most 0.001" in unreachable.rule
+
+
+def test_dependence_is_measured_on_all_held_out_predictions_together(household, chosen):
+    out = cross_validate(
+        household,
+        [Candidate("hgr_spline", 2.0, LAMS.settings)],
+        objective="demographic_parity",
+        n_folds=3,
+        random_state=0,
+        device="cpu",
+    )
+    s = household.sensitive.iloc[:, 0].to_numpy()
+    row = chosen.frame.set_index("lam").loc[2.0]
+    assert row["dependence"] == pytest.approx(fd.measure("hgr_kde", out.predictions[0], s), rel=1e-3)
+    assert row["loss"] == pytest.approx(out.loss.mean(), rel=1e-3)
+    assert row["loss_se"] == pytest.approx(standard_error(out.loss)[0], rel=1e-2)
+
+
+def test_a_second_round_looks_between_the_neighbours(household, chosen):
+    costs = chosen.frame.set_index("lam")["increase"]
+    # A budget that the second weight breaks and the first keeps.
+    target = Target(kind="error", at_most=float((costs[0.5] + costs[2.0]) / 2))
+    finer = search_lam(household, replace(LAMS, target=target, refine=3))
+    assert finer.frame["lam"].tolist() == pytest.approx([0, 0.5, 0.5**0.5, 1, 2**0.5, 2, 8])
+    assert 0.5 <= finer.lam < 2
+    assert finer.frame.set_index("lam")["increase"][finer.lam] <= target.at_most
+
+
+def test_a_budget_smaller_than_any_weights_cost_is_met_further_down(household, chosen):
+    costs = chosen.frame.set_index("lam")["increase"]
+    target = Target(kind="error", at_most=float(costs[2.0] / 2))
+    plan = replace(LAMS, lams=(2.0, 8.0), target=target)
+    coarse = search_lam(household, plan)
+    assert (coarse.lam, coarse.reached) == (2.0, False)
+    finer = search_lam(household, replace(plan, refine=3))
+    assert finer.frame["lam"].tolist() == pytest.approx([0, 0.5, 1, 1.5, 2, 8])
+
+
+def test_the_same_seed_gives_the_same_weight(household, chosen):
+    again = search_lam(household, LAMS)
+    pd.testing.assert_frame_equal(again.frame, chosen.frame)
+    assert again.rule == chosen.rule
+
+
+def test_of_several_sensitive_columns_the_worst_counts(household):
+    rng = np.random.default_rng(0)
+    age = household.sensitive["Age"].to_numpy()
+    two = replace(household, sensitive=pd.DataFrame({"noise": rng.normal(size=300), "Age": age}))
+    predictions = np.stack([age + rng.normal(size=300), rng.normal(size=300)])
+    options = {"objective": "demographic_parity", "measure": "pearson", "random_state": 0}
+    rows = np.arange(300)
+    figures = dependence_of(two, -predictions, rows, **options)
+    assert figures.value[0] == pytest.approx(abs(fd.measure("pearson", predictions[0], age)))
+    singles = [
+        dependence_of(replace(two, sensitive=two.sensitive[[name]]), predictions, rows, **options).excess
+        for name in two.sensitive.columns
+    ]
+    assert figures.excess == pytest.approx(np.max(singles, axis=0))
+
+
+def test_residuals_are_what_is_measured_under_equalized_residuals(household):
+    rows = np.arange(300)
+    y, s = household.target.to_numpy(), household.sensitive.iloc[:, 0].to_numpy()
+    predictions = np.random.default_rng(1).normal(size=(1, 300))
+    figures = dependence_of(
+        household, predictions, rows, objective="equalized_residuals", measure="hgr_kde", random_state=0
+    )
+    assert figures.value[0] == pytest.approx(fd.measure("hgr_kde", predictions[0] - y, s))
+
+
+@pytest.mark.parametrize(
+    ("options", "column"),
+    [
+        ({"target": "hgr_kde<=lots"}, "target"),
+        ({"method": "standard"}, "method"),
+        ({"lams": []}, "lams"),
+        ({"lams": [-1.0]}, "lams"),
+        ({"lams": [0.0]}, "lams"),
+        ({"refine": -1}, "refine"),
+        ({"n_folds": 1}, "n_folds"),
+        ({"device": "abacus"}, "device"),
+    ],
+)
+def test_a_look_for_a_weight_that_makes_no_sense_is_refused(household, options, column):
+    with pytest.raises(OptionError) as caught:
+        fd.find_lam(household, **{"target": "mse<=+10%", **options})
+    assert caught.value.problems[0].column == column

@@ -1,0 +1,168 @@
+"""The Train page's searches: started, followed, and taken over into the form by one click."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from fairdash.runs import worker
+from fairdash.runs.searches import SearchJob, create_search
+from fairdash.runs.store import CANCELLED, DONE, list_runs
+from fairdash.training.lam_search import LamSearch
+from fairdash.training.search import SearchGrid, SettingsSearch
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.target import Target
+from tests.ui.conftest import SOURCE, open_page, words
+
+QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2)
+SETTINGS = SettingsSearch(
+    method="hgr_spline",
+    objective="equalized_residuals",
+    grid=SearchGrid(hidden=((8, 4),), dropout=(0.1,), lr=(1e-6, 2e-2), weight_decay=(0.005,)),
+    n_folds=2,
+    settings=QUICK,
+    device="cpu",
+)
+LAM = LamSearch(
+    target=Target.parse("mse<=+1000%"), lams=(0.5, 1.25), method="hgr_spline", n_folds=2, settings=QUICK
+)
+
+
+def finished(plan):
+    search = create_search(SOURCE, plan)
+    assert worker.main(search.id) == 0
+    return search
+
+
+def click(at, label):
+    (button,) = (each for each in at.button if each.label == label)
+    return button.click().run()
+
+
+def field(at, label):
+    (found,) = (each for each in [*at.number_input, *at.text_input] if each.label.startswith(label))
+    return found
+
+
+def test_settings_found_are_shown_and_taken_over_by_one_click():
+    search = finished(SETTINGS)
+    found = search.read_finding()
+    at = open_page("train", search=search.id)
+    assert not at.exception
+    assert "Household" in words(at)
+    assert "learning rate 0.02" in words(at)
+    table = at.dataframe[0].value
+    assert table["Learning rate"].tolist() == ["0.02", "1e-06"]
+    assert len(table) == len(found.frame)
+    at = field(at, "Learning rate").set_value(0.5).run()
+    at = click(at, "Use these settings")
+    assert not at.exception
+    assert field(at, "Learning rate").value == 2e-2
+    assert field(at, "Units of the predictor").value == "8 4"
+    assert field(at, "Dropout").value == 0.1
+    assert field(at, "Weight decay").value == 0.005
+    assert field(at, "Epochs").value == QUICK.n_epochs
+    assert not at.dataframe, "the search is out of view"
+    assert "search" not in at.query_params
+    at = field(at, "Learning rate").set_value(0.5).run()
+    at.query_params["search"] = search.id
+    at = click(at.run(), "Use these settings")
+    assert field(at, "Learning rate").value == 2e-2, "also the second time"
+    assert at.multiselect(key="method").value == ["hgr_spline"]
+    assert at.segmented_control(key="objective").value == "equalized_residuals"
+
+
+def test_a_weight_found_is_shown_and_taken_over_by_one_click():
+    search = finished(LAM)
+    found = search.read_finding()
+    at = open_page("train", search=search.id)
+    assert not at.exception
+    assert at.dataframe[0].value["λ"].tolist() == ["0", "0.5", "1.25"]
+    assert "of the weights that keep to" in words(at)
+    at = click(at, f"Use λ = {found.lam:g}")
+    assert not at.exception
+    assert at.selectbox(key="grid").value == "My own"
+    assert at.text_input[0].value == f"{found.lam:g}"
+    at = click(at, "Train")
+    assert not at.exception
+    (run,) = list_runs().runs
+    run.ask_to_cancel()
+    assert run.spec.plan.lams == (found.lam,)
+    assert run.spec.plan.methods == ("standard", "hgr_spline")
+    assert run.spec.plan.settings == QUICK
+
+
+def test_a_target_out_of_reach_is_a_warning():
+    search = finished(replace(LAM, target=Target.parse("hgr_kde<=0.001")))
+    at = open_page("train", search=search.id)
+    assert "No weight reaches" in at.warning[0].value
+    assert "can't be expected" in at.warning[0].value
+
+
+def wait(search):
+    until = time.monotonic() + 120
+    while not search.status.is_over and time.monotonic() < until:
+        time.sleep(0.2)
+    return search.status.state
+
+
+def test_a_search_from_the_page_to_its_end():
+    at = open_page("train")
+    at = at.multiselect(key="method").set_value(["hgr_spline"]).run()
+    at = field(at, "Epochs").set_value(2).run()
+    at = at.number_input(key="search folds").set_value(2).run()
+    at = at.number_input(key="search lam").set_value(0.5).run()
+    at = click(at, "Search")
+    assert not at.exception
+    search = SearchJob(at.query_params["search"])
+    plan = search.spec.plan
+    assert (plan.method, plan.n_folds, plan.lam, plan.settings.n_epochs) == ("hgr_spline", 2, 0.5, 2)
+    assert len(plan.grid.candidates(plan.settings)) == 12
+    assert wait(search) == DONE
+    at = open_page("train", search=search.id)
+    assert at.success[0].value.startswith("Done in")
+    assert len(at.dataframe[0].value) == 12
+
+
+def test_a_target_is_put_together_in_plain_words_and_may_be_cancelled():
+    at = open_page("train")
+    at = field(at, "Epochs").set_value(2000).run()
+    at = at.radio[0].set_value("excess").run()
+    at = at.selectbox(key="target measure").set_value("hgr_rdc").run()
+    at = field(at, "At most").set_value(0.03).run()
+    at = click(at, "Find the weight")
+    assert not at.exception
+    search = SearchJob(at.query_params["search"])
+    assert str(search.spec.plan.target) == "hgr_rdc<=floor+0.03"
+    assert search.spec.plan.n_folds == 10
+    at = click(at, "Cancel")
+    assert wait(search) == CANCELLED
+    at = at.run()
+    assert "Cancelled" in at.warning[0].value
+
+
+@pytest.mark.parametrize(("kind", "text"), [("measure", "hgr_kde<=0.15"), ("error", "error<=+10%")])
+def test_every_kind_of_target_can_be_asked_for(kind, text):
+    at = open_page("train")
+    at = at.radio[0].set_value(kind).run()
+    at = click(at, "Find the weight")
+    assert not at.exception
+    search = SearchJob(at.query_params["search"])
+    search.ask_to_cancel()
+    assert str(search.spec.plan.target) == text
+    wait(search)
+
+
+def test_a_search_that_is_gone_or_damaged_is_said_plainly():
+    at = open_page("train", search="0123456789ab")
+    assert not at.exception
+    assert "This search is gone" in at.error[0].value
+    assert not at.run().error, "the next look must not stumble over it again"
+    search = create_search(SOURCE, LAM)
+    (search.folder / "spec.json").write_text("{")
+    at = open_page("train", search=search.id)
+    assert not at.exception
+    assert "damaged" in at.error[0].value
+    assert not at.run().error
