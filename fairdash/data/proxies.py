@@ -141,7 +141,9 @@ def ranking_steps(
     if column not in dataset.sensitive:
         raise OptionError(
             Problem(
-                what="there is no such sensitive column", mend="Choose one of the data set's.", column=column
+                what="there is no such sensitive column",
+                mend="Choose one of the data set's.",
+                column="sensitive",
             )
         )
     if max_rows < 50:
