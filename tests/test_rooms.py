@@ -24,6 +24,7 @@ ROOMS = [
     "training",
     "assessment",
     "api",
+    "reproduction",
     "runs",
     "figures",
     "reports",
