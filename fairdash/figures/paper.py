@@ -66,14 +66,14 @@ def by_age_figure(
 
 #: Box to centre, size and formula; in a picture 12 wide and 7 high.
 _BOXES = {
-    "x": (0.9, 2.0, 1.4, 1.3, "<b>X</b>"),
-    "s": (0.9, 5.6, 1.4, 1.3, "<b>S</b>"),
-    "h": (3.3, 2.0, 2.0, 1.5, "<b>Predictor</b><br>ŷ = h<sub>φ</sub>(X)"),
-    "f": (6.3, 3.1, 2.2, 1.7, "<b>Adversary f</b><br>f̂ = (f(ŷ) − m<sub>f</sub>) / σ<sub>f</sub>"),
-    "g": (6.3, 5.6, 2.2, 1.7, "<b>Adversary g</b><br>ĝ = (g(S) − m<sub>g</sub>) / σ<sub>g</sub>"),
-    "j": (9.6, 4.4, 2.3, 1.5, "<b>Dependence</b><br>J = E[f̂ ĝ]"),
-    "error": (6.3, 0.9, 2.2, 1.3, "<b>Error</b><br>MSE = E[(ŷ − Y)²]"),
-    "loss": (9.6, 1.2, 2.3, 1.5, "<b>Loss</b><br>L = MSE + λ J"),
+    "x": (0.75, 2.2, 1.3, 1.5, "<b>X</b>"),
+    "s": (0.75, 6.1, 1.3, 1.3, "<b>S</b>"),
+    "h": (3.1, 2.2, 1.9, 1.5, "<b>Predictor</b><br>ŷ = h<sub>φ</sub>(X)"),
+    "f": (6.7, 3.7, 2.0, 1.6, "<b>Adversary f</b><br>f̂ = (f(ŷ) − m<sub>f</sub>) / σ<sub>f</sub>"),
+    "g": (6.7, 6.1, 2.0, 1.6, "<b>Adversary g</b><br>ĝ = (g(S) − m<sub>g</sub>) / σ<sub>g</sub>"),
+    "j": (10.7, 4.9, 2.4, 1.5, "<b>Dependence</b><br>J = E[f̂ ĝ]"),
+    "error": (6.7, 0.7, 2.0, 1.4, "<b>Error</b><br>MSE = E[(ŷ − Y)²]"),
+    "loss": (10.7, 1.2, 2.4, 1.5, "<b>Loss</b><br>L = MSE + λ J"),
 }
 _FORWARD = (
     ("x", "h"), ("s", "g"), ("h", "f"), ("h", "error"), ("f", "j"), ("g", "j"), ("error", "loss"),
@@ -95,8 +95,8 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     """
     figure = new_figure(
         title="The Fair HGR NN in training",
-        subtitle=f"epoch {values['epoch']:.0f}; grey: values forward; coloured, dashed: gradients back, "
-        "thicker where larger",
+        subtitle=f"epoch {values['epoch']:.0f}; grey: values forward; coloured: gradients back, thicker "
+        "where larger",
         x="", y="", theme=theme, height=560,
     )  # fmt: skip
     live = {
@@ -107,11 +107,11 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
         "g": f"m {values['g_mean']:+.2f}, σ {values['g_sd']:.2f}",
         "j": f"{values['j']:+.3f}",
         "error": f"{values['mse']:.3f}",
-        "loss": f"{values['mse']:.3f} + {lam:g} · {values['j']:+.3f} = {values['loss']:.3f}",
+        "loss": f"{values['mse']:.3f} + {lam:g} · ({values['j']:.3f}) = {values['loss']:.3f}",
     }
     axis = {"visible": False, "fixedrange": True}
     figure.update_layout(
-        xaxis=axis | {"range": [0, 12.2]}, yaxis=axis | {"range": [7, -0.4]}, hovermode="closest"
+        xaxis=axis | {"range": [0, 12]}, yaxis=axis | {"range": [7, -0.4]}, hovermode="closest"
     )
     shapes, notes = [], []
     for name, (x, y, width, height, formula) in _BOXES.items():
@@ -136,8 +136,8 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     )
     for start, end, colour, size, label, way in back:
         notes.append(_arrow(start, end, colour, 1.0 + 3.0 * min(size, 1.0), 0.32))
-        x = (_BOXES[start][0] + _BOXES[end][0]) / 2
-        y = (_BOXES[start][1] + _BOXES[end][1]) / 2 + 0.75
+        from_, to = _edge(start, end), _edge(end, start)
+        x, y = (from_[0] + to[0]) / 2, (from_[1] + to[1]) / 2 + 0.72
         arrow = "▲" if way == "up" else "▼"
         notes.append(_text(x, y, coloured(f"{label} = {size:.3f}", colour, arrow), theme, veil=True))
     figure.update_layout(shapes=shapes, annotations=notes)

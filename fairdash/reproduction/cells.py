@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from fairdash.assessment import corrected_standard_error
-from fairdash.reproduction.paper import FAIRNESS, METHODS, OBJECTIVES, row_of
+from fairdash.reproduction.paper import FAIRNESS, OBJECTIVES, row_of
 from fairdash.reproduction.results import StudyResult
 from fairdash.reproduction.scoring import QUICK
 
 #: The ways in which our models are scored.
 AS_PAPER, RIGHT = "paper", "right"
-#: Fair methods, the paper's and fairdash's own.
 _STANDARD = "standard"
 
 
@@ -76,13 +74,13 @@ class Cell:
 
     @property
     def words(self) -> str:
-        """``"lower"``, ``"same"`` or ``"higher"``, and ``"within noise"`` where the difference is under two
+        """``"lower"``, ``"same"`` or ``"higher"``, and ``"(noise)"`` where the difference is under two
         standard errors of ours; the paper gives none."""
         if self.printed == self.paper:
             return "same"
         side = "lower" if self.printed < self.paper else "higher"
         near = np.isfinite(self.error) and abs(self.ours - self.paper) <= 2 * self.error
-        return f"{side}, within noise" if near else side
+        return f"{side} (noise)" if near else side
 
     @property
     def at_floor(self) -> bool:
@@ -165,12 +163,8 @@ def count(result: StudyResult, dataset: str) -> Count:
         chosen[objective] = chosen_method(result, dataset, objective)
         row = cells(result, dataset, chosen[objective], objective)
         paper = row_of(dataset, "hgr_nn", objective)
-        found[objective] = [Cell(**{**_fields(cell), "paper": float(paper[cell.measure])}) for cell in row]
+        found[objective] = [replace(cell, paper=float(paper[cell.measure])) for cell in row]
     return Count(chosen, found)
-
-
-def _fields(cell: Cell) -> dict[str, float]:
-    return {name: getattr(cell, name) for name in ("measure", "ours", "error", "floor", "floor_q95")}
 
 
 def chosen_method(result: StudyResult, dataset: str, objective: str) -> str:
@@ -189,14 +183,3 @@ def chosen_method(result: StudyResult, dataset: str, objective: str) -> str:
     if not best:
         return "hgr_nn"
     return min(best, key=best.__getitem__)
-
-
-def winners(table: pd.DataFrame) -> dict[tuple[str, str], str]:
-    """By (objective, measure), the paper's fair method with the smallest value of that column in our data."""
-    fair = [method for method in METHODS if method != _STANDARD]
-    found = {}
-    for objective, id in itertools.product(OBJECTIVES, FAIRNESS):
-        rows = table[(table["objective"] == objective) & table["method"].isin(fair)]
-        if len(rows):
-            found[objective, id] = str(rows.set_index("method")[f"{id}_{AS_PAPER}"].idxmin())
-    return found

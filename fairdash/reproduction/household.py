@@ -103,7 +103,12 @@ def reproduce_household(
     dataset = load_dataset("household", **options)
     tables: dict[str, list[pd.DataFrame]] = {"choices": [], "splits": [], "profile": []}
     for objective, level in HOUSEHOLD_TARGETS.items():
-        plan = {"objective": objective, "random_state": random_state, "settings": settings, "device": "cpu"}
+        plan: dict[str, Any] = {
+            "objective": objective,
+            "random_state": random_state,
+            "settings": settings,
+            "device": "cpu",
+        }
         lams = {"standard": 0.0}
         train = train_rows(dataset, random_state=random_state)
         for method in FAIR:

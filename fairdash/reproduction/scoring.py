@@ -68,7 +68,7 @@ def floors(
 
 
 def _permuted(id: str, u: Array, permuted: Array, random_state: int) -> tuple[Array, Array]:
-    """A neural column of u (n,) with each permutation (B, n) of s: as published, and done right; (B,) each."""
+    """A neural column of u (n,) with each permutation (B, n) of s, as published and done right: (B,) both."""
     first = np.broadcast_to(u, permuted.shape)
     return (
         _as_published(id, first, permuted, random_state),

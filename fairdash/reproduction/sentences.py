@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from fairdash.dependence.patterns import PATTERNS
 from fairdash.reproduction.figures12 import AUTHORS
 
 #: “HGR … succeeds in retrieve a HGR of 1”: as near to 1 as counts here, and what counts as a difficulty.
@@ -73,11 +74,12 @@ def _difficulties(clean: pd.DataFrame, patterns: list[str]) -> Sentence:
     last = clean.droplevel("noise").loc[patterns[-2:], ["hgr_kde", "hgr_rdc"]]
     worst = float(last.to_numpy().max())
     values = "; ".join(
-        f"{pattern}: KDE {row['hgr_kde']:.2f}, RDC {row['hgr_rdc']:.2f}" for pattern, row in last.iterrows()
+        f"{_title(pattern)}: KDE {row['hgr_kde']:.2f}, RDC {row['hgr_rdc']:.2f}"
+        for pattern, row in last.iterrows()
     )
     return Sentence(
-        quote="When no noise is added, HGR_KDE and HGR_RDC have difficulties to recover the optimal "
-        "transformations on the two last scenarios.",
+        quote="When no noise is added to the data, HGR_KDE and HGR_RDC have difficulties to recover the "
+        "optimal transformations on the two last scenarios.",
         holds=worst < DIFFICULT,
         finding=f"Without noise they read {values}; the true value is 1.",
     )
@@ -85,7 +87,7 @@ def _difficulties(clean: pd.DataFrame, patterns: list[str]) -> Sentence:
 
 def _succeeds(clean: pd.DataFrame, patterns: list[str]) -> Sentence:
     last = clean.droplevel("noise").loc[patterns[-2:], "hgr_nn"]
-    values = ", ".join(f"{pattern} {value:.2f}" for pattern, value in last.items())
+    values = "; ".join(f"{_title(pattern)} {value:.2f}" for pattern, value in last.items())
     return Sentence(
         quote="HGR_NN succeeds in retrieve a HGR of 1 for these settings.",
         holds=bool((last >= NEAR_ONE).all()),
@@ -107,7 +109,7 @@ def _highest(clean: pd.DataFrame, noisy: pd.DataFrame) -> Sentence:
         (in_noise, noisy, "with noise", noise_patterns),
     ):
         text = f"{where} it is the highest in {len(table) - missed} of {len(table)} places"
-        parts.append(text + (f" (not on: {', '.join(named)})" if named else ""))
+        parts.append(text + (f" (not on: {'; '.join(map(_title, named))})" if named else ""))
     return Sentence(
         quote="The curve of HGR_NN is always the highest.",
         holds=at_zero == 0 and in_noise == 0,
@@ -122,7 +124,7 @@ def _widening(table: pd.DataFrame, patterns: list[str]) -> Sentence:
         line = gap.loc[pattern]
         rises[pattern] = float(line.iloc[-1] - line.iloc[0])
     grown = [pattern for pattern, rise in rises.items() if rise > TIE]
-    values = ", ".join(f"{pattern} {rise:+.2f}" for pattern, rise in rises.items())
+    values = "; ".join(f"{_title(pattern)} {rise:+.2f}" for pattern, rise in rises.items())
     return Sentence(
         quote="The difference between our approach and the others increases with noise.",
         holds=len(grown) == len(patterns),
@@ -142,3 +144,8 @@ def _below_truth(table: pd.DataFrame, truth: pd.Series) -> Sentence:
         if len(above)
         else f"It lies at or below the exact value in all {len(joined)} places.",
     )
+
+
+def _title(pattern: object) -> str:
+    """The pattern's name for people, within a sentence."""
+    return PATTERNS[str(pattern)].title.lower()

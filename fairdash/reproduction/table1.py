@@ -105,7 +105,7 @@ def candidates() -> dict[str, Any]:
 def candidates_of(dataset: str, method: str) -> tuple[Candidate, ...]:
     """Every combination of settings and λ that is tried for a method."""
     tried = look_up(candidates(), dataset, option="dataset")
-    base = {name: tuple(v) if isinstance(v, list) else v for name, v in tried["base"].items()}
+    base: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in tried["base"].items()}
     steps = tried["adversary_steps"].get(method, 1)
     lams = (0.0,) if method == "standard" else tried["lams"]
     return tuple(
@@ -126,7 +126,7 @@ def reproduce_table1(plan: Table1Plan, *, tell: Tell = lambda _: None) -> StudyR
         chosen for each and how it did on the validation rows; ``validation``: every model that was tried.
     """
     started = time.monotonic()
-    options = {"n": MOTOR_ROWS} if plan.dataset == "motor" and not plan.all_rows else {}
+    options: dict[str, Any] = {"n": MOTOR_ROWS} if plan.dataset == "motor" and not plan.all_rows else {}
     dataset = load_dataset(plan.dataset, **options)
     tables: dict[str, list[pd.DataFrame]] = {"splits": [], "floors": [], "choices": [], "validation": []}
     neural: dict[int, dict[str, pd.DataFrame]] = {}

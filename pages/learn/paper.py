@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairdash.reproduction import committed
 from fairdash.ui.paper import figures, table1
 
-TABLE1, FIG1, FIG2, FIG3, FIG4 = "table1", "fig1", "fig2", "fig3", "fig4"
+# Names of the results that the parts show.
+TABLE1, FIG1, FIG2, FIG3, FIG4 = "table1", "fig1", "fig2", "fig3", "household"
 PARTS = {
     TABLE1: "Table 1: real data",
     FIG4: "Fig. 4: household prices",
@@ -37,8 +39,10 @@ def show_table1() -> None:
 
 st.title("Do the paper's results hold up?")
 st.markdown("\n\n".join(table1.answer(name) for name in table1.names()))
+made = {TABLE1, *committed()}
 part = st.segmented_control(
-    "Part", list(PARTS), format_func=PARTS.__getitem__, default=TABLE1, required=True, key="paper-part",
+    "Part", [each for each in PARTS if each in made],
+    format_func=PARTS.__getitem__, default=TABLE1, required=True, key="paper-part",
     bind="query-params", label_visibility="collapsed",
 )  # fmt: skip
 if part == TABLE1:

@@ -53,8 +53,9 @@ def show_fig1() -> None:
     above = int((network["mean"] >= network["hgr2"]).sum())
     missed = ", ".join(f"{rho:g}" for rho in network.loc[network["mean"] < network["hgr2"], "rho"])
     st.markdown(
-        f"- *“The estimated χ² is below the real χ²”*: in our data at {below} of {len(network)} ρ.\n"
-        f"- *“χ² always remains above HGR²”*: at {above} of {len(network)} ρ"
+        f"- *“The estimated χ² divergence is below the real χ²”*: in our data at {below} of "
+        f"{len(network)} ρ.\n"
+        f"- *The estimate “always remains above the HGR²”*: at {above} of {len(network)} ρ"
         + (f"; not at ρ = {missed}." if missed else ".")
     )
     chart(
@@ -123,14 +124,14 @@ def show_fig3() -> None:
     row = flow[flow["epoch"] == epoch].iloc[0]
     first = flow.iloc[0]
     st.markdown(
-        f"After {epoch} epochs the adversary's best correlation J is **{row['j']:+.3f}** and the error "
+        f"After {epoch} epochs the adversary's correlation J is **{row['j']:+.3f}** and the error "
         f"**{row['mse']:.3f}** (at the start {first['j']:+.3f} and {first['mse']:.3f})."
     )
-    features = ", ".join(result.about.options["features"])
+    features = "<br>".join(result.about.options["features"])
     chart(
         architecture_figure(
-            row.to_dict(), lam=result.about.options["lam"], features=features.replace(", ", "<br>"),
-            theme=theme(),
+            {str(name): float(value) for name, value in row.items()},
+            lam=result.about.options["lam"], features=features, theme=theme(),
         ),
         key="paper-fig3",
         alt="The networks h, f and g as boxes with their formulas and values; gradients as arrows back.",
@@ -170,13 +171,13 @@ def show_fig4() -> None:
     st.markdown(household_answer(result, table, str(objective)))
     parity = objective == "demographic_parity"
     profile = result.tables["profile"]
-    level = table.set_index("method").loc["standard", "mean_price"] if parity else 0.0
+    (price,) = table.loc[table["method"] == "standard", "mean_price"].astype(float)
     what = "price" if parity else "residual"
     chart(
         by_age_figure(
             profile[profile["objective"] == objective],
             names={method: METHODS[method].title for method in table["method"]},
-            level=float(level),
+            level=price if parity else 0.0,
             title=f"Average {what} by age",
             subtitle=f"test rows of {result.about.options['splits']} splits, bands: 95 %; dotted: "
             + ("the average price" if parity else "no error"),

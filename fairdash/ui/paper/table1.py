@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -15,9 +14,9 @@ from fairdash.reproduction.paper import FAIRNESS, METHODS, OBJECTIVES, STANDS_FO
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.ui.frame import download
-from fairdash.ui.text import duration, number
+from fairdash.ui.text import duration
 
-_MINUS = "–"
+PAPER, OURS, DONE_RIGHT, FLOOR = "the paper", "ours, as the paper", "ours, done right", "its floor"
 
 
 def names() -> list[str]:
@@ -82,50 +81,51 @@ def show_rows(result: StudyResult, name: str, objective: str) -> None:
     texts, colours = rows(result, dataset_of(name), objective)
     styled = texts.style.apply(lambda _: colours, axis=None)
     st.dataframe(
-        styled, hide_index=True, alt="Table 1: the paper's values and ours, both ways.", height="content"
+        styled,
+        column_config={"Method": st.column_config.TextColumn(pinned=True, width=150)},
+        hide_index=True,
+        alt="Table 1: the paper's values and ours, both ways.",
+        height="content",
     )
     st.caption(
-        "Green: at or below the paper; orange: above it; grey: above, but by less than two standard errors "
-        "of ours (the paper gives none). ± is the Nadeau–Bengio standard error over five overlapping splits. "
-        "“floor” is what the same estimator reads on these rows with the sensitive attribute permuted; "
-        "“as independent” means that 5 % of the permutations read more. FairQuant is in standard deviations "
-        "of the target."
+        "Green: at or below the paper; orange: higher; grey: higher by less than two standard errors of "
+        "ours, “(noise)” (the paper gives no errors). Behind ± the Nadeau–Bengio standard error over five "
+        "overlapping splits. Floor: what the value done right is on average with the sensitive attribute "
+        "permuted; “not above”: 5 % of the permutations read as much, so that no dependence is shown. "
+        "FairQuant is in standard deviations of the target."
     )
 
 
 def rows(result: StudyResult, dataset: str, objective: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Texts and colours of the table: three lines a method, two for one that the paper does not have."""
+    """Texts and colours of the table: four lines a method, three for one that the paper does not have."""
     table = summary(result)
     table = table[table["objective"] == objective].set_index("method")
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []
-    for method, own in table.iterrows():
-        method = str(method)
-        head = f"{method_title(method)}"
-        weight = "" if own["lam"] == 0 else f", λ = {own['lam']:g}"
+
+    def put(method: str, what: str, values: dict[str, str], colours: dict[str, str] | None = None) -> None:
+        lines.append({"Method": method_title(method), "Values": what, **values})
+        shades.append(colours or {})
+
+    for name, own in table.iterrows():
+        method = str(name)
         if method in METHODS:
             paper = row_of(dataset, method, objective)
-            printed = {column_title(id): f"{paper[id]:.3f}" for id in ("mse", *FAIRNESS)}
-            lines.append({"Method": head, "Values": "the paper", **printed})
-            shades.append({})
+            put(method, PAPER, {column_title(id): f"{paper[id]:.3f}" for id in ("mse", *FAIRNESS)})
         compared = cells(result, dataset, method, objective)
-        lines.append(
-            {"Method": head, "Values": f"ours, scored as the paper{weight}"}
-            | {column_title(cell.measure): _compared(cell) for cell in compared}
+        put(
+            method,
+            OURS,
+            {column_title(cell.measure): f"{cell.printed:.3f} {cell.words}" for cell in compared},
+            {column_title(cell.measure): _shade(cell) for cell in compared},
         )
-        shades.append({column_title(cell.measure): _shade(cell) for cell in compared})
-        lines.append(
-            {"Method": head, "Values": "ours, done right", "MSE": _with_error(own["mse"], own["mse_se"])}
-            | {column_title(id): _right(own, id) for id in FAIRNESS}
-        )
-        shades.append({})
+        error = {"MSE": f"{own['mse']:.3f} ± {own['mse_se']:.3f}"}
+        put(method, DONE_RIGHT, error | {column_title(id): _right(own, id) for id in FAIRNESS})
+        weight = {"MSE": "λ = 0" if own["lam"] == 0 else f"λ = {own['lam']:g}"}
+        put(method, FLOOR, weight | {column_title(id): _floor(own, id) for id in FAIRNESS})
     texts = pd.DataFrame(lines)
     colours = pd.DataFrame(shades).reindex(index=texts.index, columns=texts.columns)
     return texts, colours.fillna("")
-
-
-def _compared(cell: Cell) -> str:
-    return f"{cell.printed:.3f} {cell.words}"
 
 
 def _shade(cell: Cell) -> str:
@@ -136,14 +136,16 @@ def _shade(cell: Cell) -> str:
     return f"background-color: {faded(STANDARD, 0.25)}"
 
 
-def _with_error(value: float, error: float) -> str:
-    return f"{number(value, error=error)} ± {number(error)}" if np.isfinite(error) else number(value)
-
-
 def _right(own: pd.Series, id: str) -> str:
     name = f"{id}_{RIGHT}"
-    text = f"{own[name]:.3f} ± {own[f'{name}_se']:.3f}, floor {own[f'{name}_floor']:.3f}"
-    return f"{text}, as independent" if own[name] <= own[f"{name}_floor_q95"] else text
+    return f"{own[name]:.3f} ± {own[f'{name}_se']:.3f}"
+
+
+def _floor(own: pd.Series, id: str) -> str:
+    """The floor of the value done right, and whether that stands above it."""
+    name = f"{id}_{RIGHT}"
+    side = "not above" if own[name] <= own[f"{name}_floor_q95"] else "above"
+    return f"{own[f'{name}_floor']:.3f} {side}"
 
 
 def show_missed(found: Count, objective: str) -> None:
