@@ -124,8 +124,8 @@ def rows(result: StudyResult, dataset: str, objective: str) -> tuple[pd.DataFram
         weight = {"MSE": "λ = 0" if own["lam"] == 0 else f"λ = {own['lam']:g}"}
         put(method, FLOOR, weight | {column_title(id): _floor(own, id) for id in FAIRNESS})
     texts = pd.DataFrame(lines)
-    colours = pd.DataFrame(shades).reindex(index=texts.index, columns=texts.columns)
-    return texts, colours.fillna("")
+    colours = pd.DataFrame([{name: shade.get(name, "") for name in texts} for shade in shades])
+    return texts, colours
 
 
 def _shade(cell: Cell) -> str:
