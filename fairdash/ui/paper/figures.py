@@ -226,7 +226,7 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
     standard = rows.loc["standard"]
     fair = rows.drop("standard")
     parts = [
-        f"{METHODS[str(method)].title} {row['increase']:+.0%} (the paper: "
+        f"{METHODS[str(method)].title} {_share(row['increase'])} (the paper: "
         f"{'about ' if objective == 'demographic_parity' else ''}{row['paper_increase']:+.0%})"
         for method, row in fair.iterrows()
     ]
@@ -262,10 +262,6 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """The table as texts."""
-
-    def share(value: float) -> str:
-        return "–" if math.isnan(value) else f"{value:+.0%}"
-
     return pd.DataFrame(
         {
             "Method": [METHODS[method].title for method in table["method"]],
@@ -273,8 +269,8 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
             "MSE (share of the variance)": [
                 f"{row.mse:.3f} ± {row.mse_se:.3f}" for row in table.itertuples()
             ],
-            "Increase": [share(value) for value in table["increase"]],
-            "The paper's": [share(value) for value in table["paper_increase"]],
+            "Increase": [_share(value) for value in table["increase"]],
+            "The paper's": [_share(value) for value in table["paper_increase"]],
             "HGR": [f"{row.hgr_spline:.3f} ± {row.hgr_spline_se:.3f}" for row in table.itertuples()],
             "its floor": [f"{value:.3f}" for value in table["hgr_spline_floor"]],
             REGISTRY["hgr_kde"].symbol: [f"{value:.3f}" for value in table["hgr_kde"]],
@@ -282,6 +278,11 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
             "Average price": [f"{value:.0f} €" for value in table["mean_price"]],
         }
     )
+
+
+def _share(value: float) -> str:
+    """A change in per cent; never "-0 %"."""
+    return "–" if math.isnan(value) else f"{round(value, 2) + 0.0:+.0%}"
 
 
 def about(result: StudyResult) -> None:

@@ -73,7 +73,7 @@ def show(name: str) -> None:
         bind="query-params",
     )
     show_rows(result, name, str(objective))
-    show_missed(count(result, dataset_of(name)), str(objective))
+    show_missed(result, count(result, dataset_of(name)), str(objective))
     show_again(result, name)
 
 
@@ -82,7 +82,10 @@ def show_rows(result: StudyResult, name: str, objective: str) -> None:
     styled = texts.style.apply(lambda _: colours, axis=None)
     st.dataframe(
         styled,
-        column_config={"Method": st.column_config.TextColumn(pinned=True, width=150)},
+        column_config={
+            "Method": st.column_config.TextColumn(pinned=True, width=135),
+            **{column_title(id): st.column_config.TextColumn(width=125) for id in ("mse", *FAIRNESS)},
+        },
         hide_index=True,
         alt="Table 1: the paper's values and ours, both ways.",
         height="content",
@@ -104,7 +107,7 @@ def rows(result: StudyResult, dataset: str, objective: str) -> tuple[pd.DataFram
     shades: list[dict[str, str]] = []
 
     def put(method: str, what: str, values: dict[str, str], colours: dict[str, str] | None = None) -> None:
-        lines.append({"Method": method_title(method), "Values": what, **values})
+        lines.append({"Method": method_title(method).replace(" network", ""), "Values": what, **values})
         shades.append(colours or {})
 
     for name, own in table.iterrows():
@@ -148,9 +151,16 @@ def _floor(own: pd.Series, id: str) -> str:
     return f"{own[f'{name}_floor']:.3f} {side}"
 
 
-def show_missed(found: Count, objective: str) -> None:
-    """The cells that don't count, with reason and floor."""
+def show_missed(result: StudyResult, found: Count, objective: str) -> None:
+    """The chosen method's error, and the cells that don't count, with reason and floor."""
     missed = found.missed(objective)
+    method, error = found.chosen[objective], found.cells[objective][0]
+    choices = result.tables["choices"].set_index(["method", "objective"])
+    st.markdown(
+        f"{method_title(method)}: error {choices.loc[(method, objective), 'validation_mse']:.3f} on the "
+        f"validation rows, by which it was chosen, and {error.ours:.3f} ± {error.error:.3f} on the test "
+        f"rows; the paper's Fair HGR NN {error.paper:.3f}."
+    )
     if not missed:
         st.markdown("Every fairness value of this objective is at or below the paper's Fair HGR NN.")
         return
