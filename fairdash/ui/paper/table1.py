@@ -127,7 +127,7 @@ def rows(result: StudyResult, dataset: str, objective: str) -> tuple[pd.DataFram
         weight = {"MSE": "λ = 0" if own["lam"] == 0 else f"λ = {own['lam']:g}"}
         put(method, FLOOR, weight | {column_title(id): _floor(own, id) for id in FAIRNESS})
     texts = pd.DataFrame(lines)
-    colours = pd.DataFrame([{name: shade.get(name, "") for name in texts} for shade in shades])
+    colours = pd.DataFrame([{name: shade.get(str(name), "") for name in texts.columns} for shade in shades])
     return texts, colours
 
 
@@ -155,9 +155,12 @@ def show_missed(result: StudyResult, found: Count, objective: str) -> None:
     """The chosen method's error, and the cells that don't count, with reason and floor."""
     missed = found.missed(objective)
     method, error = found.chosen[objective], found.cells[objective][0]
-    choices = result.tables["choices"].set_index(["method", "objective"])
+    choices = result.tables["choices"]
+    (chosen,) = choices.loc[
+        (choices["method"] == method) & (choices["objective"] == objective), "validation_mse"
+    ].astype(float)
     st.markdown(
-        f"{method_title(method)}: error {choices.loc[(method, objective), 'validation_mse']:.3f} on the "
+        f"{method_title(method)}: error {chosen:.3f} on the "
         f"validation rows, by which it was chosen, and {error.ours:.3f} ± {error.error:.3f} on the test "
         f"rows; the paper's Fair HGR NN {error.paper:.3f}."
     )
