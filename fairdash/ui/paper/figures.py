@@ -255,9 +255,9 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
         if sees_all
         else "Seeing the surface alone, the standard network can't get below what rooms and building age "
         f"add: its error is {standard['mse']:.3f} of the variance, and the same absolute cost of fairness is "
-        "a smaller share of it. And the surface is nearly a function of age: any prediction from it that is not "
-        "constant follows age, so that no weight brings it near independence. The paper does not say what its "
-        "networks saw."
+        "a smaller share of it. And the surface is nearly a function of age: any prediction from it that is "
+        "not constant follows age, so that no weight brings it near independence. The paper does not say "
+        "what its networks saw."
     )
     return text + why
 
