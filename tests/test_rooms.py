@@ -25,6 +25,7 @@ ROOMS = [
     "training",
     "assessment",
     "api",
+    "reproduction",
     "runs",
     "figures",
     "reports",

@@ -17,6 +17,7 @@ _PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
         "home": ("", "home/home.py", "Home", ":material/home:"),
         "patterns": ("Learn", "learn/patterns.py", "Association patterns", ":material/scatter_plot:"),
         "gaussians": ("Learn", "learn/gaussians.py", "Gaussians", ":material/show_chart:"),
+        "paper": ("Learn", "learn/paper.py", "The paper", ":material/article:"),
         "data": ("Work", "work/data.py", "Data", ":material/table:"),
         "train": ("Work", "work/train.py", "Train", ":material/model_training:"),
         "tradeoff": ("Work", "work/tradeoff.py", "Trade-off", ":material/balance:"),

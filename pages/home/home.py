@@ -56,6 +56,11 @@ st.markdown(
     "attribute such as age or income, and shows the trade-off with accuracy."
 )
 show_doors()
+st.page_link(
+    page("paper"),
+    label="Check the paper behind it: its tables and figures, theirs beside ours",
+    icon=":material/article:",
+)
 st.subheader("Recent runs")
 found = list_runs()
 if not found.runs:

@@ -18,7 +18,7 @@ from fairdash.data.uploads import keep_upload, list_uploads
 from fairdash.runs.store import DONE, Run, create_run, list_runs
 from tests.ui.conftest import PLAN, ROOT, SOURCE, open_page, words
 
-PAGES = ["home", "patterns", "gaussians", "data", "train", "tradeoff"]
+PAGES = ["home", "patterns", "gaussians", "paper", "data", "train", "tradeoff"]
 
 
 def charts(at):

@@ -1,0 +1,111 @@
+"""A study's result on disk: tables as CSV, and a JSON file that says how they came about."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairdash._version import __version__
+from fairdash.data.folders import write_whole
+from fairdash.errors import DataError, Problem
+
+#: The results that come with fairdash.
+COMMITTED = Path(__file__).parent / "results"
+_PACKAGES = ("torch", "numpy", "pandas", "scipy", "scikit-learn")
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """How a result came about.
+
+    Parameters
+    ----------
+    study
+        Name of its folder: ``"fig2"``, ``"table1_crime"``.
+    command
+        What to type to make it again.
+    seed
+        The one seed of the study.
+    seconds
+        Wall time.
+    options
+        Everything that was chosen, by name.
+    notes
+        Sentences that a reader of the figures should know.
+    versions
+        Package to version, with Python's and fairdash's own.
+    machine
+        Kind of processor and operating system.
+    """
+
+    study: str
+    command: str
+    seed: int
+    seconds: float
+    options: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    machine: str = ""
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """Tables by name, and how they came about."""
+
+    about: About
+    tables: Mapping[str, pd.DataFrame]
+
+
+def versions() -> dict[str, str]:
+    """What decides the last digits: Python, fairdash and the packages that compute."""
+    own = {"python": platform.python_version(), "fairdash": __version__}
+    return own | {package: version(package) for package in _PACKAGES}
+
+
+def machine() -> str:
+    """Kind of machine: operating system and processor, nothing that names this one."""
+    return f"{platform.system()} {platform.machine()}, CPU, 1 thread"
+
+
+def write_result(result: StudyResult, folder: Path) -> Path:
+    """Write a result into ``folder/<study>``; tables first, so that what describes them is never alone."""
+    place = folder / result.about.study
+    for name, table in result.tables.items():
+        write_whole(place / f"{name}.csv", table.to_csv(index=False, float_format="%.8g").encode())
+    text = json.dumps(asdict(result.about), indent=2, ensure_ascii=False) + "\n"
+    write_whole(place / "about.json", text.encode())
+    return place
+
+
+def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
+    """Read a result.
+
+    Raises
+    ------
+    DataError
+        There is none of that name.
+    """
+    place = folder / study
+    try:
+        content = json.loads((place / "about.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DataError(
+            Problem(
+                what=f"There is no result of the study {study}",
+                mend=f"Make it: python -m fairdash reproduce {study.replace('_', ' --dataset ', 1)}",
+            )
+        ) from None
+    about = About(**content | {"notes": tuple(content["notes"])})
+    return StudyResult(about, {path.stem: pd.read_csv(path) for path in sorted(place.glob("*.csv"))})
+
+
+def committed(prefix: str = "", folder: Path = COMMITTED) -> tuple[str, ...]:
+    """Names of the studies whose results come with fairdash, that begin with `prefix`."""
+    return tuple(sorted(path.parent.name for path in folder.glob(f"{prefix}*/about.json")))

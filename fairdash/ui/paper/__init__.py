@@ -1,0 +1,1 @@
+"""Parts of the page on the paper; everything is read from results on disk."""

@@ -1,0 +1,202 @@
+"""Table 1: the paper's values, ours scored as the paper did, and ours done right."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from fairdash.data.catalogue import CATALOGUE
+from fairdash.dependence import REGISTRY
+from fairdash.figures.theme import REFERENCE, STANDARD, faded
+from fairdash.reproduction import StudyResult, committed, read_result
+from fairdash.reproduction.cells import RIGHT, Cell, Count, cells, count, summary
+from fairdash.reproduction.paper import FAIRNESS, METHODS, OBJECTIVES, STANDS_FOR, row_of, table1
+from fairdash.training.methods import METHODS as ALL_METHODS
+from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
+from fairdash.ui.frame import download
+from fairdash.ui.text import duration
+
+PAPER, OURS, DONE_RIGHT, FLOOR = "the paper", "ours, as the paper", "ours, done right", "its floor"
+
+
+def names() -> list[str]:
+    """Data sets whose Table 1 has been made, the paper's order first."""
+    made = [study.removeprefix("table1_") for study in committed("table1_")]
+    order = ["crime", "motor", "motor_all", "census", "census_county"]
+    return sorted(made, key=order.index)
+
+
+def dataset_of(name: str) -> str:
+    """Id of the data set behind a result's name."""
+    return name.removesuffix("_all")
+
+
+def title_of(name: str) -> str:
+    title = CATALOGUE[dataset_of(name)].title
+    return f"{title}, all policies" if name.endswith("_all") else title
+
+
+def method_title(method: str) -> str:
+    own = "" if method in METHODS else " (ours)"
+    return ALL_METHODS[method].title + {"chi2_kde": " (Mary2019)"}.get(method, own)
+
+
+def column_title(measure: str) -> str:
+    return "MSE" if measure == "mse" else REGISTRY[measure].symbol
+
+
+def answer(name: str) -> str:
+    """How many cells are at or below the paper's Fair HGR NN, as a sentence."""
+    found = count(read_result(f"table1_{name}"), dataset_of(name))
+    chosen = " and ".join(
+        f"{method_title(method)} for {ALL_OBJECTIVES[objective].title.lower()}"
+        for objective, method in found.chosen.items()
+    )
+    stand_in = f" (in the place of the paper's {STANDS_FOR[name]} data)" if name in STANDS_FOR else ""
+    return (
+        f"**{title_of(name)}{stand_in}: {found.reached} of {found.total} fairness values are at or below "
+        "those of the paper's Fair HGR NN**, scored as the paper did, at an error that is at or below the "
+        f"paper's too. Method and λ were chosen on validation rows: {chosen}."
+    )
+
+
+def show(name: str) -> None:
+    """The table of one data set and objective, what is missed and why, and how to run it again."""
+    result = read_result(f"table1_{name}")
+    objective = st.segmented_control(
+        "Objective",
+        list(OBJECTIVES),
+        format_func=lambda each: ALL_OBJECTIVES[each].title,
+        default=OBJECTIVES[0],
+        required=True,
+        key="paper-objective",
+        bind="query-params",
+    )
+    show_rows(result, name, str(objective))
+    show_missed(result, count(result, dataset_of(name)), str(objective))
+    show_again(result, name)
+
+
+def show_rows(result: StudyResult, name: str, objective: str) -> None:
+    texts, colours = rows(result, dataset_of(name), objective)
+    styled = texts.style.apply(lambda _: colours, axis=None)
+    st.dataframe(
+        styled,
+        column_config={
+            "Method": st.column_config.TextColumn(pinned=True, width=135),
+            **{column_title(id): st.column_config.TextColumn(width=125) for id in ("mse", *FAIRNESS)},
+        },
+        hide_index=True,
+        alt="Table 1: the paper's values and ours, both ways.",
+        height="content",
+    )
+    st.caption(
+        "Green: at or below the paper; orange: higher; grey: higher by less than two standard errors of "
+        "ours, “(noise)” (the paper gives no errors). Behind ± the Nadeau–Bengio standard error over five "
+        "overlapping splits. Floor: what the value done right is on average with the sensitive attribute "
+        "permuted; “not above”: 5 % of the permutations read as much, so that no dependence is shown. "
+        "FairQuant is in standard deviations of the target."
+    )
+
+
+def rows(result: StudyResult, dataset: str, objective: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Texts and colours of the table: four lines a method, three for one that the paper does not have."""
+    table = summary(result)
+    table = table[table["objective"] == objective].set_index("method")
+    lines: list[dict[str, str]] = []
+    shades: list[dict[str, str]] = []
+
+    def put(method: str, what: str, values: dict[str, str], colours: dict[str, str] | None = None) -> None:
+        lines.append({"Method": method_title(method).replace(" network", ""), "Values": what, **values})
+        shades.append(colours or {})
+
+    for name, own in table.iterrows():
+        method = str(name)
+        if method in METHODS:
+            paper = row_of(dataset, method, objective)
+            put(method, PAPER, {column_title(id): f"{paper[id]:.3f}" for id in ("mse", *FAIRNESS)})
+        compared = cells(result, dataset, method, objective)
+        put(
+            method,
+            OURS,
+            {column_title(cell.measure): f"{cell.printed:.3f} {cell.words}" for cell in compared},
+            {column_title(cell.measure): _shade(cell) for cell in compared},
+        )
+        error = {"MSE": f"{own['mse']:.3f} ± {own['mse_se']:.3f}"}
+        put(method, DONE_RIGHT, error | {column_title(id): _right(own, id) for id in FAIRNESS})
+        weight = {"MSE": "λ = 0" if own["lam"] == 0 else f"λ = {own['lam']:g}"}
+        put(method, FLOOR, weight | {column_title(id): _floor(own, id) for id in FAIRNESS})
+    texts = pd.DataFrame(lines)
+    colours = pd.DataFrame([{name: shade.get(str(name), "") for name in texts.columns} for shade in shades])
+    return texts, colours
+
+
+def _shade(cell: Cell) -> str:
+    if cell.at_or_below:
+        return f"background-color: {faded(REFERENCE, 0.25)}"
+    if "noise" in cell.words:
+        return f"background-color: {faded('#808890', 0.25)}"
+    return f"background-color: {faded(STANDARD, 0.25)}"
+
+
+def _right(own: pd.Series, id: str) -> str:
+    name = f"{id}_{RIGHT}"
+    return f"{own[name]:.3f} ± {own[f'{name}_se']:.3f}"
+
+
+def _floor(own: pd.Series, id: str) -> str:
+    """The floor of the value done right, and whether that stands above it."""
+    name = f"{id}_{RIGHT}"
+    side = "not above" if own[name] <= own[f"{name}_floor_q95"] else "above"
+    return f"{own[f'{name}_floor']:.3f} {side}"
+
+
+def show_missed(result: StudyResult, found: Count, objective: str) -> None:
+    """The chosen method's error, and the cells that don't count, with reason and floor."""
+    missed = found.missed(objective)
+    method, error = found.chosen[objective], found.cells[objective][0]
+    choices = result.tables["choices"]
+    (chosen,) = choices.loc[
+        (choices["method"] == method) & (choices["objective"] == objective), "validation_mse"
+    ].astype(float)
+    st.markdown(
+        f"{method_title(method)}: error {chosen:.3f} on the "
+        f"validation rows, by which it was chosen, and {error.ours:.3f} ± {error.error:.3f} on the test "
+        f"rows; the paper's Fair HGR NN {error.paper:.3f}."
+    )
+    if not missed:
+        st.markdown("Every fairness value of this objective is at or below the paper's Fair HGR NN.")
+        return
+    st.markdown(f"**Not at or below the paper's Fair HGR NN** ({method_title(found.chosen[objective])}):")
+    st.markdown(
+        "\n".join(
+            f"- {column_title(cell.measure)}: ours {cell.printed:.3f} ± {cell.error:.3f}, the paper "
+            f"{cell.paper:.3f}, floor {cell.floor:.3f} (95 % below {cell.floor_q95:.3f}): {reason}."
+            for cell, reason in missed
+        )
+    )
+
+
+def show_again(result: StudyResult, name: str) -> None:
+    about = result.about
+    with st.expander("How these came about, and how to run a row again"):
+        st.markdown(
+            f"{about.options['rows']:,} rows, {about.options['features']} features, "
+            f"{about.options['splits']} random 80/20 splits, seed {about.seed}; {duration(about.seconds)} on "
+            f"{about.machine}; torch {about.versions['torch']}, numpy {about.versions['numpy']}."
+        )
+        st.markdown("\n".join(f"- {note}" for note in about.notes))
+        st.markdown(
+            "Training a row again takes minutes and leaves what is shown here alone: copy the command into a "
+            "terminal. The result is written into the folder that it names."
+        )
+        method = st.selectbox(
+            "Row", list(dict.fromkeys(result.tables["splits"]["method"])), format_func=method_title,
+            key="paper-row",
+        )  # fmt: skip
+        st.code(f"{about.command} --methods {method} --out again", language="bash")
+    left, right, _ = st.columns([1, 1, 2])
+    with left:
+        download(summary(result), label="Our values (CSV)", name=f"table1-{name}", key="csv-table1")
+    with right:
+        download(table1(), label="The paper's table (CSV)", name="table1-paper", key="csv-table1-paper")
