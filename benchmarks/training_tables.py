@@ -97,7 +97,7 @@ def page() -> str:
         "the loop would gain if its matrix products ran at the rate of one large product and all else took "
         "no time.",
         "",
-        markdown(pd.read_csv(RESULTS / "stack_vs_loop.csv").fillna("–")),
+        markdown(pd.read_csv(RESULTS / "stack_vs_loop.csv").astype(object).fillna("–")),
         "",
     ]
     return "\n".join(lines)
