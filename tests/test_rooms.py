@@ -25,10 +25,10 @@ ROOMS = [
     "training",
     "assessment",
     "api",
-    "reproduction",
     "runs",
     "figures",
     "reports",
+    "reproduction",
     "ui",
     "__main__",
 ]

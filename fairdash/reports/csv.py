@@ -8,10 +8,10 @@ import pandas as pd
 _ACTIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
 
 
-def safe_csv(frame: pd.DataFrame) -> bytes:
+def safe_csv(frame: pd.DataFrame, *, float_format: str | None = None) -> bytes:
     """The frame as UTF-8 CSV with a byte order mark; texts that look like formulas get an apostrophe.
 
-    Numbers are written as they are, negative ones too.
+    Numbers are written as they are, negative ones too, or in `float_format`, such as ``"%.8g"``.
     """
     columns = [
         column if pd.api.types.is_numeric_dtype(column.dtype) else column.astype(object).map(_escape)
@@ -19,7 +19,7 @@ def safe_csv(frame: pd.DataFrame) -> bytes:
     ]
     escaped = pd.concat(columns, axis=1)
     escaped.columns = [_escape(name) for name in frame.columns]
-    return escaped.to_csv(index=False).encode("utf-8-sig")
+    return escaped.to_csv(index=False, float_format=float_format).encode("utf-8-sig")
 
 
 def _escape(value: object) -> object:

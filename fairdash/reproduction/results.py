@@ -15,6 +15,7 @@ import pandas as pd
 from fairdash._version import __version__
 from fairdash.data.folders import write_whole
 from fairdash.errors import DataError, Problem
+from fairdash.reports.csv import safe_csv
 
 #: The results that come with fairdash.
 COMMITTED = Path(__file__).parent / "results"
@@ -78,7 +79,7 @@ def write_result(result: StudyResult, folder: Path) -> Path:
     """Write a result into ``folder/<study>``; tables first, so that what describes them is never alone."""
     place = folder / result.about.study
     for name, table in result.tables.items():
-        write_whole(place / f"{name}.csv", table.to_csv(index=False, float_format="%.8g").encode())
+        write_whole(place / f"{name}.csv", safe_csv(table, float_format="%.8g"))
     text = json.dumps(asdict(result.about), indent=2, ensure_ascii=False) + "\n"
     write_whole(place / "about.json", text.encode())
     return place
