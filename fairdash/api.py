@@ -15,7 +15,6 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.lam_search import LamChoice, LamSearch, search_lam
-from fairdash.training.losses import find_loss
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, random_splits
@@ -134,7 +133,7 @@ def run_sweep(
         trained.members,
         trained.splits,
         objective=plan.objective,
-        loss=find_loss(plan.settings.loss, tweedie_power=plan.settings.tweedie_power),
+        loss=plan.settings.loss_function,
         measures=measures,
         random_state=plan.random_state,
         progress=None if progress is None else lambda share: progress(SweepProgress("assessing", share)),
@@ -223,7 +222,7 @@ def references(
         trained.members,
         splits,
         objective="demographic_parity",
-        loss=find_loss(settings.loss, tweedie_power=settings.tweedie_power),
+        loss=settings.loss_function,
         measures=measures,
         random_state=random_state,
     )

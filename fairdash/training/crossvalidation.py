@@ -14,7 +14,6 @@ from fairdash.dependence import REGISTRY, independence_floor, measure_many
 from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.device import resolve_device
-from fairdash.training.losses import find_loss
 from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
@@ -23,6 +22,8 @@ from fairdash.training.sweep import initial_seed
 
 #: Share of a fold's training rows that stopping early looks at; never the rows that it is scored on.
 STOPPING_SHARE = 0.2
+#: Share of a search's time that training takes; the rest is measuring.
+TRAINING_SHARE = 0.9
 #: Permutations behind a floor; a measure that takes seconds a value gets few.
 N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
 
@@ -250,7 +251,7 @@ def _loss(
 ) -> float:
     """Loss on `rows`, divided by that of the training rows' mean on the training rows."""
     settings = candidate.settings
-    loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
+    loss = settings.loss_function
     y = dataset.target.to_numpy(dtype=float)
     weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy()
     mean = np.average(y[train], weights=weight[train])

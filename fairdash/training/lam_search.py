@@ -16,6 +16,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.crossvalidation import (
+    TRAINING_SHARE,
     Candidate,
     cross_validate,
     dependence_of,
@@ -28,9 +29,6 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import STANDARD, lam_problems
 from fairdash.training.target import ERROR, EXCESS, MEASURE, Target
-
-#: Share of the time that training takes; the rest is measuring.
-_TRAINING_SHARE = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,7 +331,7 @@ def _try(
         n_folds=plan.n_folds,
         random_state=plan.random_state,
         device=plan.device,
-        progress=None if progress is None else lambda share: progress(_TRAINING_SHARE * share),
+        progress=None if progress is None else lambda share: progress(TRAINING_SHARE * share),
     )
     dependence = dependence_of(
         dataset,

@@ -20,7 +20,6 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import DataError, DeviceError, OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.device import Device
-from fairdash.training.losses import find_loss
 from fairdash.training.methods import METHODS
 from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.splits import Split
@@ -158,20 +157,24 @@ class _Bench:
 
     def encoded(self, member: Member) -> EncodedRows:
         """The rows as the member's split and loss have them."""
-        loss = find_loss(member.settings.loss, tweedie_power=member.settings.tweedie_power)
+        loss = member.settings.loss_function
         key = (member.split, loss.power)
         if key not in self._encoded:
             self._encoded[key] = encode_rows(self.dataset, self.splits[member.split].train, loss)
         return self._encoded[key]
 
-    def train(self, stack: Sequence[Member], report: _Reporter) -> TrainedStack:
-        """Train one stack; :class:`OutOfMemory` if the device can't hold it."""
+    def train(self, stack: Sequence[Member], report: _Reporter) -> tuple[TrainedStack, NDArray[np.float64]]:
+        """One stack, trained, and its predictions (K, n) for all rows, in the target's units.
+
+        :class:`OutOfMemoryError` if the device can't hold it.
+        """
         from fairdash.training.stack import train_stack
 
-        used = self._splits_of(stack)
+        used = sorted({member.split for member in stack})
         with _naming_lack_of_memory():
-            return train_stack(
-                self._data(stack),
+            data = self._data(stack, used)
+            trained = train_stack(
+                data,
                 [replace(member, split=used.index(member.split)) for member in stack],
                 objective=self.objective,
                 batch_seeds=[self.batch_seeds[split] for split in used],
@@ -179,17 +182,10 @@ class _Bench:
                 on_step=report.step,
                 on_epoch=report.epoch,
             )
-
-    def predict(self, stack: Sequence[Member], trained: TrainedStack) -> NDArray[np.float64]:
-        """Predictions (K, n) for all rows, in the target's units."""
-        with _naming_lack_of_memory():
-            scaled = trained.predict(self._data(stack).x)
-        return np.stack(
-            [
-                self.encoded(member).target_scale.undo(y_pred)
-                for member, y_pred in zip(stack, scaled, strict=True)
-            ]
-        )
+            scaled = trained.predict(data.x)
+        scales = [self.encoded(member).target_scale for member in stack]
+        predictions = [scale.undo(y_pred) for scale, y_pred in zip(scales, scaled, strict=True)]
+        return trained, np.stack(predictions)
 
     def models_per_stack(self, member: Member) -> int:
         """How many models like this one: what the cache of a CPU holds, or a share of a GPU's memory."""
@@ -208,15 +204,12 @@ class _Bench:
         )
         return int(np.clip(available // (4 * floats), 1, MOST_MODELS_PER_STACK))
 
-    def _splits_of(self, stack: Sequence[Member]) -> list[int]:
-        return sorted({member.split for member in stack})
-
-    def _data(self, stack: Sequence[Member]) -> StackData:
+    def _data(self, stack: Sequence[Member], used: Sequence[int]) -> StackData:
+        """The rows of the splits `used`, as the stack's members have them."""
         import torch
 
         from fairdash.training.stack import StackData
 
-        used = self._splits_of(stack)
         any_of = {member.split: member for member in stack}
         rows = [self.encoded(any_of[split]) for split in used]
         s = torch.tensor(self.dataset.sensitive.to_numpy(dtype=float))
@@ -249,9 +242,7 @@ def _train_chunk(
     """Train a chunk as one stack, or, if the memory does not hold it, as two."""
 
     def part(indices: list[int], note: str | None = None) -> _Part:
-        stack = [members[k] for k in indices]
-        trained = bench.train(stack, report)
-        return _Part(indices, trained, bench.predict(stack, trained), note)
+        return _Part(indices, *bench.train([members[k] for k in indices], report), note)
 
     try:
         return [part(chunk)]
@@ -314,7 +305,7 @@ def _chunks(members: Sequence[Member], bench: _Bench) -> list[list[int]]:
                 chunks.append(chunk[:most])
                 chunk = chunk[most:]
         chunks.append(chunk)
-    return [chunk for chunk in chunks if chunk]
+    return chunks
 
 
 def _check(dataset: Dataset, splits: Sequence[Split], members: Sequence[Member]) -> None:
@@ -322,7 +313,7 @@ def _check(dataset: Dataset, splits: Sequence[Split], members: Sequence[Member])
     problems, of_target = [], []
     y = dataset.target.to_numpy(dtype=float)
     for settings in {member.settings for member in members}:
-        loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
+        loss = settings.loss_function
         problem = loss.target_problem(y, column=dataset.roles.target)
         if problem is not None and problem not in of_target:
             of_target.append(problem)

@@ -29,7 +29,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from fairdash.errors import DataError, OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.device import resolve_device
-from fairdash.training.losses import find_loss
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.regressor_options import find_columns, option_problems, settings_of
@@ -384,7 +383,7 @@ adversary_steps, dropout, loss, tweedie_power, balance, patience
         self, y: NDArray[np.float64], s: NDArray[np.float64] | None, settings: TrainingSettings
     ) -> None:
         """DataError for a target or a sensitive feature that nothing can be learned from."""
-        loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
+        loss = settings.loss_function
         problems = [*number_problems("y", y), loss.target_problem(y, column="y")]
         problems.append(constant_problem("y", y, what="target"))
         if s is not None and self._penalises:

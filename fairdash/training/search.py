@@ -19,6 +19,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.crossvalidation import (
+    TRAINING_SHARE,
     Candidate,
     Dependence,
     OutOfFold,
@@ -32,9 +33,6 @@ from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import STANDARD
-
-#: Share of the time that training takes; the rest is measuring.
-_TRAINING_SHARE = 0.9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,7 +260,7 @@ def search_settings(
         n_folds=plan.n_folds,
         random_state=plan.random_state,
         device=plan.device,
-        progress=None if progress is None else lambda share: progress(_TRAINING_SHARE * share),
+        progress=None if progress is None else lambda share: progress(TRAINING_SHARE * share),
     )
     if found.diverged.all():
         raise OptionError(
@@ -281,7 +279,7 @@ def search_settings(
             )
         )
         if progress is not None:
-            progress(_TRAINING_SHARE + (1 - _TRAINING_SHARE) * (fold + 1) / plan.n_folds)
+            progress(TRAINING_SHARE + (1 - TRAINING_SHARE) * (fold + 1) / plan.n_folds)
     frame = _frame(candidates, found, judged, lam)
     symbol = REGISTRY[METHODS[plan.method].judge].symbol
     judge = "" if plan.method == STANDARD else f" + {lam:g} × excess of {symbol}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from fairdash.errors import OptionError, Problem
-from fairdash.training.losses import find_loss
+from fairdash.training.losses import Loss, find_loss
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,12 @@ class TrainingSettings:
             )
         if problems:
             raise OptionError(*problems)
-        find_loss(self.loss, tweedie_power=self.tweedie_power)
+        self.loss_function  # noqa: B018 (it refuses what is unknown)
+
+    @property
+    def loss_function(self) -> Loss:
+        """What accurate means, as :mod:`fairdash.training.losses` has it."""
+        return find_loss(self.loss, tweedie_power=self.tweedie_power)
 
     @property
     def stack_key(self) -> tuple[object, ...]:

@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.training.encoding import FeatureEncoder
-from fairdash.training.losses import find_loss
 from fairdash.training.predictor import Predictor
 from fairdash.training.preprocessing import TargetScale
 from fairdash.training.settings import TrainingSettings
@@ -88,7 +87,7 @@ def train_single(
 
     from fairdash.training.stack import Member, StackData, train_stack
 
-    loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
+    loss = settings.loss_function
     train, validation = _parts(len(rows.y), seed, 0.0 if settings.patience is None else validation_share)
     weight = None if rows.weight is None else rows.weight / rows.weight.mean()
     encoder = FeatureEncoder.fit(

@@ -29,7 +29,7 @@ from fairdash.lookup import look_up
 from fairdash.nets import StackedMLP
 from fairdash.training.batches import Batch, Batches, Tables
 from fairdash.training.game import Game
-from fairdash.training.losses import Loss, find_loss
+from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
@@ -186,7 +186,7 @@ def train_stack(
     ((method, _),) = {(member.method, member.settings.stack_key) for member in members}
     settings = members[0].settings
     seeds = [member.seed for member in members]
-    loss = find_loss(settings.loss, tweedie_power=settings.tweedie_power)
+    loss = settings.loss_function
     # Ranks and the like are taken in double precision, which not every device has.
     s, penalty_class = data.s.to(data.x.dtype), look_up(METHODS, method, option="method").penalty_class()
     if penalty_class is not None:
@@ -336,7 +336,7 @@ def _predictions(
 ) -> NDArray[np.float64]:
     """Predictions (K, N) as the networks give them."""
     settings = members[0].settings
-    loss = loss or find_loss(settings.loss, tweedie_power=settings.tweedie_power)
+    loss = loss or settings.loss_function
     device = predictor.biases[0].device
     tables = Tables(torch.tensor([member.split for member in members], device=device), len(x))
     parts = [
