@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.assessment import DEFAULT_MEASURES, assess_predictions
+from fairdash.assessment.assess import N_PERMUTATIONS
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
@@ -121,9 +122,10 @@ def run_sweep(
     plan: Sweep,
     *,
     measures: Sequence[str] = DEFAULT_MEASURES,
+    n_permutations: int = N_PERMUTATIONS,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
-    """Carry out a plan; see :func:`sweep`."""
+    """Carry out a plan; see :func:`sweep`. Floors take `n_permutations` permutations, at most."""
     for name in measures:
         look_up(REGISTRY, name, option="measure")
     trained = train_sweep(dataset, plan, progress=progress)
@@ -135,6 +137,7 @@ def run_sweep(
         objective=plan.objective,
         loss=plan.settings.loss_function,
         measures=measures,
+        n_permutations=n_permutations,
         random_state=plan.random_state,
         progress=None if progress is None else lambda share: progress(SweepProgress("assessing", share)),
     )
@@ -178,6 +181,7 @@ def references(
     *,
     n_splits: int = 5,
     random_state: int = 0,
+    validation_share: float = 0.0,
     settings: TrainingSettings | None = None,
     strengths: Sequence[float] | None = None,
     device: str = "auto",
@@ -189,7 +193,7 @@ def references(
     ----------
     dataset
         With one sensitive column.
-    n_splits, random_state, settings, device, measures
+    n_splits, random_state, validation_share, settings, device, measures
         As in :func:`sweep`; the base of the barycentre is that sweep's standard model.
     strengths
         How far the barycentre goes, each from 0 (the standard model) to 1 (independence of s).
@@ -207,7 +211,9 @@ def references(
     from fairdash.training.references.trained import train_references
 
     settings = TrainingSettings() if settings is None else settings
-    splits = random_splits(dataset.n_rows, n_splits=n_splits, random_state=random_state)
+    splits = random_splits(
+        dataset.n_rows, n_splits=n_splits, random_state=random_state, validation_share=validation_share
+    )
     trained = train_references(
         dataset,
         splits,

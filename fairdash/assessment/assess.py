@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -76,41 +77,86 @@ def assess_predictions(
         Rows count by the data set's weight. A measure that takes no weights counts every row once.
         Dependence in a part of more than 20,000 rows is that of 20,000 of them, drawn at random.
     """
-    y = dataset.target.to_numpy(dtype=float)
-    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy()
-    audited = look_up(OBJECTIVES, objective, option="objective").audit(predictions, y)
-    frames = []
+    judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     jobs = [(j, part) for j, split in enumerate(splits) for part in split.parts]
+    frames = []
     for done, (j, part) in enumerate(jobs):
-        rows, train = splits[j].parts[part], splits[j].train
         of_split = (members["split"] == j).to_numpy()
-        frame = members[of_split].assign(part=part, n=len(rows))
-        constant = np.average(y[train], weights=weight[train])
-        squared = np.average((predictions[of_split][:, rows] - y[rows]) ** 2, weights=weight[rows], axis=1)
-        frame["mse"] = squared / np.average((y[train] - constant) ** 2, weights=weight[train])
-        frame["rmse"] = np.sqrt(squared)
-        if loss.power:
-            base = loss.mean_deviance(y[train], np.full(len(train), constant), weight[train])
-            frame["deviance"] = [
-                loss.mean_deviance(y[rows], y_pred[rows], weight[rows]) / base
-                for y_pred in predictions[of_split]
-            ]
-        if len(rows) > MOST_ROWS:
-            rows = np.random.default_rng([random_state, j, 4]).choice(rows, MOST_ROWS, replace=False)
-        columns = _dependence(
-            audited[of_split][:, rows],
-            dataset.sensitive.iloc[rows],
-            None if dataset.weight is None else weight[rows],
-            measures=measures,
+        figures = judge.figures(
+            predictions[of_split],
+            splits[j],
+            part,
+            split_number=j,
             n_permutations=0 if part == "train" else n_permutations,
-            seeds=(random_state, _seed(random_state, j)),
         )
-        frames.append(frame.assign(**columns))
+        frames.append(members[of_split].assign(part=part, **figures))
         if progress is not None:
             progress((done + 1) / len(jobs))
     order = ["method", "lam", "split", "part", "diverged"]
     table = pd.concat(frames).sort_index(kind="stable").reset_index(drop=True)
     return table[[*order, *(column for column in table.columns if column not in order)]]
+
+
+class Judge:
+    """What the figures of one data set's models have in common: objective, loss, measures and seeds."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        *,
+        objective: str,
+        loss: Loss,
+        measures: Sequence[str],
+        random_state: int,
+    ) -> None:
+        """Parameters as those of :func:`assess_predictions`."""
+        self.objective = look_up(OBJECTIVES, objective, option="objective")
+        self.sensitive = dataset.sensitive
+        self.loss = loss
+        self.measures = measures
+        self.random_state = random_state
+        self.y = dataset.target.to_numpy(dtype=float)
+        self.has_weight = dataset.weight is not None
+        self.weight = np.ones(len(self.y)) if dataset.weight is None else dataset.weight.to_numpy()
+
+    def figures(
+        self,
+        predictions: NDArray[np.float64],
+        split: Split,
+        part: str,
+        *,
+        split_number: int,
+        n_permutations: int,
+    ) -> dict[str, Any]:
+        """Column to its K values, in one part of a split, of the models whose `predictions` (K, n) these are.
+
+        The split's number chooses the rows and the permutations that are drawn; without permutations the
+        floors are NaN.
+        """
+        rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
+        constant = np.average(y[train], weights=weight[train])
+        squared = np.average((predictions[:, rows] - y[rows]) ** 2, weights=weight[rows], axis=1)
+        columns = {
+            "n": len(rows),
+            "mse": squared / np.average((y[train] - constant) ** 2, weights=weight[train]),
+            "rmse": np.sqrt(squared),
+        }
+        if self.loss.power:
+            base = self.loss.mean_deviance(y[train], np.full(len(train), constant), weight[train])
+            columns["deviance"] = [
+                self.loss.mean_deviance(y[rows], y_pred[rows], weight[rows]) / base for y_pred in predictions
+            ]
+        if len(rows) > MOST_ROWS:
+            draw = np.random.default_rng([self.random_state, split_number, 4])
+            rows = draw.choice(rows, MOST_ROWS, replace=False)
+        return columns | _dependence(
+            np.asarray(self.objective.audit(predictions[:, rows], y[rows])),
+            self.sensitive.iloc[rows],
+            weight[rows] if self.has_weight else None,
+            measures=self.measures,
+            n_permutations=n_permutations,
+            seeds=(self.random_state, _seed(self.random_state, split_number)),
+        )
 
 
 def _dependence(

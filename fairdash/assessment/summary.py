@@ -5,13 +5,15 @@ from __future__ import annotations
 import pandas as pd
 
 
-def summarise_splits(frame: pd.DataFrame) -> pd.DataFrame:
+def summarise_splits(frame: pd.DataFrame, *, test_to_train: float | None = None) -> pd.DataFrame:
     """Mean and corrected standard error over the splits of each method, λ and part.
 
     Parameters
     ----------
     frame
         As :func:`fairdash.assessment.assess_predictions` gives it. Models that diverged are left out.
+    test_to_train
+        Number of test rows divided by that of training rows; None if the frame has both parts.
 
     Returns
     -------
@@ -22,16 +24,18 @@ def summarise_splits(frame: pd.DataFrame) -> pd.DataFrame:
     keys = ["method", "lam", "part"]
     whole = frame[~frame["diverged"]]
     figures = [c for c in frame.columns if c not in (*keys, "split", "diverged", "n", "best_epoch")]
-    # Rows of each part, for the ratio of test to training rows.
-    rows = frame.groupby("part")["n"].mean()
-    ratio = rows["test"] / rows["train"]
+    if test_to_train is None:
+        rows = frame.groupby("part")["n"].mean()
+        test_to_train = rows["test"] / rows["train"]
     groups = whole.groupby(keys, sort=False)
     means = groups[figures].mean()
     counts = groups.size()
     errors = (
         groups[figures]
         .var(ddof=1)
-        .apply(lambda variance: corrected_standard_error(variance, n_splits=counts, test_to_train=ratio))
+        .apply(
+            lambda variance: corrected_standard_error(variance, n_splits=counts, test_to_train=test_to_train)
+        )
     )
     table = means.join(errors.add_suffix("_se"))
     table.insert(0, "n_splits", counts)

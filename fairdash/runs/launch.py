@@ -11,9 +11,9 @@ from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
 
 
-def start_run(source: DatasetSource, plan: Sweep) -> Run:
-    """Create a run and start the process that carries it out."""
-    run = create_run(source, plan)
+def start_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:
+    """Create a run and start the process that carries it out; `first` is a smaller sweep to begin with."""
+    run = create_run(source, plan, first=first)
     _start(run)
     return run
 

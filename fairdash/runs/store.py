@@ -3,6 +3,7 @@
 <home>/runs/<id>/spec.json       what to do: data, plan
 <home>/runs/<id>/status.json     how far it is
 <home>/runs/<id>/curves.jsonl    training curves, a line a λ and epoch
+<home>/runs/<id>/first/          a first look at the result, where the run begins with one
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
 <home>/runs/<id>/cancel          there if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the worker as long as it lives
@@ -21,18 +22,16 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import ClassVar, Self, TypeVar
 
-import numpy as np
 import pandas as pd
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 
 from fairdash._version import __version__
 from fairdash.data.folders import data_folder, write_whole
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, Problem, RunError
-from fairdash.training.splits import Split
+from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
 from fairdash.training.sweep import Sweep
 
 Spec = TypeVar("Spec")
@@ -41,8 +40,7 @@ _ID = re.compile(r"[0-9a-f]{12}")
 #: A worker imports torch before it takes its lock: until then a run counts as queued.
 SECONDS_TO_START = 60
 
-#: Marks of a row's part in a split.
-_TRAIN, _TEST, _VALIDATION = 0, 1, 2
+RESULT, FIRST = "result", "first"
 QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 
@@ -58,11 +56,14 @@ class RunSpec:
         The sweep.
     created
         When it was asked for, ISO 8601, UTC.
+    first
+        A smaller sweep to begin with, so that there is soon something to look at.
     """
 
     source: DatasetSource
     plan: Sweep
     created: str
+    first: Sweep | None = None
 
     def to_json(self) -> str:
         return json.dumps(
@@ -71,6 +72,7 @@ class RunSpec:
                 "source": json.loads(self.source.to_json()),
                 "plan": self.plan.to_json(),
                 "created": self.created,
+                "first": None if self.first is None else self.first.to_json(),
             },
             indent=2,
         )
@@ -82,6 +84,7 @@ class RunSpec:
             source=DatasetSource.from_json(json.dumps(content["source"])),
             plan=Sweep.from_json(content["plan"]),
             created=content["created"],
+            first=None if content["first"] is None else Sweep.from_json(content["first"]),
         )
 
 
@@ -115,46 +118,6 @@ class RunStatus:
     @property
     def is_over(self) -> bool:
         return self.state in (DONE, CANCELLED, FAILED)
-
-
-@dataclass(frozen=True)
-class RunResult:
-    """What a finished run has found, as :class:`fairdash.api.SweepResult` has it, and the rows behind it.
-
-    Parameters
-    ----------
-    frame, members, predictions, splits
-        As in :class:`fairdash.api.SweepResult`.
-    target
-        (n,) the target of the rows that were predicted.
-    sensitive
-        Its sensitive columns, n rows.
-    target_name
-        The target's column.
-    units
-        Column to its unit, for those that have one.
-    device, seconds, notes
-        As in :class:`fairdash.api.SweepResult`.
-    """
-
-    frame: pd.DataFrame
-    members: pd.DataFrame
-    predictions: NDArray[np.float64]
-    splits: tuple[Split, ...]
-    target: NDArray[np.float64]
-    sensitive: pd.DataFrame
-    target_name: str
-    units: dict[str, str]
-    device: str
-    seconds: float
-    notes: tuple[str, ...]
-
-    def predictions_of(self, method: str, lam: float) -> dict[int, NDArray[np.float64]]:
-        """Split to one model's predictions (n,); splits where it diverged are left out."""
-        members = self.members
-        wanted = members[(members["method"] == method) & (members["lam"] == lam) & ~members["diverged"]]
-        rows = zip(wanted["split"].to_numpy(), wanted.index.to_numpy(), strict=True)
-        return {int(split): self.predictions[k] for split, k in rows}
 
 
 class Job:
@@ -240,12 +203,12 @@ class Job:
             raise self._damaged() from error
 
     @contextmanager
-    def _result_folder(self) -> Iterator[Path]:
+    def _result_folder(self, name: str = "result") -> Iterator[Path]:
         """A folder to write the result into: all of it is kept or nothing."""
-        folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=".result"))
+        folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=f".{name}"))
         try:
             yield folder
-            folder.rename(self.folder / "result")
+            folder.rename(self.folder / name)
         except BaseException:
             shutil.rmtree(folder)
             raise
@@ -282,60 +245,21 @@ class Run(Job):
         whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
         return pd.DataFrame([json.loads(line) for line in whole.splitlines() if line], columns=columns)
 
-    def write_result(self, result: RunResult) -> None:
-        """Keep the result: all of it or nothing."""
-        from safetensors.numpy import save_file
+    @property
+    def look(self) -> str | None:
+        """What there is to look at: ``"result"``, ``"first"`` for the first look, or None."""
+        return next((name for name in (RESULT, FIRST) if (self.folder / name).is_dir()), None)
 
-        with self._result_folder() as folder:
-            result.frame.to_parquet(folder / "frame.parquet")
-            result.members.to_parquet(folder / "members.parquet")
-            part = np.zeros((len(result.splits), len(result.target)), dtype=np.uint8)
-            for j, split in enumerate(result.splits):
-                part[j, split.test], part[j, split.validation] = _TEST, _VALIDATION
-            arrays = {
-                "predictions": result.predictions,
-                "target": result.target,
-                "sensitive": result.sensitive.to_numpy(dtype=float),
-                "part": part,
-            }
-            save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / "rows.safetensors")
-            about = {
-                "target": result.target_name,
-                "sensitive": list(result.sensitive.columns),
-                "units": result.units,
-                "device": result.device,
-                "seconds": result.seconds,
-                "notes": result.notes,
-            }
-            write_whole(folder / "about.json", json.dumps(about).encode())
+    def write_result(self, result: RunResult, *, first: bool = False) -> None:
+        """Keep the result, or the first look at it: all of it or nothing."""
+        with self._result_folder(FIRST if first else RESULT) as folder:
+            write_result(result, folder)
 
     def read_result(self) -> RunResult:
-        """The kept result; RunError if it is not there or can't be read."""
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file
-
-        folder = self.folder / "result"
+        """The kept result, or else the first look; RunError if there is neither or it can't be read."""
         try:
-            arrays = load_file(folder / "rows.safetensors")
-            about: dict[str, Any] = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-            splits = tuple(
-                Split(*(np.flatnonzero(row == part) for part in (_TRAIN, _TEST, _VALIDATION)))
-                for row in arrays["part"]
-            )
-            return RunResult(
-                frame=pd.read_parquet(folder / "frame.parquet"),
-                members=pd.read_parquet(folder / "members.parquet"),
-                predictions=arrays["predictions"],
-                splits=splits,
-                target=arrays["target"],
-                sensitive=pd.DataFrame(arrays["sensitive"], columns=about["sensitive"]),
-                target_name=about["target"],
-                units=about["units"],
-                device=about["device"],
-                seconds=about["seconds"],
-                notes=tuple(about["notes"]),
-            )
-        except (OSError, ValueError, KeyError, SafetensorError) as error:
+            return read_result(self.folder / (self.look or RESULT))
+        except UnreadableError as error:
             raise self._damaged() from error
 
 
@@ -344,9 +268,10 @@ def runs_folder() -> Path:
     return data_folder(Run.room)
 
 
-def create_run(source: DatasetSource, plan: Sweep) -> Run:
+def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:
     """A new run, queued; nobody works at it yet."""
-    spec = RunSpec(source=source, plan=plan, created=datetime.now(UTC).isoformat(timespec="seconds"))
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    spec = RunSpec(source=source, plan=plan, created=created, first=first)
     return Run.create(spec.to_json())
 
 

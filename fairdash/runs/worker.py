@@ -13,23 +13,17 @@ import time
 
 from filelock import Timeout
 
-from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, FairdashError, RunError
 from fairdash.runs.searches import Finding, SearchJob
-from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunResult, RunStatus
+from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunStatus
 from fairdash.traces import trace_of
-from fairdash.training.device import TITLES
 from fairdash.training.lam_search import LamSearch, search_lam
-from fairdash.training.methods import METHODS
 from fairdash.training.search import search_settings
 from fairdash.training.splits import random_splits
-from fairdash.training.sweep import SweepProgress
 
 SECONDS_BETWEEN_REPORTS = 0.2
 #: Whoever looks at the run's status takes its lock for a moment; only a worker keeps it this long.
 SECONDS_FOR_THE_LOCK = 3.0
-#: Share of a run's time that goes into training, for the estimate of the time left.
-TRAINING_SHARE = 0.85
 
 log = logging.getLogger("fairdash.worker")
 
@@ -80,38 +74,31 @@ def _work(job: Run | SearchJob) -> int:
 
 
 def _train(run: Run, reporter: _Reporter) -> None:
-    from fairdash.api import run_sweep
+    """The first look, if the plan has one, then the whole."""
+    from fairdash.runs.findings import find_out
 
     reporter.begin("reading the data")
     spec = run.spec
     dataset = spec.source.load()
-
-    def tell(progress: SweepProgress) -> None:
-        if progress.curve is not None:
-            run.add_curve(progress.curve)
-        if progress.phase == "training":
-            doing = f"training {METHODS[progress.method].title} on {TITLES[progress.device]}"
-            reporter.tell(doing, TRAINING_SHARE * progress.fraction)
-        else:
-            reporter.tell("measuring", TRAINING_SHARE + (1 - TRAINING_SHARE) * progress.fraction)
-
-    result = run_sweep(dataset, spec.plan, progress=tell)
-    reporter.begin("writing the result", fraction=1.0)
-    run.write_result(
-        RunResult(
-            frame=result.frame,
-            members=result.members,
-            predictions=result.predictions,
-            splits=result.splits,
-            target=dataset.target.to_numpy(dtype=float),
-            sensitive=dataset.sensitive,
-            target_name=dataset.roles.target,
-            units=_units(dataset),
-            device=result.device,
-            seconds=result.seconds,
-            notes=result.notes,
+    # Work grows with the number of models; the first look takes its share of the bar.
+    begun = 0.0
+    if spec.first is not None:
+        begun = len(spec.first.members()) / (len(spec.first.members()) + len(spec.plan.members()))
+        first = find_out(
+            dataset,
+            spec.first,
+            is_first_look=True,
+            tell=lambda doing, share: reporter.tell(f"first look: {doing}", begun * share),
         )
+        run.write_result(first, first=True)
+    result = find_out(
+        dataset,
+        spec.plan,
+        tell=lambda doing, share: reporter.tell(doing, begun + (1 - begun) * share),
+        on_curve=run.add_curve,
     )
+    reporter.begin("writing the result", fraction=1.0)
+    run.write_result(result)
 
 
 def _search(search: SearchJob, reporter: _Reporter) -> None:
@@ -130,15 +117,6 @@ def _search(search: SearchJob, reporter: _Reporter) -> None:
     else:
         finding = Finding.of(search_settings(dataset, plan, rows=split.train, progress=tell))
     search.write_finding(finding)
-
-
-def _units(dataset: Dataset) -> dict[str, str]:
-    roles = dataset.roles
-    return {
-        column: dataset.units[column]
-        for column in (roles.target, *roles.sensitive)
-        if column in dataset.units
-    }
 
 
 def _be_modest() -> None:

@@ -1,0 +1,168 @@
+"""What a run has found, and its files: Parquet for tables, safetensors for rows, JSON for the rest."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.folders import write_whole
+from fairdash.training.splits import Split
+
+#: Marks of a row's part in a split.
+_TRAIN, _TEST, _VALIDATION = 0, 1, 2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunResult:
+    """What a finished run has found, as :class:`fairdash.api.SweepResult` has it, and the rows behind it.
+
+    Parameters
+    ----------
+    objective
+        Id of the objective that was trained for.
+    frames
+        Objective to the figures of every trained model, as :attr:`fairdash.api.SweepResult.frame`: models
+        that were trained for one are judged by both.
+    paths
+        Objective to the figures of every stop, as :func:`fairdash.assessment.assess_path` gives them.
+    members, predictions, splits
+        As in :class:`fairdash.api.SweepResult`.
+    target
+        (n,) the target of the rows that were predicted.
+    sensitive
+        Its sensitive columns, n rows.
+    weight
+        (n,) the rows' exposure, or None.
+    target_name
+        The target's column.
+    units
+        Column to its unit, for those that have one.
+    references
+        Test figures of prices that use s, as :class:`fairdash.api.ReferenceResult`; None if there are none.
+    price
+        (J,) what exact independence costs each split at least, in units of ``mse``; None likewise.
+    importance
+        As :attr:`fairdash.api.SweepResult.importance`, or None.
+    device, seconds, notes
+        As in :class:`fairdash.api.SweepResult`.
+    """
+
+    objective: str
+    frames: Mapping[str, pd.DataFrame]
+    paths: Mapping[str, pd.DataFrame]
+    members: pd.DataFrame
+    predictions: NDArray[np.float64]
+    splits: tuple[Split, ...]
+    target: NDArray[np.float64]
+    sensitive: pd.DataFrame
+    weight: NDArray[np.float64] | None
+    target_name: str
+    units: Mapping[str, str]
+    references: pd.DataFrame | None
+    price: NDArray[np.float64] | None
+    importance: pd.DataFrame | None
+    device: str
+    seconds: float
+    notes: tuple[str, ...]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Figures of every trained model by the objective that it was trained for."""
+        return self.frames[self.objective]
+
+    @property
+    def test_to_train(self) -> float:
+        """Test rows of a split divided by its training rows."""
+        return len(self.splits[0].test) / len(self.splits[0].train)
+
+
+class UnreadableError(Exception):
+    """A result is not there, or its files are not what they should be."""
+
+
+def write_result(result: RunResult, folder: Path) -> None:
+    """Write all files of a result into an empty folder."""
+    from safetensors.numpy import save_file
+
+    for kind, tables in (("frame", result.frames), ("path", result.paths)):
+        for objective, table in tables.items():
+            table.to_parquet(folder / f"{kind}-{objective}.parquet")
+    for name in ("members", "references", "importance"):
+        table = getattr(result, name)
+        if table is not None:
+            table.to_parquet(folder / f"{name}.parquet")
+    part = np.zeros((len(result.splits), len(result.target)), dtype=np.uint8)
+    for j, split in enumerate(result.splits):
+        part[j, split.test], part[j, split.validation] = _TEST, _VALIDATION
+    arrays = {
+        "predictions": result.predictions,
+        "target": result.target,
+        "sensitive": result.sensitive.to_numpy(dtype=float),
+        "part": part,
+    }
+    arrays |= {
+        name: value
+        for name, value in (("weight", result.weight), ("price", result.price))
+        if value is not None
+    }
+    save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / "rows.safetensors")
+    about = {
+        "objective": result.objective,
+        "objectives": list(result.frames),
+        "target": result.target_name,
+        "sensitive": list(result.sensitive.columns),
+        "units": dict(result.units),
+        "device": result.device,
+        "seconds": result.seconds,
+        "notes": result.notes,
+    }
+    write_whole(folder / "about.json", json.dumps(about).encode())
+
+
+def read_result(folder: Path) -> RunResult:
+    """The result that :func:`write_result` wrote; UnreadableError if it can't be read."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    def optional(name: str) -> pd.DataFrame | None:
+        path = folder / f"{name}.parquet"
+        return pd.read_parquet(path) if path.exists() else None
+
+    try:
+        arrays = load_file(folder / "rows.safetensors")
+        about: dict[str, Any] = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+        frames, paths = (
+            {each: pd.read_parquet(folder / f"{kind}-{each}.parquet") for each in about["objectives"]}
+            for kind in ("frame", "path")
+        )
+        return RunResult(
+            objective=about["objective"],
+            frames=frames,
+            paths=paths,
+            members=pd.read_parquet(folder / "members.parquet"),
+            predictions=arrays["predictions"],
+            splits=tuple(
+                Split(*(np.flatnonzero(row == part) for part in (_TRAIN, _TEST, _VALIDATION)))
+                for row in arrays["part"]
+            ),
+            target=arrays["target"],
+            sensitive=pd.DataFrame(arrays["sensitive"], columns=about["sensitive"]),
+            weight=arrays.get("weight"),
+            target_name=about["target"],
+            units=about["units"],
+            references=optional("references"),
+            price=arrays.get("price"),
+            importance=optional("importance"),
+            device=about["device"],
+            seconds=about["seconds"],
+            notes=tuple(about["notes"]),
+        )
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise UnreadableError from error
