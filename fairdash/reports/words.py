@@ -1,0 +1,103 @@
+"""What a comparison has found, in sentences that fit what was found; plain text, not Markdown."""
+
+from __future__ import annotations
+
+import math
+
+from fairdash.dependence import REGISTRY
+from fairdash.reports.comparison import Comparison, Point
+from fairdash.reports.numbers import number, signed, with_unit
+
+#: A change of the error below half a per cent, and of a prediction below half a per cent of its average.
+HARDLY = 0.005
+
+
+def answer(found: Comparison) -> str:
+    """The finding at B in two or three sentences."""
+    return " ".join(part for part in (dependence(found), cost(found), who_pays(found)) if part)
+
+
+def dependence(found: Comparison, point: Point | None = None) -> str:
+    """What can be said of the dependence at a point, B by default.
+
+    The claim of independence is that of a permutation test at the 5 % level, split by split.
+    """
+    point = found.b if point is None else point
+    what = f"the {found.objective_seen.audited} of {found.target}"
+    edge = found.mean(f"{found.measure}_floor_q95", point)
+    figures = (
+        f"({REGISTRY[found.measure].symbol} {found.shown(found.measure, point)}; "
+        f"independence stays below {number(edge)})"
+    )
+    caught, splits = found.splits_with_dependence(point)
+    begin = "With the standard model" if point.is_standard else f"At {point.name}"
+    if 2 * caught < splits:
+        where = "" if splits == 1 else f" in {splits - caught} of {splits} random splits"
+        told = "can no longer" if not point.is_standard else "can't"
+        return f"{begin} {what} {told} be told from independent of {found.sensitive}{where} {figures}."
+    counted = "" if caught == splits else f" in {caught} of {splits} random splits"
+    if point == found.a:
+        return f"{begin} {what} depends on {found.sensitive}{counted} {figures}."
+    if found.mean(found.measure, point) < found.mean(found.measure, found.a):
+        than = "before" if found.a.is_standard else f"at {found.a.name}"
+        still = f"depends less on {found.sensitive} than {than}, but still does{counted}"
+        return f"{begin} {what} {still} {figures}."
+    return f"{begin} {what} depends on {found.sensitive} no less than with {_the(found.a)} {figures}."
+
+
+def cost(found: Comparison) -> str:
+    """What happens to the error from A to B."""
+    if found.a == found.b:
+        return ""
+    growth = found.growth
+    if abs(growth) < HARDLY:
+        return "The test error hardly changes."
+    return f"The test error {'grows' if growth > 0 else 'falls'} by {abs(growth):.0%}."
+
+
+def who_pays(found: Comparison) -> str:
+    """Whose predictions rise and whose fall most from A to B."""
+    if found.a == found.b:
+        return ""
+    moved = found.moved()
+    # The target's overall level says what is little.
+    little = HARDLY * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
+    up, down = moved.loc[moved["per_head"].idxmax()], moved.loc[moved["per_head"].idxmin()]
+    parts = [
+        f"{verb} by {with_unit(_short(abs(row['per_head'])), found.unit)} on average for "
+        f"{found.sensitive} {span(row['s_low'], row['s_high'])}"
+        for verb, row, moves in (
+            ("rise", up, up["per_head"] > little),
+            ("fall", down, down["per_head"] < -little),
+        )
+        if moves and len(moved) > 1
+    ]
+    return f"Predictions {' and '.join(parts)}." if parts else ""
+
+
+def span(low: float, high: float) -> str:
+    """A group's range of the sensitive attribute."""
+    a, b = (f"{value:.3g}" for value in (low, high))
+    return a if a == b else f"{a} to {b}"
+
+
+def level(found: Comparison) -> str:
+    """What happens to the sum of all predictions from A to B."""
+    moved = found.moved()
+    total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
+    if abs(total) < HARDLY * abs(before):
+        return "All predictions together hardly change."
+    return (
+        f"All predictions together change by {signed(total / before * 100)} %: "
+        f"{with_unit(signed(total / moved['heads'].sum()), found.unit)} a head."
+    )
+
+
+def _short(value: float) -> str:
+    """An amount in a sentence: two digits, and no more than whole numbers need."""
+    decimals = max(1 - math.floor(math.log10(value)), 0) if value > 0 else 0
+    return f"{value:,.{min(decimals, 10)}f}"
+
+
+def _the(point: Point) -> str:
+    return "the standard model" if point.is_standard else point.name
