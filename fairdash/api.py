@@ -48,6 +48,10 @@ class SweepResult:
         Wall time of the training, without the assessment.
     notes
         Sentences that the user should read: a device that was not there, models that diverged.
+    importance
+        Which features each model leans on: columns ``method``, ``lam``, ``split``, ``feature``,
+        ``importance`` and ``reliance``, as :class:`fairdash.training.importance.Importance` defines them.
+        None unless it was asked for.
     """
 
     frame: pd.DataFrame
@@ -58,6 +62,7 @@ class SweepResult:
     device: str
     seconds: float
     notes: tuple[str, ...]
+    importance: pd.DataFrame | None = None
 
 
 def sweep(
@@ -72,6 +77,7 @@ def sweep(
     settings: TrainingSettings | None = None,
     device: str = "auto",
     measures: Sequence[str] = DEFAULT_MEASURES,
+    importance: bool = False,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
     """Train methods over a grid of λ and random splits, and assess every model.
@@ -84,6 +90,8 @@ def sweep(
         As in :class:`fairdash.training.sweep.Sweep`.
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`, a column each in the frame.
+    importance
+        Whether to find the permutation importance of every feature in every model.
     progress
         Called with a :class:`fairdash.training.sweep.SweepProgress`; it may raise
         :class:`fairdash.errors.Cancelled` to stop.
@@ -114,7 +122,7 @@ def sweep(
         settings=TrainingSettings() if settings is None else settings,
         device=device,
     )
-    return run_sweep(dataset, plan, measures=measures, progress=progress)
+    return run_sweep(dataset, plan, measures=measures, importance=importance, progress=progress)
 
 
 def run_sweep(
@@ -123,12 +131,13 @@ def run_sweep(
     *,
     measures: Sequence[str] = DEFAULT_MEASURES,
     n_permutations: int = N_PERMUTATIONS,
+    importance: bool = False,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
     """Carry out a plan; see :func:`sweep`. Floors take `n_permutations` permutations, at most."""
     for name in measures:
         look_up(REGISTRY, name, option="measure")
-    trained = train_sweep(dataset, plan, progress=progress)
+    trained = train_sweep(dataset, plan, importance=importance, progress=progress)
     frame = assess_predictions(
         dataset,
         trained.predictions,
@@ -150,6 +159,7 @@ def run_sweep(
         device=trained.device.name,
         seconds=trained.seconds,
         notes=_notes(trained),
+        importance=trained.importance,
     )
 
 

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -93,6 +94,15 @@ class FeatureEncoder:
     def n_outputs(self) -> int:
         """Number of columns of what :meth:`transform` gives."""
         return len(self.numbers) + sum(len(levels) for levels in self.levels)
+
+    @property
+    def blocks(self) -> dict[Hashable, slice]:
+        """Each column's outputs, as a slice of those of :meth:`transform`."""
+        widths = [1] * len(self.numbers) + [len(levels) for levels in self.levels]
+        edges = np.cumsum([0, *widths]).tolist()
+        return {
+            column: slice(*edge) for column, edge in zip(self.columns, itertools.pairwise(edges), strict=True)
+        }
 
     def transform(self, features: pd.DataFrame) -> NDArray[np.float64]:
         """Encode a table, (n, n_outputs). It may have its columns in another order, and more of them."""

@@ -20,11 +20,14 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import DataError, DeviceError, OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.training.device import Device
+from fairdash.training.importance import Draws, Importance, permutation_importance
 from fairdash.training.methods import METHODS
 from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.splits import Split
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from fairdash.training.stack import Epoch, Member, StackData, TrainedStack
 
 #: Memory that the networks and batches of one stack may take on a CPU: about what its cache holds. More
@@ -72,6 +75,8 @@ class TrainedModels:
         Wall time.
     notes
         Sentences that the user should read.
+    importance
+        Which features they lean on; None unless it was asked for.
     """
 
     predictions: NDArray[np.float64]
@@ -79,6 +84,7 @@ class TrainedModels:
     best_epoch: NDArray[np.int64]
     seconds: float
     notes: tuple[str, ...] = ()
+    importance: Importance | None = None
 
 
 def train_models(
@@ -89,6 +95,7 @@ def train_models(
     objective: str,
     random_state: int,
     device: Device,
+    importance: bool = False,
     progress: Callable[[TrainingProgress], None] | None = None,
 ) -> TrainedModels:
     """Train every member on the training rows of its split.
@@ -102,6 +109,8 @@ def train_models(
         ``settings.stack_key`` share stacks.
     random_state
         Seed of the mini-batches; initial weights have the members' own.
+    importance
+        Whether to find each model's permutation importance; every split needs test rows then.
     progress
         Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
 
@@ -116,11 +125,19 @@ def train_models(
     """
     started = time.monotonic()
     _check(dataset, splits, members)
-    bench = _Bench(dataset, splits, objective=objective, random_state=random_state, device=device)
+    bench = _Bench(
+        dataset,
+        splits,
+        objective=objective,
+        random_state=random_state,
+        device=device,
+        draws=Draws.of(splits, random_state=random_state) if importance else None,
+    )
     predictions = np.empty((len(members), dataset.n_rows))
     diverged = np.zeros(len(members), dtype=bool)
     best_epoch = np.zeros(len(members), dtype=np.int64)
     notes: list[str] = []
+    found: list[tuple[list[int], Importance]] = []
     total, done = sum(_work(member) for member in members), 0.0
     for chunk in _chunks(members, bench):
         report = _Reporter(progress, [members[k] for k in chunk], before=done, total=total)
@@ -128,9 +145,17 @@ def train_models(
             predictions[part.indices] = part.predictions
             diverged[part.indices] = part.trained.diverged
             best_epoch[part.indices] = part.trained.best_epoch
+            found += [] if part.importance is None else [(part.indices, part.importance)]
             notes += [] if part.note is None or part.note in notes else [part.note]
         done += sum(_work(members[k]) for k in chunk)
-    return TrainedModels(predictions, diverged, best_epoch, time.monotonic() - started, tuple(notes))
+    return TrainedModels(
+        predictions,
+        diverged,
+        best_epoch,
+        time.monotonic() - started,
+        tuple(notes),
+        _together(found, len(members)) if found else None,
+    )
 
 
 class _Bench:
@@ -144,6 +169,7 @@ class _Bench:
         objective: str,
         random_state: int,
         device: Device,
+        draws: Draws | None,
     ) -> None:
         self.dataset = dataset
         self.splits = splits
@@ -153,6 +179,7 @@ class _Bench:
             for split in range(len(splits))
         ]
         self.device = device.name
+        self.draws = draws
         self._encoded: dict[tuple[int, float], EncodedRows] = {}
 
     def encoded(self, member: Member) -> EncodedRows:
@@ -163,8 +190,10 @@ class _Bench:
             self._encoded[key] = encode_rows(self.dataset, self.splits[member.split].train, loss)
         return self._encoded[key]
 
-    def train(self, stack: Sequence[Member], report: _Reporter) -> tuple[TrainedStack, NDArray[np.float64]]:
-        """One stack, trained, and its predictions (K, n) for all rows, in the target's units.
+    def train(
+        self, stack: Sequence[Member], report: _Reporter
+    ) -> tuple[TrainedStack, NDArray[np.float64], Importance | None]:
+        """One stack, trained, its predictions (K, n) for all rows, in the target's units, and its importance.
 
         :class:`OutOfMemoryError` if the device can't hold it.
         """
@@ -182,10 +211,47 @@ class _Bench:
                 on_step=report.step,
                 on_epoch=report.epoch,
             )
-            scaled = trained.predict(data.x)
-        scales = [self.encoded(member).target_scale for member in stack]
-        predictions = [scale.undo(y_pred) for scale, y_pred in zip(scales, scaled, strict=True)]
-        return trained, np.stack(predictions)
+            scales = [self.encoded(member).target_scale for member in stack]
+
+            def predict(x: Tensor) -> NDArray[np.float64]:
+                scaled = trained.predict(x)
+                return np.stack([scale.undo(each) for scale, each in zip(scales, scaled, strict=True)])
+
+            importance = None
+            predictions = predict(data.x)
+            if self.draws is not None:
+                importance = self._importance(self.draws, stack, used, predict, data.x, report)
+        return trained, predictions, importance
+
+    def _importance(
+        self,
+        draws: Draws,
+        stack: Sequence[Member],
+        used: Sequence[int],
+        predict: Callable[[Tensor], NDArray[np.float64]],
+        x: Tensor,
+        report: _Reporter,
+    ) -> Importance:
+        """Permutation importance of a stack's models; `x` has the rows of the splits `used`."""
+        import torch
+
+        y = self.dataset.target.to_numpy(dtype=float)
+        weight = np.ones(len(y)) if self.dataset.weight is None else self.dataset.weight.to_numpy()
+        blocks = self.encoded(stack[0]).encoder.blocks
+        own = [torch.from_numpy(draws.rows[split]) for split in used]
+        rows = np.stack([draws.rows[member.split] for member in stack])
+        train = [self.splits[member.split].train for member in stack]
+        return permutation_importance(
+            predict,
+            torch.stack([table[numbers] for table, numbers in zip(x, own, strict=True)]).to(self.device),
+            y[rows],
+            weight=weight[rows],
+            variance=np.array([_variance(y[numbers], weight[numbers]) for numbers in train]),
+            blocks={name: blocks[name] for name in self.dataset.features.columns},
+            shuffles=lambda feature: [draws.shuffle(split, feature=feature) for split in used],
+            # The share stays where it is; this is the place to be cancelled at.
+            on_feature=lambda: report.step(1.0),
+        )
 
     def models_per_stack(self, member: Member) -> int:
         """How many models like this one: what the cache of a CPU holds, or a share of a GPU's memory."""
@@ -233,6 +299,7 @@ class _Part:
     indices: list[int]
     trained: TrainedStack
     predictions: NDArray[np.float64]
+    importance: Importance | None
     note: str | None = None
 
 
@@ -255,6 +322,20 @@ def _train_chunk(
         return [part(chunk[:middle], note), part(chunk[middle:], note)]
     except OutOfMemoryError as error:
         raise error.for_user() from error
+
+
+def _together(found: Sequence[tuple[list[int], Importance]], n_models: int) -> Importance:
+    """The importance of all models, from that of some `indices` each."""
+    features = found[0][1].features
+    error, reliance = np.empty((n_models, len(features))), np.empty((n_models, len(features)))
+    for indices, part in found:
+        error[indices], reliance[indices] = part.error, part.reliance
+    return Importance(features, error, reliance)
+
+
+def _variance(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    mean = np.average(values, weights=weight)
+    return float(np.average((values - mean) ** 2, weights=weight))
 
 
 class OutOfMemoryError(Exception):

@@ -51,11 +51,14 @@ class EncodedRows:
         (n,) target in the loss's units.
     target_scale
         The way back.
+    encoder
+        Where the columns of x come from.
     """
 
     x: NDArray[np.float32]
     y: NDArray[np.float64]
     target_scale: TargetScale
+    encoder: FeatureEncoder
 
 
 def encode_rows(dataset: Dataset, train: NDArray[np.int64], loss: Loss) -> EncodedRows:
@@ -66,4 +69,4 @@ def encode_rows(dataset: Dataset, train: NDArray[np.int64], loss: Loss) -> Encod
     scale = TargetScale.of(y[train], loss, weight)
     # Row by row in memory, as batches are drawn.
     x = np.ascontiguousarray(encoder.transform(dataset.features), dtype=np.float32)
-    return EncodedRows(x, scale.apply(y), scale)
+    return EncodedRows(x, scale.apply(y), scale, encoder)

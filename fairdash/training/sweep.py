@@ -195,6 +195,9 @@ class TrainedSweep:
         Wall time of the training.
     notes
         Sentences that the user should read.
+    importance
+        Which features each model leans on, a row a model and feature, as
+        :meth:`fairdash.training.importance.Importance.frame` gives it; None unless it was asked for.
     """
 
     sweep: Sweep
@@ -204,15 +207,22 @@ class TrainedSweep:
     device: Device
     seconds: float
     notes: tuple[str, ...] = ()
+    importance: pd.DataFrame | None = None
 
 
 def train_sweep(
-    dataset: Dataset, sweep: Sweep, *, progress: Callable[[SweepProgress], None] | None = None
+    dataset: Dataset,
+    sweep: Sweep,
+    *,
+    importance: bool = False,
+    progress: Callable[[SweepProgress], None] | None = None,
 ) -> TrainedSweep:
     """Train every model of `sweep` on `dataset`; errors as :func:`fairdash.training.models.train_models`.
 
     Parameters
     ----------
+    importance
+        Whether to find the permutation importance of every feature in every model.
     progress
         Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     """
@@ -238,6 +248,7 @@ def train_sweep(
         objective=sweep.objective,
         random_state=sweep.random_state,
         device=device,
+        importance=importance,
         progress=tell,
     )
     table = pd.DataFrame(
@@ -249,7 +260,16 @@ def train_sweep(
             "best_epoch": trained.best_epoch,
         }
     )
-    return TrainedSweep(sweep, table, splits, trained.predictions, device, trained.seconds, trained.notes)
+    return TrainedSweep(
+        sweep,
+        table,
+        splits,
+        trained.predictions,
+        device,
+        trained.seconds,
+        trained.notes,
+        None if trained.importance is None else trained.importance.frame(table),
+    )
 
 
 def initial_seed(random_state: int, split: int) -> int:

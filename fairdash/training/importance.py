@@ -1,0 +1,165 @@
+"""Which features a model leans on: permutation importance, for all models of a stack at once.
+
+>>> draws = Draws(random_state=0, rows=(np.array([3, 5, 8]),))
+>>> sorted(draws.shuffle(0, feature=2)[0].tolist())
+[0, 1, 2]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.training.splits import Split
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Test rows looked at, at most. A permutation's noise falls with their root, its time rises with them.
+MOST_ROWS = 2_000
+#: Permutations that a figure is the mean of.
+N_PERMUTATIONS = 3
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much K models lean on F features.
+
+    Parameters
+    ----------
+    features
+        Their names, one a column of the table, however many inputs of the network it becomes.
+    error
+        (K, F) what the mean squared error on the test rows gains when the feature's cells are permuted among
+        them, divided by the variance of the target's training rows: the scale of ``mse`` in
+        :func:`fairdash.assessment.assess_predictions`. About 0 for a feature that the model does not use or
+        gains nothing by. Below 0 by chance, or where the model uses it against accuracy: a fair one may take
+        back with one feature what another tells of s.
+    reliance
+        (K, F) how far the prediction moves then, in the target's units: the mean absolute change. 0 for a
+        feature that the model does not use, never below.
+    """
+
+    features: tuple[str, ...]
+    error: NDArray[np.float64]
+    reliance: NDArray[np.float64]
+
+    def frame(self, members: pd.DataFrame) -> pd.DataFrame:
+        """Columns ``method``, ``lam``, ``split``, ``feature``, ``importance``, ``reliance``.
+
+        A row a model and feature. `members` has K rows and tells of each model's ``method``, ``lam``,
+        ``split`` and whether it ``diverged``; those that did are left out.
+        """
+        whole = ~members["diverged"].to_numpy(dtype=bool)
+        models = members.loc[whole, ["method", "lam", "split"]]
+        table = models.loc[models.index.repeat(len(self.features))].reset_index(drop=True)
+        return table.assign(
+            feature=np.tile(np.array(self.features, dtype=object), len(models)),
+            importance=self.error[whole].ravel(),
+            reliance=self.reliance[whole].ravel(),
+        )
+
+
+@dataclass(frozen=True)
+class Draws:
+    """The test rows that are looked at, and how they are permuted: the same for all models of a split.
+
+    Parameters
+    ----------
+    random_state
+        Seed.
+    rows
+        Of each split, (m,): numbers of its rows, equally many.
+    """
+
+    random_state: int
+    rows: tuple[NDArray[np.int64], ...]
+
+    @classmethod
+    def of(cls, splits: Sequence[Split], *, random_state: int) -> Draws:
+        """Draw each split's test rows: all of them, or 2,000."""
+        n_rows = min(MOST_ROWS, *(len(split.test) for split in splits))
+        return cls(
+            random_state,
+            tuple(
+                np.random.default_rng([random_state, j, 5]).choice(split.test, n_rows, replace=False)
+                for j, split in enumerate(splits)
+            ),
+        )
+
+    def shuffle(self, split: int, *, feature: int) -> list[NDArray[np.int64]]:
+        """The permutations of a split's m rows for one feature."""
+        rng = np.random.default_rng([self.random_state, split, 5, feature])
+        return [rng.permutation(len(self.rows[split])) for _ in range(N_PERMUTATIONS)]
+
+
+def permutation_importance(
+    predict: Callable[[Tensor], NDArray[np.float64]],
+    x: Tensor,
+    y: NDArray[np.float64],
+    *,
+    weight: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    blocks: Mapping[str, slice],
+    shuffles: Callable[[int], Sequence[Sequence[NDArray[np.int64]]]],
+    on_feature: Callable[[], None] | None = None,
+) -> Importance:
+    """Permutation importance of every feature in every model.
+
+    The importance of a feature is the loss with its cells permuted among the rows, less the loss as it is
+    (Breiman 2001, "Random Forests", section 10; as a property of one given model: Fisher, Rudin and Dominici
+    2019, "All Models are Wrong, but Many are Useful", eq. 3.1). The rows are permuted without regard to
+    their weights; the errors and changes are weighted means. Features that tell the same share what they
+    are worth: a permuted one can be replaced by the other.
+
+    The memory is that of the rows and of one prediction by all models: features are permuted one after the
+    other.
+
+    Parameters
+    ----------
+    predict
+        From rows x (S, m, p) to predictions (K, m) in the target's units.
+    x : (S, m, p) tensor
+        Encoded rows of each split.
+    y, weight : (K, m) arrays
+        Target and weight of the rows that each model predicts.
+    variance : (K,) array
+        What errors are divided by.
+    blocks
+        Feature to its columns of x.
+    shuffles
+        From a feature's position to the permutations of each split's rows, as many for each.
+    on_feature
+        Called after each feature; what it raises ends the work.
+    """
+    import torch
+
+    def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        averages: NDArray[np.float64] = np.average(values, weights=weight, axis=1)
+        return averages
+
+    plain = predict(x)
+    error = mean((plain - y) ** 2)
+    shape = (len(plain), len(blocks))
+    gain, reliance = np.zeros(shape), np.zeros(shape)
+    permuted = x.clone()
+    for feature, columns in enumerate(blocks.values()):
+        own = x[:, :, columns]
+        rounds = list(zip(*shuffles(feature), strict=True))
+        for orders in rounds:
+            for j, order in enumerate(orders):
+                permuted[j, :, columns] = own[j, torch.from_numpy(order).to(x.device)]
+            changed = predict(permuted)
+            gain[:, feature] += mean((changed - y) ** 2) - error
+            reliance[:, feature] += mean(np.abs(changed - plain))
+        gain[:, feature] /= len(rounds)
+        reliance[:, feature] /= len(rounds)
+        permuted[:, :, columns] = own
+        if on_feature is not None:
+            on_feature()
+    return Importance(tuple(blocks), gain / variance[:, None], reliance)

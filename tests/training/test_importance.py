@@ -1,0 +1,243 @@
+"""Permutation importance: against a loop over raw cells, scikit-learn's, and what it must not depend on."""
+
+from __future__ import annotations
+
+import doctest
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.inspection import permutation_importance as sklearns
+
+import fairdash as fd
+from fairdash.errors import Cancelled
+from fairdash.training import importance, models, stack
+from fairdash.training.encoding import FeatureEncoder
+from fairdash.training.importance import Draws, Importance, permutation_importance
+from fairdash.training.splits import random_splits
+from fairdash.training.sweep import Sweep, train_sweep
+
+SETTINGS = fd.TrainingSettings(hidden=(8,), batch_size=64, n_epochs=40, warm_up_epochs=2, lr=1e-2)
+PLAN = Sweep(methods=("standard", "hgr_spline"), lams=(0.5, 1.0), n_splits=2, settings=SETTINGS, device="cpu")
+
+
+def table(n=400, weighted=False) -> fd.Dataset:
+    """Power makes the cost, region a part of it, and noise none; the colour has missing cells."""
+    rng = np.random.default_rng(0)
+    age = rng.uniform(20, 80, n)
+    region = rng.choice(["east", "north", "south", "west"], n)
+    frame = pd.DataFrame(
+        {
+            "region": pd.Categorical(region),
+            "power": 0.02 * (age - 50) + rng.normal(size=n),
+            "noise": rng.normal(size=n),
+            "colour": rng.choice(["red", "blue", None], n),
+            "small": rng.normal(size=n),
+        }
+    )
+    frame.loc[rng.random(n) < 0.1, "noise"] = np.nan
+    cost = 300 + 40 * frame["power"] + 15 * (region == "north") - 10 * (region == "west") + frame["small"]
+    weight = pd.Series(rng.uniform(0.1, 2, n), name="years") if weighted else None
+    sensitive = pd.DataFrame({"age": age})
+    return fd.Dataset(
+        name="t", features=frame, target=cost.rename("cost"), sensitive=sensitive, weight=weight
+    )
+
+
+@pytest.fixture(scope="module")
+def found() -> pd.DataFrame:
+    return train_sweep(table(), PLAN, importance=True).importance
+
+
+def test_what_makes_the_target_counts_and_what_it_ignores_does_not(found):
+    assert list(found.columns) == ["method", "lam", "split", "feature", "importance", "reliance"]
+    assert len(found) == (2 + 4) * 5
+    standard = found[found["method"] == "standard"].groupby("feature")["importance"].mean()
+    # The gain of a feature of variance share q, permuted, is 2q in a perfect model.
+    assert 1.4 < standard["power"] < 2.1
+    assert 0.03 < standard["region"] < 0.3
+    assert standard.drop(["power", "region"]).abs().max() < 0.02
+    reliance = found[found["method"] == "standard"].groupby("feature")["reliance"].mean()
+    # |a − b| of two independent standard normals is 2/√π on average.
+    assert reliance["power"] == pytest.approx(40 * 2 / np.pi**0.5, rel=0.15)
+    assert (found["reliance"] >= 0).all()
+
+
+def test_a_penalty_shows_in_what_the_model_leans_on(found):
+    power = found[found["feature"] == "power"].groupby(["method", "lam"])["reliance"].mean()
+    assert power["hgr_spline", 1.0] < power["hgr_spline", 0.5] < power["standard", 0.0]
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "gamma"])
+def test_it_is_what_a_loop_over_the_raw_cells_gives(monkeypatch, loss):
+    """Each model's network by hand in float64, on the table with one raw column permuted."""
+    captured = []
+
+    def keep(*args, **options):
+        captured.append(train(*args, **options))
+        return captured[-1]
+
+    train = stack.train_stack
+    monkeypatch.setattr(stack, "train_stack", keep)
+    dataset, settings = table(weighted=True), replace(SETTINGS, loss=loss, balance=True, n_epochs=10)
+    plan = replace(PLAN, methods=("hgr_spline",), settings=settings)
+    result = train_sweep(dataset, plan, importance=True)
+    (trained,) = captured
+    y, weight = dataset.target.to_numpy(), dataset.weight.to_numpy()
+    draws = Draws.of(result.splits, random_state=0)
+    expected = []
+    for k, member in enumerate(plan.members()):
+        fitted_to = result.splits[member.split].train
+        encoder = FeatureEncoder.fit(dataset.features, rows=fitted_to, sample_weight=weight[fitted_to])
+        mean = np.average(y[fitted_to], weights=weight[fitted_to])
+        variance = np.average((y[fitted_to] - mean) ** 2, weights=weight[fitted_to])
+        rows = draws.rows[member.split]
+
+        def predict(features, k=k, encoder=encoder, mean=mean, variance=variance):
+            net = trained.predictor
+            inner, outer, bias, last = (
+                layer[k].detach().double().numpy() for layer in (*net.weights, *net.biases)
+            )
+            (eta,) = outer @ np.tanh(inner @ encoder.transform(features).T + bias) + last
+            scaled = trained.factor[k] * (np.exp(eta) if loss == "gamma" else eta) + trained.shift[k]
+            return mean * scaled if loss == "gamma" else mean + variance**0.5 * scaled
+
+        test = dataset.features.iloc[rows]
+        plain = predict(test)
+        assert np.allclose(plain, result.predictions[k, rows], rtol=1e-4)
+        for position, feature in enumerate(test.columns):
+            gain, moved = [], []
+            for order in draws.shuffle(member.split, feature=position):
+                shuffled = test.assign(**{feature: test[feature].array[order]})
+                now = predict(shuffled)
+                errors = (now - y[rows]) ** 2 - (plain - y[rows]) ** 2
+                gain.append(np.average(errors, weights=weight[rows]) / variance)
+                moved.append(np.average(np.abs(now - plain), weights=weight[rows]))
+            expected.append((member.lam, member.split, feature, np.mean(gain), np.mean(moved)))
+    names = ["lam", "split", "feature", "importance", "reliance"]
+    expected = pd.DataFrame(expected, columns=names)
+    pd.testing.assert_frame_equal(result.importance[names], expected, rtol=2e-3, atol=2e-5, check_dtype=False)
+
+
+def test_it_is_scikit_learns_within_the_noise_of_the_permutations():
+    dataset = table()
+    x, y = dataset.features, dataset.target.to_numpy()
+    model = fd.FairRegressor(lam=0, random_state=0, device="cpu", hidden=(8,), n_epochs=40, lr=1e-2).fit(x, y)
+    theirs = sklearns(model, x, y, scoring="neg_mean_squared_error", n_repeats=60, random_state=0)
+    predictor = model.predictor_
+    encoder = predictor.encoder
+
+    def predict(encoded):
+        h = encoded[0].numpy()
+        for w, b in zip(predictor.weights[:-1], predictor.biases[:-1], strict=True):
+            h = np.tanh(h @ w.T + b)
+        return (h @ predictor.weights[-1].T + predictor.biases[-1]).T * predictor.factor + predictor.shift
+
+    rng = np.random.default_rng(1)
+    ours = permutation_importance(
+        predict,
+        torch.from_numpy(encoder.transform(x))[None],
+        y[None],
+        weight=np.ones((1, len(y))),
+        variance=np.ones(1),
+        blocks={name: encoder.blocks[name] for name in x.columns},
+        shuffles=lambda feature: [[rng.permutation(len(y)) for _ in range(60)]],
+    )
+    noise = theirs.importances_std * (2 / 60) ** 0.5
+    assert (np.abs(ours.error[0] - theirs.importances_mean) < 4 * noise + 1e-9).all()
+
+
+def test_a_category_is_permuted_as_a_whole():
+    """A model of the levels' sum sees nothing: each row has one level before and after."""
+    x = torch.zeros(1, 60, 4)
+    x[0, torch.arange(60), torch.arange(60) % 3] = 1.0
+    x[0, :, 3] = torch.linspace(-1, 1, 60)
+    rng = np.random.default_rng(0)
+    result = permutation_importance(
+        lambda rows: rows[:, :, :3].sum(dim=2).numpy().astype(float),
+        x,
+        np.zeros((1, 60)),
+        weight=np.ones((1, 60)),
+        variance=np.ones(1),
+        blocks={"level": slice(0, 3), "number": slice(3, 4)},
+        shuffles=lambda feature: [[rng.permutation(60)]],
+    )
+    assert result.features == ("level", "number")
+    assert result.reliance.tolist() == [[0.0, 0.0]]
+    assert result.error.tolist() == [[0.0, 0.0]]
+
+
+def test_the_blocks_of_an_encoder_are_its_columns_outputs():
+    features = table().features
+    encoder = FeatureEncoder.fit(features)
+    encoded = encoder.transform(features)
+    for name, columns in encoder.blocks.items():
+        alone = FeatureEncoder.fit(features[[name]])
+        assert np.allclose(encoded[:, columns], alone.transform(features[[name]]))
+    assert sum(len(range(*part.indices(encoder.n_outputs))) for part in encoder.blocks.values()) == 9
+
+
+def test_the_same_seed_gives_the_same_and_other_models_change_nothing(found, monkeypatch):
+    again = train_sweep(table(), PLAN, importance=True)
+    pd.testing.assert_frame_equal(again.importance, found)
+    # Alone in its stack, and with no other split; float32 sums in another order.
+    monkeypatch.setattr(models, "MOST_MODELS_PER_STACK", 1)
+    alone = train_sweep(table(), replace(PLAN, methods=("hgr_spline",), lams=(1.0,)), importance=True)
+    there = found[(found["method"] == "hgr_spline") & (found["lam"] == 1.0)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone.importance, there, rtol=1e-3, atol=1e-5)
+    other = train_sweep(table(), replace(PLAN, random_state=1), importance=True).importance
+    assert not np.allclose(other["importance"], found["importance"])
+
+
+def test_it_costs_nothing_where_it_is_not_asked_for():
+    result = train_sweep(table(), PLAN)
+    assert result.importance is None
+    asked = train_sweep(table(), PLAN, importance=True)
+    assert np.array_equal(result.predictions, asked.predictions)
+
+
+def test_the_public_verb_hands_it_on(found):
+    options = {"lams": PLAN.lams, "n_splits": 2, "settings": SETTINGS, "device": "cpu", "measures": ()}
+    result = fd.sweep(table(), methods=PLAN.methods, importance=True, **options)
+    pd.testing.assert_frame_equal(result.importance, found)
+
+
+def test_test_rows_alone_are_drawn_and_of_many_some():
+    splits = random_splits(15_000, n_splits=2, random_state=0)
+    draws = Draws.of(splits, random_state=4)
+    for split, rows in zip(splits, draws.rows, strict=True):
+        assert len(np.unique(rows)) == importance.MOST_ROWS == len(rows)
+        assert np.isin(rows, split.test).all()
+    few = Draws.of(random_splits(100, n_splits=1, random_state=0), random_state=4)
+    assert len(few.rows[0]) == 20
+    orders = [*draws.shuffle(0, feature=0), *draws.shuffle(0, feature=1), *draws.shuffle(1, feature=0)]
+    assert len({order.tobytes() for order in orders}) == 3 * importance.N_PERMUTATIONS
+    assert np.array_equal(draws.shuffle(0, feature=1)[0], orders[importance.N_PERMUTATIONS])
+
+
+def test_models_that_diverged_are_left_out():
+    members = pd.DataFrame({"method": "hgr_nn", "lam": [1.0, 2.0], "split": 0, "diverged": [True, False]})
+    figures = np.array([[np.nan, np.nan], [0.5, 0.25]])
+    frame = Importance(("a", "b"), figures, figures).frame(members)
+    assert frame["lam"].tolist() == [2.0, 2.0]
+    assert frame["feature"].tolist() == ["a", "b"]
+    assert frame["importance"].tolist() == [0.5, 0.25]
+
+
+def test_it_can_be_cancelled_between_two_features(monkeypatch):
+    looked = []
+
+    def after(progress):
+        if progress.fraction == 1.0 and progress.curve is None:
+            looked.append(progress)
+            if len(looked) == 3:  # the last step, and two features
+                raise Cancelled
+
+    with pytest.raises(Cancelled):
+        train_sweep(table(), replace(PLAN, methods=("standard",)), importance=True, progress=after)
+
+
+def test_the_modules_example_holds():
+    assert doctest.testmod(importance).failed == 0
