@@ -1,116 +1,320 @@
-"""The front: test error against dependence, a point a λ."""
+"""The front: test error against dependence, all methods together, references beside them."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.figures.theme import Theme, faded, new_figure
+from fairdash.assessment import pareto_efficient
+from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, new_figure
+from fairdash.training.methods import METHODS
+from fairdash.training.references import REFERENCES
+
+SYMBOLS = ("square", "triangle-up", "triangle-down", "cross", "x", "star")
+DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
+BEATEN = "#9aa1aa"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point that stands out: its place on a method's path and what is written beside it."""
+
+    method: str
+    lam: float
+    label: str
+    colour: str
+    symbol: str = "circle"
 
 
 def front_figure(
-    frame: pd.DataFrame,
-    summary: pd.DataFrame,
+    test: pd.DataFrame,
+    single: pd.DataFrame,
     *,
+    error: str,
+    error_title: str,
     measure: str,
     measure_title: str,
     method: str,
-    chosen_lam: float,
+    marks: Sequence[Mark],
+    references: pd.DataFrame | None = None,
+    price: float = math.nan,
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
-    """Mean test error against a measure of dependence, with every split as a faint dot.
+    """Mean test error against a measure of dependence, a line a method, trained weights as its points.
 
     Parameters
     ----------
-    frame, summary
-        Test rows of :func:`fairdash.assessment.assess_predictions` and of
-        :func:`fairdash.assessment.summarise_splits`.
-    measure, measure_title
-        Column to draw along x, and its axis title.
+    test, single
+        Means over the splits and single splits of :func:`fairdash.assessment.assess_path`, test rows.
+    error, error_title, measure, measure_title
+        Columns along y and x, and their axis titles.
     method
-        The fair method; ``"standard"`` is drawn beside it.
-    chosen_lam
-        Which of its λ is marked.
+        The method in view: drawn in full, with standard errors and single splits.
+    marks
+        Points to point out; the last one is the chosen one, and the noise floor is its floor.
+    references
+        Means of prices that use the sensitive attribute, test rows.
+    price
+        What exact independence adds to the error at least; NaN if it is not known.
     """
     figure = new_figure(
-        title="What fairness costs",
-        subtitle=subtitle,
-        x=measure_title,
-        y="Test error (MSE ÷ variance of the target)",
+        title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
+    )
+    chosen = _row(test, marks[-1])
+    _floor(figure, float(chosen[f"{measure}_floor_q95"]), theme)
+    trained = test[test["share"] == 0]
+    # The standard model stands in every path; it counts once.
+    trained = trained[(trained["lam"] > 0) | (trained["method"] == method)]
+    best = pareto_efficient(trained[error], trained[measure])
+    if references is not None and len(references):
+        _references(figure, references, error=error, measure=measure)
+    if math.isfinite(price) and error == "mse":
+        standard = float(test.loc[test["lam"] == 0, error].iloc[0])
+        _price(figure, standard + price, theme)
+    others = [each for each in test["method"].unique() if each != method]
+    for k, other in enumerate(others):
+        _path(
+            figure,
+            test[test["method"] == other],
+            trained[best & (trained["method"] == other)],
+            trained[~best & (trained["method"] == other)],
+            error=error,
+            measure=measure,
+            colour=OTHERS[k % len(OTHERS)],
+            symbol=SYMBOLS[k % len(SYMBOLS)],
+            dash=DASHES[k % len(DASHES)],
+            theme=theme,
+        )
+    _splits(figure, single[(single["method"] == method) & (single["share"] == 0)], error, measure, theme)
+    own = test[test["method"] == method]
+    _path(
+        figure,
+        own,
+        trained[best & (trained["method"] == method)],
+        trained[~best & (trained["method"] == method)],
+        error=error,
+        measure=measure,
+        colour=theme.chosen,
+        symbol="circle",
+        dash="solid",
         theme=theme,
+        with_errors=True,
     )
-    fair = summary[summary["method"] == method].sort_values("lam")
-    standard = summary[summary["method"] == "standard"]
-    chosen = fair[fair["lam"] == chosen_lam]
-    if len(chosen):
-        floor = float(chosen[f"{measure}_floor_q95"].iloc[0])
-        figure.add_vrect(x0=0, x1=floor, fillcolor=theme.floor, line_width=0, layer="below")
-        figure.add_annotation(
-            x=0,
-            y=0.01,
-            yref="paper",
-            text="noise floor: left of its edge<br>nothing is told from independence",
-            showarrow=False,
-            xanchor="left",
-            yanchor="bottom",
-            align="left",
-            font={"color": theme.quiet, "size": 11},
-        )
-    for rows, colour, symbol in (
-        (frame[frame["method"] == method], theme.chosen, "circle"),
-        (frame[frame["method"] == "standard"], theme.standard, "diamond"),
-    ):
-        figure.add_scatter(
-            x=rows[measure],
-            y=rows["mse"],
-            mode="markers",
-            marker={"color": faded(colour, 0.3), "size": 6, "symbol": symbol},
-            name="single splits",
-            customdata=rows[["lam", "split"]],
-            hovertemplate="λ = %{customdata[0]:g}, split %{customdata[1]}"
-            "<br>dependence %{x:.3f}, error %{y:.3f}<extra></extra>",
-        )
-    path = pd.concat([standard, fair])
-    figure.add_scatter(
-        x=path[measure],
-        y=path["mse"],
-        mode="lines+markers",
-        line={"color": theme.chosen, "width": 2},
-        marker={"size": 9, "color": theme.chosen},
-        name="mean of the splits",
-        customdata=path[["lam", "n_splits", f"{measure}_floor"]],
-        hovertemplate="<b>λ = %{customdata[0]:g}</b>, mean of %{customdata[1]} splits"
-        "<br>dependence %{x:.3f} (floor %{customdata[2]:.3f})<br>error %{y:.3f}<extra></extra>",
-    )
-    for rows, colour, symbol, label in (
-        (standard, theme.standard, "diamond", "standard model"),
-        (chosen, theme.chosen, "circle", f"chosen: λ = {chosen_lam:g}"),
-    ):
-        if len(rows):
-            _mark(figure, rows, measure, colour=colour, symbol=symbol, label=label)
+    for mark in marks:
+        _mark(figure, _row(test, mark), mark, error=error, measure=measure, theme=theme)
+    _fit(figure, test, references, measure)
     return figure
 
 
-def _mark(
-    figure: go.Figure, rows: pd.DataFrame, measure: str, *, colour: str, symbol: str, label: str
-) -> None:
-    x, y = float(rows[measure].iloc[0]), float(rows["mse"].iloc[0])
-    figure.add_scatter(
-        x=[x],
-        y=[y],
-        mode="markers",
-        marker={"size": 17, "color": colour, "symbol": symbol, "line": {"width": 2, "color": "white"}},
-        name=label,
-        hoverinfo="skip",
+def _row(test: pd.DataFrame, mark: Mark) -> pd.Series:
+    rows = test[test["lam"] == mark.lam]
+    own = rows[rows["method"] == mark.method]
+    return (own if len(own) else rows).iloc[0]
+
+
+def _floor(figure: go.Figure, edge: float, theme: Theme) -> None:
+    # A shape of our own: add_vrect builds the whole layout anew, twice.
+    figure.add_shape(
+        type="rect",
+        x0=0,
+        x1=edge,
+        y0=0,
+        y1=1,
+        yref="paper",
+        fillcolor=theme.floor,
+        line={"width": 0},
+        layer="below",
     )
     figure.add_annotation(
-        x=x,
-        y=y,
-        text=f"<b>{label}</b>",
+        x=0,
+        y=0.01,
+        yref="paper",
+        text="noise floor: left of its edge<br>nothing is told from independence",
         showarrow=False,
-        xanchor="right" if symbol == "diamond" else "left",
-        xshift=14,
-        yshift=20 if symbol == "diamond" else 10,
-        font={"color": colour, "size": 13},
+        xanchor="left",
+        yanchor="bottom",
+        align="left",
+        font={"color": theme.quiet, "size": 11},
     )
+
+
+def _path(
+    figure: go.Figure,
+    path: pd.DataFrame,
+    best: pd.DataFrame,
+    beaten: pd.DataFrame,
+    *,
+    error: str,
+    measure: str,
+    colour: str,
+    symbol: str,
+    dash: str,
+    theme: Theme,
+    with_errors: bool = False,
+) -> None:
+    """A method's line through all its stops, its trained points, and its name at the fair end."""
+    name = METHODS[path["method"].iloc[0]].title
+    path = path.sort_values("lam")
+    figure.add_scatter(
+        x=path[measure],
+        y=path[error],
+        mode="lines",
+        line={"color": colour, "width": 2.5 if with_errors else 1.5, "dash": dash},
+        name=f"{name}: path",
+        hoverinfo="skip",
+    )
+    for rows, fill, what in ((best, colour, ""), (beaten, BEATEN, ", beaten by another point")):
+        if rows.empty:
+            continue
+        bars = {}
+        if with_errors:
+            for axis, column in (("error_x", measure), ("error_y", error)):
+                bars[axis] = {
+                    "type": "data",
+                    "array": rows[f"{column}_se"].fillna(0.0),
+                    "color": faded(colour, 0.35),
+                    "thickness": 1,
+                    "width": 0,
+                }
+        figure.add_scatter(
+            x=rows[measure],
+            y=rows[error],
+            mode="markers",
+            marker={
+                "size": 9 if with_errors else 7,
+                "color": fill,
+                "symbol": symbol,
+                "line": {"width": 1, "color": colour if what else theme.text},
+            },
+            name=f"{name}{what}",
+            customdata=rows[["lam", "n_splits", f"{measure}_floor", f"{measure}_se", f"{error}_se"]],
+            hovertemplate=f"<b>{name}, λ = %{{customdata[0]:g}}</b>{what}"
+            "<br>mean of %{customdata[1]} splits"
+            "<br>dependence %{x:.3f} ± %{customdata[3]:.3f} (floor %{customdata[2]:.3f})"
+            "<br>error %{y:.3f} ± %{customdata[4]:.3f}<extra></extra>",
+            **bars,
+        )
+    end = path.iloc[-1]
+    figure.add_annotation(
+        x=end[measure],
+        y=end[error],
+        text=escaped(name),
+        showarrow=False,
+        xanchor="left",
+        yanchor="bottom",
+        xshift=6,
+        font={"color": theme.quiet, "size": 11},
+    )
+
+
+def _splits(figure: go.Figure, rows: pd.DataFrame, error: str, measure: str, theme: Theme) -> None:
+    for own, colour, symbol in (
+        (rows[rows["lam"] > 0], theme.chosen, "circle"),
+        (rows[rows["lam"] == 0], theme.standard, "diamond"),
+    ):
+        figure.add_scatter(
+            x=own[measure],
+            y=own[error],
+            mode="markers",
+            marker={"color": faded(colour, 0.25), "size": 5, "symbol": symbol},
+            name="single splits",
+            customdata=own[["lam", "split"]],
+            hovertemplate="λ = %{customdata[0]:g}, split %{customdata[1]}"
+            "<br>dependence %{x:.3f}, error %{y:.3f}<extra></extra>",
+        )
+
+
+def _references(figure: go.Figure, references: pd.DataFrame, *, error: str, measure: str) -> None:
+    """Prices that use s: a dashed curve and single points, never joined with the methods."""
+    for id, reference in REFERENCES.items():
+        rows = references[references["method"] == id].sort_values("lam")
+        if rows.empty or error not in rows:
+            continue
+        figure.add_scatter(
+            x=rows[measure],
+            y=rows[error],
+            mode="lines+markers" if reference.is_curve else "markers",
+            line={"color": REFERENCE, "width": 1.5, "dash": "dot"},
+            marker={"color": REFERENCE, "size": 5 if reference.is_curve else 10, "symbol": "star"},
+            name=reference.title,
+            customdata=rows[["lam"]],
+            hovertemplate=f"<b>{reference.title}</b>"
+            + ("<br>strength %{customdata[0]:.0%}" if reference.is_curve else "")
+            + "<br>dependence %{x:.3f}, error %{y:.3f}<extra></extra>",
+        )
+        place = rows.iloc[len(rows) // 2]
+        figure.add_annotation(
+            x=place[measure],
+            y=place[error],
+            text="uses s: barycentre" if reference.is_curve else "uses s: discrimination-free",
+            showarrow=False,
+            xanchor="left",
+            yanchor="bottom" if reference.is_curve else "top",
+            xshift=6,
+            font={"color": REFERENCE, "size": 11},
+        )
+
+
+def _price(figure: go.Figure, level: float, theme: Theme) -> None:
+    figure.add_shape(
+        type="line",
+        x0=0,
+        x1=1,
+        xref="paper",
+        y0=level,
+        y1=level,
+        line={"color": REFERENCE, "width": 1, "dash": "dash"},
+        layer="below",
+    )
+    figure.add_annotation(
+        x=1,
+        xref="paper",
+        y=level,
+        text="exact independence costs at least this, even if s were used",
+        showarrow=False,
+        xanchor="right",
+        yanchor="bottom",
+        font={"color": theme.quiet, "size": 11},
+    )
+
+
+def _mark(figure: go.Figure, row: pd.Series, mark: Mark, *, error: str, measure: str, theme: Theme) -> None:
+    figure.add_scatter(
+        x=[float(row[measure])],
+        y=[float(row[error])],
+        mode="markers",
+        marker={
+            "size": 16,
+            "color": mark.colour if row["share"] == 0 else theme.veil,
+            "symbol": mark.symbol,
+            "line": {"width": 3, "color": mark.colour if row["share"] else "white"},
+        },
+        name=mark.label,
+        hoverinfo="skip",
+    )
+    standard = mark.lam == 0
+    figure.add_annotation(
+        x=float(row[measure]),
+        y=float(row[error]),
+        text=f"<b>{escaped(mark.label)}</b>",
+        showarrow=False,
+        xanchor="right" if standard else "left",
+        xshift=14,
+        yshift=20 if standard else 12,
+        font={"color": mark.colour, "size": 13},
+    )
+
+
+def _fit(figure: go.Figure, test: pd.DataFrame, references: pd.DataFrame | None, measure: str) -> None:
+    """From zero, unless held-out figures fall below it, to a little beyond the furthest mean."""
+    values = (
+        [test[measure]] if references is None or references.empty else [test[measure], references[measure]]
+    )
+    together = pd.concat(values)
+    high = float(together.max())
+    figure.update_xaxes(range=[min(float(together.min()), 0.0) - 0.04 * high, 1.12 * high])

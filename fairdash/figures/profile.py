@@ -1,4 +1,4 @@
-"""Average prediction, or residual, by sensitive quantile: the chosen model against the standard one."""
+"""Average prediction, or residual, by the sensitive attribute: one model against another."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ def profile_figure(
     chosen: pd.DataFrame,
     *,
     chosen_name: str,
+    standard_name: str = "standard model",
+    by_value: bool = False,
     audited: str,
     sensitive: str,
     level: str,
@@ -27,9 +29,12 @@ def profile_figure(
     Parameters
     ----------
     standard, chosen
-        As :func:`fairdash.assessment.quantile_profile` gives them.
-    chosen_name
-        Label of the chosen model's line.
+        As :func:`fairdash.assessment.quantile_profile` gives them: the model to compare with, and the chosen
+        one.
+    chosen_name, standard_name
+        Labels of their lines.
+    by_value
+        Place the groups at their average value of the sensitive attribute, rather than by rank.
     audited
         "prediction" or "residual".
     sensitive, level
@@ -41,12 +46,13 @@ def profile_figure(
     figure = new_figure(
         title=f"Average {audited} by {sensitive.partition(' (')[0]}",
         subtitle=subtitle,
-        x=f"{sensitive}, in quantile groups",
+        x=f"{sensitive}, average of quantile groups" if by_value else f"{sensitive}, in quantile groups",
         y=level,
         theme=theme,
     )
-    ranks = _mid_shares(chosen)
-    _value_ticks(figure, chosen)
+    places = chosen["s_mean"] if by_value else _mid_shares(chosen)
+    if not by_value:
+        _value_ticks(figure, chosen)
     # A shape and a note of our own: add_hline builds the whole layout anew, twice.
     figure.add_shape(
         type="line",
@@ -68,11 +74,11 @@ def profile_figure(
         font={"color": theme.quiet, "size": 12},
     )
     lines = (
-        (standard, "standard model", theme.standard, "dash", "diamond"),
+        (standard, standard_name, theme.standard, "dash", "diamond"),
         (chosen, chosen_name, theme.chosen, "solid", "circle"),
     )
     for profile, label, colour, dash, symbol in lines:
-        x = ranks
+        x = places
         figure.add_scatter(
             x=pd.concat([x, x[::-1]]),
             y=pd.concat([profile["high"], profile["low"][::-1]]),
@@ -96,7 +102,7 @@ def profile_figure(
                 "<br>%{customdata[2]:.0f} test rows<extra></extra>"
             ),
         )
-    _label_lines(figure, lines, ranks)
+    _label_lines(figure, lines, places)
     return figure
 
 
@@ -118,19 +124,21 @@ def _value_ticks(figure: go.Figure, profile: pd.DataFrame) -> None:
     )
 
 
-def _label_lines(figure: go.Figure, lines: tuple, ranks: pd.Series) -> None:
+def _label_lines(figure: go.Figure, lines: tuple, places: pd.Series) -> None:
     """Name the lines where they lie furthest apart, each on its outer side."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
     widest = int(gap.to_numpy().argmax())
     upper = standard["mean"].iloc[widest] >= chosen["mean"].iloc[widest]
+    low, high = places.min(), places.max()
+    across = (places.iloc[widest] - low) / (high - low) if high > low else 0.5
     for (profile, label, colour, *_), above in zip(lines, (upper, not upper), strict=True):
         figure.add_annotation(
-            x=ranks.iloc[widest],
+            x=places.iloc[widest],
             y=profile["mean"].iloc[widest],
             text=f"<b>{escaped(label)}</b>",
             showarrow=False,
-            xanchor="left" if ranks.iloc[widest] < 30 else "right" if ranks.iloc[widest] > 70 else "center",
+            xanchor="left" if across < 0.3 else "right" if across > 0.7 else "center",
             yshift=16 if above else -16,
             font={"color": colour, "size": 13},
         )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
+from fairdash.assessment import Choice
 from fairdash.dependence import REGISTRY
-from fairdash.reports.comparison import Comparison, Point
+from fairdash.reports.comparison import Comparison, Front, Point
 from fairdash.reports.numbers import number, signed, with_unit
+from fairdash.training.objectives import OBJECTIVES
 
 #: A change of the error below half a per cent, and of a prediction below half a per cent of its average.
 HARDLY = 0.005
@@ -91,6 +94,54 @@ def level(found: Comparison) -> str:
         f"All predictions together change by {signed(total / before * 100)} %: "
         f"{with_unit(signed(total / moved['heads'].sum()), found.unit)} a head."
     )
+
+
+def both_objectives(found: Comparison, fronts: Mapping[str, Front]) -> str:
+    """What B does to the dependence of predictions and of residuals, against the standard model."""
+    symbol = REGISTRY[found.measure].symbol
+    parts = []
+    for objective, front in fronts.items():
+        standard = float(front.row(Point(found.b.method, 0.0))[found.measure])
+        row = front.row(found.b)
+        value, edge = float(row[found.measure]), float(row[f"{found.measure}_floor_q95"])
+        step = "falls" if value < standard else "grows"
+        floor = " (within the noise floor)" if value <= edge else ""
+        parts.append(
+            f"{symbol} of the {OBJECTIVES[objective].audited} {step} from {number(standard)} to "
+            f"{number(value)}{floor}"
+        )
+    return f"From the standard model to {found.b.name}: " + ", ".join(parts) + "."
+
+
+def of_choice(found: Comparison, choice: Choice, goal: str) -> str:
+    """What was found for a goal on validation rows, and what test rows say of it."""
+    point, measure = Point(choice.method, choice.lam), found.measure
+    error, symbol = found.front.error, REGISTRY[found.measure].symbol
+    rows = found.front.validation
+    own = rows[(rows["method"] == choice.method) & (rows["lam"] == choice.lam)].iloc[0]
+    growth = found.mean(error, point) / found.mean(error, Point(choice.method, 0.0)) - 1
+    begin = (
+        f"For {goal}: {point.title}"
+        if choice.reached
+        else f"Not to be had here: {goal}. The nearest is {point.title}"
+    )
+    return (
+        f"{begin}. On test rows {symbol} is {found.shown(measure, point)} (validation rows: "
+        f"{number(float(own[measure]))}) and the error {signed(100 * growth)} % against the standard model's."
+    )
+
+
+def subtitle(found: Comparison) -> str:
+    """Rows, splits and objective, for under a chart's title."""
+    n_splits = len(found.result.splits)
+    splits = "1 random split" if n_splits == 1 else f"mean of {n_splits} random splits"
+    return f"{len(found.result.splits[0].test):,} test rows, {splits}; {found.objective_seen.title.lower()}"
+
+
+def subtitle_of_first_split(found: Comparison) -> str:
+    """The same for what is drawn of one split."""
+    rows = f"{len(found.result.splits[0].test):,} test rows of the first split"
+    return f"{rows}; {found.objective_seen.title.lower()}"
 
 
 def _short(value: float) -> str:

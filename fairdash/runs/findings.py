@@ -65,7 +65,14 @@ def find_out(
         # Frames and paths, of two objectives each.
         tell("measuring", TRAINING_SHARE + assessing_share * (step + share) / 4)
 
-    swept = api.run_sweep(dataset, plan, measures=MEASURES, n_permutations=n_permutations, progress=hear)
+    swept = api.run_sweep(
+        dataset,
+        plan,
+        measures=MEASURES,
+        n_permutations=n_permutations,
+        importance=not is_first_look,
+        progress=hear,
+    )
     common = {
         "loss": plan.settings.loss_function,
         "measures": MEASURES,
@@ -126,7 +133,7 @@ def find_out(
         units={column: dataset.units[column] for column in named if column in dataset.units},
         references=None if reference is None else reference.frame[reference.frame["part"] == "test"],
         price=None if reference is None else reference.price,
-        importance=None,
+        importance=swept.importance,
         device=swept.device,
         seconds=swept.seconds,
         notes=swept.notes,

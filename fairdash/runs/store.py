@@ -290,9 +290,10 @@ class RunList:
     runs: tuple[Run, ...]
     damaged: tuple[str, ...]
 
-    def newest(self, state: str) -> Run | None:
-        """The newest run in `state`, if there is one."""
-        return next((run for run in self.runs if run.status.state == state), None)
+    def newest(self, source: DatasetSource) -> Run | None:
+        """The newest run of a data set that has something to look at or is still at work."""
+        of_source = (run for run in self.runs if run.spec.source == source)
+        return next((run for run in of_source if run.look or not run.status.is_over), None)
 
 
 def list_runs() -> RunList:

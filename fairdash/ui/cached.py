@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from fairdash.assessment import of_sensitive, quantile_profile, summarise_splits
 from fairdash.data.building import offers
 from fairdash.data.dataset import Dataset
 from fairdash.data.outcomes import SensitiveSupport, outcome_remarks, sensitive_support
@@ -18,8 +17,9 @@ from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.uploads import read_upload
 from fairdash.dependence import independence_floor, measure
 from fairdash.errors import Problem
-from fairdash.runs.store import Run, RunResult
-from fairdash.training.objectives import OBJECTIVES
+from fairdash.reports.comparison import Front
+from fairdash.runs.result import RunResult
+from fairdash.runs.store import Run
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
@@ -32,32 +32,26 @@ def dataset_of(source: DatasetSource) -> Dataset:
     return _load(source.to_json())
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
-def _result(run_id: str) -> RunResult:
+# A resource: copying a large run's predictions at every look would take longer than drawing them. Nobody
+# writes into them.
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _result(run_id: str, look: str | None) -> RunResult:  # noqa: ARG001 (the first look gives way to the result)
     return Run(run_id).read_result()
 
 
 def result_of(run: Run) -> RunResult:
-    """The result of a finished run, read once a server."""
-    return _result(run.id)
+    """What there is of a run's result, read once a server."""
+    return _result(run.id, run.look)
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def summary_of(run_id: str, sensitive: str) -> pd.DataFrame:
-    """Means over the splits of a finished run for one sensitive column, test rows only."""
-    summary = summarise_splits(of_sensitive(_result(run_id).frame, sensitive))
-    return summary[summary["part"] == "test"]
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _front(run_id: str, look: str | None, objective: str, sensitive: str) -> Front:
+    return Front.of(_result(run_id, look), objective=objective, sensitive=sensitive)
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
-def profile_of(run_id: str, method: str, lam: float, sensitive: str) -> pd.DataFrame:
-    """Average prediction, or residual, of one model of a finished run by quantile group of a column."""
-    result = _result(run_id)
-    predictions = result.predictions_of(method, lam)
-    objective = OBJECTIVES[Run(run_id).spec.plan.objective]
-    audited = objective.audit(np.stack(list(predictions.values())), result.target)
-    s = result.sensitive[sensitive].to_numpy(dtype=float)
-    return quantile_profile(audited, s, [result.splits[j] for j in predictions])
+def front_of(run: Run, *, objective: str, sensitive: str) -> Front:
+    """The figures of a run's paths, gathered once a server."""
+    return _front(run.id, run.look, objective, sensitive)
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -82,9 +82,14 @@ def theme() -> Theme:
     return theme_of(dark=st.context.theme.type == "dark")
 
 
+#: Session key of the format in which charts are saved: "PNG" or "SVG".
+PICTURE_FORMAT = "picture format"
+
+
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     """A chart with its camera button; `alt` says in words what it shows."""
-    image = {"filename": f"fairdash-{key}", "scale": 2}
+    form = str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
+    image = {"filename": f"fairdash-{key}", "scale": 2 if form == "png" else 1, "format": form}
     st.plotly_chart(figure, key=key, alt=alt, theme=None, config=_PLOTLY | {"toImageButtonOptions": image})
 
 

@@ -39,8 +39,12 @@ def source_title() -> str:
 
 
 def choose_source(source: DatasetSource) -> None:
-    """Put a data set into use."""
-    _remember(_DATASET, save_source(source))
+    """Put a data set into use; a run of another one leaves the view."""
+    name = save_source(source)
+    if st.session_state.get(_DATASET) not in (None, name):
+        _forget(_RUN)
+        _forget(_SEARCH)
+    _remember(_DATASET, name)
 
 
 def chosen_run() -> Run | None:

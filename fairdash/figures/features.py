@@ -1,0 +1,64 @@
+"""Which features a model leans on, beside another one."""
+
+from __future__ import annotations
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from fairdash.figures.theme import Theme, escaped, new_figure
+
+MOST_FEATURES = 12
+
+
+def features_figure(
+    importance: pd.DataFrame, *, a_name: str, b_name: str, subtitle: str, theme: Theme
+) -> go.Figure:
+    """Permutation importance of the features that count or change most, two dots a feature.
+
+    Parameters
+    ----------
+    importance
+        Columns ``feature``, ``a``, ``b``: what the error gains when a feature is shuffled.
+    """
+    weight = importance[["a", "b"]].abs().max(axis=1)
+    shown = importance.loc[weight.nlargest(MOST_FEATURES).index].sort_values("a")
+    figure = new_figure(
+        title="Which features lost weight",
+        subtitle=subtitle,
+        x="Test error gained when the feature is shuffled (MSE ÷ variance)",
+        y="",
+        theme=theme,
+        height=110 + 26 * len(shown),
+    )
+    names = [escaped(name) for name in shown["feature"]]
+    for (_, row), name in zip(shown.iterrows(), names, strict=True):
+        figure.add_scatter(
+            x=[row["a"], row["b"]],
+            y=[name, name],
+            mode="lines",
+            line={"color": theme.grid, "width": 3},
+            hoverinfo="skip",
+            name="change",
+        )
+    for column, name, colour, symbol in (
+        ("a", a_name, theme.standard, "diamond"),
+        ("b", b_name, theme.chosen, "circle"),
+    ):
+        figure.add_scatter(
+            x=shown[column],
+            y=names,
+            mode="markers",
+            name=name,
+            marker={"color": colour, "size": 10, "symbol": symbol},
+            hovertemplate=f"<b>%{{y}}</b><br>{escaped(name)}: %{{x:.4f}}<extra></extra>",
+        )
+        top = shown.iloc[-1]
+        figure.add_annotation(
+            x=top[column],
+            y=names[-1],
+            text=f"<b>{escaped(name)}</b>",
+            showarrow=False,
+            yshift=16,
+            font={"color": colour, "size": 12},
+        )
+    return figure

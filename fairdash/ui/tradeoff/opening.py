@@ -1,0 +1,116 @@
+"""Which run the trade-off page shows; where there is none yet, a first look starts by itself."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.data.source import DatasetSource
+from fairdash.data.wording import counted
+from fairdash.runs.launch import start_run
+from fairdash.runs.quick import is_quick, quick_plans
+from fairdash.runs.store import FIRST, Run, list_runs
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.sweep import STANDARD
+from fairdash.ui.cached import dataset_of
+from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
+from fairdash.ui.pages import page
+from fairdash.ui.state import choose_run, chosen_run, chosen_source
+from fairdash.ui.text import safe
+
+DEFAULT_OBJECTIVE = "demographic_parity"
+
+
+def run_in_view() -> Run | None:
+    """The run that the address names, else the newest of the data in use, else a first look that starts now.
+
+    None where a first look would take longer than seconds, or the run in view has nothing to show yet; the
+    page then says what to do.
+    """
+    run = chosen_run()
+    if run is None:
+        source = chosen_source()
+        run = list_runs().newest(source)
+        if run is None:
+            with st.spinner("Reading the data…"):
+                dataset = dataset_of(source)
+            if not is_quick(dataset):
+                _show_offer(source, dataset.n_rows)
+                return None
+            run = start_quick(source, DEFAULT_OBJECTIVE)
+        choose_run(run)
+    if run.look is None:
+        _show_wait(run)
+        return None
+    return run
+
+
+def start_quick(source: DatasetSource, objective: str) -> Run:
+    """Start a first look and what follows it."""
+    first, plan = quick_plans(dataset_of(source), objective=objective)
+    return start_run(source, plan, first=first)
+
+
+def show_stage(run: Run) -> None:
+    """How far a run is that already has something to show; nothing once it is whole."""
+    if run.look != FIRST:
+        return
+    if run.status.is_over:
+        st.warning(
+            "This is the first look: one random split, rough floors. What should have followed was not "
+            "finished."
+        )
+        show_status(run, run.status)
+        return
+    _follow(run)
+
+
+@st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
+def _follow(run: Run) -> None:
+    if run.look != FIRST:
+        st.rerun()
+    plan = run.spec.plan
+    methods = [METHODS[method].title for method in plan.methods if method != STANDARD]
+    st.info(
+        f"**First look:** one random split, rough floors. Being refined with {plan.n_splits} splits and "
+        f"{', '.join(methods)}; the page then changes by itself.",
+        icon=":material/hourglass_top:",
+    )
+    show_progress(run)
+
+
+def _show_wait(run: Run) -> None:
+    spec, status = run.spec, run.status
+    st.markdown(f"**{safe(spec.source.title)}** · {OBJECTIVES[spec.plan.objective].title}")
+    if status.is_over:
+        show_status(run, status)
+        if st.button("Start again", icon=":material/replay:", type="primary"):
+            choose_run(start_run(spec.source, spec.plan, first=spec.first))
+            st.rerun()
+        return
+    st.caption(
+        "A first look is being trained: eight weights of fairness on one random split. It takes seconds."
+        if spec.first is not None
+        else "This run is still at work. It goes on if you close the page."
+    )
+    _wait(run)
+
+
+@st.fragment(run_every=SECONDS_BETWEEN_LOOKS / 2)
+def _wait(run: Run) -> None:
+    if run.look is not None:
+        st.rerun()
+    show_progress(run)
+
+
+def _show_offer(source: DatasetSource, n_rows: int) -> None:
+    st.info(
+        f"{source.title} has {counted(n_rows, 'row')}: training takes minutes, so it waits for your word. "
+        "Choose on the Train page what to train, or take the defaults."
+    )
+    left, right, _ = st.columns([1, 1, 2])
+    with left:
+        st.page_link(page("train"), label="Choose what to train", icon=":material/tune:")
+    if right.button("Train with the defaults", type="primary", icon=":material/play_arrow:"):
+        choose_run(start_quick(source, DEFAULT_OBJECTIVE))
+        st.rerun()

@@ -1,0 +1,247 @@
+"""Everything else that the trade-off page can show of the two points; drawn only when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import streamlit as st
+
+from fairdash.dependence import REGISTRY, learned_functions
+from fairdash.errors import OptionError
+from fairdash.figures.features import features_figure
+from fairdash.figures.hiding import transformation_figure
+from fairdash.figures.money import money_figure
+from fairdash.figures.objectives import objectives_figure
+from fairdash.figures.spread import spread_figure
+from fairdash.reports import tables, words
+from fairdash.reports.comparison import Comparison
+from fairdash.runs.store import Run
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.ui.cached import front_of
+from fairdash.ui.frame import chart, theme
+from fairdash.ui.text import label, safe
+from fairdash.ui.tradeoff.find_point import show_find_point
+from fairdash.ui.tradeoff.pictures import show_profile
+
+
+def show_panels(found: Comparison, run: Run) -> None:
+    """One control for the rest; what is not chosen costs nothing."""
+    shown = st.segmented_control(
+        "More",
+        list(_PANELS),
+        default=next(iter(_PANELS)),
+        label_visibility="collapsed",
+        key="more",
+    )
+    if shown is not None:
+        _PANELS[shown](found, run)
+
+
+def _averages(found: Comparison, run: Run) -> None:
+    """Both predictions and residuals, by rank or by value."""
+    del run
+    by = st.segmented_control(
+        "Groups of the sensitive attribute",
+        ["by rank", "by value"],
+        default="by rank",
+        required=True,
+        key="averages by",
+        help="By rank, every group takes the same room; by value, groups lie where their members are.",
+    )
+    for column, objective in zip(st.columns(2), OBJECTIVES, strict=True):
+        with column:
+            show_profile(found, objective=objective, key=f"averages-{objective}", by_value=by == "by value")
+    st.caption(
+        "Left, what people are charged; right, by how much that is wrong. A model can be even in one and "
+        "uneven "
+        "in the other."
+    )
+
+
+def _distributions(found: Comparison, run: Run) -> None:
+    del run
+    seen, spreads = found.objective_seen, found.spreads()
+    chart(
+        spread_figure(
+            spreads[found.a],
+            spreads[found.b],
+            a_name=found.a.name,
+            b_name=found.b.name,
+            audited=seen.audited,
+            sensitive=label(found.sensitive, found.sensitive_unit),
+            level=label(seen.audited.capitalize(), found.unit),
+            subtitle=words.subtitle_of_first_split(found),
+            theme=theme(),
+        ),
+        key="spread",
+        alt=f"How the {seen.audited} is spread in thirds of {found.sensitive}: {found.a.name} and {found.b.name}.",
+    )
+    st.caption(
+        "Equal averages can hide unequal spreads: an independent model has the same curve three times."
+    )
+
+
+def _hiding(found: Comparison, run: Run) -> None:
+    """f and g of the spline correlation, for both points."""
+    del run
+    seen = found.objective_seen
+    try:
+        curves = {
+            point.name: learned_functions("hgr_spline", *found.audited_of_first_split(point))
+            for point in (found.a, found.b)
+        }
+    except OptionError as error:
+        st.info(safe(error))
+        return
+    for column, of_sensitive, title, axis in zip(
+        st.columns(2),
+        (False, True),
+        (f"f: how the {seen.audited} is bent", f"g: how {found.sensitive} is bent"),
+        (label(seen.audited.capitalize(), found.unit), label(found.sensitive, found.sensitive_unit)),
+        strict=True,
+    ):
+        with column:
+            chart(
+                transformation_figure(
+                    curves,
+                    of_sensitive=of_sensitive,
+                    title=title,
+                    axis=axis,
+                    subtitle=words.subtitle_of_first_split(found),
+                    theme=theme(),
+                ),
+                key=f"hiding-{'g' if of_sensitive else 'f'}",
+                alt=f"{title}, for {found.a.name} and {found.b.name}.",
+            )
+    st.caption(
+        f"Of all ways to bend the {seen.audited} and {safe(found.sensitive)}, these two make them most alike "
+        "(HGR, found by splines on these very rows). Where g is steep, or turns, people differ; near "
+        "independence "
+        "the curves follow noise and mean nothing."
+    )
+
+
+def _who_pays(found: Comparison, run: Run) -> None:
+    del run
+    moved = found.moved()
+    sentence = " ".join(part for part in (words.who_pays(found), words.level(found)) if part)
+    if sentence:
+        st.markdown(f"**{safe(sentence)}**")
+    chart(
+        money_figure(
+            moved,
+            a_name=found.a.name,
+            b_name=found.b.name,
+            sensitive=label(found.sensitive, found.sensitive_unit),
+            unit=found.unit,
+            subtitle=words.subtitle(found),
+            theme=theme(),
+        ),
+        key="money",
+        alt=f"Change of the average prediction in groups of {found.sensitive}.",
+    )
+    st.dataframe(tables.moved(found), hide_index=True, alt="What moves from and to each group.")
+    heads = "exposure" if found.result.weight is not None else "rows"
+    st.caption(
+        "Test rows, means over the splits. Total: the sum of the changes over a split's test rows, "
+        "counted by "
+        f"{heads}; the groups' totals add up to the change of the whole. What happens within a group is "
+        "not seen "
+        "here."
+    )
+
+
+def _features(found: Comparison, run: Run) -> None:
+    del run
+    importance = found.importance()
+    if importance is None:
+        st.info("A first look does not measure the features; the refined run does.")
+        return
+    chart(
+        features_figure(
+            importance,
+            a_name=found.a.name,
+            b_name=found.b.name,
+            subtitle=words.subtitle(found),
+            theme=theme(),
+        ),
+        key="features",
+        alt=f"Permutation importance of the features for {found.a.name} and {found.b.name}.",
+    )
+    nearest = "" if found.stop(found.b).is_trained else " A blend is shown by its nearest trained model."
+    st.caption(
+        "Shuffle one feature among the test rows: how much does the error grow? (Permutation importance, "
+        "mean "
+        "over the splits; features that tell the same story share their weight. A fair model may use a "
+        "feature "
+        f"to take back what others tell of the sensitive attribute: then shuffling it can help.){nearest}"
+    )
+
+
+def _objectives(found: Comparison, run: Run) -> None:
+    fronts = {each: front_of(run, objective=each, sensitive=found.sensitive) for each in OBJECTIVES}
+    chart(
+        objectives_figure(
+            {each: front.test for each, front in fronts.items()},
+            measure=found.measure,
+            method=found.b.method,
+            chosen_lam=found.b.lam,
+            error=found.front.error,
+            subtitle=words.subtitle(found),
+            theme=theme(),
+        ),
+        key="objectives",
+        alt="Test error against dependence of predictions on the left, of residuals on the right.",
+    )
+    st.markdown(safe(words.both_objectives(found, fronts)))
+    st.caption(
+        f"The models were trained for {OBJECTIVES[found.plan.objective].title.lower()}. Even predictions and "
+        "even errors can't both be had where the target itself depends on the sensitive attribute."
+    )
+
+
+def _numbers(found: Comparison, run: Run) -> None:
+    del run
+    st.dataframe(tables.side_by_side(found), hide_index=True, alt="The figures of both points.")
+    st.caption(
+        "Means over the random splits, test rows only. The noise floor is what the same estimator reads "
+        "when the sensitive attribute is shuffled: its mean, and in brackets the value that "
+        "independence exceeds in 5 % of cases. A blend's floor lies between its neighbours'."
+    )
+    st.markdown("**Every method**")
+    st.dataframe(tables.hypervolumes(found), hide_index=True, alt="How much each method's front wins.")
+    st.caption(
+        "Hypervolume: the share of the box between nothing and the standard model's dependence and the "
+        "constant mean's error that a front wins, mean over the splits; larger is better."
+    )
+    st.markdown("**Every trained weight**")
+    st.dataframe(tables.trained_weights(found), hide_index=True, alt="The figures of every trained weight.")
+
+
+def _reading(found: Comparison, run: Run) -> None:
+    del run
+    for id in found.front.measures:
+        entry = REGISTRY[id]
+        st.markdown(
+            f"**{safe(entry.title)}** ({safe(entry.symbol)}) · 0: {safe(entry.zero)}; 1: {safe(entry.one)}. "
+            f"*It misleads when:* {safe(entry.fails_when)} *Source:* {safe(entry.source)}."
+        )
+    for id in found.front.methods:
+        st.markdown(f"**{safe(METHODS[id].title)}**: {safe(METHODS[id].meaning)}")
+
+
+_PANELS: Mapping[str, Callable[[Comparison, Run], None]] = MappingProxyType(
+    {
+        "Who pays": _who_pays,
+        "Averages": _averages,
+        "Distributions": _distributions,
+        "Where it hides": _hiding,
+        "Features": _features,
+        "Find the point": show_find_point,
+        "Both objectives": _objectives,
+        "All numbers": _numbers,
+        "How to read this": _reading,
+    }
+)
