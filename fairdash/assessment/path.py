@@ -70,12 +70,14 @@ def assess_path(
             figures = {
                 column: np.where(between, np.nan, trained.loc[way["low"], column]) for column in trained
             }
-            own = judge.figures(blended[between], splits[j], part, split_number=j, n_permutations=0)
+            own = {}
+            if between.any():
+                own = judge.figures(blended[between], splits[j], part, split_number=j, n_permutations=0)
             for column in figures:
                 if column.endswith(("_floor", "_floor_q95")):
                     ends = (trained.loc[way[end], column].to_numpy() for end in ("low", "high"))
                     figures[column] = blend(*ends, way["share"].to_numpy())
-                else:
+                elif own:
                     figures[column][between] = own[column]
             tables.append(way.assign(method=method, split=j, part=part, diverged=False, **figures))
         if progress is not None:

@@ -105,6 +105,7 @@ def front_figure(
         theme=theme,
         with_errors=True,
     )
+    _name_paths(figure, test, error=error, measure=measure, theme=theme)
     for mark in marks:
         _mark(figure, _row(test, mark), mark, error=error, measure=measure, theme=theme)
     _fit(figure, test, references, measure)
@@ -157,7 +158,7 @@ def _path(
     theme: Theme,
     with_errors: bool = False,
 ) -> None:
-    """A method's line through all its stops, its trained points, and its name at the fair end."""
+    """A method's line through all its stops, and its trained points."""
     name = METHODS[path["method"].iloc[0]].title
     path = path.sort_values("lam")
     figure.add_scatter(
@@ -199,17 +200,26 @@ def _path(
             "<br>error %{y:.3f} ± %{customdata[4]:.3f}<extra></extra>",
             **bars,
         )
-    end = path.iloc[-1]
-    figure.add_annotation(
-        x=end[measure],
-        y=end[error],
-        text=escaped(name),
-        showarrow=False,
-        xanchor="left",
-        yanchor="bottom",
-        xshift=6,
-        font={"color": theme.quiet, "size": 11},
-    )
+
+
+def _name_paths(figure: go.Figure, test: pd.DataFrame, *, error: str, measure: str, theme: Theme) -> None:
+    """Each method's name at the fair end of its path; names keep apart."""
+    ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values(error)
+    gap = 0.055 * float(test[error].max() - test[error].min())
+    level = -math.inf
+    for _, end in ends.iterrows():
+        level = max(float(end[error]), level + gap)
+        figure.add_annotation(
+            x=end[measure],
+            y=level,
+            text=escaped(METHODS[end["method"]].title),
+            showarrow=False,
+            xanchor="left",
+            yanchor="bottom",
+            xshift=8,
+            bgcolor=theme.veil,
+            font={"color": theme.quiet, "size": 11},
+        )
 
 
 def _splits(figure: go.Figure, rows: pd.DataFrame, error: str, measure: str, theme: Theme) -> None:
@@ -253,9 +263,10 @@ def _references(figure: go.Figure, references: pd.DataFrame, *, error: str, meas
             y=place[error],
             text="uses s: barycentre" if reference.is_curve else "uses s: discrimination-free",
             showarrow=False,
-            xanchor="left",
+            xanchor="left" if reference.is_curve else "right",
             yanchor="bottom" if reference.is_curve else "top",
             xshift=6,
+            yshift=0 if reference.is_curve else -6,
             font={"color": REFERENCE, "size": 11},
         )
 
@@ -305,7 +316,9 @@ def _mark(figure: go.Figure, row: pd.Series, mark: Mark, *, error: str, measure:
         showarrow=False,
         xanchor="right" if standard else "left",
         xshift=14,
-        yshift=20 if standard else 12,
+        yshift=24 if standard else 12,
+        bgcolor=theme.veil,
+        borderpad=0,
         font={"color": mark.colour, "size": 13},
     )
 

@@ -102,7 +102,7 @@ def profile_figure(
                 "<br>%{customdata[2]:.0f} test rows<extra></extra>"
             ),
         )
-    _label_lines(figure, lines, places)
+    _label_lines(figure, lines, places, theme)
     return figure
 
 
@@ -124,7 +124,7 @@ def _value_ticks(figure: go.Figure, profile: pd.DataFrame) -> None:
     )
 
 
-def _label_lines(figure: go.Figure, lines: tuple, places: pd.Series) -> None:
+def _label_lines(figure: go.Figure, lines: tuple, places: pd.Series, theme: Theme) -> None:
     """Name the lines where they lie furthest apart, each on its outer side."""
     (standard, *_), (chosen, *_) = lines
     gap = (standard["mean"] - chosen["mean"]).abs().fillna(0.0)
@@ -140,5 +140,7 @@ def _label_lines(figure: go.Figure, lines: tuple, places: pd.Series) -> None:
             showarrow=False,
             xanchor="left" if across < 0.3 else "right" if across > 0.7 else "center",
             yshift=16 if above else -16,
+            bgcolor=theme.veil,
+            borderpad=0,
             font={"color": colour, "size": 13},
         )

@@ -184,6 +184,11 @@ class Comparison:
         return number(float(row[figure]), error=float(row[f"{figure}_se"]))
 
     @property
+    def is_of_one_point(self) -> bool:
+        """Whether A and B are the same model."""
+        return self.a == self.b or (self.a.is_standard and self.b.is_standard)
+
+    @property
     def growth(self) -> float:
         """How much larger B's error is than A's: 0.1 is 10 %."""
         return self.mean(self.front.error, self.b) / self.mean(self.front.error, self.a) - 1

@@ -39,7 +39,7 @@ def dependence(found: Comparison, point: Point | None = None) -> str:
         told = "can no longer" if not point.is_standard else "can't"
         return f"{begin} {what} {told} be told from independent of {found.sensitive}{where} {figures}."
     counted = "" if caught == splits else f" in {caught} of {splits} random splits"
-    if point == found.a:
+    if point == found.a or found.is_of_one_point:
         return f"{begin} {what} depends on {found.sensitive}{counted} {figures}."
     if found.mean(found.measure, point) < found.mean(found.measure, found.a):
         than = "before" if found.a.is_standard else f"at {found.a.name}"
@@ -50,7 +50,7 @@ def dependence(found: Comparison, point: Point | None = None) -> str:
 
 def cost(found: Comparison) -> str:
     """What happens to the error from A to B."""
-    if found.a == found.b:
+    if found.is_of_one_point:
         return ""
     growth = found.growth
     if abs(growth) < HARDLY:
@@ -60,7 +60,7 @@ def cost(found: Comparison) -> str:
 
 def who_pays(found: Comparison) -> str:
     """Whose predictions rise and whose fall most from A to B."""
-    if found.a == found.b:
+    if found.is_of_one_point:
         return ""
     moved = found.moved()
     # The target's overall level says what is little.

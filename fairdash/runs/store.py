@@ -290,10 +290,10 @@ class RunList:
     runs: tuple[Run, ...]
     damaged: tuple[str, ...]
 
-    def newest(self, source: DatasetSource) -> Run | None:
-        """The newest run of a data set that has something to look at or is still at work."""
+    def of(self, source: DatasetSource) -> list[Run]:
+        """Those of one data set that have something to look at or are still at work, the newest first."""
         of_source = (run for run in self.runs if run.spec.source == source)
-        return next((run for run in of_source if run.look or not run.status.is_over), None)
+        return [run for run in of_source if run.look or not run.status.is_over]
 
 
 def list_runs() -> RunList:

@@ -8,7 +8,7 @@ from fairdash.reports.words import answer
 from fairdash.runs.store import Run
 from fairdash.ui.text import safe
 from fairdash.ui.tradeoff.controls import choose, show_comparison_control, show_whose
-from fairdash.ui.tradeoff.opening import run_in_view, show_stage
+from fairdash.ui.tradeoff.opening import run_in_view, show_other_training, show_stage
 from fairdash.ui.tradeoff.panels import show_panels
 from fairdash.ui.tradeoff.pictures import show_charts, show_four_numbers
 from fairdash.ui.tradeoff.take_away import show_take_away
@@ -22,6 +22,7 @@ def show(run: Run) -> None:
     with answer_place:
         st.markdown(f"**{safe(answer(found))}**")
         show_whose(found, run.spec.source)
+        show_other_training(run, found.objective)
     show_charts(found)
     show_four_numbers(found)
     show_comparison_control(found)

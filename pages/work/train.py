@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import streamlit as st
 
 from fairdash.api import DEFAULT_LAMS
@@ -11,6 +13,7 @@ from fairdash.data.wording import counted
 from fairdash.errors import FairdashError, OptionError, Problem
 from fairdash.figures.curves import curves_figure
 from fairdash.runs.launch import start_run
+from fairdash.runs.quick import VALIDATION_SHARE
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import DONE, Run
 from fairdash.training.losses import LOSSES
@@ -109,8 +112,18 @@ def ask_for_loss(dataset: Dataset) -> tuple[str, bool]:
     return loss, balance
 
 
-def ask_for_settings(loss: tuple[str, bool]) -> tuple[TrainingSettings, int, str] | None:
-    """Everything under "advanced": settings, seed and device; None, with the reason shown, if unusable."""
+@dataclass(frozen=True)
+class Advanced:
+    """What stands under "advanced"."""
+
+    settings: TrainingSettings
+    seed: int
+    device: str
+    validation_share: float
+
+
+def ask_for_settings(loss: tuple[str, bool]) -> Advanced | None:
+    """Everything under "advanced"; None, with the reason shown, if it can't be used."""
     times, taken = st.session_state.get(TAKEN, (0, None))
     default = TrainingSettings() if taken is None else TrainingSettings.from_json(taken)
 
@@ -147,6 +160,23 @@ def ask_for_settings(loss: tuple[str, bool]) -> tuple[TrainingSettings, int, str
         dropout = middle.number_input("Dropout", 0.0, 0.9, default.dropout, step=0.05, key=key("dropout"))
         seed = right.number_input("Seed", 0, 2**31, 0)
         device = left.selectbox("Device", ["auto", "cpu", "cuda", "mps"], help="auto: a GPU if there is one.")
+        validation = middle.number_input(
+            "Share of the training rows kept for choices",
+            0.0,
+            0.5,
+            VALIDATION_SHARE,
+            step=0.05,
+            help="On these validation rows a point of the trade-off is chosen, and training stopped early. "
+            "Without them no choice can be made that the test rows have not seen.",
+        )
+        patience = right.number_input(
+            "Stop early after so many epochs without gain",
+            0,
+            500,
+            default.patience or 0,
+            key=key("patience"),
+            help="On the validation rows. 0: every epoch is trained.",
+        )
         try:
             settings = TrainingSettings(
                 hidden=tuple(int(width) for width in numbers(hidden, column="hidden layers")),
@@ -162,11 +192,12 @@ def ask_for_settings(loss: tuple[str, bool]) -> tuple[TrainingSettings, int, str
                 dropout=dropout,
                 loss=loss[0],
                 balance=loss[1],
+                patience=int(patience) or None,
             )
         except FairdashError as error:
             show_problems(error)
             return None
-    return settings, int(seed), device
+    return Advanced(settings, int(seed), device, validation)
 
 
 def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None) -> None:
@@ -210,31 +241,32 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         key="splits",
         help="Every weight is trained once a split. More splits give steadier figures and take longer.",
     )
-    settings = ask_for_settings(loss)
-    if settings is not None and methods:
+    advanced = ask_for_settings(loss)
+    if advanced is not None and methods:
         ask_for_searches(
             Basis(
                 source=source,
                 method=methods[0],
                 objective=objective,
-                settings=settings[0],
-                random_state=settings[1],
-                device=settings[2],
+                settings=advanced.settings,
+                random_state=advanced.seed,
+                device=advanced.device,
             )
         )
     if st.button(
-        "Train", type="primary", icon=":material/play_arrow:", disabled=settings is None or not methods
+        "Train", type="primary", icon=":material/play_arrow:", disabled=advanced is None or not methods
     ):
-        assert settings is not None
+        assert advanced is not None
         try:
             plan = Sweep(
                 methods=(STANDARD, *methods),
                 lams=numbers(lams, column="λ"),
                 objective=objective,
                 n_splits=n_splits,
-                settings=settings[0],
-                random_state=settings[1],
-                device=settings[2],
+                validation_share=advanced.validation_share,
+                settings=advanced.settings,
+                random_state=advanced.seed,
+                device=advanced.device,
             )
         except FairdashError as error:
             show_problems(error)

@@ -188,8 +188,8 @@ def test_runs_are_listed_newest_first():
         (run.folder / "spec.json").write_text(json.dumps(spec))
         runs.append(run.id)
     assert [run.id for run in list_runs().runs] == [runs[1], runs[0], runs[2]]
-    assert list_runs().newest(QUEUED).id == runs[1]
-    assert list_runs().newest(DONE) is None
+    assert [run.id for run in list_runs().of(SOURCE)] == [runs[1], runs[0], runs[2]]
+    assert not list_runs().of(replace(SOURCE, options={"n": 300}))
 
 
 def test_the_store_holds_no_pickle():

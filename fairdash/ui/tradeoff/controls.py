@@ -91,7 +91,7 @@ def show_comparison_control(found: Comparison) -> None:
         icon=":material/keep:",
         on_click=keep,
         args=(found.b,),
-        disabled=found.b == found.a,
+        disabled=found.is_of_one_point,
         width="stretch",
         help="Everything on this page then compares the slider's point with the one that was kept.",
     )

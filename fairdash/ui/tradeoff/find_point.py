@@ -60,7 +60,8 @@ def _choose(found: Comparison, wish: str, place: st.delta_generator.DeltaGenerat
             step=float(f"{max(standard, edge) / 50:.1g}"),
             format="%.3g",
             key=f"limit {measure} {found.objective}",
-            help=f"The standard model reads {number(standard)}; independence stays below {number(edge)} in 95 % "
+            help=f"The standard model reads {number(standard)}; independence stays below {number(edge)} in "
+            "95 % "
             "of cases, so that is the least one can ask for.",
         )
         return least_error(path, measure, at_most=limit, error=error), f"{symbol} at most {limit:g}"

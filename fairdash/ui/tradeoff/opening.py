@@ -30,7 +30,7 @@ def run_in_view() -> Run | None:
     run = chosen_run()
     if run is None:
         source = chosen_source()
-        run = list_runs().newest(source)
+        run = next(iter(list_runs().of(source)), None)
         if run is None:
             with st.spinner("Reading the data…"):
                 dataset = dataset_of(source)
@@ -49,6 +49,28 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
     """Start a first look and what follows it."""
     first, plan = quick_plans(dataset_of(source), objective=objective)
     return start_run(source, plan, first=first)
+
+
+def show_other_training(run: Run, objective: str) -> None:
+    """Where models are judged by an objective that they were not trained for: the way to those that were."""
+    spec = run.spec
+    if objective == spec.plan.objective:
+        return
+    others = list_runs().of(spec.source)
+    trained = next((each for each in others if each.spec.plan.objective == objective and each.look), None)
+    title = OBJECTIVES[objective].title.lower()
+    if trained is not None:
+        if st.button(f"See models trained for {title}", icon=":material/swap_horiz:"):
+            _switch(trained)
+    elif is_quick(dataset_of(spec.source)) and st.button(
+        f"Train models for {title}", icon=":material/model_training:"
+    ):
+        _switch(start_quick(spec.source, objective))
+
+
+def _switch(run: Run) -> None:
+    choose_run(run)
+    st.rerun()
 
 
 def show_stage(run: Run) -> None:

@@ -76,7 +76,8 @@ def _distributions(found: Comparison, run: Run) -> None:
             theme=theme(),
         ),
         key="spread",
-        alt=f"How the {seen.audited} is spread in thirds of {found.sensitive}: {found.a.name} and {found.b.name}.",
+        alt=f"How the {seen.audited} is spread in thirds of {found.sensitive}: {found.a.name} and "
+        f"{found.b.name}.",
     )
     st.caption(
         "Equal averages can hide unequal spreads: an independent model has the same curve three times."
