@@ -1,0 +1,123 @@
+"""Figures of two points: what is drawn is what was given, and names are plain text."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.assessment import common_grid, densities, money_moved
+from fairdash.figures.money import money_figure, span
+from fairdash.figures.objectives import objectives_figure
+from fairdash.figures.spread import spread_figure
+from fairdash.figures.theme import DARK, LIGHT
+from fairdash.training.splits import random_splits
+
+EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
+NAMES = {"a_name": "standard model", "b_name": "λ = 1", "sensitive": "age (years)", "subtitle": "n"}
+
+
+@pytest.fixture
+def moved():
+    rng = np.random.default_rng(0)
+    s = rng.uniform(18, 90, 1000)
+    splits = random_splits(len(s), n_splits=2, random_state=0)
+    return money_moved({0: s, 1: s}, {0: s * 0 + 50, 1: s * 0 + 52}, s, splits)
+
+
+@pytest.fixture
+def spreads():
+    rng = np.random.default_rng(0)
+    s = rng.uniform(size=900)
+    u = [s + 0.2 * rng.normal(size=900), rng.normal(size=900)]
+    return [densities(each, s, grid=common_grid(*u)) for each in u]
+
+
+def path(shift=0.0):
+    lams = np.array([0.0, 0.5, 1.0, 2.0])
+    own = {"lam": lams, "share": [0, 0.5, 0, 0], "mse": 0.4 + 0.1 * lams, "hgr_kde": 0.7 - 0.3 * lams + shift}
+    other = own | {"mse": own["mse"] + 1}
+    frame = pd.concat(
+        [pd.DataFrame(own).assign(method="hgr_nn"), pd.DataFrame(other).assign(method="pearson")]
+    )
+    return frame.assign(hgr_kde_floor=0.1, hgr_kde_floor_q95=0.15 + shift)
+
+
+@pytest.fixture
+def both():
+    return {"demographic_parity": path(), "equalized_residuals": path(0.05)}
+
+
+def test_bars_are_the_change_a_head_of_each_group(moved):
+    figure = money_figure(moved, unit="€", theme=LIGHT, **NAMES)
+    (bars,) = figure.data
+    np.testing.assert_array_equal(bars.y, moved["per_head"])
+    assert figure.layout.yaxis.title.text == "Change a head (€)"
+    assert [text.replace("<br>", " ") for text in figure.layout.xaxis.ticktext] == [
+        span(low, high) for low, high in zip(moved["s_low"], moved["s_high"], strict=True)
+    ]
+    shown = [float(text.replace("−", "-")) for text in bars.text]
+    np.testing.assert_allclose(shown, moved["per_head"], atol=0.05)
+
+
+def test_no_change_is_drawn_as_none(moved):
+    (bars,) = money_figure(moved.assign(per_head=0.0, total=0.0), unit="", theme=DARK, **NAMES).data
+    assert set(bars.text) == {"+0"}
+
+
+def test_each_group_has_both_models_densities_on_one_scale(spreads):
+    figure = spread_figure(*spreads, audited="prediction", level="Price (€)", theme=LIGHT, **NAMES)
+    lines = {trace.name: trace for trace in figure.data if trace.fill == "tonexty"}
+    assert len(lines) == 6
+    a, b = spreads
+    for row, group in enumerate(("low", "middle", "high")):
+        heights = [np.asarray(lines[f"{name}, {group}"].y) - row for name in ("standard model", "λ = 1")]
+        given = [each.loc[each["group"] == group, "density"].to_numpy() for each in (a, b)]
+        np.testing.assert_allclose(heights[0] * given[1].max(), given[0] * heights[1].max(), atol=1e-9)
+    dashes = {name.split(",")[0]: line.line.dash for name, line in lines.items()}
+    assert dashes == {"standard model": "dash", "λ = 1": "solid"}
+
+
+def test_the_shapes_of_one_group_are_drawn_alone(spreads):
+    alone = [each[each["group"] == "low"] for each in spreads]
+    figure = spread_figure(*alone, audited="residual", level="x", theme=DARK, **NAMES)
+    assert len([trace for trace in figure.data if trace.fill == "tonexty"]) == 2
+
+
+def test_both_panels_show_one_path_and_mark_the_same_model(both):
+    figure = objectives_figure(
+        both, measure="hgr_kde", method="hgr_nn", chosen_lam=0.5, error="mse", subtitle="n", theme=LIGHT
+    )
+    traces = {trace.name: trace for trace in figure.data}
+    for audited, frame in zip(("predictions", "residuals"), both.values(), strict=True):
+        own = frame[frame["method"] == "hgr_nn"]
+        np.testing.assert_array_equal(traces[f"{audited}: blends"].x, own["hgr_kde"])
+        np.testing.assert_array_equal(traces[f"{audited}: trained"].customdata[:, 0], [1.0, 2.0])
+        chosen = traces[f"{audited}: λ = 0.5"]
+        assert (chosen.x[0], chosen.y[0]) == (own["hgr_kde"].iloc[1], own["mse"].iloc[1])
+    assert {trace.xaxis for trace in figure.data} == {"x", "x2"}
+    assert [shape.x1 for shape in figure.layout.shapes] == pytest.approx([0.15, 0.20])
+
+
+def test_the_standard_model_has_a_path_to_stand_on(both):
+    figure = objectives_figure(
+        both, measure="hgr_kde", method="standard", chosen_lam=0.0, error="mse", subtitle="", theme=LIGHT
+    )
+    assert [trace.y[0] for trace in figure.data if trace.name.endswith(": standard")] == [0.4, 0.4]
+
+
+def test_names_never_become_html(moved, spreads, both):
+    names = NAMES | {"sensitive": EVIL, "subtitle": EVIL}
+    for figure in (
+        money_figure(moved, unit=EVIL, theme=LIGHT, **names),
+        spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names),
+        objectives_figure(
+            both, measure="hgr_kde", method="hgr_nn", chosen_lam=1, error="mse", subtitle=EVIL, theme=LIGHT
+        ),
+    ):
+        text = json.dumps(figure.to_dict(), default=str)
+        assert "<img" not in text
+        assert "<a " not in text
+        assert "&lt;img" in text
