@@ -305,7 +305,7 @@ def _mark(figure: go.Figure, row: pd.Series, mark: Mark, *, error: str, measure:
             "symbol": mark.symbol,
             "line": {"width": 3, "color": mark.colour if row["share"] else "white"},
         },
-        name=mark.label,
+        name=escaped(mark.label),
         hoverinfo="skip",
     )
     standard = mark.lam == 0

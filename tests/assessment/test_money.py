@@ -35,9 +35,9 @@ def test_money_moved_adds_up_to_the_change_of_the_whole(seed, n, distinct, weigh
 
 
 def test_money_moves_from_whom_it_is_taken():
-    s = np.repeat(np.arange(5.0), 40)
-    splits = random_splits(200, n_splits=1, random_state=0)
-    before = {0: np.full(200, 10.0)}
+    s = np.repeat(np.arange(5.0), 100)
+    splits = random_splits(500, n_splits=1, random_state=0)
+    before = {0: np.full(500, 10.0)}
     after = {0: 10.0 + np.where(s == 4, -3.0, 1.0)}
     moved = money_moved(before, after, s, splits, n_groups=2)
     assert moved["per_head"].iloc[0] == pytest.approx(1)

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import quantile_profile, summarise_splits
+from fairdash.assessment import assess_path, quantile_profile, summarise_splits
 from fairdash.figures.curves import curves_figure
 from fairdash.figures.data import distribution_figure, link_figure
-from fairdash.figures.front import front_figure
+from fairdash.figures.front import Mark, front_figure
 from fairdash.figures.profile import profile_figure
 from fairdash.figures.theme import DARK, LIGHT, theme_of
 from fairdash.reports.csv import safe_csv
@@ -23,7 +23,7 @@ EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
 
 
 def _all_figures(name=EVIL):
-    dataset, splits, _, predictions, frame = _assessed()
+    dataset, splits, members, predictions, frame = _assessed()
     s = dataset.sensitive["age"].to_numpy()
     y = dataset.target.to_numpy()
     profiles = [quantile_profile(predictions[k::2][:3], s, splits) for k in range(2)]
@@ -31,10 +31,14 @@ def _all_figures(name=EVIL):
         *profiles, chosen_name="λ = 1", audited="prediction", sensitive=name, level=name, reference=1.0,
         reference_name=name, subtitle=name, theme=LIGHT,
     )  # fmt: skip
-    summary = summarise_splits(frame)
+    path = assess_path(dataset, predictions, frame, members, splits, objective="demographic_parity")
+    test = path[path["part"] == "test"]
+    references = summarise_splits(frame)
+    references = references[references["part"] == "test"].assign(method="barycentre")
     yield front_figure(
-        frame[frame["part"] == "test"], summary[summary["part"] == "test"], measure="hgr_kde",
-        measure_title=name, method="hgr_nn", chosen_lam=1.0, subtitle=name, theme=DARK,
+        summarise_splits(test, test_to_train=0.25), test, error="mse", error_title=name, measure="hgr_kde",
+        measure_title=name, method="hgr_nn", references=references, price=0.3, subtitle=name, theme=DARK,
+        marks=[Mark("hgr_nn", 0.0, "standard model", "#000000", "diamond"), Mark("hgr_nn", 1.0, name, "#000000")],
     )  # fmt: skip
     yield distribution_figure(y, role="target", label=name, theme=LIGHT)
     yield link_figure(s, y, profiles[0], sensitive=name, target=name, theme=LIGHT)
@@ -56,13 +60,43 @@ def test_the_profile_draws_both_models_means():
     assert figure.layout.xaxis.title.text.startswith("age (years)")
 
 
-def test_the_front_draws_every_split_and_marks_the_chosen_lambda():
+def test_the_front_draws_every_split_the_path_and_the_marks():
     figure = list(_all_figures("x"))[1]
     faint = [trace for trace in figure.data if trace.name == "single splits"]
     assert [len(trace.x) for trace in faint] == [3, 3]
-    (chosen,) = [trace for trace in figure.data if trace.name == "chosen: λ = 1"]
-    (path,) = [trace for trace in figure.data if trace.name == "mean of the splits"]
-    assert chosen.x[0] == path.x[1]
+    (chosen,) = [trace for trace in figure.data if trace.name == "x"]
+    (path,) = [trace for trace in figure.data if trace.name == "Fair HGR network: path"]
+    assert len(path.x) == 11
+    assert (chosen.x[0], chosen.y[0]) == (path.x[-1], path.y[-1])
+    trained = [
+        trace
+        for trace in figure.data
+        if trace.name.startswith("Fair HGR network") and trace.error_x.array is not None
+    ]
+    assert sum(len(trace.x) for trace in trained) == 2, "blends have no mark of their own"
+
+
+def test_the_front_greys_what_another_point_beats_and_only_that():
+    lams, errors, dependences = [0.0, 1.0, 2.0, 3.0], [0.3, 0.4, 0.5, 0.6], [0.9, 0.5, 0.6, 0.2]
+    columns = {
+        "method": "hgr_nn",
+        "lam": lams,
+        "share": 0.0,
+        "n_splits": 2,
+        "mse": errors,
+        "hgr_kde": dependences,
+    }
+    columns |= {f"{c}{end}": 0.01 for c in ("mse", "hgr_kde") for end in ("_se", "_floor", "_floor_q95")}
+    test = pd.DataFrame(columns)
+    single = test.assign(split=0)
+    figure = front_figure(
+        test, single, error="mse", error_title="error", measure="hgr_kde", measure_title="HGR",
+        method="hgr_nn", marks=[Mark("hgr_nn", 0.0, "standard model", "#000000")], subtitle="", theme=LIGHT,
+    )  # fmt: skip
+    (beaten,) = [trace for trace in figure.data if trace.name.endswith("beaten by another point")]
+    (best,) = [trace for trace in figure.data if trace.name == "Fair HGR network"]
+    assert list(beaten.y) == [0.5]
+    assert list(best.y) == [0.3, 0.4, 0.6]
 
 
 def test_the_curves_have_a_line_a_lambda():

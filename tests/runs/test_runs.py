@@ -165,7 +165,7 @@ def test_a_damaged_result_is_said_and_nothing_half_written_is_left(monkeypatch):
     run = create_run(SOURCE, PLAN)
     worker.main(run.id)
     result = run.read_result()
-    (run.folder / "result" / "frame.parquet").write_bytes(b"PAR1")
+    (run.folder / "result" / "members.parquet").write_bytes(b"PAR1")
     with pytest.raises(RunError, match="damaged"):
         run.read_result()
 
@@ -174,7 +174,7 @@ def test_a_damaged_result_is_said_and_nothing_half_written_is_left(monkeypatch):
     def full(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store, "write_whole", full)
+    monkeypatch.setattr("fairdash.runs.result.write_whole", full)
     with pytest.raises(OSError, match="No space"):
         other.write_result(result)
     assert sorted(path.name for path in other.folder.iterdir()) == ["spec.json", "status.json"]
