@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -19,6 +22,7 @@ SOURCE = CatalogueSource(dataset="household", options={"n": 600})
 PLAN = Sweep(
     lams=(0.5, 1.0, 4.0),
     n_splits=2,
+    validation_share=0.2,
     settings=TrainingSettings(
         hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=12, warm_up_epochs=3
     ),
@@ -43,6 +47,22 @@ def words(at: AppTest) -> str:
     return "\n".join(
         each.value for part in (at.title, at.subheader, at.markdown, at.caption, at.info) for each in part
     )
+
+
+def charts(at):
+    """Name to plotly figure, as the browser gets it."""
+    found = {}
+    for element in at.get("plotly_chart"):
+        spec = json.loads(element.proto.spec)
+        found[spec["layout"]["title"]["text"]] = spec
+    return found
+
+
+def numbers(values):
+    """A trace's numbers, whether plotly wrote them as a list or as bytes."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+    return np.array(values, dtype=float)
 
 
 @pytest.fixture(scope="session")

@@ -37,6 +37,8 @@ def choose(run: Run) -> Comparison:
             list(result.sensitive.columns),
             default=sensitive,
             required=True,
+            # Labels of these are Markdown.
+            format_func=safe,
             key=SENSITIVE,
             bind="query-params",
         )

@@ -1,0 +1,316 @@
+"""The trade-off page: what it says, draws, chooses and brings back."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairdash.assessment import path_predictions, quantile_profile, stops
+from fairdash.data.source import CatalogueSource, save_source
+from fairdash.dependence import REGISTRY, measure
+from fairdash.reports.comparison import Comparison, Front, Point
+from fairdash.reports.words import who_pays
+from fairdash.runs import worker
+from fairdash.runs.store import DONE, create_run, list_runs
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.ui.text import safe
+from tests.ui.conftest import PLAN, ROOT, SOURCE, charts, numbers, open_page, words
+
+PANELS = (
+    "Who pays",
+    "Averages",
+    "Distributions",
+    "Where it hides",
+    "Features",
+    "Find the point",
+    "Both objectives",
+    "All numbers",
+    "How to read this",
+)
+
+
+def compared(run, lam, *, measure="hgr_kde", a=None):
+    """The comparison that the page should show at λ."""
+    result = run.read_result()
+    return Comparison(
+        title="",
+        plan=run.spec.plan,
+        result=result,
+        front=Front.of(result, objective=run.spec.plan.objective, sensitive="Age"),
+        objective=run.spec.plan.objective,
+        measure=measure,
+        sensitive="Age",
+        a=a or Point("standard", 0.0),
+        b=Point("hgr_nn", lam),
+    )
+
+
+def move(at, lam):
+    return at.select_slider(key="lam").set_value(lam).run()
+
+
+def look(at, panel):
+    return at.segmented_control(key="more").set_value(panel).run()
+
+
+def said(at):
+    """The answer as plain text."""
+    return re.sub(r"\\(.)", r"\1", at.markdown[0].value)
+
+
+def test_the_answer_fits_the_figures(finished_run):
+    at = open_page("tradeoff", run=finished_run.id)
+    for lam in (0.5, 1.0, 1.52, 4.0):
+        at = move(at, lam)
+        found = compared(finished_run, lam)
+        answer = said(at)
+        assert f"λ = {lam:g}" in answer
+        rows = found.front.single[found.front.single["lam"] == lam]
+        caught = int((rows["hgr_kde"] > rows["hgr_kde_floor_q95"]).sum())
+        assert ("no longer be told from independent" in answer) == (2 * caught < len(rows))
+        growth = found.mean("mse", found.b) / found.mean("mse", found.a) - 1
+        assert (f"grows by {growth:.0%}" in answer) == (growth >= 0.005)
+        assert who_pays(found) in answer
+
+
+def test_the_slider_stops_at_trained_weights_and_between(finished_run):
+    at = open_page("tradeoff", run=finished_run.id)
+    slider = at.select_slider(key="lam")
+    assert slider.options == [f"{stop.lam:g}" for stop in stops(PLAN.lams)]
+    assert {"0", "0.5", "1", "4"} <= set(slider.options)
+    assert slider.value == 1.0
+    blend = move(at, 2.0)
+    assert "is a blend: 50% of the model at λ = 4" in words(blend)
+    assert "is a blend" not in words(move(at, 4.0))
+
+
+@pytest.mark.parametrize("lam", [0.5, 2.0])
+def test_the_profile_is_that_of_the_models_predictions(finished_run, lam):
+    result = finished_run.read_result()
+    at = move(open_page("tradeoff", run=finished_run.id), lam)
+    drawn = charts(at)["<b>Average prediction by Age</b>"]["data"]
+    s = result.sensitive.iloc[:, 0].to_numpy()
+    way = {stop.lam: stop for stop in stops(PLAN.lams)}
+    for name, chosen in (("standard model", 0.0), (f"λ = {lam:g}", lam)):
+        predictions = path_predictions(result.predictions, result.members, "hgr_nn", way[chosen])
+        expected = quantile_profile(np.stack(list(predictions.values())), s, result.splits)
+        (line,) = [trace for trace in drawn if trace.get("name") == name]
+        assert np.allclose(numbers(line["y"]), expected["mean"])
+
+
+@pytest.mark.parametrize("lam", [1.0, 2.0])
+def test_a_figure_is_the_same_on_the_card_in_the_table_and_by_the_library(finished_run, lam):
+    at = move(open_page("tradeoff", run=finished_run.id), lam)
+    found = compared(finished_run, lam)
+    by_hand = np.mean(
+        [
+            measure("fairquant", y_pred[rows], found.s[rows])
+            for y_pred, rows in (
+                (y_pred, found.result.splits[j].test) for j, y_pred in found.predictions(found.b).items()
+            )
+        ]
+    )
+    assert found.mean("fairquant", found.b) == pytest.approx(by_hand)
+    shown = found.shown("fairquant", found.b)
+    assert at.metric[2].label == "FairQuant"
+    assert at.metric[2].value.startswith(shown)
+    table = look(at, "All numbers").dataframe[0].value.set_index("Figure (test rows)")
+    assert table.loc["FairQuant", found.b.title].startswith(shown)
+
+
+def test_the_front_draws_the_paths_figures(finished_run):
+    at = open_page("tradeoff", run=finished_run.id)
+    found = compared(finished_run, 1.0)
+    traces = {trace["name"]: trace for trace in charts(at)["<b>What fairness costs</b>"]["data"]}
+    path = traces["Fair HGR network: path"]
+    assert np.allclose(numbers(path["x"]), found.front.test["hgr_kde"])
+    assert np.allclose(numbers(path["y"]), found.front.test["mse"])
+    chosen = traces["chosen: λ = 1"]
+    assert numbers(chosen["y"])[0] == pytest.approx(found.mean("mse", found.b))
+    references = found.front.references
+    curve = traces["Reference (uses s): Wasserstein barycentre"]
+    assert np.allclose(numbers(curve["y"]), references[references["method"] == "barycentre"]["mse"])
+
+
+@pytest.mark.parametrize("objective", list(OBJECTIVES))
+@pytest.mark.parametrize("panel", PANELS)
+def test_every_panel_opens_for_a_model_a_blend_and_the_standard(finished_run, panel, objective):
+    at = open_page("tradeoff", run=finished_run.id, objective=OBJECTIVES[objective].title)
+    at = look(at, panel)
+    for lam in (4.0, 2.0, 0.0):
+        at = move(at, lam)
+        assert not at.exception
+        assert not at.error
+    assert OBJECTIVES[objective].meaning in words(at)
+
+
+def test_the_other_objective_is_judged_and_said_not_to_be_the_trained_one(finished_run):
+    at = open_page("tradeoff", run=finished_run.id, objective="Equalized residuals")
+    assert "<b>Average residual by Age</b>" in charts(at)
+    assert "the residual of Cost" in said(at)
+    assert "trained for demographic parity" in words(at)
+    assert any(button.label == "Train models for equalized residuals" for button in at.button)
+
+
+def test_models_trained_for_equalized_residuals_are_drawn_as_residuals():
+    run = create_run(SOURCE, replace(PLAN, objective="equalized_residuals", lams=(1.0,), n_splits=1))
+    worker.main(run.id)
+    at = open_page("tradeoff", run=run.id)
+    assert not at.exception
+    assert "<b>Average residual by Age</b>" in charts(at)
+    assert "the residual of Cost" in said(at)
+    front = charts(at)["<b>What fairness costs</b>"]["data"]
+    assert not any("uses s" in trace["name"] for trace in front), "references are for demographic parity"
+
+
+def test_the_address_brings_back_the_view(finished_run):
+    address = {"lam": "2", "measure": "FairQuant", "objective": "Equalized residuals", "against": "hgr_nn:4"}
+    at = open_page("tradeoff", run=finished_run.id, **address)
+    assert at.select_slider(key="lam").value == 2.0
+    assert at.selectbox(key="measure").value == "fairquant"
+    assert at.segmented_control(key="objective").value == "equalized_residuals"
+    assert "λ = 4" in {trace["name"] for trace in charts(at)["<b>Average residual by Age</b>"]["data"]}
+
+
+@pytest.mark.parametrize("against", ["hgr_nn:77", "nonsense", "mine:1", "hgr_nn:"])
+def test_an_address_that_names_no_point_compares_with_the_standard_model(finished_run, against):
+    at = open_page("tradeoff", run=finished_run.id, against=against)
+    assert not at.exception
+    assert "standard model" in {
+        trace["name"] for trace in charts(at)["<b>Average prediction by Age</b>"]["data"]
+    }
+
+
+def test_a_point_is_kept_and_compared_with_everywhere(finished_run):
+    at = move(open_page("tradeoff", run=finished_run.id), 4.0)
+    at = next(button for button in at.button if button.label.startswith("Keep this point")).click().run()
+    assert at.query_params["against"] == ["hgr_nn:4"]
+    at = move(at, 0.5)
+    found = compared(finished_run, 0.5, a=Point("hgr_nn", 4.0))
+    assert {"λ = 4", "λ = 0.5"} <= {
+        trace["name"] for trace in charts(at)["<b>Average prediction by Age</b>"]["data"]
+    }
+    moved = look(at, "Who pays").dataframe[0].value
+    total = found.moved()["total"].sum()
+    change = np.mean(
+        [
+            (found.predictions(found.b)[j] - found.predictions(found.a)[j])[split.test].sum()
+            for j, split in enumerate(found.result.splits)
+        ]
+    )
+    assert total == pytest.approx(change)
+    assert moved["Average: Fair HGR network, λ = 4"].notna().all()
+    back = next(button for button in at.button if button.label.startswith("Compare with the standard"))
+    assert "against" not in back.click().run().query_params
+
+
+@pytest.mark.parametrize("wish", ["Dependence at most …", "Cost at most …", "The knee"])
+def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished_run, wish):
+    at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
+    at = at.segmented_control(key="wish").set_value(wish).run()
+    text = re.sub(r"\\(.)", r"\1", "\n".join(each.value for each in at.markdown))
+    lam = (
+        float(re.search(r"λ = ([\d.]+)\. On test rows", text)[1])
+        if "λ = " in text.split("On test rows")[0][-20:]
+        else 0.0
+    )
+    found = compared(finished_run, 1.0)
+    validation = found.front.validation.set_index("lam")
+    if wish == "Cost at most …":
+        within = validation[validation["mse"] <= 1.1 * validation.loc[0.0, "mse"]]
+        assert lam == within["hgr_kde"].idxmin()
+    if lam:
+        point = Point("hgr_nn", lam)
+        assert f"HGR_KDE is {found.shown('hgr_kde', point)} (validation rows: " in text
+        go = next(button for button in at.button if button.label == "Go there")
+        if not go.disabled:
+            assert go.click().run().select_slider(key="lam").value == lam
+
+
+def test_what_can_t_be_reached_is_said(finished_run):
+    at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
+    at = at.number_input(key="limit hgr_kde demographic_parity").set_value(0.0).run()
+    assert "Not to be had here" in words(at)
+
+
+def test_without_validation_rows_no_point_is_chosen():
+    run = create_run(SOURCE, replace(PLAN, validation_share=0.0, lams=(1.0,), n_splits=1))
+    worker.main(run.id)
+    at = look(open_page("tradeoff", run=run.id), "Find the point")
+    assert not at.exception
+    assert "choosing by test rows flatters" in words(at)
+
+
+def test_a_slider_move_is_answered_quickly(finished_run):
+    """Not a benchmark (benchmarks/page_times.py is): a page that recomputes everything would fail here."""
+    at = open_page("tradeoff", run=finished_run.id)
+    times = []
+    for lam in (0.5, 4.0, 1.52, 0.0, 4.0):
+        started = time.perf_counter()
+        at = move(at, lam)
+        times.append(time.perf_counter() - started)
+    assert np.median(times) < 1.0
+
+
+def test_a_first_look_starts_by_itself_and_is_refined():
+    source = CatalogueSource(dataset="household", options={"n": 300})
+    at = open_page("tradeoff", dataset=save_source(source))
+    assert not at.exception
+    (run,) = list_runs().runs
+    assert run.spec.source == source
+    assert run.spec.first.n_splits == 1
+    until = time.monotonic() + 120
+    while run.look is None and time.monotonic() < until:
+        time.sleep(0.1)
+    at = at.run()
+    assert "First look" in words(at)
+    assert "1 random split" in str(charts(at)["<b>What fairness costs</b>"]["layout"]["title"])
+    for panel in PANELS:
+        assert not look(at, panel).exception
+    run.ask_to_cancel()
+    while not run.status.is_over and time.monotonic() < until:
+        time.sleep(0.1)
+    at = open_page("tradeoff", run=run.id)
+    assert "What should have followed was not finished" in at.warning[0].value
+    assert "What fairness costs" in str(list(charts(at)))
+
+
+def test_a_first_look_gives_way_to_the_whole():
+    first = replace(PLAN, n_splits=1, lams=(1.0, 2.0))
+    run = create_run(SOURCE, PLAN, first=first)
+    worker.main(run.id)
+    assert run.status.state == DONE
+    result = run.read_result()
+    assert len(result.splits) == PLAN.n_splits
+    assert (run.folder / "first").is_dir()
+    assert "mean of 2 random splits" in str(charts(open_page("tradeoff", run=run.id)))
+
+
+def test_a_large_table_is_not_trained_without_a_word(monkeypatch):
+    monkeypatch.setattr("fairdash.runs.quick.MOST_ROWS", 100)
+    at = open_page("tradeoff", dataset=save_source(SOURCE))
+    assert not at.exception
+    assert not list_runs().runs
+    assert "600 rows" in at.info[0].value
+    assert any(button.label == "Train with the defaults" for button in at.button)
+
+
+def test_other_data_put_the_run_of_the_last_out_of_view(finished_run):
+    at = open_page("tradeoff", run=finished_run.id)
+    assert at.session_state["run"] == finished_run.id
+    at = at.switch_page(str(ROOT / "pages" / "work" / "data.py")).run()
+    assert at.session_state["run"] == finished_run.id, "looking at the data changes nothing"
+    box = next(each for each in at.number_input if "households" in each.label.lower())
+    at = box.set_value(300).run()
+    assert "run" not in at.session_state
+
+
+@pytest.mark.parametrize("id", ["hgr_spline", "hgr_rdc", "chi2_kde", "fairquant_cumulative"])
+def test_any_measure_can_be_looked_at(finished_run, id):
+    at = open_page("tradeoff", run=finished_run.id, measure=REGISTRY[id].symbol)
+    assert not at.exception
+    assert safe(REGISTRY[id].symbol) in at.markdown[0].value
