@@ -22,7 +22,7 @@ if source is not None and data is not None:
     heading.subheader(safe(data.title), anchor=False)
     heading.caption(
         f"{counted(data.n_rows, 'row')} · {counted(len(data.roles.features), 'feature')} · sensitive: "
-        f"{safe(data.roles.sensitive[0])} · target: {safe(data.roles.target)}"
+        f"{safe(', '.join(data.roles.sensitive))} · target: {safe(data.roles.target)}"
         + (f" · exposure: {safe(data.roles.weight)}" if data.roles.weight else "")
     )
     if button.button("Train on this data", type="primary", icon=":material/arrow_forward:", width="stretch"):

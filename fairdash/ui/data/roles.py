@@ -19,10 +19,10 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> Role
     columns = list(frame.columns)
     if known is None:
         suggestion = suggest_roles(frame)
-        target, sensitive, features = suggestion.target, suggestion.sensitive[:1], suggestion.features
+        target, sensitive, features = suggestion.target, suggestion.sensitive, suggestion.features
         weight, row_id, prediction = suggestion.weight, suggestion.row_id, suggestion.prediction
     else:
-        target, sensitive, features = known.target, known.sensitive[:1], known.features
+        target, sensitive, features = known.target, known.sensitive, known.features
         weight, row_id, prediction = known.weight, known.row_id, known.prediction
     left, right = st.columns(2)
     new_target = left.selectbox(
@@ -39,8 +39,18 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> Role
         placeholder="Choose a column",
         key=f"{key} sensitive",
     )
-    with st.expander(f"Features, exposure and others (of {counted(len(columns) - 2, 'column')})"):
-        taken = [new_target, new_sensitive]
+    others = [column for column in columns if column not in (new_target, new_sensitive)]
+    further = right.multiselect(
+        "Further sensitive attributes",
+        others,
+        default=[column for column in sensitive[1:] if column in others],
+        placeholder="None",
+        help="Predictions must not depend on these either, and no model sees them.",
+        key=f"{key} further {new_target} {new_sensitive}",
+    )
+    n_others = len(columns) - 2 - len(further)
+    with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
+        taken = [new_target, new_sensitive, *further]
         left, middle, right = st.columns(3)
 
         def ask(place: DeltaGenerator, title: str, none: str, value: str | None, about: str) -> str | None:
@@ -90,7 +100,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> Role
         return None
     return Roles(
         target=new_target,
-        sensitive=(new_sensitive,),
+        sensitive=(new_sensitive, *further),
         features=tuple(chosen),
         weight=new_weight,
         prediction=new_prediction,

@@ -33,8 +33,8 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     if facts.offers:
         with st.expander(f"{counted(len(facts.offers), 'column')} more could be used"):
             show_mends(facts.offers, key=f"{source.id} offers", mend=agree, blocked=False)
-    show_link(dataset)
-    target, sensitive = dataset.roles.target, dataset.roles.sensitive[0]
+    target, sensitive = dataset.roles.target, ask_for_sensitive(dataset, key=f"{source.id} in view")
+    show_link(dataset, sensitive)
     left, right = st.columns(2)
     for place, column, values, role in (
         (left, target, dataset.target, "target"),
@@ -47,8 +47,8 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
                 alt=f"Histogram of the {role}.",
             )
             if role != "target":
-                st.caption(safe(facts.support.sentence()))
-    show_proxies(dataset, source)
+                st.caption(safe(facts.support[sensitive].sentence()))
+    show_proxies(source, sensitive)
     st.subheader("The table")
     st.dataframe(dataset.table().head(ROWS_SHOWN), alt=f"The first {ROWS_SHOWN} rows.")
     columns = column_table(dataset, facts.profile)
@@ -61,10 +61,25 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
         )
 
 
-def show_link(dataset: Dataset) -> None:
-    """The dependence of the target on the sensitive column, in a sentence and a picture."""
-    target, sensitive = dataset.roles.target, dataset.roles.sensitive[0]
-    link = link_of(dataset)
+def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
+    """Which sensitive column the pictures and the ranking are about; not asked where there is one alone."""
+    first, *others = dataset.roles.sensitive
+    if not others:
+        return first
+    chosen: str = st.segmented_control(
+        "Sensitive attribute in view",
+        [first, *others],
+        default=first,
+        required=True,
+        format_func=safe,
+        key=key,
+    )
+    return chosen
+
+
+def show_link(dataset: Dataset, sensitive: str) -> None:
+    """The dependence of the target on a sensitive column, in a sentence and a picture."""
+    target, link = dataset.roles.target, link_of(dataset, sensitive)
     told = "depends on" if link.value > link.floor_q95 else "can't be told from independent of"
     sample = f", on {link.n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
     st.markdown(
