@@ -204,6 +204,23 @@ def test_what_is_left_out_can_be_brought_in_by_a_click() -> None:
     assert "120 rows · 3 features" in said(at)
 
 
+@pytest.mark.bad_input(28)
+def test_dates_that_can_be_read_either_way_are_asked_about() -> None:
+    frame = policies().assign(born=[f"{1 + k % 9}/{1 + k % 12}/{1950 + k % 40}" for k in range(120)])
+    at = upload(csv(frame))
+    assert "its dates may have the day or the month first" in said(at)
+    at = roles_set(at, sensitive="born")
+    assert "day and month can't be told apart" in said_in_errors(at)
+    at = click(at, "Use the age, month first")
+    assert not at.error
+    assert "“born” is read as dates, with the month first, and used as an age" in said(at)
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert "“born” is read as dates, with the month first" in said(again)
+    at = click(again, "Use the age, month first: born")
+    at = click(at, "Use the year, day first")
+    assert "“born” is read as dates, with the day first, and used as the year" in said(at)
+
+
 @pytest.mark.bad_input(29)
 def test_a_hidden_copy_is_asked_about() -> None:
     frame = policies(300)
