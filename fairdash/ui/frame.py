@@ -31,6 +31,7 @@ MEND_LABELS = {
     "year_month_first": "Use the year, month first",
     "age_day_first": "Use the age, day first",
     "age_month_first": "Use the age, month first",
+    "number_names": "Number them",
 }
 
 _PLOTLY = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}

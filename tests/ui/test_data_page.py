@@ -416,6 +416,22 @@ def test_a_file_that_can_not_be_read_says_why(content: bytes, words: str) -> Non
     assert words in said_in_errors(upload(content))
 
 
+@pytest.mark.bad_input(13)
+def test_names_that_repeat_are_numbered_by_a_click() -> None:
+    content = SOUND.replace(b"power", b"age", 1)
+    at = upload(content)
+    assert not at.multiselect, "no roles before the columns have names"
+    at = click(at, "Number them")
+    assert not at.error
+    assert "column 2 is “age (2)”" in said(at)
+    assert "1 feature · sensitive: age · target: cost" in said(at)
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert not again.error
+    (ticked,) = again.checkbox
+    assert ticked.value
+    assert "stands over several columns" in said_in_errors(ticked.uncheck().run())
+
+
 @pytest.mark.bad_input(3, 14, 18, 19)
 @pytest.mark.parametrize(
     ("content", "words"),

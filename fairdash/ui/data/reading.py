@@ -1,16 +1,19 @@
-"""How a file is read, where the user decides."""
+"""How a file is read, where the user decides, and the table in it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.data.cells import MISSING_MARKS
-from fairdash.data.reading import EXCEL, TEXT, ReadingOptions
+from fairdash.data.reading import EXCEL, TEXT, ReadingOptions, ReadingReport
 from fairdash.data.uploads import Upload
-from fairdash.ui.cached import contents_of
+from fairdash.errors import Mend, ReadingError
+from fairdash.ui.cached import contents_of, upload_of
+from fairdash.ui.frame import show_mends
 
 FOUND = "as found"
 NO_MARK = "none"
@@ -48,7 +51,42 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
             help=f"Write {NO_MARK} if only the empty cell is missing.",
             key=f"{key} marks",
         )
+        # Not the widget's default: a click on a problem may have ticked it.
+        st.session_state.setdefault(number_names_key(upload), known.number_names)
+        number_names = st.checkbox(
+            "Number the names that stand over several columns",
+            key=number_names_key(upload),
+            help="The second “age” is then called “age (2)”.",
+        )
     missing = tuple(mark for mark in marks.split() if mark != NO_MARK) if marks.strip() else None
     return ReadingOptions(
-        encoding=encoding, delimiter=delimiter, decimal=decimal, missing_values=missing, sheet=sheet
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        missing_values=missing,
+        sheet=sheet,
+        number_names=number_names,
     )
+
+
+def table_or_mends(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport] | None:
+    """The table and how it was read; None if a click is needed first, which is then offered.
+
+    ReadingError if no click can help.
+    """
+    try:
+        return upload_of(upload.sha256, upload.name, reading)
+    except ReadingError as error:
+        if not all(problem.mends for problem in error.problems):
+            raise
+
+        def agree(mend: Mend) -> None:
+            assert mend.kind == "number_names"
+            st.session_state[number_names_key(upload)] = True
+
+        show_mends(error.problems, key=f"{upload.sha256} reading", mend=agree, blocked=True)
+        return None
+
+
+def number_names_key(upload: Upload) -> str:
+    return f"{upload.sha256} number names"

@@ -17,9 +17,9 @@ from fairdash.data.uploads import (
     set_retention,
 )
 from fairdash.data.wording import counted
-from fairdash.ui.cached import forget_uploads, upload_of
+from fairdash.ui.cached import forget_uploads
 from fairdash.ui.data.mends import ask_for_mends
-from fairdash.ui.data.reading import ask_for_reading
+from fairdash.ui.data.reading import ask_for_reading, table_or_mends
 from fairdash.ui.data.roles import ask_for_roles
 from fairdash.ui.frame import show_problems
 from fairdash.ui.state import DEFAULT_SOURCE, choose_source
@@ -38,7 +38,10 @@ def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
         return None
     begin = known.reading if known and known.sha256 == upload.sha256 else ReadingOptions()
     reading = ask_for_reading(upload, begin)
-    frame, report = upload_of(upload.sha256, upload.name, reading)
+    found = table_or_mends(upload, reading)
+    if found is None:
+        return None
+    frame, report = found
     st.caption("  \n".join(safe(sentence) for sentence in report.sentences()))
     same = known is not None and known.sha256 == upload.sha256
     key = f"{upload.sha256} {list(frame)}"
