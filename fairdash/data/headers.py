@@ -43,7 +43,7 @@ def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str],
         Problem(
             what="the name stands over several columns: "
             + ", ".join(str(place) for place, other in enumerate(names, start=1) if other == column),
-            mend="Have them numbered, or give each its own name in the file.",
+            mend=f"Have them numbered, so that the second is “{column} (2)”, or rename them in the file.",
             column=column,
             mends=(Mend("number_names", column),),
         )

@@ -79,7 +79,7 @@ def test_the_household_data_from_table_to_trade_off(page: Page, server: str, log
     page.on("websocket", hear)
     page.goto("/data")
     page.get_by_role("heading", name="Household insurance").wait_for()
-    expect(page.get_by_text(re.compile("All together foretell it"))).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("All together foretell it")).to_be_visible(timeout=90_000)
     page.get_by_role("button", name="Train on this data").click()
     page.get_by_role("combobox", name=re.compile("Weights of fairness")).click()
     page.get_by_role("option", name="Quick look, 4 weights").click()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -398,7 +399,7 @@ def lines(*rows: str) -> bytes:
     return "\n".join(rows).encode()
 
 
-@pytest.mark.bad_input(6, 7, 8, 9, 11, 13, 15)
+@pytest.mark.bad_input(6, 7, 8, 9, 11, 13, 15, 55)
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -407,6 +408,7 @@ def lines(*rows: str) -> bytes:
         (lines(HEADER, BODY[0], '1,"2,3', *BODY), "line 3"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
         (SOUND + b"\0", "binary data"),
+        (pickle.dumps(BODY), "a Python pickle, not"),
         (lines(HEADER), "no data rows"),
         (SOUND.replace(b"power", b"age", 1), "stands over several columns: 1, 2"),
         (lines(HEADER, *BODY, "40,1e400,3"), "infinite, or too large"),
