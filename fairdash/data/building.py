@@ -12,6 +12,7 @@ import pandas as pd
 
 from fairdash.data.copies import find_copies
 from fairdash.data.dataset import Dataset, first_lines, infinite_problem, role_problems
+from fairdash.data.dates import date_orders
 from fairdash.data.mending import (
     can_convert,
     can_use_dates,
@@ -39,7 +40,7 @@ MOST_LEVELS = 500
 DATES, TEXT_DATES = "dates", "dates written as text"
 IDENTIFIER = "nearly as many levels as rows, like an identifier"
 
-_USE_DATES = "Use them as a year or as an age, or choose another column."
+_USE_DATES = "Use them as a year or as an age."
 _MISREAD = "day and month can't be told apart, as neither is ever above 12"
 _USE_EITHER_WAY = "Say which comes first, and use them as a year or as an age."
 
@@ -253,7 +254,7 @@ def offers(frame: pd.DataFrame, roles: Roles, mends: Sequence[Mend] = ()) -> tup
             what = "the feature holds numbers as text, such as with a separator between thousands"
             mend = "Convert it; cells that are no numbers become missing."
             ways = (Mend("convert", name),)
-        elif ways := date_mends(values):
+        elif why in (DATES, TEXT_DATES) and (ways := date_mends(values)):
             what, mend = "the dates are left out", _USE_DATES
             if may_be_misread(ways):
                 what, mend = f"{what}: {_MISREAD}", _USE_EITHER_WAY
@@ -287,7 +288,7 @@ def why_left_out(values: pd.Series) -> str | None:
         return "only one value"
     if kind == "text":
         levels = known.unique()
-        if date_mends(values) or all(_DATE_LIKE.fullmatch(str(level)) for level in levels):
+        if date_orders(levels) or all(_DATE_LIKE.fullmatch(str(level)) for level in levels):
             return TEXT_DATES
         if n_levels >= FEWEST_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
             return IDENTIFIER
