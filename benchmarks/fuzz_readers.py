@@ -1,6 +1,7 @@
 """Feed the readers with damaged files for a while: no crash, no hang, no memory beyond the limit.
 
     python -m benchmarks.fuzz_readers --minutes 10
+    python -m benchmarks.fuzz_readers --minutes 3 --only feather rda
 
 Sound files of each format are cut, spliced, flipped and stuffed with what readers stumble over. Each is read
 in a process of its own limits: a file must be read or refused by one of fairdash's errors within 10 s and
@@ -18,9 +19,11 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +31,7 @@ import pandas as pd
 
 SECONDS_A_FILE, MOST_BYTES = 10, 2 * 2**30
 FILES_A_PROCESS = 400
-FORMATS = ("csv", "xlsx", "parquet", "zip", "gzip")
+FORMATS = ("csv", "xlsx", "parquet", "zip", "gzip", "feather", "rda")
 #: What readers stumble over: delimiters, marks, signatures, lengths, XML.
 TOKENS = (
     b'"', b'""', b"\n", b"\r", b"\r\n", b",", b";", b"\t", b"|", b"\x00", b"\xff\xfe", b"\xef\xbb\xbf",
@@ -59,6 +62,8 @@ def sound_files(rng: np.random.Generator) -> dict[str, bytes]:
     csv = text.encode(str(rng.choice(["utf-8", "cp1252", "utf-16"])))
     parquet = io.BytesIO()
     frame.to_parquet(parquet, compression=str(rng.choice(["snappy", "gzip", "zstd"])))
+    feather = io.BytesIO()
+    frame.to_feather(feather, compression=str(rng.choice(["uncompressed", "lz4", "zstd"])))
     rows = [list(frame), *frame.astype(object).to_numpy().tolist()]
     rows[-1][0] = formula("A1*2", 3)
     zipped = io.BytesIO()
@@ -70,7 +75,24 @@ def sound_files(rng: np.random.Generator) -> dict[str, bytes]:
         "parquet": parquet.getvalue(),
         "zip": zipped.getvalue(),
         "gzip": gzip.compress(csv),
+        "feather": feather.getvalue(),
+        "rda": _rda(frame, rng),
     }
+
+
+def _rda(frame: pd.DataFrame, rng: np.random.Generator) -> bytes:
+    import rdata
+
+    # pandas' own strings are unknown to the writer.
+    plain = frame.astype(
+        {"âge": "int32", "town": "category" if rng.random() < 0.5 else object, "day": object}
+    )
+    if isinstance(plain["town"].dtype, pd.CategoricalDtype):
+        plain["town"] = plain["town"].cat.rename_categories(list(plain["town"].cat.categories.astype(object)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.rda"
+        rdata.write_rda(path, {"one": plain, "two": plain[["cost"]]}, file_format="xdr")
+        return path.read_bytes()
 
 
 def damaged(content: bytes, rng: np.random.Generator) -> bytes:
@@ -99,14 +121,14 @@ def damaged(content: bytes, rng: np.random.Generator) -> bytes:
     return bytes(found[: int(rng.integers(1, len(found) + 1))] if found and rng.random() < 0.15 else found)
 
 
-def case(seed: int) -> tuple[str, bytes]:
+def case(seed: int, formats: Sequence[str]) -> tuple[str, bytes]:
     """The file of a seed: a sound one, damaged; of a packed one often what is inside."""
     rng = np.random.default_rng(seed)
-    kind = FORMATS[seed % len(FORMATS)]
+    kind = formats[seed % len(formats)]
     content = sound_files(rng)[kind]
     if kind in ("xlsx", "zip") and rng.random() < 0.7:
         return kind, _damaged_inside(content, rng)
-    if kind == "gzip" and rng.random() < 0.5:
+    if kind in ("gzip", "rda") and rng.random() < (0.5 if kind == "gzip" else 0.9):
         return kind, gzip.compress(damaged(gzip.decompress(content), rng))
     return kind, damaged(content, rng)
 
@@ -124,7 +146,7 @@ def _damaged_inside(content: bytes, rng: np.random.Generator) -> bytes:
     return packed.getvalue()
 
 
-def read_cases(first: int, last: int) -> None:
+def read_cases(first: int, last: int, formats: Sequence[str]) -> None:
     """Read the files of these seeds in this process; its exit is the verdict, its output the count."""
     from fairdash.data import read_table
     from fairdash.errors import FairdashError
@@ -133,7 +155,7 @@ def read_cases(first: int, last: int) -> None:
     counts: Counter[str] = Counter()
     slowest = 0.0
     for seed in range(first, last):
-        kind, content = case(seed)
+        kind, content = case(seed, formats)
         # Before it is read: the last line names the file that ended the process.
         print(f"case {seed}", flush=True)
         started = time.monotonic()
@@ -155,10 +177,11 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--first", type=int, default=0, help="first seed")
     parser.add_argument("--keep", type=Path, help="folder for the files that failed")
+    parser.add_argument("--only", nargs="+", choices=FORMATS, default=FORMATS, help="formats")
     parser.add_argument("--cases", type=int, nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.cases:
-        read_cases(*options.cases)
+        read_cases(*options.cases, options.only)
         return 0
     until = time.monotonic() + 60 * options.minutes
     counts: Counter[str] = Counter()
@@ -171,6 +194,8 @@ def main() -> int:
             "--cases",
             str(seed),
             str(seed + FILES_A_PROCESS),
+            "--only",
+            *options.only,
         ]
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, env=os.environ | {"OMP_NUM_THREADS": "1"}
@@ -187,10 +212,11 @@ def main() -> int:
             continue
         failures += 1
         bad = int(lines[-1].split()[1])
-        print(f"seed {bad} ({case(bad)[0]}): exit {done.returncode}\n{done.stderr[-1500:]}", flush=True)
+        kind, content = case(bad, options.only)
+        print(f"seed {bad} ({kind}): exit {done.returncode}\n{done.stderr[-1500:]}", flush=True)
         if options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
-            (options.keep / f"{bad}.{case(bad)[0]}").write_bytes(case(bad)[1])
+            (options.keep / f"{bad}.{kind}").write_bytes(content)
         seed = bad + 1
     print(json.dumps(dict(sorted(counts.items())), indent=1))
     print(

@@ -30,7 +30,7 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
         10: ("over the size limit (200 MB, or 50 million cells)", "refused before parsing"),
         11: ("empty, or a header only", "“no data rows”"),
         12: ("fewer rows than the work needs", "how many are needed, for what"),
-        13: ("duplicate headers", "listed; the user renames"),
+        13: ("duplicate headers", "listed; numbered by a click, which is said"),
         14: ("blank headers, or headers that are no text", "made text; the mapping is shown"),
         15: ("1e400 or “inf”", "refused, with the lines"),
         16: ("mixed types in a column", "stays text; the lines are listed, conversion is offered"),
@@ -50,7 +50,7 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
         25: ("missing values in target or sensitive column", "rows dropped only when the user agrees"),
         26: ("all-missing column; constant feature", "left out, said so"),
         27: ("category with about as many levels as rows", "flagged as an identifier, left out by default"),
-        28: ("dates; truth values", "offered as year and age; as 0 and 1, the mapping said"),
+        28: ("dates, typed or as text; truth values", "offered as year and age, day and month never guessed; as 0 and 1, the mapping said"),
         29: (
             "target = sensitive; the sensitive column copied, permuted or rescaled among the features",
             "the first blocked; the second found and a choice asked",

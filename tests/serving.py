@@ -8,18 +8,20 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
 SECONDS_TO_START = 60
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @contextmanager
-def served(home: Path) -> Iterator[str]:
+def served(home: Path, *, environment: Mapping[str, str] = _NOTHING) -> Iterator[str]:
     """Address of the app with a home of its own; it is stopped on the way out."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -29,7 +31,7 @@ def served(home: Path) -> Iterator[str]:
         process = subprocess.Popen(
             [sys.executable, "-m", "fairdash", "app", "--port", str(port)],
             cwd=ROOT,
-            env=os.environ | {"FAIRDASH_HOME": str(home)},
+            env=os.environ | {"FAIRDASH_HOME": str(home)} | environment,
             stdout=out,
             stderr=out,
         )

@@ -90,7 +90,7 @@ def home_folder(tmp_path: Path) -> Path:
 
 def test_from_upload_to_export_no_file_but_the_data_holds_it(home_folder: Path) -> None:
     source = upload(table())
-    study = Study(PROXIES, source=source.to_json())
+    study = Study(PROXIES, source=source.to_json(), sensitive="age")
     write_whole(study.folder / "study.json", study.to_json().encode())
     assert study_worker.main(study.key) == 0
     run = start_run(source, PLAN)
@@ -127,7 +127,7 @@ def test_what_fails_tells_where_and_never_on_what(
         assert worker.main(run.id) == 1
         assert run.status.state == FAILED
         messages.append(run.status.message)
-        study = Study(PROXIES, source=source.to_json())
+        study = Study(PROXIES, source=source.to_json(), sensitive="age")
         write_whole(study.folder / "study.json", study.to_json().encode())
         assert study_worker.main(study.key) == 1
     assert "ValueError" in caplog.text

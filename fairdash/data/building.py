@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -11,7 +12,16 @@ import pandas as pd
 
 from fairdash.data.copies import find_copies
 from fairdash.data.dataset import Dataset, first_lines, infinite_problem, role_problems
-from fairdash.data.mending import can_convert, check_mends, convert, from_dates
+from fairdash.data.dates import date_orders
+from fairdash.data.mending import (
+    can_convert,
+    can_use_dates,
+    check_mends,
+    convert,
+    date_mends,
+    from_dates,
+    may_be_misread,
+)
 from fairdash.data.profile import kind_of
 from fairdash.data.roles import Roles
 from fairdash.data.wording import counted, few
@@ -27,11 +37,16 @@ FEWEST_IDENTIFIERS = 20
 #: Each level becomes an input of the network.
 MOST_LEVELS = 500
 
-DATES = "dates"
+DATES, TEXT_DATES = "dates", "dates written as text"
 IDENTIFIER = "nearly as many levels as rows, like an identifier"
 
+_USE_DATES = "Use them as a year or as an age."
+_MISREAD = "day and month can't be told apart, as neither is ever above 12"
+_USE_EITHER_WAY = "Say which comes first, and use them as a year or as an age."
+
 _FLOAT32_LARGEST = float(np.finfo(np.float32).max)
-_DATE_LIKE = r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[T ].*)?"
+#: Dates with a year of two digits as well, of which the century is not known.
+_DATE_LIKE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[T ].*)?")
 
 
 def build_dataset(
@@ -179,7 +194,7 @@ def _mended(
         values = frame[mend.column]
         if mend.kind == "convert" and kind_of(values) == "text":
             fresh[mend.column], note = convert(values)
-        elif mend.kind in ("year", "age") and kind_of(values) == "date" and values.notna().any():
+        elif can_use_dates(values, mend.kind):
             fresh[mend.column], note = from_dates(values, mend.kind)
         else:
             continue
@@ -239,9 +254,10 @@ def offers(frame: pd.DataFrame, roles: Roles, mends: Sequence[Mend] = ()) -> tup
             what = "the feature holds numbers as text, such as with a separator between thousands"
             mend = "Convert it; cells that are no numbers become missing."
             ways = (Mend("convert", name),)
-        elif why == DATES and kind_of(values) == "date":
-            what, mend = "the dates are left out", "Use them as a year or as an age."
-            ways = (Mend("year", name), Mend("age", name))
+        elif why in (DATES, TEXT_DATES) and (ways := date_mends(values)):
+            what, mend = "the dates are left out", _USE_DATES
+            if may_be_misread(ways):
+                what, mend = f"{what}: {_MISREAD}", _USE_EITHER_WAY
         elif why == IDENTIFIER and values.nunique() <= MOST_LEVELS:
             what, mend = "the column is left out: it looks like an identifier", "Keep it if it is none."
             ways = (Mend("keep", name),)
@@ -271,10 +287,11 @@ def why_left_out(values: pd.Series) -> str | None:
     if n_levels == 1:
         return "only one value"
     if kind == "text":
+        levels = known.unique()
+        if date_orders(levels) or all(_DATE_LIKE.fullmatch(str(level)) for level in levels):
+            return TEXT_DATES
         if n_levels >= FEWEST_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
             return IDENTIFIER
-        if pd.Series(known.unique()).astype(str).str.fullmatch(_DATE_LIKE).all():
-            return "dates written as text"
         if n_levels > MOST_LEVELS:
             return f"more than {MOST_LEVELS} levels"
     return None
@@ -349,15 +366,20 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
     if kind in ("number", "whole number", "truth value"):
         return pd.Series(values.to_numpy(dtype=float, na_value=np.nan), index=values.index, name=values.name)
     name = str(values.name)
+    if ways := date_mends(values):
+        what = f"the {role} must hold numbers, and this column holds dates"
+        either = may_be_misread(ways)
+        return Problem(
+            what=f"{what}; {_MISREAD}" if either else what,
+            mend=_USE_EITHER_WAY if either else _USE_DATES,
+            column=name,
+            mends=ways,
+        )
     if kind != "text":
         return Problem(
-            what=f"the {role} must hold numbers, and this column holds "
-            + ("dates" if kind == "date" else "other things"),
-            mend="Use them as a year or an age, or choose another column."
-            if kind == "date"
-            else "Choose a column of numbers.",
+            what=f"the {role} must hold numbers, and this column holds other things",
+            mend="Choose a column of numbers.",
             column=name,
-            mends=(Mend("year", name), Mend("age", name)) if kind == "date" else (),
         )
     offered = (Mend("convert", name),) if can_convert(values) else ()
     cells = values.astype(object)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from fairdash.data.dates import ORDER_WORDS, date_orders, to_dates
 from fairdash.data.wording import at_lines, counted
 from fairdash.errors import Problem
 
@@ -250,6 +251,18 @@ class TextColumn:
             # A 30 February is text like any other.
             if not dates[known].isna().any():
                 return ColumnFound(values=self._named(dates.to_numpy()[self._codes]))
+        orders = date_orders(self._trimmed[int(place)].as_py() for place in np.flatnonzero(known))
+        if len(orders) == 1:
+            dates = to_dates(self._trimmed.to_pandas().where(known), orders[0])
+            return ColumnFound(
+                values=self._named(dates.to_numpy()[self._codes]),
+                notes=(f"“{self.name}” is read as dates, with {ORDER_WORDS[orders[0]]}.",),
+            )
+        if orders:
+            notes.append(
+                f"“{self.name}” stays text: its dates may have the day or the month first, as neither is "
+                "ever above 12. Choose the column to say which."
+            )
         numbers = self.whole | self.power | self.dot | self.comma
         thousands = self._matches(_THOUSANDS) & ~numbers
         if thousands.any() and self.all_known(numbers, thousands):

@@ -33,7 +33,12 @@ _ROW_NUMBERS = "__index_level_"
 
 
 def read_parquet(
-    content: bytes, *, most_cells: int, most_columns: int, missing_values: Sequence[str] | None = None
+    content: bytes,
+    *,
+    most_cells: int,
+    most_columns: int,
+    missing_values: Sequence[str] | None = None,
+    number_names: bool = False,
 ) -> TypedTable:
     """Read a Parquet file.
 
@@ -46,6 +51,8 @@ def read_parquet(
     missing_values
         Texts that count as missing, besides the missing cells the file has; none by default, as the file
         says itself what is missing.
+    number_names
+        See :func:`~fairdash.data.headers.named`.
 
     Raises
     ------
@@ -62,7 +69,7 @@ def read_parquet(
         size = sum(footer.row_group(k).total_byte_size for k in range(footer.num_row_groups))
         if size > MOST_BYTES:
             raise too_large(f"the table has {size / 1e6:,.0f} MB when it is unpacked")
-        named(file.schema_arrow.names)
+        named(file.schema_arrow.names, number=number_names)
         plain = [place for place, one in enumerate(file.schema_arrow) if _readable(one.type)]
         # Texts stay coded, so that a long text that stands in each row is held once.
         coded = [
@@ -71,7 +78,11 @@ def read_parquet(
         file = pq.ParquetFile(io.BytesIO(content), read_dictionary=coded)
         names = [file.schema_arrow.names[k] for k in plain]
         # Flat columns are named by their path alone; a dot in a name would else mean a nested one.
-        table = file.read(columns=names, use_threads=False) if plain else None
+        # By a name that repeats they would come in another order: then all are read, and the plain ones kept.
+        if len(set(file.schema_arrow.names)) < len(file.schema_arrow.names):
+            table = file.read(use_threads=False).select(plain) if plain else None
+        else:
+            table = file.read(columns=names, use_threads=False) if plain else None
         if table is not None:
             # Text that is no UTF-8, and codes that point at nothing.
             table.validate(full=True)
@@ -81,11 +92,16 @@ def read_parquet(
         raise _damaged("Parquet") from error
     if table is not None and (table.num_rows != footer.num_rows or table.num_columns != len(plain)):
         raise _damaged("Parquet")
-    return _typed(table, file.schema_arrow, footer.num_rows, missing_values)
+    return _typed(table, file.schema_arrow, footer.num_rows, missing_values, number_names)
 
 
 def read_feather(
-    content: bytes, *, most_cells: int, most_columns: int, missing_values: Sequence[str] | None = None
+    content: bytes,
+    *,
+    most_cells: int,
+    most_columns: int,
+    missing_values: Sequence[str] | None = None,
+    number_names: bool = False,
 ) -> TypedTable:
     """Read a Feather (Arrow) file; as :func:`read_parquet`."""
     import pyarrow as pa
@@ -95,7 +111,7 @@ def read_feather(
         schema = file.schema
         if len(schema) > most_columns:
             raise too_large(f"the table has {len(schema):,} columns, more than {most_columns:,}")
-        named(schema.names)
+        named(schema.names, number=number_names)
         batches, rows, size = [], 0, 0
         for k in range(file.num_record_batches):
             batch = file.get_batch(k)
@@ -113,7 +129,7 @@ def read_feather(
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         raise _damaged("Feather") from error
-    return _typed(table, schema, rows, missing_values)
+    return _typed(table, schema, rows, missing_values, number_names)
 
 
 def _check(rows: int, columns: int, most_cells: int, most_columns: int) -> None:
@@ -152,7 +168,11 @@ def _readable(kind: pa.DataType) -> bool:
 
 
 def _typed(
-    table: pa.Table | None, schema: pa.Schema, n_rows: int, missing_values: Sequence[str] | None
+    table: pa.Table | None,
+    schema: pa.Schema,
+    n_rows: int,
+    missing_values: Sequence[str] | None,
+    number_names: bool,
 ) -> TypedTable:
     if table is None:
         raise ReadingError(
@@ -163,15 +183,15 @@ def _typed(
         )
     if n_rows == 0:
         raise no_rows()
-    kept = [name for name in table.column_names if not name.startswith(_ROW_NUMBERS)]
-    names, renamed, notes = named(kept)
+    kept = [k for k, name in enumerate(table.column_names) if not name.startswith(_ROW_NUMBERS)]
+    names, renamed, notes = named([table.column_names[k] for k in kept], number=number_names)
     nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not _readable(one)]
     notes += excluded(nested, "their cells are lists, records or other things than numbers and text")
     if len(kept) < table.num_columns:
         notes.append("The numbers of the rows, which pandas wrote beside the columns, are left out.")
     lines = np.arange(1, n_rows + 1)
     marks = [] if missing_values is None else list(missing_values)
-    columns = [_column(name, table.column(old), marks, lines) for name, old in zip(names, kept, strict=True)]
+    columns = [_column(name, table.column(k), marks, lines) for name, k in zip(names, kept, strict=True)]
     n_missing = sum(int(column.values.isna().sum()) for column in columns)
     return TypedTable(
         columns=columns,

@@ -67,6 +67,7 @@ def read_excel(
     marks: Sequence[str],
     most_columns: int,
     sheet: str | None = None,
+    number_names: bool = False,
 ) -> TypedTable:
     """Read one sheet of a workbook; its first row that is not empty is the header.
 
@@ -80,6 +81,8 @@ def read_excel(
         Limit; that of the cells is :data:`MOST_EXCEL_CELLS`.
     sheet
         Name of the sheet; the first that is not hidden by default.
+    number_names
+        See :func:`~fairdash.data.headers.named`.
 
     Raises
     ------
@@ -100,7 +103,7 @@ def read_excel(
             start = found.start or (0, 0)
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise _damaged() from error
-    table = _table(rows, start[0] + 1, marks, most_columns, formulas)
+    table = _table(rows, start[0] + 1, marks, most_columns, formulas, number_names)
     others = [one.name for one in sheets if one is not chosen and not one.hidden]
     hidden = [one.name for one in sheets if one is not chosen and one.hidden]
     notes = list(table.notes)
@@ -282,6 +285,7 @@ def _table(
     marks: Sequence[str],
     most_columns: int,
     formulas: dict[str, list[int]],
+    number_names: bool,
 ) -> TypedTable:
     filled = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
     if not filled:
@@ -294,7 +298,9 @@ def _table(
     body = filled[1:]
     if not body:
         raise no_rows("the sheet")
-    names, renamed, notes = named([_written(cell) if not isinstance(cell, str) else cell for cell in header])
+    names, renamed, notes = named(
+        [_written(cell) if not isinstance(cell, str) else cell for cell in header], number=number_names
+    )
     lines = np.array(body, dtype=np.int64) + first_line
     n_empty = body[-1] - filled[0] - len(body)
     if n_empty:

@@ -27,6 +27,7 @@ def read_rda(
     most_columns: int,
     sheet: str | None = None,
     missing_values: Sequence[str] | None = None,
+    number_names: bool = False,
 ) -> TypedTable:
     """Read a data frame of an unpacked ``.rda`` file.
 
@@ -40,6 +41,8 @@ def read_rda(
         Name of the data frame; may be left out if there is one alone.
     missing_values
         Texts that count as missing, besides R's own NA.
+    number_names
+        See :func:`~fairdash.data.headers.named`.
 
     Raises
     ------
@@ -61,7 +64,7 @@ def read_rda(
         raise too_large(f"the table has {frame.shape[1]:,} columns and {frame.size:,} cells")
     if len(frame) == 0 or frame.shape[1] == 0:
         raise no_rows("the data frame")
-    names, renamed, notes = named(list(frame.columns))
+    names, renamed, notes = named(list(frame.columns), number=number_names)
     if len(frames) > 1:
         notes.append(f"Table “{chosen}” is read, one of {len(frames)} in the file ({few(frames)}).")
     lines = np.arange(1, len(frame) + 1)

@@ -68,6 +68,8 @@ class ReadingOptions:
         Cells that count as missing, besides the empty one.
     sheet
         Which sheet of a workbook, or which data frame of an R file.
+    number_names
+        Whether a name that stands over several columns is numbered: the second ``age`` becomes ``age (2)``.
     """
 
     encoding: str | None = None
@@ -75,6 +77,7 @@ class ReadingOptions:
     decimal: str | None = None
     missing_values: tuple[str, ...] | None = None
     sheet: str | None = None
+    number_names: bool = False
 
     def __post_init__(self) -> None:
         if self.missing_values is not None:
@@ -106,8 +109,8 @@ class ReadingReport:
     missing_found
         Mark to the number of cells that hold it; ``""`` is the empty cell.
     renamed
-        ``(position, name)`` of the columns whose header was blank or had spaces around it; the first
-        column has position 1.
+        ``(position, name)`` of the columns whose header was blank, had spaces around it or was numbered; the
+        first column has position 1.
     notes
         Whole sentences on what else the user should know.
     lines : array, shape (n_rows,)
@@ -154,7 +157,7 @@ class ReadingReport:
             words.append("No cell is missing.")
         if self.renamed:
             words.append(
-                "Columns named or trimmed: "
+                "Columns named, trimmed or numbered: "
                 + ", ".join(f"column {position} is “{name}”" for position, name in self.renamed[:10])
                 + (", …" if len(self.renamed) > 10 else "")
                 + "."
@@ -171,13 +174,14 @@ def read_table(
     decimal: str | None = None,
     missing_values: Sequence[str] | None = None,
     sheet: str | None = None,
+    number_names: bool = False,
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read delimited text, Parquet, Feather, an Excel workbook or R's .rda, packed (gzip, zip) or by itself.
 
     What a file is is told by its content, not by its name. In a text, a column becomes numbers only if all
     its cells are numbers, written in one way; codes with leading zeros and whole numbers above 2⁵³ stay
-    text. Columns of only "true" and "false" become booleans, ISO dates become dates. The other formats say
-    themselves what their cells are.
+    text. Columns of only "true" and "false" become booleans; dates become dates, unless their day and month
+    can't be told apart. The other formats say themselves what their cells are.
 
     Parameters
     ----------
@@ -185,7 +189,7 @@ def read_table(
         A path, or the bytes of a file.
     name
         Name to show; the path's last part where it is left out.
-    encoding, delimiter, decimal, missing_values, sheet
+    encoding, delimiter, decimal, missing_values, sheet, number_names
         See :class:`ReadingOptions`; what is left out is found, and said in the report.
 
     Returns
@@ -220,7 +224,7 @@ def read_table(
                 raise OptionError(
                     Problem(what=f"{_FORMATS[kind]} has no {option} to choose", mend="Leave it as found.")
                 )
-        table = _read_typed(content, kind, missing_values, sheet)
+        table = _read_typed(content, kind, missing_values, sheet, number_names)
         marks = _marks(missing_values) if kind == EXCEL else tuple(missing_values or ())
         return _described(table, name=name, kind=kind, marks=marks, notes=unpacked)
     if sheet is not None:
@@ -232,6 +236,7 @@ def read_table(
         delimiter=delimiter,
         decimal=decimal,
         missing_values=missing_values,
+        number_names=number_names,
         notes=unpacked,
     )
 
@@ -275,10 +280,16 @@ def _marks(missing_values: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def _read_typed(
-    content: bytes, kind: str, missing_values: Sequence[str] | None, sheet: str | None
+    content: bytes, kind: str, missing_values: Sequence[str] | None, sheet: str | None, number_names: bool
 ) -> TypedTable:
     if kind == EXCEL:
-        return read_excel(content, marks=_marks(missing_values), most_columns=MOST_COLUMNS, sheet=sheet)
+        return read_excel(
+            content,
+            marks=_marks(missing_values),
+            most_columns=MOST_COLUMNS,
+            sheet=sheet,
+            number_names=number_names,
+        )
     if kind == "R":
         return read_rda(
             content,
@@ -286,11 +297,18 @@ def _read_typed(
             most_columns=MOST_COLUMNS,
             sheet=sheet,
             missing_values=missing_values,
+            number_names=number_names,
         )
     if sheet is not None:
         raise OptionError(Problem(what=f"{_FORMATS[kind]} has no sheets to choose from", mend="Choose none."))
     read = read_parquet if kind == "Parquet" else read_feather
-    return read(content, most_cells=MOST_CELLS, most_columns=MOST_COLUMNS, missing_values=missing_values)
+    return read(
+        content,
+        most_cells=MOST_CELLS,
+        most_columns=MOST_COLUMNS,
+        missing_values=missing_values,
+        number_names=number_names,
+    )
 
 
 def _described(
@@ -326,6 +344,7 @@ def _read_text(
     delimiter: str | None,
     decimal: str | None,
     missing_values: Sequence[str] | None,
+    number_names: bool,
     notes: Sequence[str],
 ) -> tuple[pd.DataFrame, ReadingReport]:
     if decimal not in (None, ".", ","):
@@ -342,7 +361,7 @@ def _read_text(
     _check_size(content, text, delimiter)
 
     table = cut(text, delimiter=delimiter)
-    names, renamed, remarks = named(table.header)
+    names, renamed, remarks = named(table.header, number=number_names)
     if table.n_empty_lines:
         remarks.append(f"Empty lines skipped: {table.n_empty_lines:,}.")
     marks = _marks(missing_values)

@@ -55,8 +55,9 @@ class DatasetSource(ABC):
                 del content["roles"][role]
         if not content["mends"]:
             del content["mends"]
-        if content.get("reading") is not None and content["reading"]["sheet"] is None:
-            del content["reading"]["sheet"]
+        for option in ("sheet", "number_names"):
+            if content.get("reading") is not None and not content["reading"][option]:
+                del content["reading"][option]
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property

@@ -13,8 +13,8 @@ from fairdash.studies.stack import Progress
 VALUES, RANKING, JOINT = "values", "ranking", "joint"
 
 
-def proxy_study(dataset: Dataset) -> Iterator[Progress]:
-    """Rank the features of a data set by what they tell of its first sensitive column.
+def proxy_study(dataset: Dataset, sensitive: str) -> Iterator[Progress]:
+    """Rank the features of a data set by what they tell of one of its sensitive columns.
 
     Yields
     ------
@@ -22,7 +22,7 @@ def proxy_study(dataset: Dataset) -> Iterator[Progress]:
         ``values``: ``feature`` and ``hgr``, from the beginning; ``ranking`` and ``joint`` at the end: the
         fields of :class:`~fairdash.data.proxies.ProxyRanking`.
     """
-    steps = ranking_steps(dataset)
+    steps = ranking_steps(dataset, sensitive=sensitive)
     while True:
         try:
             fraction, doing, known = next(steps)

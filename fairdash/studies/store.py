@@ -63,15 +63,20 @@ class Study:
         the seed.
     source
         The recipe of the data set that it is about, as JSON; of ``"proxies"``, which has no scene.
+    sensitive
+        Which of its sensitive columns; of ``"proxies"``.
     """
 
     kind: str
     scene: Scene = field(default_factory=Scene)
     source: str = ""
+    sensitive: str = ""
 
     def to_json(self) -> str:
         content = {"kind": self.kind, "scene": self.scene.to_json()}
-        return json.dumps(content | ({"source": self.source} if self.source else {}), sort_keys=True)
+        if self.source:
+            content |= {"source": self.source, "sensitive": self.sensitive}
+        return json.dumps(content, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Study:
@@ -80,6 +85,7 @@ class Study:
             kind=content["kind"],
             scene=Scene.from_json(content["scene"]),
             source=content.get("source", ""),
+            sensitive=content.get("sensitive", ""),
         )
 
     @property
@@ -95,7 +101,7 @@ class Study:
     def carry_out(self) -> Iterator[Progress]:
         """Compute it here and now."""
         if self.kind == PROXIES:
-            return proxy_study(DatasetSource.from_json(self.source).load())
+            return proxy_study(DatasetSource.from_json(self.source).load(), self.sensitive)
         return KINDS[self.kind](self.scene)
 
 

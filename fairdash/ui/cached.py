@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -75,7 +76,7 @@ class Facts:
     remarks
         On the target's zeros and tail.
     support
-        How finely the sensitive column can be cut.
+        How finely each sensitive column can be cut, by its name.
     profile
         A line on each column.
     offers
@@ -83,7 +84,7 @@ class Facts:
     """
 
     remarks: tuple[str, ...]
-    support: SensitiveSupport
+    support: Mapping[str, SensitiveSupport]
     profile: tuple[ColumnProfile, ...]
     offers: tuple[Problem, ...]
 
@@ -98,7 +99,7 @@ def _facts(source_json: str) -> Facts:
         found = offers(frame, source.roles, source.mends)
     return Facts(
         remarks=outcome_remarks(dataset.target),
-        support=sensitive_support(dataset.sensitive.iloc[:, 0]),
+        support={name: sensitive_support(dataset.sensitive[name]) for name in dataset.roles.sensitive},
         profile=profile_table(dataset.table()),
         offers=found,
     )
@@ -117,7 +118,7 @@ def forget_uploads() -> None:
 
 @dataclass(frozen=True)
 class Link:
-    """How strongly the target depends on the sensitive column, before any model.
+    """How strongly the target depends on a sensitive column, before any model.
 
     Parameters
     ----------
@@ -138,9 +139,9 @@ ROWS_MEASURED = 5000
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _link(fingerprint: str, _dataset: Dataset) -> Link:  # noqa: ARG001 (the fingerprint is the cache's key)
+def _link(fingerprint: str, sensitive: str, _dataset: Dataset) -> Link:  # noqa: ARG001 (the fingerprint is the cache's key)
     y = _dataset.target.to_numpy(dtype=float)
-    s = _dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
+    s = _dataset.sensitive[sensitive].to_numpy(dtype=float)
     if len(y) > ROWS_MEASURED:
         rows = np.random.default_rng(0).choice(len(y), ROWS_MEASURED, replace=False)
         y, s = y[rows], s[rows]
@@ -148,6 +149,6 @@ def _link(fingerprint: str, _dataset: Dataset) -> Link:  # noqa: ARG001 (the fin
     return Link(measure("hgr_kde", y, s), float(floor.mean[0]), float(floor.q95[0]), len(y))
 
 
-def link_of(dataset: Dataset) -> Link:
-    """HGR_KDE between target and sensitive column, on at most ROWS_MEASURED rows."""
-    return _link(dataset.fingerprint, dataset)
+def link_of(dataset: Dataset, sensitive: str) -> Link:
+    """HGR_KDE between target and a sensitive column, on at most ROWS_MEASURED rows."""
+    return _link(dataset.fingerprint, sensitive, dataset)

@@ -27,6 +27,11 @@ MEND_LABELS = {
     "keep": "Keep it",
     "year": "Use the year",
     "age": "Use the age",
+    "year_day_first": "Use the year, day first",
+    "year_month_first": "Use the year, month first",
+    "age_day_first": "Use the age, day first",
+    "age_month_first": "Use the age, month first",
+    "number_names": "Number them",
 }
 
 _PLOTLY = {"displaylogo": False, "showSendToCloud": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}

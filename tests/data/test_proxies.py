@@ -178,12 +178,12 @@ def test_options_that_make_no_sense(known: Dataset) -> None:
 
 def test_the_study_tells_how_far_it_is_and_keeps_what_it_found() -> None:
     source = CatalogueSource(dataset="household", options={"n": 400})
-    steps = list(proxy_study(source.load()))
+    steps = list(proxy_study(source.load(), "Age"))
     fractions = [step.fraction for step in steps]
     assert fractions == sorted(fractions)
     assert fractions[-1] == 1
     assert list(steps[0].tables["values"]) == ["feature", "hgr"]
-    study = Study(PROXIES, source=source.to_json())
+    study = Study(PROXIES, source=source.to_json(), sensitive="Age")
     assert Study.from_json(study.to_json()) == study
     from fairdash.data.folders import write_whole
 

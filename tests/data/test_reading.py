@@ -7,7 +7,7 @@ import pytest
 
 from fairdash.data import reading
 from fairdash.data.reading import read_table
-from fairdash.errors import OptionError, ReadingError
+from fairdash.errors import Mend, OptionError, ReadingError
 
 
 def read(text: str | bytes, **options: object):
@@ -235,6 +235,18 @@ def test_duplicate_headers_are_listed() -> None:
         "age": "the name stands over several columns: 1, 3",
         "cost": "the name stands over several columns: 2, 5",
     }
+
+
+@pytest.mark.bad_input(13)
+def test_duplicate_headers_are_numbered_when_the_user_agrees() -> None:
+    text = "age,cost,age,Age,age (2), age\n1,2,3,4,5,6\n"
+    assert [problem.mends for problem in refused(text).problems] == [(Mend("number_names", "age"),)]
+    frame, report = read(text, number_names=True)
+    assert frame.to_dict("records") == [
+        {"age": 1, "cost": 2, "age (3)": 3, "Age": 4, "age (2)": 5, "age (4)": 6}
+    ]
+    assert report.renamed == ((3, "age (3)"), (6, "age (4)"))
+    assert "Columns named, trimmed or numbered: column 3 is “age (3)”" in said(report)
 
 
 @pytest.mark.bad_input(14)

@@ -157,6 +157,24 @@ def test_duplicate_names_of_a_typed_table_are_listed(write) -> None:
     assert "“a”: the name stands over several columns: 1, 3" in refused(write(table))
 
 
+@pytest.mark.bad_input(13)
+@pytest.mark.parametrize("write", [parquet, feather])
+def test_duplicate_names_of_a_typed_table_are_numbered_when_the_user_agrees(write) -> None:
+    columns = [pa.array(["x"]), pa.array([2.5]), pa.array(["y"]), pa.array([[1]]), pa.array([7])]
+    table = pa.Table.from_arrays(columns, ["a", "b", "a", "nested", "b"])
+    frame, report = read_table(write(table), number_names=True)
+    assert frame.to_dict("records") == [{"a": "x", "b": 2.5, "a (2)": "y", "b (2)": 7}]
+    assert "column 3 is “a (2)”" in said(report)
+
+
+@pytest.mark.bad_input(13)
+def test_duplicate_names_of_a_sheet_are_numbered_when_the_user_agrees() -> None:
+    content = workbook({"One": [["a", "a", 7, 7], [1, 2, 3, 4]]})
+    assert "“a”: the name stands over several columns: 1, 2" in refused(content)
+    frame, _ = read_table(content, number_names=True)
+    assert frame.to_dict("records") == [{"a": 1, "a (2)": 2, "7": 3, "7 (2)": 4}]
+
+
 @pytest.mark.bad_input(14)
 def test_a_typed_tables_blank_names_are_made() -> None:
     got, report = read_table(parquet(pa.table({" a": [1], "": [2]})))

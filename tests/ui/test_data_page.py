@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -53,6 +54,16 @@ def box(at, label: str):
 def button(at, label: str):
     (found,) = [button for button in at.button if button.label.startswith(label)]
     return found
+
+
+def ranked(at, sensitive: str) -> str:
+    """What the page says of the proxies once the computation beside it is done."""
+    study = Study(PROXIES, source=load_source(at.query_params["dataset"]).to_json(), sensitive=sensitive)
+    write_whole(study.folder / "study.json", study.to_json().encode())
+    assert work(study.key)
+    at.run()
+    assert not at.exception
+    return next(each.value for each in at.markdown if "carr" in each.value)
 
 
 # Reading.
@@ -194,6 +205,23 @@ def test_what_is_left_out_can_be_brought_in_by_a_click() -> None:
     assert "120 rows · 3 features" in said(at)
 
 
+@pytest.mark.bad_input(28)
+def test_dates_that_can_be_read_either_way_are_asked_about() -> None:
+    frame = policies().assign(born=[f"{1 + k % 9}/{1 + k % 12}/{1950 + k % 40}" for k in range(120)])
+    at = upload(csv(frame))
+    assert "its dates may have the day or the month first" in said(at)
+    at = roles_set(at, sensitive="born")
+    assert "day and month can't be told apart" in said_in_errors(at)
+    at = click(at, "Use the age, month first")
+    assert not at.error
+    assert "“born” is read as dates, with the month first, and used as an age" in said(at)
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert "“born” is read as dates, with the month first" in said(again)
+    at = click(again, "Use the age, month first: born")
+    at = click(at, "Use the year, day first")
+    assert "“born” is read as dates, with the day first, and used as the year" in said(at)
+
+
 @pytest.mark.bad_input(29)
 def test_a_hidden_copy_is_asked_about() -> None:
     frame = policies(300)
@@ -258,17 +286,72 @@ def test_the_proxies_are_ranked_beside_the_page() -> None:
     frame["since"] = (frame["age"] - 18 + np.random.default_rng(1).normal(0, 3, 300)).round(2)
     at = upload(csv(frame))
     assert "Who carries age?" in said(at)
-    source = load_source(at.query_params["dataset"])
-    study = Study(PROXIES, source=source.to_json())
-    write_whole(study.folder / "study.json", study.to_json().encode())
-    assert work(study.key)
-    at = at.run()
-    assert not at.exception
-    answer = next(each.value for each in at.markdown if "carr" in each.value)
-    assert answer.startswith("**1 of 2 features carries age**, most of all since (HGR 0.9")
+    assert ranked(at, "age").startswith("**1 of 2 features carries age**, most of all since (HGR 0.9")
     drawn = [json.loads(each.proto.spec) for each in at.get("plotly_chart")]
     (bars,) = [spec for spec in drawn if "each feature carries" in spec["layout"]["title"]["text"]]
     assert bars["layout"]["yaxis"]["ticktext"][:2] == ["all features together", "since"]
+
+
+def two_sensitive(n: int = 300) -> pd.DataFrame:
+    """The older have driven for longer, the richer have more power."""
+    rng = np.random.default_rng(3)
+    frame = policies(n).assign(income=rng.normal(30, 5, n).round(2))
+    frame["since"] = (frame["age"] - 18 + rng.normal(0, 3, n)).round(2)
+    frame["power"] = (frame["income"] / 5 + rng.normal(0, 0.3, n)).round(3)
+    return frame
+
+
+def further(at, *columns: str):
+    (found,) = [each for each in at.multiselect if each.label == "Further sensitive attributes"]
+    at = found.set_value(list(columns)).run()
+    assert not at.exception
+    return at
+
+
+def test_several_sensitive_columns_each_in_view() -> None:
+    at = further(upload(csv(two_sensitive())), "income")
+    assert "2 features · sensitive: age, income · target: cost" in said(at)
+    assert box(at, "Sensitive attribute").value == "age"
+    roles = at.dataframe[1].value.set_index("column")["role"]
+    assert (roles["age"], roles["income"], roles["power"]) == ("sensitive", "sensitive", "feature")
+    assert "most of all since" in ranked(at, "age")
+    links = next(each.value for each in at.markdown if "HGR" in each.value)
+    at = at.segmented_control[1].set_value("income").run()
+    assert not at.exception
+    assert "Who carries income?" in said(at)
+    assert next(each.value for each in at.markdown if "HGR" in each.value) != links
+    assert "most of all power" in ranked(at, "income")
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert "sensitive: age, income" in said(again)
+    assert len(further(again).segmented_control) == 1, "one alone needs no choice"
+
+
+@pytest.mark.bad_input(24, 25)
+def test_what_is_wrong_with_a_further_sensitive_column_names_it() -> None:
+    frame = two_sensitive().assign(rooms=3)
+    frame.loc[[3, 7], "income"] = np.nan
+    at = further(upload(csv(frame)), "income", "rooms")
+    errors = said_in_errors(at)
+    assert "Column “income”: the sensitive column has missing cells (2 places; lines 5, 9)" in errors
+    assert "Column “rooms”: the sensitive column holds the same value in every row" in errors
+    assert "“age”" not in errors
+    at = further(click(at, "Drop these rows"), "income")
+    assert not at.error
+    assert "298 rows" in said(at)
+
+
+@pytest.mark.data
+def test_a_data_set_of_the_catalogue_takes_further_sensitive_columns(real_data) -> None:
+    at = open_page("data").segmented_control(key="table").set_value("crime").run()
+    assert not at.exception
+    at = further(at, "racePctHisp")
+    assert not at.error
+    assert "1,994 rows · 98 features · sensitive: racepctblack, racePctHisp" in said(at)
+    train = open_page("train", dataset=at.query_params["dataset"])
+    assert not train.exception
+    (methods,) = [each for each in train.multiselect if each.label == "Fair methods"]
+    assert "Fair KDE network" not in methods.options
+    assert len(methods.options) > 3
 
 
 # Keeping files.
@@ -316,7 +399,7 @@ def lines(*rows: str) -> bytes:
     return "\n".join(rows).encode()
 
 
-@pytest.mark.bad_input(6, 7, 8, 9, 11, 13, 15)
+@pytest.mark.bad_input(6, 7, 8, 9, 11, 13, 15, 55)
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -325,6 +408,7 @@ def lines(*rows: str) -> bytes:
         (lines(HEADER, BODY[0], '1,"2,3', *BODY), "line 3"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
         (SOUND + b"\0", "binary data"),
+        (pickle.dumps(BODY), "a Python pickle, not"),
         (lines(HEADER), "no data rows"),
         (SOUND.replace(b"power", b"age", 1), "stands over several columns: 1, 2"),
         (lines(HEADER, *BODY, "40,1e400,3"), "infinite, or too large"),
@@ -332,6 +416,22 @@ def lines(*rows: str) -> bytes:
 )  # fmt: skip
 def test_a_file_that_can_not_be_read_says_why(content: bytes, words: str) -> None:
     assert words in said_in_errors(upload(content))
+
+
+@pytest.mark.bad_input(13)
+def test_names_that_repeat_are_numbered_by_a_click() -> None:
+    content = SOUND.replace(b"power", b"age", 1)
+    at = upload(content)
+    assert not at.multiselect, "no roles before the columns have names"
+    at = click(at, "Number them")
+    assert not at.error
+    assert "column 2 is “age (2)”" in said(at)
+    assert "1 feature · sensitive: age · target: cost" in said(at)
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert not again.error
+    (ticked,) = again.checkbox
+    assert ticked.value
+    assert "stands over several columns" in said_in_errors(ticked.uncheck().run())
 
 
 @pytest.mark.bad_input(3, 14, 18, 19)

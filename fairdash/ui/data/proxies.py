@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from fairdash.data.dataset import Dataset
 from fairdash.data.proxies import ProxyRanking
 from fairdash.data.source import DatasetSource
 from fairdash.data.wording import counted
@@ -17,16 +16,15 @@ from fairdash.ui.studies import Tables, finished, follow
 from fairdash.ui.text import number, safe
 
 
-def show_proxies(dataset: Dataset, source: DatasetSource) -> None:
-    """Which features carry the sensitive attribute; computed beside the page, with a bar."""
-    sensitive = dataset.roles.sensitive[0]
+def show_proxies(source: DatasetSource, sensitive: str) -> None:
+    """Which features carry a sensitive attribute; computed beside the page, with a bar."""
     st.subheader(f"Who carries {safe(sensitive)}?", anchor=False)
 
     def draw(tables: Tables) -> None:
         if VALUES in tables:
             draw_proxies(tables[VALUES], sensitive, joint=None)
 
-    study = Study(PROXIES, source=source.to_json())
+    study = Study(PROXIES, source=source.to_json(), sensitive=sensitive)
     tables = finished(study)
     if tables is None:
         follow(study, draw, slot="proxies")

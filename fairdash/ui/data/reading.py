@@ -1,0 +1,92 @@
+"""How a file is read, where the user decides, and the table in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from fairdash.data.cells import MISSING_MARKS
+from fairdash.data.reading import EXCEL, TEXT, ReadingOptions, ReadingReport
+from fairdash.data.uploads import Upload
+from fairdash.errors import Mend, ReadingError
+from fairdash.ui.cached import contents_of, upload_of
+from fairdash.ui.frame import show_mends
+
+FOUND = "as found"
+NO_MARK = "none"
+DELIMITERS = {FOUND: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar |": "|"}
+DECIMALS = {FOUND: None, "point": ".", "comma": ","}
+ENCODINGS = {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}
+
+
+def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
+    """How the file is read, where the user decides; what can be chosen depends on what the file is."""
+    kind, sheets = contents_of(upload.sha256)
+    key = upload.sha256
+
+    def ask(
+        place: DeltaGenerator, title: str, choices: Mapping[str, str | None], value: str | None
+    ) -> str | None:
+        names = list(choices)
+        begin = list(choices.values()).index(value) if value in choices.values() else 0
+        return choices[place.selectbox(title, names, index=begin, key=f"{key} {title}")]
+
+    sheet = known.sheet
+    if len(sheets) > 1:
+        sheet = ask(st.container(), "Sheet", {FOUND: None} | {name: name for name in sheets}, known.sheet)
+    encoding, delimiter, decimal = known.encoding, known.delimiter, known.decimal
+    with st.expander("How the file is read"):
+        if kind == TEXT:
+            left, middle, right = st.columns(3)
+            encoding = ask(left, "Encoding", ENCODINGS, known.encoding)
+            delimiter = ask(middle, "Between the cells", DELIMITERS, known.delimiter)
+            decimal = ask(right, "Decimal mark", DECIMALS, known.decimal)
+        marks = st.text_input(
+            "Marks of a missing cell, separated by spaces",
+            "" if known.missing_values is None else " ".join(known.missing_values) or NO_MARK,
+            placeholder=" ".join(MISSING_MARKS) if kind in (TEXT, EXCEL) else FOUND,
+            help=f"Write {NO_MARK} if only the empty cell is missing.",
+            key=f"{key} marks",
+        )
+        # Not the widget's default: a click on a problem may have ticked it.
+        st.session_state.setdefault(number_names_key(upload), known.number_names)
+        number_names = st.checkbox(
+            "Number the names that stand over several columns",
+            key=number_names_key(upload),
+            help="The second “age” is then called “age (2)”.",
+        )
+    missing = tuple(mark for mark in marks.split() if mark != NO_MARK) if marks.strip() else None
+    return ReadingOptions(
+        encoding=encoding,
+        delimiter=delimiter,
+        decimal=decimal,
+        missing_values=missing,
+        sheet=sheet,
+        number_names=number_names,
+    )
+
+
+def table_or_mends(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport] | None:
+    """The table and how it was read; None if a click is needed first, which is then offered.
+
+    ReadingError if no click can help.
+    """
+    try:
+        return upload_of(upload.sha256, upload.name, reading)
+    except ReadingError as error:
+        if not all(problem.mends for problem in error.problems):
+            raise
+
+        def agree(mend: Mend) -> None:
+            assert mend.kind == "number_names"
+            st.session_state[number_names_key(upload)] = True
+
+        show_mends(error.problems, key=f"{upload.sha256} reading", mend=agree, blocked=True)
+        return None
+
+
+def number_names_key(upload: Upload) -> str:
+    return f"{upload.sha256} number names"

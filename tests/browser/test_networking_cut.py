@@ -1,0 +1,102 @@
+"""With networking cut, the app works from end to end and makes no attempt to reach anything."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, Route, WebSocket, expect
+
+from tests.serving import ROOT, served
+
+pytestmark = pytest.mark.browser
+
+
+def cut(log: Path) -> dict[str, str]:
+    """The environment in which Python refuses and notes every way out; processes it starts inherit it."""
+    paths = [str(ROOT / "tests" / "watched"), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"PYTHONPATH": os.pathsep.join(paths), "WATCH_LOG": str(log)}
+
+
+def noted(log: Path, what: str) -> list[str]:
+    return [line for line in log.read_text(encoding="utf-8").splitlines() if f": {what}" in line]
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "watched.log"
+
+
+@pytest.fixture
+def server(tmp_path: Path, log: Path) -> Iterator[str]:
+    """The app, cut off; the shared page talks to this one."""
+    with served(tmp_path / "home", environment=cut(log)) as address:
+        yield address
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "socket.create_connection(('192.0.2.1', 80), timeout=1)",
+        "socket.getaddrinfo('example.org', 443)",
+        "socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 53))",
+        "urllib.request.urlopen('http://example.org', timeout=1)",
+    ],
+)
+def test_an_attempt_is_refused_and_noted(attempt: str, log: Path) -> None:
+    program = f"import socket, urllib.request\n{attempt}"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | cut(log),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "networking is cut" in done.stderr
+    assert len(noted(log, "attempt")) == 1
+
+
+def test_the_household_data_from_table_to_trade_off(page: Page, server: str, log: Path) -> None:
+    attempts: list[str] = []
+
+    def refuse(route: Route) -> None:
+        attempts.append(route.request.url)
+        route.abort()
+
+    def hear(socket: WebSocket) -> None:
+        if not socket.url.startswith(server.replace("http", "ws", 1)):
+            attempts.append(socket.url)
+
+    # Routes that are set later come first.
+    page.context.route("**/*", refuse)
+    page.context.route(f"{server}/**", lambda route: route.continue_())
+    page.on("websocket", hear)
+    page.goto("/data")
+    page.get_by_role("heading", name="Household insurance").wait_for()
+    expect(page.get_by_text("All together foretell it")).to_be_visible(timeout=90_000)
+    page.get_by_role("button", name="Train on this data").click()
+    page.get_by_role("combobox", name=re.compile("Weights of fairness")).click()
+    page.get_by_role("option", name="Quick look, 4 weights").click()
+    page.get_by_text("Advanced: networks and schedule").click()
+    epochs = page.get_by_label("Epochs (passes over the rows)")
+    epochs.fill("4")
+    epochs.press("Enter")
+    page.get_by_role("button", name="Train", exact=True).click()
+    page.get_by_role("button", name="See what fairness costs").click(timeout=90_000)
+    page.get_by_role("heading", name="What does fairness cost?").wait_for()
+    page.get_by_text("Average prediction by Age", exact=True).first.wait_for()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="All figures (CSV)").click()
+    assert download.value.path().stat().st_size > 1000
+
+    watched = "\n".join(noted(log, "watched"))
+    for process in ("-m fairdash app", "-m fairdash.studies.worker", "-m fairdash.runs.worker"):
+        assert process in watched, "its attempts would have been missed"
+    assert noted(log, "attempt") == []
+    assert attempts == []

@@ -1,0 +1,148 @@
+"""Dates written as text: recognised in any order, and asked about where day and month could be swapped."""
+
+from __future__ import annotations
+
+import io
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.data import Dataset, Roles, build_dataset, read_table
+from fairdash.data.building import offers
+from fairdash.data.dates import DAY_FIRST, MONTH_FIRST, date_orders, to_dates
+from fairdash.errors import DataError, Mend
+from tests.data.tables import policies
+from tests.data.workbooks import workbook
+
+ROLES = Roles(target="cost", sensitive=("age",), features=("rooms", "born"))
+SURE = {
+    "dots": "%d.%m.%Y",
+    "day first": "%d/%m/%Y",
+    "month first": "%m/%d/%Y",
+    "hyphens": "%d-%m-%Y",
+    "year first": "%Y/%m/%d",
+    "word": "%d %b %Y",
+    "hyphens and word": "%d-%b-%Y",
+    "month in full": "%d. %B %Y",
+    "American": "%B %d, %Y",
+    "with a time": "%d.%m.%Y %H:%M:%S",
+}
+
+
+def born(n: int = 60) -> pd.Series:
+    days = np.random.default_rng(1).integers(0, 51 * 365, n)
+    return pd.Series(pd.Timestamp("1950-01-01") + pd.to_timedelta(days, unit="D"), name="born")
+
+
+def build(frame: pd.DataFrame, **options: object) -> Dataset:
+    return build_dataset(frame, ROLES, name="test", **options)
+
+
+def written(days: pd.Series, how: str) -> pd.Series:
+    return days.dt.strftime(how)
+
+
+@pytest.mark.bad_input(28)
+@pytest.mark.parametrize("how", SURE.values(), ids=SURE)
+def test_dates_of_one_reading_are_read_and_offered_as_dates(how: str) -> None:
+    days = born()
+    texts = written(days, how)
+    texts[5] = ""
+    frame, report = read_table(policies().assign(born=texts).to_csv(index=False, sep=";").encode())
+    assert frame["born"].isna().tolist() == [k == 5 for k in range(60)]
+    assert (frame["born"] == days)[frame["born"].notna()].all()
+    assert any("“born” is read as dates, with" in sentence for sentence in report.sentences())
+    (offer,) = offers(frame, ROLES)
+    assert offer.mends == (Mend("year", "born"), Mend("age", "born"))
+
+
+@pytest.mark.bad_input(28)
+@pytest.mark.parametrize("suffix", ["xlsx", "parquet"])
+def test_text_of_typed_files_is_offered_alike(suffix: str) -> None:
+    table = policies().assign(born=written(born(), "%d.%m.%Y"))
+    if suffix == "xlsx":
+        content = workbook({"One": [list(table), *table.astype(object).to_numpy().tolist()]})
+    else:
+        buffer = io.BytesIO()
+        table.to_parquet(buffer)
+        content = buffer.getvalue()
+    frame, _ = read_table(content)
+    (offer,) = offers(frame, ROLES)
+    assert offer.mends == (Mend("year", "born"), Mend("age", "born"))
+    year = build(frame, mends=(Mend("year", "born"),)).features["born"]
+    pd.testing.assert_series_equal(np.floor(year), born().dt.year.astype(float))
+
+
+@pytest.mark.bad_input(28)
+@pytest.mark.parametrize("mark", ["/", ".", "-"])
+def test_day_and_month_that_can_not_be_told_apart_are_never_guessed(mark: str) -> None:
+    parts = [(1 + k % 12, 1 + k % 11, 1950 + k % 40) for k in range(60)]
+    texts = [mark.join(map(str, part)) for part in parts]
+    frame, report = read_table(policies().assign(born=texts).to_csv(index=False).encode())
+    assert frame["born"].tolist() == texts
+    assert any("may have the day or the month first" in sentence for sentence in report.sentences())
+    dataset = build(frame)
+    assert "born" not in dataset.features
+    (offer,) = offers(frame, ROLES)
+    kinds = ["year_day_first", "year_month_first", "age_day_first", "age_month_first"]
+    assert offer.mends == tuple(Mend(kind, "born") for kind in kinds)
+    assert "can't be told apart" in offer.what
+    both = {
+        order: build(frame, mends=(Mend(f"year_{order}", "born"),)).features["born"]
+        for order in (DAY_FIRST, MONTH_FIRST)
+    }
+    for k, (one, two, year) in enumerate(parts):
+        for order, day in ((DAY_FIRST, datetime(year, two, one)), (MONTH_FIRST, datetime(year, one, two))):
+            expected = year + (day - datetime(year, 1, 1)).days / 365.25
+            assert both[order][k] == pytest.approx(expected)
+
+
+@pytest.mark.bad_input(28)
+def test_as_a_sensitive_column_either_reading_is_asked_for() -> None:
+    frame = policies().assign(born=[f"0{1 + k % 9}.{10 + k % 3}.{1950 + k % 40}" for k in range(60)])
+    roles = Roles(target="cost", sensitive=("born",), features=("rooms",))
+    with pytest.raises(DataError) as caught:
+        build_dataset(frame, roles, name="test")
+    (problem,) = caught.value.problems
+    assert (problem.column, len(problem.mends)) == ("born", 4)
+    assert "day and month can't be told apart" in problem.what
+    assert "1950" not in str(problem)
+    dataset = build_dataset(frame, roles, name="test", mends=(Mend("age_day_first", "born"),))
+    assert "“born” is read as dates, with the day first, and used as an age in years" in "".join(
+        dataset.notes
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "orders"),
+    [
+        (["1.1.2019", "01.01.2020", "7.7.2020"], (DAY_FIRST,)),  # the same either way
+        (["1.2.2019", "13.2.2019"], (DAY_FIRST,)),
+        (["1.2.2019", "2.13.2019"], (MONTH_FIRST,)),
+        (["13.2.2019", "2.13.2019"], ()),
+        (["30.2.2019"], ()),
+        (["29.2.2019"], ()),
+        (["29.2.2020"], (DAY_FIRST,)),
+        (["31.12.19"], ()),  # of which century?
+        (["31.12/2019"], ()),
+        (["2019.13.01"], ()),
+        (["31 Dezember 2019"], ()),
+        (["31.12.2019", "2019-12-31"], ()),
+        (["31.12.2019 24:00"], ()),
+        ([" 31.12.2019"], (DAY_FIRST,)),
+        ([], ()),
+    ],
+)
+def test_orders(texts: list[str], orders: tuple[str, ...]) -> None:
+    assert date_orders(texts) == orders
+
+
+def test_missing_cells_and_times_are_kept() -> None:
+    values = pd.Series(["2/1/2019 13:45", None, "3/1/2019 00:00:01.5"], index=[4, 5, 9])
+    got = to_dates(values, MONTH_FIRST)
+    assert got.index.tolist() == [4, 5, 9]
+    assert got[4] == pd.Timestamp("2019-02-01 13:45")
+    assert got[9] == pd.Timestamp("2019-03-01 00:00:01.5")
+    assert pd.isna(got[5])
