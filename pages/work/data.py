@@ -9,7 +9,7 @@ from fairdash.ui.data.choice import ask_for_data, current_source
 from fairdash.ui.data.mends import data_or_mends
 from fairdash.ui.data.shown import show_dataset
 from fairdash.ui.pages import page
-from fairdash.ui.state import choose_source
+from fairdash.ui.state import choose_run, choose_source
 from fairdash.ui.text import safe
 
 st.title("Which table, and what must not matter?")
@@ -18,14 +18,18 @@ data = None if source is None else data_or_mends(source)
 if source is not None and data is not None:
     choose_source(source)
     st.divider()
-    heading, button = st.columns([3, 1], vertical_alignment="center")
+    heading, buttons = st.columns([3, 1], vertical_alignment="center")
     heading.subheader(safe(data.title), anchor=False)
     heading.caption(
         f"{counted(data.n_rows, 'row')} · {counted(len(data.roles.features), 'feature')} · sensitive: "
         f"{safe(', '.join(data.roles.sensitive))} · target: {safe(data.roles.target)}"
         + (f" · exposure: {safe(data.roles.weight)}" if data.roles.weight else "")
     )
-    if button.button("Train on this data", type="primary", icon=":material/arrow_forward:", width="stretch"):
-        st.session_state.pop("run", None)
-        st.switch_page(page("train"), query_params={"dataset": source.id})
+    with buttons:
+        if st.button("See what fairness costs", type="primary", icon=":material/balance:", width="stretch"):
+            choose_run(None)
+            st.switch_page(page("tradeoff"), query_params={"dataset": source.id})
+        if st.button("Train on this data", icon=":material/tune:", width="stretch"):
+            choose_run(None)
+            st.switch_page(page("train"), query_params={"dataset": source.id})
     show_dataset(data, source)
