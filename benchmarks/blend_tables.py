@@ -28,9 +28,10 @@ def page() -> str:
         "",
         "Between two trained weights λ the trade-off page blends the predictions of the two models. Here a "
         "model was trained at ten of these places as well, from the same initial weights. Demographic "
-        f"parity, default settings, test rows, means over {table['n_splits'].iloc[0]} random splits with corrected "
-        "standard errors. The error is divided by the variance of the target. The excess is HGR_KDE above "
-        "what the same estimator reads on the same rows when the sensitive attribute is shuffled.",
+        f"parity, default settings, test rows, means over {table['n_splits'].iloc[0]} random splits with "
+        "corrected standard errors. The error is divided by the variance of the target. The excess is "
+        "HGR_KDE above what the same estimator reads on the same rows when the sensitive attribute is "
+        "shuffled.",
         "",
         "The last column is the error of the blends, read off their front where it has the trained model's "
         "excess, less the trained model's error: below 0 the blends are better. – where the front never has "

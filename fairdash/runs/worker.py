@@ -1,4 +1,4 @@
-"""The process that carries out one run or search: ``python -m fairdash.runs.worker ID``.
+"""The process that carries out one run, search or model: ``python -m fairdash.runs.worker ID``.
 
 It outlives the browser and the app. It alone writes to the job's folder, apart from the cancel mark.
 """
@@ -15,6 +15,7 @@ from filelock import Timeout
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, FairdashError, RunError
+from fairdash.runs.models import ModelJob, refit
 from fairdash.runs.searches import Finding, SearchJob
 from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunResult, RunStatus
 from fairdash.traces import trace_of
@@ -35,7 +36,7 @@ log = logging.getLogger("fairdash.worker")
 
 
 def main(job_id: str) -> int:
-    """Carry out the run or search called `job_id`; the exit status is 0 if it is done."""
+    """Carry out the run, search or model called `job_id`; the exit status is 0 if it is done."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     job = _open(job_id)
     try:
@@ -46,19 +47,23 @@ def main(job_id: str) -> int:
         return 0
 
 
-def _open(job_id: str) -> Run | SearchJob:
-    """The search of this id, or else the run; RunError if there is neither."""
-    try:
-        return SearchJob(job_id)
-    except RunError:
-        return Run(job_id)
+def _open(job_id: str) -> Run | SearchJob | ModelJob:
+    """The search or model of this id, or else the run; RunError if there is none of them."""
+    for kind in (SearchJob, ModelJob):
+        try:
+            return kind(job_id)
+        except RunError:
+            continue
+    return Run(job_id)
 
 
-def _work(job: Run | SearchJob) -> int:
+def _work(job: Run | SearchJob | ModelJob) -> int:
     reporter = _Reporter(job)
     try:
         if isinstance(job, SearchJob):
             _search(job, reporter)
+        elif isinstance(job, ModelJob):
+            _refit(job, reporter)
         else:
             _train(job, reporter)
         reporter.end(DONE)
@@ -130,6 +135,17 @@ def _search(search: SearchJob, reporter: _Reporter) -> None:
     else:
         finding = Finding.of(search_settings(dataset, plan, rows=split.train, progress=tell))
     search.write_finding(finding)
+
+
+def _refit(job: ModelJob, reporter: _Reporter) -> None:
+    reporter.begin("reading the data")
+    spec = job.spec
+    dataset = spec.source.load()
+
+    def tell(share: float) -> None:
+        reporter.tell(f"training {METHODS[spec.method].title} on all rows", share)
+
+    job.write_bundle(refit(dataset, spec, on_step=tell), dataset)
 
 
 def _units(dataset: Dataset) -> dict[str, str]:
