@@ -36,7 +36,7 @@ _README = """\
 A model made with fairdash {fairdash}
 
 What is in here
-  model.safetensors   the model: numbers only, and nothing that can be executed
+  model.safetensors   the model: numbers and names, and nothing that can be executed
   model.json          what it was fitted on, how, what to expect of it, and its limits
   load_model.py       predicts for the rows of a table
 
@@ -76,8 +76,8 @@ _ABOUT_FIGURES = (
 )
 
 
-def bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
-    """The zip, whose bytes depend on the fit alone.
+def zip_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
+    """The zip, whose bytes depend on the fit and the card alone.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         model.save(path)
-        weights = path.read_bytes()
+        saved = path.read_bytes()
     set_aside = card["data"]["rows_set_aside_to_stop_early"]
     readme = _README.format(
         fairdash=__version__,
@@ -105,7 +105,7 @@ def bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
         "README.txt": readme.encode(),
         "load_model.py": Path(__file__).with_name("load_model.py").read_bytes(),
         "model.json": json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False).encode(),
-        "model.safetensors": weights,
+        "model.safetensors": saved,
     }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -152,7 +152,7 @@ def card_of(
             "notes": list(dataset.notes),
             "rows": dataset.n_rows,
             "rows_set_aside_to_stop_early": set_aside,
-            "sha256": dataset.fingerprint,
+            "fingerprint": dataset.fingerprint,
         },
         "model": {
             "predicts": dataset.label(roles.target),

@@ -22,7 +22,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.folders import write_whole
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
-from fairdash.runs.bundle import bundle, card_of
+from fairdash.runs.bundle import card_of, zip_bundle
 from fairdash.runs.store import Job
 from fairdash.training.sweep import Sweep
 
@@ -166,7 +166,7 @@ class ModelJob(Job):
     def write_bundle(self, model: FairRegressor, dataset: Dataset) -> None:
         """Keep the bundle of the model refitted on `dataset`: all of it or nothing."""
         spec = self.spec
-        content = bundle(model, card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures))
+        content = zip_bundle(model, card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures))
         with self._result_folder() as folder:
             write_whole(folder / "bundle.zip", content)
             write_whole(folder / "bundle.sha256", hashlib.sha256(content).hexdigest().encode())

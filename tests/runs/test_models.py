@@ -180,7 +180,7 @@ def test_the_card_says_what_it_is_and_whose_the_figures_are():
     assert card["data"]["roles"]["sensitive"] == ["age"]
     assert card["data"]["roles"]["features"] == [HOSTILE, "town", "code", "garden"]
     assert card["data"]["rows"] == 200
-    assert card["data"]["sha256"] == source.load().fingerprint
+    assert card["data"]["fingerprint"] == source.load().fingerprint
     assert (card["model"]["method"], card["model"]["lam"]) == ("hgr_spline", 1.0)
     assert card["model"]["settings"] == QUICK.to_json()
     assert card["model"]["random_state"] == 3
