@@ -137,17 +137,6 @@ def _search(search: SearchJob, reporter: _Reporter) -> None:
     search.write_finding(finding)
 
 
-def _refit(job: ModelJob, reporter: _Reporter) -> None:
-    reporter.begin("reading the data")
-    spec = job.spec
-    dataset = spec.source.load()
-
-    def tell(share: float) -> None:
-        reporter.tell(f"training {METHODS[spec.method].title} on all rows", share)
-
-    job.write_bundle(refit(dataset, spec, on_step=tell), dataset)
-
-
 def _units(dataset: Dataset) -> dict[str, str]:
     roles = dataset.roles
     return {
@@ -164,6 +153,17 @@ def _be_modest() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     torch.set_num_threads(1)
+
+
+def _refit(model: ModelJob, reporter: _Reporter) -> None:
+    reporter.begin("reading the data")
+    spec = model.spec
+    dataset = spec.source.load()
+
+    def tell(share: float) -> None:
+        reporter.tell("training on all rows", share)
+
+    model.write_bundle(refit(dataset, spec, on_step=tell), dataset)
 
 
 class _Reporter:
