@@ -39,6 +39,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.training_tables
 	$(BIN)/python -m benchmarks.crime_front
+	$(BIN)/python -m benchmarks.blends
+	$(BIN)/python -m benchmarks.blend_tables
 	$(BIN)/python -m benchmarks.page_times
 	$(BIN)/python -m benchmarks.estimators
 	$(BIN)/python -m benchmarks.coverage

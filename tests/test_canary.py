@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,8 @@ from fairdash.data.folders import write_whole
 from fairdash.errors import FairdashError
 from fairdash.reports.csv import safe_csv
 from fairdash.runs import worker
-from fairdash.runs.launch import start_run
-from fairdash.runs.store import DONE, FAILED, Run, create_run
+from fairdash.runs.launch import start_model, start_run
+from fairdash.runs.store import DONE, FAILED, Job, Run, create_run
 from fairdash.studies import worker as study_worker
 from fairdash.studies.store import PROXIES, Study
 from fairdash.training.settings import TrainingSettings
@@ -94,10 +95,7 @@ def test_from_upload_to_export_no_file_but_the_data_holds_it(home_folder: Path) 
     write_whole(study.folder / "study.json", study.to_json().encode())
     assert study_worker.main(study.key) == 0
     run = start_run(source, PLAN)
-    until = time.monotonic() + 120
-    while not run.status.is_over and time.monotonic() < until:
-        time.sleep(0.2)
-    assert run.status.state == DONE
+    wait_for(run)
     result = run.read_result()
     for exported in (result.frame, result.members):
         assert not holds_canary(safe_csv(exported))
@@ -106,6 +104,28 @@ def test_from_upload_to_export_no_file_but_the_data_holds_it(home_folder: Path) 
         # The rows that the pages draw are data too.
         f"runs/{run.id}/result/rows.safetensors",
     }
+
+
+def wait_for(job: Job) -> None:
+    until = time.monotonic() + 120
+    while not job.status.is_over and time.monotonic() < until:
+        time.sleep(0.2)
+    assert job.status.state == DONE
+
+
+def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home_folder: Path) -> None:
+    source = upload(table())
+    job = start_model(source, PLAN, run="0" * 12, method="hgr_nn", lam=1.0)
+    wait_for(job)
+    assert files_with_canary(home_folder) == {f"uploads/{source.sha256}.upload"}
+    with zipfile.ZipFile(job.folder / "result" / "bundle.zip") as bundle:
+        files = {name: bundle.read(name) for name in bundle.namelist()}
+    # Escaped as JSON has it; the README says so, and no other file may.
+    assert b"CANARY" in files.pop("model.safetensors")
+    assert "every value that occurs in the columns of text" in " ".join(files["README.txt"].decode().split())
+    for content in (*files.values(), (job.folder / "worker.log").read_bytes()):
+        assert not holds_canary(content)
+        assert b"CANARY" not in content
 
 
 def test_what_fails_tells_where_and_never_on_what(

@@ -7,6 +7,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -47,6 +48,34 @@ def test_the_page_on_training_is_made_from_the_committed_results():
     from benchmarks.training_tables import PAGE, page
 
     assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_the_page_on_blends_is_made_from_the_committed_results():
+    from benchmarks.blend_tables import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+@pytest.mark.parametrize("gain", [0.0, -0.01, 0.02])
+def test_blends_are_matched_with_a_trained_model_by_its_excess(gain):
+    from benchmarks.blends import Figures, _matched
+    from fairdash.assessment import stops
+
+    every = stops((1.0, 2.0), between=4)
+    # A straight front, the same in all splits but for noise that moves a split's models along it.
+    noise = np.array([0.02, -0.05, 0.03])
+    along = np.linspace(0.5, 0.1, len(every))[:, None] + noise
+    slider = Figures(mse=1 - along, excess=along)
+    at = {stop.lam: k for k, stop in enumerate(every)}
+    stop = every[7]
+    own = along[[7]] - 0.013  # trained there, it comes out a little fairer than the blend
+    trained = Figures(mse=1 - own + gain, excess=own)
+    found = _matched(slider, trained, every, at, stop, 0, 0.25)
+    assert found["matched_difference"] == pytest.approx(-gain)
+    assert found["matched_difference_se"] == pytest.approx(0, abs=1e-12)
+    assert stop.lam < found["matched_lam"] < every[8].lam
+    beyond = Figures(mse=1 - own, excess=own - 1)
+    assert np.isnan(_matched(slider, beyond, every, at, stop, 0, 0.25)["matched_difference"])
 
 
 def test_the_page_on_the_regressor_says_what_the_code_does():

@@ -1,9 +1,12 @@
-"""Starting a run's or a search's worker, detached from the app."""
+"""Starting the worker of a run, a search or a model, detached from the app."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fairdash.data.source import DatasetSource
 from fairdash.detached import start_detached
+from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.store import Job, Run, create_run
 from fairdash.training.lam_search import LamSearch
@@ -23,6 +26,24 @@ def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch) -> Sea
     search = create_search(source, plan)
     _start(search)
     return search
+
+
+def start_model(
+    source: DatasetSource,
+    plan: Sweep,
+    *,
+    run: str,
+    method: str,
+    lam: float,
+    figures: Mapping[str, float | str | None] | None = None,
+) -> ModelJob:
+    """Create a model to refit on all rows and start the process that carries it out.
+
+    Parameters as in :class:`fairdash.runs.models.ModelSpec`.
+    """
+    model = create_model(source, plan, run=run, method=method, lam=lam, figures=figures)
+    _start(model)
+    return model
 
 
 def _start(job: Job) -> None:

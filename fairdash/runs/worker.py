@@ -1,4 +1,4 @@
-"""The process that carries out one run or search: ``python -m fairdash.runs.worker ID``.
+"""The process that carries out one run, search or model: ``python -m fairdash.runs.worker ID``.
 
 It outlives the browser and the app. It alone writes to the job's folder, apart from the cancel mark.
 """
@@ -14,6 +14,7 @@ import time
 from filelock import Timeout
 
 from fairdash.errors import Cancelled, FairdashError, RunError
+from fairdash.runs.models import ModelJob, refit
 from fairdash.runs.searches import Finding, SearchJob
 from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunStatus
 from fairdash.traces import trace_of
@@ -29,7 +30,7 @@ log = logging.getLogger("fairdash.worker")
 
 
 def main(job_id: str) -> int:
-    """Carry out the run or search called `job_id`; the exit status is 0 if it is done."""
+    """Carry out the run, search or model called `job_id`; the exit status is 0 if it is done."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     job = _open(job_id)
     try:
@@ -40,19 +41,23 @@ def main(job_id: str) -> int:
         return 0
 
 
-def _open(job_id: str) -> Run | SearchJob:
-    """The search of this id, or else the run; RunError if there is neither."""
-    try:
-        return SearchJob(job_id)
-    except RunError:
-        return Run(job_id)
+def _open(job_id: str) -> Run | SearchJob | ModelJob:
+    """The search or model of this id, or else the run; RunError if there is none of them."""
+    for kind in (SearchJob, ModelJob):
+        try:
+            return kind(job_id)
+        except RunError:
+            continue
+    return Run(job_id)
 
 
-def _work(job: Run | SearchJob) -> int:
+def _work(job: Run | SearchJob | ModelJob) -> int:
     reporter = _Reporter(job)
     try:
         if isinstance(job, SearchJob):
             _search(job, reporter)
+        elif isinstance(job, ModelJob):
+            _refit(job, reporter)
         else:
             _train(job, reporter)
         reporter.end(DONE)
@@ -126,6 +131,17 @@ def _be_modest() -> None:
     if hasattr(os, "nice"):
         os.nice(10)
     torch.set_num_threads(1)
+
+
+def _refit(model: ModelJob, reporter: _Reporter) -> None:
+    reporter.begin("reading the data")
+    spec = model.spec
+    dataset = spec.source.load()
+
+    def tell(share: float) -> None:
+        reporter.tell("training on all rows", share)
+
+    model.write_bundle(refit(dataset, spec, on_step=tell), dataset)
 
 
 class _Reporter:

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Integral
 from os import PathLike
 from typing import Any, Self
@@ -193,11 +193,23 @@ adversary_steps, dropout, loss, tweedie_power, balance, patience
         ConvergenceWarning
             The training stopped being finite; the last finite weights predict.
         """
+        return self._fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
+
+    def _fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sensitive_features: Any,
+        sample_weight: ArrayLike | None,
+        on_step: Callable[[float], None] | None = None,
+    ) -> Self:
+        """Train, and tell `on_step` the share done; what it raises ends the training."""
         settings = self._settings()
         rows = self._rows(X, y, sensitive_features, sample_weight, settings)
         device = resolve_device(self.device)
         if device.note:
-            warnings.warn(device.note, UserWarning, stacklevel=2)
+            warnings.warn(device.note, UserWarning, stacklevel=3)
         lam = 0.0 if METHODS[self.method].penalty is None else float(self.lam)
         trained = train_single(
             rows,
@@ -208,6 +220,7 @@ adversary_steps, dropout, loss, tweedie_power, balance, patience
             seed=self._seed(),
             device=device.name,
             validation_share=self.validation_fraction,
+            on_step=on_step,
         )
         self.predictor_ = trained.predictor
         self.lam_ = lam
@@ -219,7 +232,7 @@ adversary_steps, dropout, loss, tweedie_power, balance, patience
                 "The training stopped being finite; the last finite weights predict. Try a lower lr or "
                 "adversary_lr.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         return self
 

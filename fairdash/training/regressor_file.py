@@ -68,7 +68,8 @@ def write_regressor(model: FairRegressor, path: str | PathLike[str]) -> None:
     text = json.dumps(about, default=_plain)
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {"format": f"{_KIND}/{_FORMAT}", "about": text, "sha256": _digest(text, arrays)}
-    write_whole(Path(path), save(arrays, metadata), mend="Free some space, or choose another place.")
+    content = _in_order(save(arrays, metadata))
+    write_whole(Path(path), content, mend="Free some space, or choose another place.")
 
 
 def read_regressor(cls: type[Regressor], path: str | PathLike[str]) -> Regressor:
@@ -130,6 +131,20 @@ def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
         raise _damaged() from error
     except OSError as error:
         raise _refusal("The model's file can't be read", "Check its path and your rights to it.") from error
+
+
+def _in_order(content: bytes) -> bytes:
+    """The file with its metadata sorted: safetensors writes them in an order of chance.
+
+    A file is the header's length in 8 bytes, the header, filled up with spaces to a multiple of 8, and the
+    arrays.
+    """
+    end = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:end])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + content[end:]
 
 
 def _digest(text: str, arrays: Mapping[str, NDArray[np.float64]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,6 +70,7 @@ def train_single(
     seed: int,
     device: str,
     validation_share: float,
+    on_step: Callable[[float], None] | None = None,
 ) -> TrainedModel:
     """Train on `rows`; without s, or with λ = 0, the standard network.
 
@@ -82,6 +84,8 @@ def train_single(
         ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation_share
         Share of the rows that stopping early looks at; not used unless the settings have `patience`.
+    on_step
+        As in :func:`fairdash.training.stack.train_stack`.
     """
     import torch
 
@@ -118,6 +122,7 @@ def train_single(
         objective=objective,
         batch_seeds=[_seed(seed, 2)],
         device=device,
+        on_step=on_step,
         on_epoch=lambda epoch: epochs.append(epoch.number),
     )
     return TrainedModel(

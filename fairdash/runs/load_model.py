@@ -1,0 +1,29 @@
+"""Predict for the rows of a table with the model that lies beside this file.
+
+    python load_model.py table.csv
+
+It needs fairdash (README.txt says which version) and writes predictions.csv: a number a row, in the table's
+order. In a program of your own, fairdash.FairRegressor.load(file).predict(table) is all that it takes.
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import fairdash as fd
+
+
+def main(table_file: str) -> None:
+    """Read the table, predict, and write the predictions to the folder this is called from."""
+    model = fd.FairRegressor.load(Path(__file__).with_name("model.safetensors"))
+    table, report = fd.read_table(table_file)
+    y_pred = model.predict(table)
+    np.savetxt("predictions.csv", y_pred, fmt="%.17g", header="prediction", comments="")
+    for sentence in report.sentences():
+        print(sentence)
+    print(f"{len(y_pred):,} predictions written to predictions.csv.")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,272 @@
+"""Models to take away: refitted on all rows by a process of their own, as a bundle that works alone."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.data import Roles, UploadSource, keep_upload
+from fairdash.data.source import CatalogueSource
+from fairdash.errors import RunError
+from fairdash.runs import worker
+from fairdash.runs.launch import start_model
+from fairdash.runs.models import ModelJob, ModelSpec, create_model
+from fairdash.runs.store import CANCELLED, DONE, FAILED, Run, list_runs
+from fairdash.training.sweep import Sweep
+from tests.runs.test_runs import wait
+
+SOURCE = CatalogueSource(dataset="household", options={"n": 200})
+QUICK = fd.TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=4, warm_up_epochs=1)
+PLAN = Sweep(
+    methods=("standard", "hgr_spline"),
+    lams=(0.5, 2.0),
+    n_splits=2,
+    random_state=3,
+    settings=QUICK,
+    device="cpu",
+)
+ASKED = {"run": "0123456789ab", "method": "hgr_spline", "lam": 1.0}
+HOSTILE = "=HYPERLINK('http://x')<img src=x>"
+
+
+def policies(n=200) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age = rng.uniform(20, 80, n).round(1)
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            HOSTILE: (0.1 * age + rng.normal(size=n)).round(3),
+            "town": rng.choice(["Brest", "Lyon", "Zoé", None], n),
+            "code": rng.choice(["01", "02", "10"], n),
+            "garden": rng.choice(["true", "false"], n),
+            "years": rng.uniform(0.1, 1, n).round(2),
+        }
+    )
+    frame["cost"] = (50 + 10 * frame[HOSTILE] + 20 * (frame["town"] == "Lyon")).round(2)
+    return frame
+
+
+def upload() -> UploadSource:
+    kept = keep_upload(policies().to_csv(index=False).encode(), name="policies.csv")
+    roles = Roles(
+        target="cost", sensitive=("age",), features=(HOSTILE, "town", "code", "garden"), weight="years"
+    )
+    return UploadSource(sha256=kept.sha256, name=kept.name, roles=roles)
+
+
+def made(source=SOURCE, plan=PLAN, **options) -> ModelJob:
+    job = create_model(source, plan, **(ASKED | options))
+    assert worker.main(job.id) == 0, job.status
+    return job
+
+
+def opened(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def by_hand(source, plan, *, method, lam, **options) -> fd.FairRegressor:
+    dataset = source.load()
+    model = fd.FairRegressor(
+        method=method, lam=lam, objective=plan.objective, random_state=plan.random_state, device="cpu",
+        **options, **{name: getattr(plan.settings, name) for name in plan.settings.to_json()},
+    )  # fmt: skip
+    return model.fit(
+        dataset.features,
+        dataset.target,
+        sensitive_features=dataset.sensitive,
+        sample_weight=dataset.weight,
+    )
+
+
+def loaded(content: bytes, folder: Path) -> fd.FairRegressor:
+    (folder / "m.safetensors").write_bytes(opened(content)["model.safetensors"])
+    return fd.FairRegressor.load(folder / "m.safetensors")
+
+
+def test_a_specs_file_gives_it_back_and_no_number_that_json_lacks():
+    spec = ModelSpec(
+        source=upload(),
+        plan=replace(PLAN, objective="equalized_residuals"),
+        **ASKED,
+        figures={"mse": 0.5, "mse_se": math.nan, "measure": "hgr_kde", "floor": None},
+        created="2026-01-02T00:00:00+00:00",
+    )
+    assert spec.figures["mse_se"] is None
+    assert ModelSpec.from_json(spec.to_json()) == spec
+
+
+def test_a_model_is_made_in_a_process_of_its_own_and_is_no_run():
+    job = start_model(SOURCE, PLAN, **ASKED, figures={"mse": 0.25})
+    assert wait(job, lambda status: status.is_over, seconds=120).state == DONE
+    names = ["README.txt", "load_model.py", "model.json", "model.safetensors"]
+    assert list(opened(ModelJob(job.id).bundle())) == names
+    assert list_runs().runs == ()
+    with pytest.raises(RunError, match="gone"):
+        Run(job.id)
+
+
+@pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
+@pytest.mark.parametrize(("method", "lam"), [("hgr_spline", 1.0), ("hgr_nn", 2.0), ("standard", 0.0)])
+def test_it_is_the_regressor_fitted_by_hand_on_all_rows(method, lam, objective, tmp_path):
+    source, plan = upload(), replace(PLAN, objective=objective)
+    model = loaded(made(source, plan, method=method, lam=lam).bundle(), tmp_path)
+    features = source.load().features
+    expected = by_hand(source, plan, method=method, lam=lam)
+    assert np.array_equal(model.predict(features), expected.predict(features))
+    assert model.sensitive_names_ == ()
+    assert list(model.feature_names_in_) == [HOSTILE, "town", "code", "garden"]
+
+
+def test_with_early_stopping_the_plans_share_of_rows_tells_when(tmp_path):
+    plan = replace(PLAN, validation_share=0.25, settings=replace(QUICK, n_epochs=40, patience=2))
+    content = made(plan=plan).bundle()
+    model = loaded(content, tmp_path)
+    expected = by_hand(SOURCE, plan, method="hgr_spline", lam=1.0, validation_fraction=0.25)
+    features = SOURCE.load().features
+    assert np.array_equal(model.predict(features), expected.predict(features))
+    assert json.loads(opened(content)["model.json"])["data"]["rows_set_aside_to_stop_early"] == 50
+    assert b"but 50 that told when to stop" in opened(content)["README.txt"]
+
+
+def test_the_script_in_the_bundle_predicts_for_a_table(tmp_path):
+    job = made(upload())
+    zipfile.ZipFile(io.BytesIO(job.bundle())).extractall(tmp_path / "bundle")
+    # Other rows in another form: semicolons, columns in another order, and without the sensitive one.
+    table = policies().sample(frac=1, random_state=1).drop(columns=["age", "cost"])[::-1]
+    table.iloc[:, ::-1].to_csv(tmp_path / "new.csv", index=False, sep=";")
+    done = subprocess.run(
+        [sys.executable, "bundle/load_model.py", "new.csv"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(Path(fd.__file__).parent.parent)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "200 predictions written to predictions.csv." in done.stdout
+    assert "Warning" not in done.stderr
+    written = pd.read_csv(tmp_path / "predictions.csv")
+    expected = pd.Series(loaded(job.bundle(), tmp_path).predict(upload().load().features))
+    assert np.array_equal(written["prediction"], expected[table.index])
+
+
+def test_the_same_fit_gives_the_same_bytes():
+    first, again = made().bundle(), made().bundle()
+    assert first == again
+    assert made(lam=1.5).bundle() != first
+    assert {entry.date_time for entry in zipfile.ZipFile(io.BytesIO(first)).infolist()} == {
+        (1980, 1, 1, 0, 0, 0)
+    }
+
+
+def test_the_card_says_what_it_is_and_whose_the_figures_are():
+    source = upload()
+    content = opened(made(source, figures={"mse": 0.25, "hgr_kde": math.inf}).bundle())
+    card = json.loads(content["model.json"])
+    assert card["data"]["title"] == "policies.csv"
+    assert card["data"]["roles"]["sensitive"] == ["age"]
+    assert card["data"]["roles"]["features"] == [HOSTILE, "town", "code", "garden"]
+    assert card["data"]["rows"] == 200
+    assert card["data"]["fingerprint"] == source.load().fingerprint
+    assert (card["model"]["method"], card["model"]["lam"]) == ("hgr_spline", 1.0)
+    assert card["model"]["settings"] == QUICK.to_json()
+    assert card["model"]["random_state"] == 3
+    assert {"fairdash", "torch", "numpy"} <= set(card["made_with"])
+    assert card["figures"]["values"] == {"mse": 0.25, "hgr_kde": None}
+    assert "not of this very fit" in card["figures"]["about"]
+    readme = " ".join(content["README.txt"].decode().split())
+    assert f"fairdash {fd.__version__}" in readme
+    assert "all 200 rows of the data set, with the weight lambda = 1 on fairness" in readme
+    for sentence in card["limits"]:
+        assert sentence in readme
+    for name in ("README.txt", "load_model.py"):
+        # Names of columns stand in JSON alone, where they can't run.
+        assert not re.search("HYPERLINK|policies.csv", content[name].decode())
+
+
+@pytest.mark.parametrize(
+    ("lam", "said"),
+    [
+        (0.5, "models trained at lambda = 0.5"),
+        (0.0, "models trained at lambda = 0"),
+        (1.0, "the blend of the models trained at lambda = 0.5 and 2; this fit was trained at lambda = 1 itself"),
+        (0.25, "the blend of the models trained at lambda = 0 and 0.5; this fit"),
+        (3.0, "no model"),
+    ],
+)  # fmt: skip
+def test_the_card_tells_a_blend_from_a_trained_weight(lam, said):
+    card = json.loads(opened(made(lam=lam).bundle())["model.json"])
+    assert card["figures"]["of"].startswith(said)
+    assert card["model"]["lam"] == lam
+
+
+def test_it_can_be_cancelled_and_tells_how_far_it_is():
+    endless = replace(PLAN, settings=replace(QUICK, n_epochs=100_000))
+    job = start_model(SOURCE, endless, **ASKED)
+    status = wait(job, lambda status: status.fraction > 0)
+    assert "on all rows" in status.doing
+    job.ask_to_cancel()
+    assert wait(job, lambda status: status.is_over, seconds=10).state == CANCELLED
+    with pytest.raises(RunError, match="files of this model"):
+        job.bundle()
+    assert sorted(path.suffix for path in job.folder.iterdir() if path.is_dir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "settings", "said"),
+    [
+        ({"method": "magic"}, QUICK, "magic"),
+        ({"lam": -1.0}, QUICK, "not a usable weight λ"),
+        ({}, replace(QUICK, lr=1e200), "stopped being finite"),
+    ],
+)
+def test_a_model_that_cannot_be_made_says_why(options, settings, said):
+    job = create_model(SOURCE, replace(PLAN, settings=settings), **(ASKED | options))
+    assert worker.main(job.id) == 1
+    assert job.status.state == FAILED
+    assert said in job.status.message
+
+
+@pytest.mark.parametrize("content", ["", "{", '{"a": 1}', "[]", "\0", '{"lam": "x"}'])
+def test_a_damaged_spec_is_a_plain_error(content):
+    job = create_model(SOURCE, PLAN, **ASKED)
+    (job.folder / "spec.json").write_text(content)
+    with pytest.raises(RunError, match="damaged"):
+        ModelJob(job.id).spec  # noqa: B018 (reading it is the test)
+
+
+@pytest.mark.parametrize("name", ["bundle.zip", "bundle.sha256"])
+def test_a_damaged_bundle_is_not_handed_over(name):
+    job = made()
+    path = job.folder / "result" / name
+    content = path.read_bytes()
+    middle = len(content) // 2
+    for spoilt in (
+        b"",
+        content[:-1],
+        content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+    ):
+        path.write_bytes(spoilt)
+        with pytest.raises(RunError, match="damaged"):
+            job.bundle()
+    path.unlink()
+    with pytest.raises(RunError, match="damaged"):
+        job.bundle()
+
+
+def test_a_model_that_is_not_there_is_said_to_be_gone():
+    with pytest.raises(RunError, match="This model is gone"):
+        ModelJob("0" * 12)
