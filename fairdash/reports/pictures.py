@@ -30,6 +30,8 @@ from fairdash.training.objectives import OBJECTIVES
 
 #: What a title above the plot no longer needs of the figure's margin.
 _TITLE_ROOM = 56
+#: So that long ones fit on a phone.
+_AXIS_TITLE = 13
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Picture:
         subtitle = _plain(figure.layout.title.subtitle.text)
         height, margin = figure.layout.height - _TITLE_ROOM, figure.layout.margin.t - _TITLE_ROOM
         figure.update_layout(title=None, height=height, margin_t=margin)
+        figure.update_xaxes(title_font_size=_AXIS_TITLE).update_yaxes(title_font_size=_AXIS_TITLE)
         return cls(id, title, subtitle, alt, height, figure.to_json())
 
 

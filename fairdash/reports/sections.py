@@ -22,7 +22,6 @@ from fairdash.training.device import TITLES
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
-from fairdash.training.sweep import STANDARD
 
 #: What writes numbers into a report.
 PACKAGES = ("torch", "numpy", "pandas", "scipy", "scikit-learn", "plotly")
@@ -171,8 +170,9 @@ def versions() -> list[tuple[str, str]]:
 
 
 def tables_of(found: Comparison, fronts: Mapping[str, Front], *, with_groups: bool) -> dict[str, Table]:
-    """All tables by id: "measures", "trained", "hypervolumes", those of the pictures under their ids."""
-    made = {"measures": _measures(found), "front": _trained(found), "hypervolumes": _hypervolumes(found)}
+    """All tables by id: those of the pictures under theirs, "measures", "trained-…" a method, and others."""
+    made = {"measures": _measures(found), "hypervolumes": _hypervolumes(found)}
+    made |= {f"trained-{method}": _trained(found, method) for method in found.front.methods}
     if len(found.front.references):
         made["references"] = _references(found)
     if with_groups:
@@ -182,8 +182,8 @@ def tables_of(found: Comparison, fronts: Mapping[str, Front], *, with_groups: bo
             made["money"] = Table.of(
                 tables.moved(found),
                 title="What moves from and to each group",
-                note="Means over the splits, test rows. The groups' totals add up to the change of the sum of "
-                "all predictions of a test part.",
+                note="Means over the splits, test rows. The groups' totals add up to the change of the sum "
+                "of all predictions of a test part.",
             )
     made["objectives"] = _objectives(found, fronts)
     importance = found.importance()
@@ -245,30 +245,32 @@ def _measures(found: Comparison) -> Table:
     )
 
 
-def _trained(found: Comparison) -> Table:
+def _trained(found: Comparison, method: str) -> Table:
     front = found.front
     trained = front.test[front.test["share"] == 0]
-    trained = trained[(trained["lam"] > 0) | (trained["method"] == front.methods[0])]
-    best = pareto_efficient(trained[front.error], trained[found.measure])
+    # The standard model stands in every path: for what is beaten it counts once.
+    others = trained[(trained["lam"] > 0) | (trained["method"] == method)]
+    best = pareto_efficient(others[front.error], others[found.measure])
     shown = dict.fromkeys((found.measure, *(id for id in ("fairquant",) if id in front.measures)))
     rows = [
         (
-            METHODS[STANDARD if row["lam"] == 0 else row["method"]].title,
-            f"{row['lam']:g}",
+            f"{row['lam']:g}" if row["lam"] else "0: the standard model",
             str(int(row["n_splits"])),
             _value(row, front.error, found),
             *(cell for id in shown for cell in (_value(row, id, found), _floor(row, id, found))),
             "" if efficient else "yes",
         )
-        for (_, row), efficient in zip(trained.iterrows(), best, strict=True)
+        for (_, row), efficient in zip(others.iterrows(), best, strict=True)
+        if row["method"] == method
     ]
     titles = (title for id in shown for title in (REGISTRY[id].symbol, "floor"))
+    last = f"{_FLOORS} Beaten: any trained model is at least as good in error and in "
+    last += f"{REGISTRY[found.measure].symbol}, and better in one of them."
     return Table(
-        "Every trained model",
-        ("Method", "λ", "Splits", "Test error", *titles, "Beaten"),
+        f"{METHODS[method].title}: every trained weight",
+        ("λ", "Splits", "Error", *titles, "Beaten"),
         tuple(rows),
-        f"{_FLOORS} Beaten: another trained model is at least as good in error and in "
-        f"{REGISTRY[found.measure].symbol}, and better in one of them.",
+        last if method == front.methods[-1] else "",
     )
 
 
@@ -276,7 +278,7 @@ def _references(found: Comparison) -> Table:
     front = found.front
     rows = [
         (
-            REFERENCES[row["method"]].title,
+            REFERENCES[row["method"]].title.partition(": ")[2],
             f"{100 * row['lam']:.0f} %" if REFERENCES[row["method"]].is_curve else "–",
             _value(row, "mse", found),
             _value(row, found.measure, found),
@@ -425,7 +427,7 @@ def _named(point: Point) -> str:
 def _blend(found: Comparison, point: Point) -> str:
     stop = found.stop(point)
     rest = "the standard model" if stop.low == 0 else f"the one at λ = {stop.low:g}"
-    return f"a blend, {stop.share:.0%} of the model at λ = {stop.high:g} and the rest of {rest}"
+    return f"a blend, {100 * stop.share:.0f} % of the model at λ = {stop.high:g} and the rest of {rest}"
 
 
 def of_points(found: Comparison) -> list[str]:
