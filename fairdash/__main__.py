@@ -6,6 +6,7 @@ python -m fairdash measure hgr_spline prices.csv --u price --v age
 python -m fairdash search --dataset crime --method hgr_nn --grid small
 python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_kde<=floor+0.05"
 python -m fairdash reproduce table1 --dataset crime
+python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
 """
 
 from __future__ import annotations
@@ -103,6 +104,16 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--rooms", type=int, default=4, help="of household: 4 or 5 at most")
     reproduce.add_argument("--out", type=Path, default=None, help="folder for the result; fairdash's own")
     reproduce.set_defaults(command=_reproduce)
+    report = commands.add_parser("report", help="write what a finished run has found as one HTML file")
+    report.add_argument("run", help="id of the run: twelve hex digits, in the trade-off page's address")
+    report.add_argument("--method", default=None, help="whose path; the first fair one")
+    report.add_argument("--lam", type=float, default=None, help="a trained weight λ or a blend; a middle one")
+    report.add_argument("--against", default="standard", help="compare with: standard, or such as hgr_nn:0.5")
+    report.add_argument("--objective", default=None, help="the one that was trained for")
+    report.add_argument("--measure", default="hgr_kde")
+    report.add_argument("--sensitive", default=None, help="column in view; the first one")
+    report.add_argument("--out", type=Path, default=None, help="file to write; fairdash-<run>.html")
+    report.set_defaults(command=_report)
     return parser
 
 
@@ -295,6 +306,33 @@ def _reproduce(options: argparse.Namespace) -> int:
         tell=lambda doing: print(doing, file=sys.stderr, flush=True),
     )
     print(f"{place}: {', '.join(result.tables)}, in {result.about.seconds:.0f} s")
+    return 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    from fairdash.reports.html import render_report
+    from fairdash.reports.naming import comparison_of
+    from fairdash.runs.store import Run
+
+    run = Run(options.run)
+    found = comparison_of(
+        run,
+        method=options.method,
+        lam=options.lam,
+        against=options.against,
+        objective=options.objective,
+        measure=options.measure,
+        sensitive=options.sensitive,
+    )
+    dataset = None
+    try:
+        dataset = run.spec.source.load()
+    except FairdashError as error:
+        print(f"The report will not list the features. {error}", file=sys.stderr)
+    page = render_report(found, run_id=run.id, created=run.spec.created, dataset=dataset)
+    place = Path(f"fairdash-{run.id}.html") if options.out is None else options.out
+    place.write_bytes(page)
+    print(f"{place}: {len(page) / 1e6:.1f} MB")
     return 0
 
 

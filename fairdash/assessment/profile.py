@@ -21,6 +21,7 @@ def quantile_profile(
     splits: Sequence[Split],
     *,
     n_groups: int | None = None,
+    groups: NDArray[np.intp] | None = None,
 ) -> pd.DataFrame:
     """Average of the test rows' `values` in quantile groups of `s`.
 
@@ -35,6 +36,8 @@ def quantile_profile(
     n_groups
         Groups wanted; by default up to 20, fewer where a test part has under 20 rows a group.
         Ties in `s` can leave fewer.
+    groups
+        (n,) the rows' groups, numbered from 0 without gaps, where they are known already.
 
     Returns
     -------
@@ -44,10 +47,9 @@ def quantile_profile(
         interval of one test part's average, mean ± 1.96 standard errors. Averaging over overlapping
         splits is given no credit.
     """
-    if n_groups is None:
+    if groups is None:
         fewest = min(len(split.test) for split in splits)
-        n_groups = _group_count(fewest)
-    groups = quantile_groups(s, n_groups)
+        groups = quantile_groups(s, _group_count(fewest) if n_groups is None else n_groups)
     used = int(groups.max()) + 1
     means, sizes, errors = (np.full((len(splits), used), np.nan) for _ in range(3))
     for j, split in enumerate(splits):

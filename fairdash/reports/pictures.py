@@ -1,0 +1,245 @@
+"""The pictures of a report: plotly figures on white, with their words beside them as HTML.
+
+Groups of rows are joined with their neighbours until each holds at least 20 test rows of every split.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from fairdash.assessment import merged_groups, quantile_profile
+from fairdash.assessment.profile import LARGEST_NUMBER_OF_GROUPS, ROWS_PER_GROUP
+from fairdash.dependence import REGISTRY
+from fairdash.figures.features import features_figure
+from fairdash.figures.front import Mark, front_figure
+from fairdash.figures.money import money_figure
+from fairdash.figures.objectives import objectives_figure
+from fairdash.figures.profile import profile_figure
+from fairdash.figures.spread import spread_figure
+from fairdash.figures.theme import LIGHT, OTHERS
+from fairdash.reports import words
+from fairdash.reports.comparison import Comparison, Front, Point
+from fairdash.reports.numbers import label
+from fairdash.training.objectives import OBJECTIVES
+
+#: What a title above the plot no longer needs of the figure's margin.
+_TITLE_ROOM = 56
+#: So that long ones fit on a phone.
+_AXIS_TITLE = 13
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure and its words.
+
+    Parameters
+    ----------
+    id
+        Its name in the document.
+    title, subtitle
+        Plain text.
+    alt
+        What there is to see, for who can't.
+    height
+        Of the plot, in pixels.
+    json
+        The plotly figure without its titles.
+    """
+
+    id: str
+    title: str
+    subtitle: str
+    alt: str
+    height: int
+    json: str
+
+    @classmethod
+    def of(cls, figure: go.Figure, *, id: str, alt: str) -> Picture:
+        """Take titles out of a figure: as HTML they wrap on a phone and on paper."""
+        title = _plain(figure.layout.title.text.removeprefix("<b>").removesuffix("</b>"))
+        subtitle = _plain(figure.layout.title.subtitle.text)
+        height, margin = figure.layout.height - _TITLE_ROOM, figure.layout.margin.t - _TITLE_ROOM
+        figure.update_layout(title=None, height=height, margin_t=margin)
+        figure.update_xaxes(title_font_size=_AXIS_TITLE).update_yaxes(title_font_size=_AXIS_TITLE)
+        return cls(id, title, subtitle, alt, height, figure.to_json())
+
+
+def has_groups(found: Comparison) -> bool:
+    """Whether every split has the test rows of a group."""
+    return min(len(split.test) for split in found.result.splits) >= ROWS_PER_GROUP
+
+
+def profiles(found: Comparison, objective: str) -> dict[Point, pd.DataFrame]:
+    """As :meth:`Comparison.profile` has it for A and B, in groups of at least 20 test rows of every split."""
+    tables = {}
+    seen = OBJECTIVES[objective]
+    groups = merged_groups(
+        found.s, [split.test for split in found.result.splits], n_groups=LARGEST_NUMBER_OF_GROUPS
+    )
+    for point in (found.a, found.b):
+        predictions = found.predictions(point)
+        tables[point] = quantile_profile(
+            seen.audit(np.stack(list(predictions.values())), found.result.target),
+            found.s,
+            [found.result.splits[j] for j in predictions],
+            groups=groups,
+        )
+    return tables
+
+
+def pictures(found: Comparison, fronts: Mapping[str, Front]) -> dict[str, Picture]:
+    """All pictures of a report by id, in its order; those of groups only where there are groups."""
+    makers: dict[str, Callable[[], Picture]] = {"front": lambda: _front(found)}
+    if has_groups(found):
+        makers |= {
+            f"profile-{objective}": lambda objective=objective: _profile(found, objective)  # type: ignore[misc]
+            for objective in (found.objective, *(each for each in fronts if each != found.objective))
+        }
+        makers["spread"] = lambda: _spread(found)
+        if not found.is_of_one_point:
+            makers["money"] = lambda: _money(found)
+    makers["objectives"] = lambda: _objectives(found, fronts)
+    if found.importance() is not None:
+        makers["features"] = lambda: _features(found)
+    return {id: make() for id, make in makers.items()}
+
+
+def _profile(found: Comparison, objective: str) -> Picture:
+    seen, tables = OBJECTIVES[objective], profiles(found, objective)
+    figure = profile_figure(
+        tables[found.a],
+        tables[found.b],
+        chosen_name=found.b.name,
+        standard_name=found.a.name,
+        audited=seen.audited,
+        sensitive=label(found.sensitive, found.sensitive_unit),
+        level=label(f"Average {seen.audited}", found.unit),
+        reference=0.0 if seen.uses_target else float(found.result.target.mean()),
+        reference_name="no error on average" if seen.uses_target else f"average {found.target}",
+        subtitle=_subtitle(found),
+        theme=LIGHT,
+    )
+    alt = (
+        f"Two lines with 95 % bands: the average {seen.audited} in groups of {found.sensitive}, for "
+        f"{found.a.title} (dashed) and {found.b.title} (solid). {_range(found, tables, seen.audited)}"
+    )
+    return Picture.of(figure, id=f"profile-{objective}", alt=alt)
+
+
+def _range(found: Comparison, tables: Mapping[Point, pd.DataFrame], audited: str) -> str:
+    parts = [
+        f"{point.name}: from {tables[point]['mean'].min():.3g} to {tables[point]['mean'].max():.3g}"
+        for point in dict.fromkeys((found.a, found.b))
+    ]
+    return f"Group averages of the {audited}, {'; '.join(parts)}."
+
+
+def _front(found: Comparison) -> Picture:
+    front = found.front
+    marks = [Mark(front.methods[0], 0.0, "standard model", LIGHT.standard, "diamond")]
+    if not found.a.is_standard:
+        marks.append(Mark(found.a.method, found.a.lam, f"A: {found.a.name}", OTHERS[0], "square"))
+    if not found.b.is_standard:
+        marks.append(Mark(found.b.method, found.b.lam, f"chosen: {found.b.name}", LIGHT.chosen))
+    figure = front_figure(
+        front.test,
+        front.single,
+        error=front.error,
+        error_title=found.error_title,
+        measure=found.measure,
+        measure_title=f"{REGISTRY[found.measure].symbol} between {found.objective_seen.audited} and "
+        f"{found.sensitive}",
+        method=found.b.method if found.b.method in front.methods else front.methods[0],
+        marks=marks,
+        references=front.references,
+        price=front.price,
+        subtitle=words.subtitle(found),
+        theme=LIGHT,
+    )
+    alt = (
+        f"Test error against {REGISTRY[found.measure].symbol}, a line a method from the standard model to "
+        f"the largest λ; points are trained models. {found.b.title}: error "
+        f"{found.shown(found.front.error, found.b)}, {REGISTRY[found.measure].symbol} "
+        f"{found.shown(found.measure, found.b)}."
+    )
+    return Picture.of(figure, id="front", alt=alt)
+
+
+def _spread(found: Comparison) -> Picture:
+    audited, tables = found.objective_seen.audited, found.spreads()
+    figure = spread_figure(
+        tables[found.a],
+        tables[found.b],
+        a_name=found.a.name,
+        b_name=found.b.name,
+        audited=audited,
+        sensitive=label(found.sensitive, found.sensitive_unit),
+        level=label(audited.capitalize(), found.unit),
+        subtitle=words.subtitle_of_first_split(found),
+        theme=LIGHT,
+    )
+    alt = (
+        f"Densities of the {audited} in the low, middle and high third of {found.sensitive}, a row a third: "
+        f"{found.a.title} dashed, {found.b.title} solid."
+    )
+    return Picture.of(figure, id="spread", alt=alt)
+
+
+def _money(found: Comparison) -> Picture:
+    figure = money_figure(
+        found.moved(),
+        a_name=found.a.name,
+        b_name=found.b.name,
+        sensitive=label(found.sensitive, found.sensitive_unit),
+        unit=found.unit,
+        subtitle=_subtitle(found),
+        theme=LIGHT,
+    )
+    alt = f"Bars: change of the average prediction by group of {found.sensitive}. {words.who_pays(found)}"
+    return Picture.of(figure, id="money", alt=alt.strip())
+
+
+def _objectives(found: Comparison, fronts: Mapping[str, Front]) -> Picture:
+    figure = objectives_figure(
+        {objective: front.test for objective, front in fronts.items()},
+        measure=found.measure,
+        method=found.b.method,
+        chosen_lam=found.b.lam,
+        error=found.front.error,
+        subtitle=_subtitle(found),
+        theme=LIGHT,
+    )
+    alt = (
+        "Two panels, test error against dependence of predictions and of residuals along one method's path. "
+        f"{words.both_objectives(found, fronts)}"
+    )
+    return Picture.of(figure, id="objectives", alt=alt)
+
+
+def _features(found: Comparison) -> Picture:
+    importance = found.importance()
+    assert importance is not None
+    figure = features_figure(
+        importance,
+        a_name=found.a.name,
+        b_name=found.b.name,
+        subtitle=_subtitle(found),
+        theme=LIGHT,
+    )
+    alt = f"Permutation importance of the features for {found.a.title} and {found.b.title}, two dots a row."
+    return Picture.of(figure, id="features", alt=alt)
+
+
+def _subtitle(found: Comparison) -> str:
+    """Rows and splits, for pictures that are of no single objective."""
+    return words.subtitle(found).partition(";")[0]
+
+
+def _plain(text: str) -> str:
+    return html.unescape(text)
