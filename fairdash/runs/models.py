@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
-from fairdash.data.folders import write_whole
+from fairdash.data.folders import data_folder, write_whole
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
 from fairdash.runs.bundle import card_of, zip_bundle
@@ -204,3 +204,19 @@ def create_model(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
     )
     return ModelJob.create(spec.to_json())
+
+
+def find_model(*, run: str, method: str, lam: float) -> ModelJob | None:
+    """The newest model that was asked for at a place of a run; None if there is none that can be read."""
+    found = []
+    folder = data_folder(ModelJob.room)
+    for path in folder.iterdir() if folder.is_dir() else ():
+        try:
+            job = ModelJob(path.name)
+            spec = job.spec
+        except RunError:
+            # Damaged, or being made: not this one.
+            continue
+        if (spec.run, spec.method, spec.lam) == (run, method, lam):
+            found.append((spec.created, job.id, job))
+    return max(found, key=lambda each: each[:2])[2] if found else None

@@ -98,11 +98,11 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     st.plotly_chart(figure, key=key, alt=alt, theme=None, config=_PLOTLY | {"toImageButtonOptions": image})
 
 
-def download(frame: pd.DataFrame, *, label: str, name: str, key: str) -> None:
-    """A button that gives a table as CSV that is safe to open in a spreadsheet."""
+def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, name: str, key: str) -> None:
+    """A button that gives a table, or what makes it, as CSV that is safe to open in a spreadsheet."""
     st.download_button(
         label,
-        data=lambda: safe_csv(frame),
+        data=lambda: safe_csv(frame() if callable(frame) else frame),
         file_name=f"fairdash-{name}.csv",
         mime="text/csv",
         key=key,

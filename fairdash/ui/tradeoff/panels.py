@@ -199,7 +199,7 @@ def _objectives(found: Comparison, run: Run) -> None:
     st.markdown(safe(words.both_objectives(found, fronts)))
     st.caption(
         f"The models were trained for {OBJECTIVES[found.plan.objective].title.lower()}. Even predictions and "
-        "even errors can't both be had where the target itself depends on the sensitive attribute."
+        "even errors can't both be had where the target's average changes with the sensitive attribute."
     )
 
 
