@@ -42,6 +42,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.blends
 	$(BIN)/python -m benchmarks.blend_tables
 	$(BIN)/python -m benchmarks.page_times
+	$(BIN)/python -m benchmarks.tradeoff_times
 	$(BIN)/python -m benchmarks.estimators
 	$(BIN)/python -m benchmarks.coverage
 	$(BIN)/python -m benchmarks.estimator_tables

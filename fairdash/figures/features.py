@@ -11,21 +11,23 @@ MOST_FEATURES = 12
 
 
 def features_figure(
-    importance: pd.DataFrame, *, a_name: str, b_name: str, subtitle: str, theme: Theme
+    importance: pd.DataFrame, *, axis: str, a_name: str, b_name: str, subtitle: str, theme: Theme
 ) -> go.Figure:
-    """Permutation importance of the features that count or change most, two dots a feature.
+    """The features that count most for either model, two dots a feature.
 
     Parameters
     ----------
     importance
-        Columns ``feature``, ``a``, ``b``: what the error gains when a feature is shuffled.
+        Columns ``feature``, ``a``, ``b``.
+    axis
+        What they say, with its unit.
     """
     weight = importance[["a", "b"]].abs().max(axis=1)
     shown = importance.loc[weight.nlargest(MOST_FEATURES).index].sort_values("a")
     figure = new_figure(
         title="Which features lost weight",
         subtitle=subtitle,
-        x="Test error gained when the feature is shuffled (MSE ÷ variance)",
+        x=axis,
         y="",
         theme=theme,
         height=110 + 26 * len(shown),

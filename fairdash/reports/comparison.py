@@ -258,8 +258,12 @@ class Comparison:
         rows = self.result.splits[split].test
         return np.asarray(self.objective_seen.audit(y_pred[rows], self.result.target[rows])), self.s[rows]
 
-    def importance(self) -> pd.DataFrame | None:
-        """Importance of each feature for A and B, each taken at the trained weight that is nearest."""
+    def importance(self, kind: str = "importance") -> pd.DataFrame | None:
+        """``importance`` or ``reliance`` of each feature for A and B, each at the nearest trained weight.
+
+        Columns ``feature``, ``a``, ``b``, means over the splits; None if the run did not measure them. See
+        :class:`fairdash.training.importance.Importance`.
+        """
         if self.result.importance is None:
             return None
         columns = {}
@@ -269,7 +273,7 @@ class Comparison:
             method = STANDARD if lam == 0 else point.method
             table = self.result.importance
             own = table[(table["method"] == method) & (table["lam"] == lam)]
-            columns[name] = own.groupby("feature", sort=False)["importance"].mean()
+            columns[name] = own.groupby("feature", sort=False)[kind].mean()
         return pd.DataFrame(columns).reset_index()
 
     def scored(self) -> pd.DataFrame:

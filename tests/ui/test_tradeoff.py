@@ -309,6 +309,20 @@ def test_other_data_put_the_run_of_the_last_out_of_view(finished_run):
     assert "run" not in at.session_state
 
 
+@pytest.mark.parametrize("kind", ["reliance", "importance"])
+def test_features_are_those_of_the_nearest_trained_model(finished_run, kind):
+    at = move(look(open_page("tradeoff", run=finished_run.id), "Features"), 2.3)
+    at = at.segmented_control(key="features by").set_value(kind).run()
+    table = finished_run.read_result().importance
+    own = table[(table["method"] == "hgr_nn") & (table["lam"] == 4.0)].groupby("feature")[kind].mean()
+    (drawn,) = [
+        trace
+        for trace in charts(at)["<b>Which features lost weight</b>"]["data"]
+        if trace["name"] == "λ = 2.3" and trace["mode"] == "markers"
+    ]
+    assert dict(zip(drawn["y"], numbers(drawn["x"]), strict=True)) == pytest.approx(own.to_dict())
+
+
 @pytest.mark.parametrize("id", ["hgr_spline", "hgr_rdc", "chi2_kde", "fairquant_cumulative"])
 def test_any_measure_can_be_looked_at(finished_run, id):
     at = open_page("tradeoff", run=finished_run.id, measure=REGISTRY[id].symbol)

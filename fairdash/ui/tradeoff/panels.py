@@ -156,28 +156,43 @@ def _who_pays(found: Comparison, run: Run) -> None:
 
 def _features(found: Comparison, run: Run) -> None:
     del run
-    importance = found.importance()
+    axes = {
+        "reliance": label("Average move of a prediction when the feature is shuffled", found.unit),
+        "importance": "Test error gained when the feature is shuffled (MSE ÷ variance)",
+    }
+    titles = {"reliance": "Predictions move", "importance": "Error grows"}
+    kind = st.segmented_control(
+        "Shuffle one feature: how much …",
+        list(axes),
+        default="reliance",
+        required=True,
+        format_func=titles.__getitem__,
+        key="features by",
+    )
+    importance = found.importance(str(kind))
     if importance is None:
         st.info("A first look does not measure the features; the refined run does.")
         return
     chart(
         features_figure(
             importance,
+            axis=axes[str(kind)],
             a_name=found.a.name,
             b_name=found.b.name,
             subtitle=words.subtitle(found),
             theme=theme(),
         ),
         key="features",
-        alt=f"Permutation importance of the features for {found.a.name} and {found.b.name}.",
+        alt=f"{axes[str(kind)]}, by feature, for {found.a.name} and {found.b.name}.",
     )
     nearest = "" if found.stop(found.b).is_trained else " A blend is shown by its nearest trained model."
     st.caption(
-        "Shuffle one feature among the test rows: how much does the error grow? (Permutation importance, "
-        "mean "
-        "over the splits; features that tell the same story share their weight. A fair model may use a "
-        "feature "
-        f"to take back what others tell of the sensitive attribute: then shuffling it can help.){nearest}"
+        "One feature's cells are shuffled among the test rows (permutation importance, means over the "
+        "splits; "
+        "features that tell the same story share their weight). A fair model may use a feature to take back "
+        "what others tell of the sensitive attribute: its predictions then lean on it while shuffling it "
+        "lowers "
+        f"the error.{nearest}"
     )
 
 

@@ -1,0 +1,182 @@
+"""How quickly the trade-off page follows a hand: λ moves on the server and in the browser, and the first front.
+
+    python -m benchmarks.tradeoff_times [--datasets crime motor] [--moves 40] [--only moves|first]
+
+Moves: a run of 8 λ × 5 splits (two epochs: what is timed does not depend on how well a model was trained)
+is opened; then the slider goes one stop at a time. "Server" is the script run under Streamlit's own test
+runner; "browser" is from the key press to the frame in which the front's chosen point has moved, in a real
+Chromium beside the real server. First front: from the press of "See what fairness costs" on the data page,
+whose roles are set, to the front drawn in the browser. Needs FAIRDASH_DATA and Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parent.parent
+CHROMIUM = os.environ.get("FAIRDASH_CHROMIUM", "/usr/bin/chromium")
+
+#: Resolves with the milliseconds from now until the front's chosen point has another name.
+WATCH = """
+() => {
+    const chosen = () => {
+        const front = [...document.querySelectorAll('.js-plotly-plot')].find(
+            each => each._fullLayout && each._fullLayout.title.text.includes('What fairness costs'));
+        const mark = front && front._fullData.find(each => each.name.startsWith('chosen: '));
+        return mark ? mark.name : '';
+    };
+    const before = chosen(), started = performance.now();
+    window.moved = new Promise(resolve => {
+        const look = () => {
+            const now = chosen();
+            if (now && now !== before) requestAnimationFrame(() => resolve(performance.now() - started));
+            else requestAnimationFrame(look);
+        };
+        look();
+    });
+}
+"""
+
+TRAIN = """
+import sys
+from fairdash.api import DEFAULT_LAMS
+from fairdash.data.source import CatalogueSource
+from fairdash.runs import worker
+from fairdash.runs.store import create_run
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import Sweep
+plan = Sweep(methods=("standard", "hgr_spline"), lams=DEFAULT_LAMS, n_splits=5, validation_share=0.2,
+             settings=TrainingSettings(n_epochs=2, warm_up_epochs=1))
+run = create_run(CatalogueSource(dataset=sys.argv[1]), plan)
+assert worker.main(run.id) == 0
+print(run.id)
+"""
+
+SERVER = """
+import sys, time
+from pathlib import Path
+from streamlit.testing.v1 import AppTest
+run, moves, root = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+at = AppTest.from_file(str(root / "fairdash" / "ui" / "main.py"), default_timeout=300).run()
+at.query_params["run"] = run
+at = at.switch_page(str(root / "pages" / "work" / "tradeoff.py")).run()
+options = [float(each) for each in at.select_slider(key="lam").options]
+for k in range(moves):
+    lam = options[1 + (7 * k) % (len(options) - 1)]
+    slider = at.select_slider(key="lam").set_value(lam)
+    started = time.perf_counter()
+    at = slider.run()
+    print(1e3 * (time.perf_counter() - started))
+assert not at.exception
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--datasets", nargs="+", default=["crime", "motor"])
+    parser.add_argument("--moves", type=int, default=40)
+    parser.add_argument("--only", choices=["moves", "first"])
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        if options.only != "first":
+            print("data set | where   | median, ms | p95, ms | moves")
+            for dataset in options.datasets:
+                run = _program(TRAIN, dataset, home=home)[-1]
+                server = _program(SERVER, run, str(options.moves), str(ROOT), home=home)
+                _print(dataset, "server", [float(line) for line in server])
+                _print(dataset, "browser", browser_moves(run, options.moves, home=home))
+        if options.only != "moves":
+            for attempt in range(3):
+                seconds = first_front(home=home / f"first-{attempt}")
+                print(f"crime, roles set to first front drawn: {seconds:.1f} s")
+
+
+def browser_moves(run: str, moves: int, *, home: Path) -> list[float]:
+    """Milliseconds from key press to redrawn front, one a move."""
+    with _app(home) as address, _page() as page:
+        page.goto(f"{address}/tradeoff?run={run}")
+        slider = page.get_by_role("slider").first
+        slider.wait_for()
+        page.wait_for_function("document.body.innerText.includes('chosen: λ')")
+        page.wait_for_timeout(1500)
+        slider.focus()
+        times = []
+        for k in range(moves):
+            page.evaluate(WATCH)
+            slider.press("ArrowRight" if k % 40 < 30 else "ArrowLeft")
+            times.append(float(page.evaluate("() => window.moved")))
+            page.wait_for_timeout(150)
+        return times
+
+
+def first_front(*, home: Path) -> float:
+    """Seconds from leaving the data page, roles set, to the first front in the browser."""
+    with _app(home) as address, _page() as page:
+        page.goto(f"{address}/data")
+        page.get_by_text("Communities and Crime", exact=True).first.click()
+        page.get_by_role("heading", name="Communities and Crime").wait_for()
+        page.wait_for_timeout(8000)  # the proxies are being ranked at first
+        started = time.monotonic()
+        page.get_by_role("button", name="See what fairness costs").click()
+        page.wait_for_function(
+            "[...document.querySelectorAll('.js-plotly-plot')].some(each => each._fullLayout "
+            "&& each._fullLayout.title.text.includes('What fairness costs'))"
+        )
+        return time.monotonic() - started
+
+
+def _print(dataset: str, where: str, times: list[float]) -> None:
+    median, p95 = np.quantile(times, [0.5, 0.95])
+    print(f"{dataset:>8} | {where:<7} | {median:>10.0f} | {p95:>7.0f} | {len(times)}", flush=True)
+
+
+def _program(program: str, *arguments: str, home: Path) -> list[str]:
+    """Lines that a fresh process prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        env=os.environ | {"FAIRDASH_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(done.stderr)
+    return done.stdout.strip().splitlines()
+
+
+@contextmanager
+def _app(home: Path) -> Iterator[str]:
+    """Address of the app, as a user starts it."""
+    from tests.serving import served
+
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with served(home) as address:
+        yield address
+
+
+@contextmanager
+def _page() -> Iterator:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport={"width": 1440, "height": 1000})
+        page.set_default_timeout(120_000)
+        yield page
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
