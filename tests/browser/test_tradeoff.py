@@ -1,0 +1,119 @@
+"""The trade-off page in a browser: a first look by itself, the slider, both widths, both themes, no barrier."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from fairdash.data.source import CatalogueSource
+from fairdash.runs import worker
+from fairdash.runs.store import create_run
+from tests.browser.test_main_path import chart, take_screenshots
+from tests.serving import served
+from tests.ui.conftest import PLAN
+
+pytestmark = pytest.mark.browser
+
+#: axe's levels that keep people out.
+SERIOUS = ("serious", "critical")
+#: Streamlit's own list of pages holds headings between its items.
+NOT_OURS = {"exclude": [["[data-testid=stSidebarNavItems]"]]}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Iterator[tuple[str, str]]:
+    """Address of an app that has a finished run, and the run's id."""
+    home = tmp_path_factory.mktemp("trained") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(home))
+        run = create_run(CatalogueSource(dataset="household", options={"n": 600}), PLAN)
+        assert worker.main(run.id) == 0
+    with served(home) as address:
+        yield address, run.id
+
+
+@pytest.fixture
+def opened(browser: Browser, trained) -> Iterator[Page]:
+    """The page of the finished run."""
+    address, run = trained
+    context = browser.new_context(base_url=address, viewport={"width": 1440, "height": 1000})
+    page = context.new_page()
+    page.set_default_timeout(30_000)
+    page.goto(f"/tradeoff?run={run}")
+    page.get_by_text("chosen: λ = 1", exact=True).wait_for()
+    yield page
+    context.close()
+
+
+def test_keys_move_the_slider_through_blends_to_trained_weights(opened: Page):
+    slider = opened.get_by_role("slider").first
+    slider.focus()
+    slider.press("ArrowRight")
+    opened.get_by_text("chosen: λ = 1.15", exact=True).wait_for()
+    expect(opened.get_by_text("The chosen point is a blend")).to_be_visible()
+    opened.wait_for_url(re.compile(r"lam=1\.15"))
+    before = chart(opened, "What fairness costs")["chosen: λ = 1.15"]
+    slider.press("End")
+    opened.get_by_text("chosen: λ = 4", exact=True).wait_for()
+    after = chart(opened, "What fairness costs")["chosen: λ = 4"]
+    assert after["x"][0] < before["x"][0], "more weight, less dependence"
+    opened.reload()
+    opened.get_by_text("chosen: λ = 4", exact=True).wait_for()
+
+
+def test_two_points_are_compared_and_the_address_says_so(opened: Page):
+    opened.get_by_role("button", name="Keep this point to compare with").click()
+    opened.wait_for_url(re.compile("against=hgr_nn"))
+    opened.get_by_role("slider").first.focus()
+    opened.get_by_role("slider").first.press("End")
+    opened.get_by_text("A: λ = 1", exact=True).wait_for()
+    assert {"λ = 1", "λ = 4"} <= set(chart(opened, "Average prediction by Age"))
+    opened.reload()
+    opened.get_by_text("A: λ = 1", exact=True).wait_for()
+
+
+def test_the_report_and_the_model_are_taken_away(opened: Page, tmp_path: Path):
+    with opened.expect_download(timeout=90_000) as download:
+        opened.get_by_role("button", name="Report (HTML)").click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert "no longer be told" in text or "depends" in text
+    opened.get_by_role("button", name="Refit this model on all rows").click()
+    with opened.expect_download(timeout=60_000) as download:
+        opened.get_by_role("button", name="Model, refitted on all rows (zip)").click(timeout=60_000)
+    assert download.value.path().read_bytes()[:2] == b"PK"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_kept_out_and_nothing_scrolls_sideways(opened: Page, scheme):
+    opened.emulate_media(color_scheme=scheme)
+    take_screenshots(opened, f"tradeoff-{scheme}")
+    for panel in ("Who pays", "Find the point", "All numbers"):
+        opened.get_by_role("radio", name=panel).or_(opened.get_by_role("button", name=panel)).first.click()
+        opened.wait_for_timeout(800)
+        found = [
+            (each["id"], each["impact"], [node["html"][:200] for node in each["nodes"]][:3])
+            for each in Axe().run(opened, context=NOT_OURS).response["violations"]
+            if each["impact"] in SERIOUS
+        ]
+        assert not found, (panel, found)
+
+
+@pytest.mark.data
+def test_from_roles_to_a_first_front(page: Page, real_data):
+    page.goto("/data")
+    page.get_by_text("Communities and Crime", exact=True).first.click()
+    page.get_by_role("heading", name="Communities and Crime").wait_for()
+    started = time.monotonic()
+    page.get_by_role("button", name="See what fairness costs").click()
+    page.get_by_text("First look:").wait_for(timeout=60_000)
+    front = chart(page, "What fairness costs")
+    print(f"first front after {time.monotonic() - started:.1f} s")
+    assert len(front["Fair spline network: path"]["x"]) == 81
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_text("What should have followed was not finished").wait_for()
