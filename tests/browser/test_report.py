@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from fairdash.reports.html import render_report
 from tests.browser.conftest import SCREENSHOTS
@@ -84,6 +85,12 @@ def test_every_figure_is_drawn_from_what_is_in_the_file(opened, tmp_path, width)
     page.screenshot(path=SCREENSHOTS / f"report-{width}.png", full_page=True)
 
 
+def test_no_reader_is_shut_out(opened, tmp_path):
+    page = opened(write(tmp_path), 1440)
+    found = Axe().run(page).response["violations"]
+    assert not [each for each in found if each["impact"] in ("serious", "critical")]
+
+
 def test_it_prints_with_nothing_cut(opened, tmp_path):
     page = opened(write(tmp_path), 1440)
     printed = page.pdf(prefer_css_page_size=True, path=tmp_path / "report.pdf")
@@ -105,11 +112,12 @@ def test_it_prints_with_nothing_cut(opened, tmp_path):
     assert page.locator(".modebar").first.is_hidden()
 
 
-@pytest.mark.parametrize("name", [EVIL, CLOSING])
+@pytest.mark.parametrize("name", [EVIL, CLOSING, "n" * 300], ids=["image", "script", "long"])
 def test_a_hostile_name_does_nothing(opened, tmp_path, name):
-    page = opened(write(tmp_path, sensitive=name, target=f"y {name}", title=name), 1440)
+    page = opened(write(tmp_path, sensitive=name, target=f"y {name}", title=name), 390)
     assert page.evaluate("window.hacked") is None
     assert page.locator("main img, .plot img").count() == 0
     assert " ".join(name.split()) in " ".join(page.locator("h1").inner_text().split())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     # Drawn as text: an axis title of the front.
     assert name[:12] in page.locator("#front .xtitle").text_content()

@@ -134,7 +134,7 @@ def test_each_figure_has_its_words_and_its_table(page, found):
     text = " ".join(reader.texts)
     for plot in plots:
         picture = drawn[plot["id"]]
-        assert plot["role"] == "img"
+        assert plot["role"] == "group"
         assert plot["aria-label"] == picture.alt
         assert len(picture.alt) > 60
         assert picture.title in text
