@@ -12,6 +12,7 @@ import pandas as pd
 
 from fairdash._version import __version__
 from fairdash.assessment import merged_groups, pareto_efficient
+from fairdash.assessment.distributions import MOST_ROWS
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.reports import tables, words
@@ -350,7 +351,8 @@ def _spread(found: Comparison) -> Table:
         f"{found.objective_seen.audited.capitalize()}s by third{in_unit}",
         (found.sensitive, "Test rows", *(_named(point) for point in seen)),
         tuple(rows),
-        "Test rows of the first split: average, and in brackets the standard deviation.",
+        "Test rows of the first split: average, and in brackets the standard deviation."
+        + (f" The picture is of {MOST_ROWS:,} of them, drawn at random." if len(s) > MOST_ROWS else ""),
     )
 
 

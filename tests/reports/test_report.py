@@ -305,6 +305,12 @@ def test_json_in_a_script_says_what_it_said():
     assert json.loads(safe) == json.loads(text)
 
 
+def test_a_first_look_is_called_one(page, found):
+    hasty = render_report(found, is_first_look=True, **RUN)
+    assert "A first look:" in " ".join(Reader(hasty).texts)
+    assert "A first look:" not in " ".join(Reader(page).texts)
+
+
 def test_without_the_data_set_it_says_so(found):
     text = " ".join(Reader(render_report(found, **RUN)).texts)
     assert "the data set itself was not at hand" in text
