@@ -105,7 +105,7 @@ def pictures(found: Comparison, fronts: Mapping[str, Front]) -> dict[str, Pictur
         if not found.is_of_one_point:
             makers["money"] = lambda: _money(found)
     makers["objectives"] = lambda: _objectives(found, fronts)
-    if found.importance() is not None:
+    if found.result.importance is not None:
         makers["features"] = lambda: _features(found)
     return {id: make() for id, make in makers.items()}
 
@@ -226,17 +226,21 @@ def _objectives(found: Comparison, fronts: Mapping[str, Front]) -> Picture:
 
 
 def _features(found: Comparison) -> Picture:
-    importance = found.importance()
-    assert importance is not None
+    reliance = found.importance("reliance")
+    assert reliance is not None
     a_name, b_name = _names(found)
     figure = features_figure(
-        importance,
+        reliance,
+        axis=label("Average move of a prediction when shuffled", found.unit),
         a_name=a_name,
         b_name=b_name,
         subtitle=_subtitle(found),
         theme=LIGHT,
     )
-    alt = f"Permutation importance of the features for {found.a.title} and {found.b.title}, two dots a row."
+    alt = (
+        "How far predictions move on average when a feature is shuffled among the test rows, by feature: "
+        f"{found.a.title} and {found.b.title}."
+    )
     return Picture.of(figure, id="features", alt=alt)
 
 

@@ -69,11 +69,11 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demograph
         paths[each] = assess_path(dataset, predictions, frames[each], members, splits, **options)
     features = pd.DataFrame(
         [
-            (row.method, row.lam, row.split, feature, 0.1 * k - 0.05 * row.lam)
+            (row.method, row.lam, row.split, feature, 0.1 * k - 0.05 * row.lam, 10.0 * k + row.lam)
             for row in members.itertuples()
             for k, feature in enumerate(dataset.features)
         ],
-        columns=["method", "lam", "split", "feature", "importance"],
+        columns=["method", "lam", "split", "feature", "importance", "reliance"],
     )
     roles = dataset.roles
     result = RunResult(
