@@ -312,7 +312,7 @@ def _reproduce(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from fairdash.reports.html import render_report
     from fairdash.reports.naming import comparison_of
-    from fairdash.runs.store import Run
+    from fairdash.runs.store import FIRST, Run
 
     run = Run(options.run)
     found = comparison_of(
@@ -329,7 +329,13 @@ def _report(options: argparse.Namespace) -> int:
         dataset = run.spec.source.load()
     except FairdashError as error:
         print(f"The report will not list the features. {error}", file=sys.stderr)
-    page = render_report(found, run_id=run.id, created=run.spec.created, dataset=dataset)
+    page = render_report(
+        found,
+        run_id=run.id,
+        created=run.spec.created,
+        dataset=dataset,
+        is_first_look=run.look == FIRST,
+    )
     place = Path(f"fairdash-{run.id}.html") if options.out is None else options.out
     place.write_bytes(page)
     print(f"{place}: {len(page) / 1e6:.1f} MB")

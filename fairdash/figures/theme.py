@@ -69,7 +69,8 @@ def theme_of(*, dark: bool) -> Theme:
 
 def escaped(name: object) -> str:
     """A name as plain text: plotly would show its tags and follow its links."""
-    return html.escape(str(name))
+    # Quotes are no danger outside of tags, and plotly would show their entities.
+    return html.escape(str(name), quote=False)
 
 
 def faded(colour: str, opacity: float) -> str:

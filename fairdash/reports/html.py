@@ -23,7 +23,14 @@ _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
 
 
-def render_report(found: Comparison, *, run_id: str, created: str, dataset: Dataset | None = None) -> bytes:
+def render_report(
+    found: Comparison,
+    *,
+    run_id: str,
+    created: str,
+    dataset: Dataset | None = None,
+    is_first_look: bool = False,
+) -> bytes:
     """The report of a comparison.
 
     The same comparison gives the same bytes: the only times in it are the run's own.
@@ -37,6 +44,8 @@ def render_report(found: Comparison, *, run_id: str, created: str, dataset: Data
     dataset
         The data that the run was trained on, for the list of features and the notes; they are left out
         without it.
+    is_first_look
+        Whether the run has more to come, which the report then says.
 
     Returns
     -------
@@ -56,6 +65,7 @@ def render_report(found: Comparison, *, run_id: str, created: str, dataset: Data
             run_id=run_id,
             created=datetime.fromisoformat(created).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             version=__version__,
+            is_first_look=is_first_look,
             summary=sections.summary(found, fronts),
             points=sections.of_points(found),
             unsaid=sections.unsaid(found),

@@ -105,18 +105,19 @@ def pictures(found: Comparison, fronts: Mapping[str, Front]) -> dict[str, Pictur
         if not found.is_of_one_point:
             makers["money"] = lambda: _money(found)
     makers["objectives"] = lambda: _objectives(found, fronts)
-    if found.importance() is not None:
+    if found.result.importance is not None:
         makers["features"] = lambda: _features(found)
     return {id: make() for id, make in makers.items()}
 
 
 def _profile(found: Comparison, objective: str) -> Picture:
     seen, tables = OBJECTIVES[objective], profiles(found, objective)
+    a_name, b_name = _names(found)
     figure = profile_figure(
         tables[found.a],
         tables[found.b],
-        chosen_name=found.b.name,
-        standard_name=found.a.name,
+        chosen_name=b_name,
+        standard_name=a_name,
         audited=seen.audited,
         sensitive=label(found.sensitive, found.sensitive_unit),
         level=label(f"Average {seen.audited}", found.unit),
@@ -173,11 +174,12 @@ def _front(found: Comparison) -> Picture:
 
 def _spread(found: Comparison) -> Picture:
     audited, tables = found.objective_seen.audited, found.spreads()
+    a_name, b_name = _names(found)
     figure = spread_figure(
         tables[found.a],
         tables[found.b],
-        a_name=found.a.name,
-        b_name=found.b.name,
+        a_name=a_name,
+        b_name=b_name,
         audited=audited,
         sensitive=label(found.sensitive, found.sensitive_unit),
         level=label(audited.capitalize(), found.unit),
@@ -192,10 +194,11 @@ def _spread(found: Comparison) -> Picture:
 
 
 def _money(found: Comparison) -> Picture:
+    a_name, b_name = _names(found)
     figure = money_figure(
         found.moved(),
-        a_name=found.a.name,
-        b_name=found.b.name,
+        a_name=a_name,
+        b_name=b_name,
         sensitive=label(found.sensitive, found.sensitive_unit),
         unit=found.unit,
         subtitle=_subtitle(found),
@@ -223,17 +226,30 @@ def _objectives(found: Comparison, fronts: Mapping[str, Front]) -> Picture:
 
 
 def _features(found: Comparison) -> Picture:
-    importance = found.importance()
-    assert importance is not None
+    reliance = found.importance("reliance")
+    assert reliance is not None
+    a_name, b_name = _names(found)
     figure = features_figure(
-        importance,
-        a_name=found.a.name,
-        b_name=found.b.name,
+        reliance,
+        axis=label("Average move of a prediction when shuffled", found.unit),
+        a_name=a_name,
+        b_name=b_name,
         subtitle=_subtitle(found),
         theme=LIGHT,
     )
-    alt = f"Permutation importance of the features for {found.a.title} and {found.b.title}, two dots a row."
+    alt = (
+        "How far predictions move on average when a feature is shuffled among the test rows, by feature: "
+        f"{found.a.title} and {found.b.title}."
+    )
     return Picture.of(figure, id="features", alt=alt)
+
+
+def _names(found: Comparison) -> tuple[str, str]:
+    """Names of A and B on their lines: with the method only where it tells them apart."""
+    fair = not (found.a.is_standard or found.b.is_standard)
+    if fair and found.a.method != found.b.method:
+        return found.a.title, found.b.title
+    return found.a.name, found.b.name
 
 
 def _subtitle(found: Comparison) -> str:

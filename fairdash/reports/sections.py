@@ -12,8 +12,10 @@ import pandas as pd
 
 from fairdash._version import __version__
 from fairdash.assessment import merged_groups, pareto_efficient
+from fairdash.assessment.distributions import MOST_ROWS
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
+from fairdash.figures.features import MOST_FEATURES
 from fairdash.reports import tables, words
 from fairdash.reports.comparison import Comparison, Front, Point
 from fairdash.reports.numbers import number, signed, with_unit
@@ -186,9 +188,8 @@ def tables_of(found: Comparison, fronts: Mapping[str, Front], *, with_groups: bo
                 "of all predictions of a test part.",
             )
     made["objectives"] = _objectives(found, fronts)
-    importance = found.importance()
-    if importance is not None:
-        made["features"] = _features(found, importance)
+    if found.result.importance is not None:
+        made["features"] = _features(found)
     return made
 
 
@@ -350,7 +351,8 @@ def _spread(found: Comparison) -> Table:
         f"{found.objective_seen.audited.capitalize()}s by third{in_unit}",
         (found.sensitive, "Test rows", *(_named(point) for point in seen)),
         tuple(rows),
-        "Test rows of the first split: average, and in brackets the standard deviation.",
+        "Test rows of the first split: average, and in brackets the standard deviation."
+        + (f" The picture is of {MOST_ROWS:,} of them, drawn at random." if len(s) > MOST_ROWS else ""),
     )
 
 
@@ -371,18 +373,28 @@ def _objectives(found: Comparison, fronts: Mapping[str, Front]) -> Table:
     )
 
 
-def _features(found: Comparison, importance: pd.DataFrame) -> Table:
-    weight = importance[["a", "b"]].abs().max(axis=1)
+def _features(found: Comparison) -> Table:
+    reliance, importance = found.importance("reliance"), found.importance("importance")
+    assert reliance is not None
+    assert importance is not None
+    both = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
+    most = both[["a_move", "b_move"]].abs().max(axis=1).nlargest(MOST_FEATURES).index
     rows = [
-        (str(row["feature"]), *(signed(row[column]) for column in ("a", "b")))
-        for _, row in importance.loc[weight.nlargest(20).index].iterrows()
+        (
+            str(row["feature"]),
+            *(with_unit(number(row[f"{point}_move"]), found.unit) for point in "ab"),
+            *(signed(row[f"{point}_error"]) for point in "ab"),
+        )
+        for _, row in both.loc[most].iterrows()
     ]
+    names = (_named(found.a), _named(found.b))
     return Table(
         "Features that count most",
-        ("Feature", _named(found.a), _named(found.b)),
+        ("Feature", *(f"Move: {name}" for name in names), *(f"Error: {name}" for name in names)),
         tuple(rows),
-        "Test error (MSE ÷ variance) that is gained when the feature is shuffled among the test rows; a "
-        "blend is shown by its nearest trained model.",
+        "One feature's cells are shuffled among the test rows; means over the splits. Move: how far a "
+        "prediction moves on average. Error: how much the test error (MSE ÷ variance) grows. Features that "
+        "tell the same story share their weight. A blend is shown by its nearest trained model.",
     )
 
 

@@ -12,7 +12,7 @@ from fairdash.assessment import common_grid, densities, money_moved
 from fairdash.figures.money import money_figure, span
 from fairdash.figures.objectives import objectives_figure
 from fairdash.figures.spread import spread_figure
-from fairdash.figures.theme import DARK, LIGHT
+from fairdash.figures.theme import DARK, LIGHT, escaped
 from fairdash.training.splits import random_splits
 
 EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
@@ -106,6 +106,11 @@ def test_the_standard_model_has_a_path_to_stand_on(both):
         both, measure="hgr_kde", method="standard", chosen_lam=0.0, error="mse", subtitle="", theme=LIGHT
     )
     assert [trace.y[0] for trace in figure.data if trace.name.endswith(": standard")] == [0.4, 0.4]
+
+
+def test_a_name_is_shown_as_it_is():
+    # plotly shows the entities of quotes as they are written.
+    assert escaped("\"a\" & 'b' <c>") == "\"a\" &amp; 'b' &lt;c&gt;"
 
 
 def test_names_never_become_html(moved, spreads, both):

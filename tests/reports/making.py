@@ -1,0 +1,108 @@
+"""A small comparison to report on, made without training."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from fairdash.assessment import assess_path, assess_predictions
+from fairdash.data.dataset import Dataset
+from fairdash.reports.comparison import Comparison, Front, Point
+from fairdash.runs.result import RunResult
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.splits import random_splits
+from fairdash.training.sweep import Sweep
+
+EVIL = '<img src=x onerror="window.hacked=1">'
+FORMULA = '=HYPERLINK("x","y")'
+CLOSING = "</script><script>window.hacked=1</script>\u2028"
+LAMS = (0.5, 1.0, 2.0)
+MEASURES = ("hgr_kde", "hgr_spline", "fairquant")
+
+
+def make_dataset(*, n=500, sensitive="age", target="price", title="Prices", values=None, weight=False):
+    rng = np.random.default_rng(0)
+    s = rng.uniform(18, 80, n) if values is None else np.resize(values, n).astype(float)
+    s = rng.permutation(s)
+    x = s + rng.normal(scale=s.std(), size=n)
+    y = 100 + 3 * x + rng.normal(scale=x.std(), size=n)
+    return Dataset(
+        name="prices",
+        title=title,
+        description=f"A row is a policy. {title}",
+        features=pd.DataFrame({"x": x, f"{FORMULA} ": rng.normal(size=n), f"{EVIL} ": rng.normal(size=n)}),
+        target=pd.Series(y, name=target),
+        sensitive=pd.DataFrame({sensitive: s}),
+        weight=pd.Series(rng.uniform(0.2, 1, n), name="exposure") if weight else None,
+        units={target: "€", sensitive: "years"},
+        notes=(f"2 rows of {title} left out.",),
+    )
+
+
+def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demographic_parity", importance=False):
+    """Models of one method that shrink towards the mean as λ grows; `a` is point A's λ."""
+    y = dataset.target.to_numpy()
+    (sensitive,) = dataset.sensitive.columns
+    plan = Sweep(lams=LAMS, n_splits=n_splits, validation_share=0.2, device="cpu")
+    splits = random_splits(len(y), n_splits=n_splits, random_state=0, validation_share=0.2)
+    members = pd.DataFrame(
+        [
+            (method, each, j, False)
+            for j in range(n_splits)
+            for method, lams in (("standard", (0.0,)), ("hgr_nn", LAMS))
+            for each in lams
+        ],
+        columns=["method", "lam", "split", "diverged"],
+    )
+    fit = np.polynomial.Polynomial.fit(dataset.features["x"], y, 1)(dataset.features["x"].to_numpy())
+    rng = np.random.default_rng(1)
+    predictions = np.stack(
+        [
+            fit + member.lam / 3 * (y.mean() - fit) + y.std() / 20 * rng.normal(size=len(y))
+            for member in members.itertuples()
+        ]
+    )
+    frames, paths = {}, {}
+    for each in OBJECTIVES:
+        options = {"objective": each, "measures": MEASURES}
+        frames[each] = assess_predictions(dataset, predictions, members, splits, n_permutations=20, **options)
+        paths[each] = assess_path(dataset, predictions, frames[each], members, splits, **options)
+    features = pd.DataFrame(
+        [
+            (row.method, row.lam, row.split, feature, 0.1 * k - 0.05 * row.lam, 10.0 * k + row.lam)
+            for row in members.itertuples()
+            for k, feature in enumerate(dataset.features)
+        ],
+        columns=["method", "lam", "split", "feature", "importance", "reliance"],
+    )
+    roles = dataset.roles
+    result = RunResult(
+        objective=plan.objective,
+        frames=frames,
+        paths=paths,
+        members=members,
+        predictions=predictions,
+        splits=splits,
+        target=y,
+        sensitive=dataset.sensitive,
+        weight=None if dataset.weight is None else dataset.weight.to_numpy(),
+        target_name=roles.target,
+        units=dict(dataset.units),
+        references=None,
+        price=None,
+        importance=features if importance else None,
+        device="cpu",
+        seconds=12.3,
+        notes=(f"A note on {dataset.title}.",),
+    )
+    return Comparison(
+        title=dataset.title,
+        plan=plan,
+        result=result,
+        front=Front.of(result, objective=objective, sensitive=sensitive),
+        objective=objective,
+        measure="hgr_kde",
+        sensitive=sensitive,
+        a=Point("standard", 0.0) if a == 0 else Point("hgr_nn", a),
+        b=Point("hgr_nn", lam),
+    )

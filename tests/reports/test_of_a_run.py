@@ -1,0 +1,89 @@
+"""From a stored run to its report: points by name, and the command line."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from fairdash.__main__ import main
+from fairdash.data.source import CatalogueSource
+from fairdash.errors import OptionError
+from fairdash.reports.comparison import Point
+from fairdash.reports.naming import comparison_of
+from fairdash.runs import worker
+from fairdash.runs.store import Run, create_run, runs_folder
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import Sweep
+
+PLAN = Sweep(
+    methods=("standard", "hgr_spline", "pearson"),
+    lams=(0.5, 1.0, 4.0),
+    n_splits=2,
+    settings=TrainingSettings(hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2),
+    device="cpu",
+)
+
+
+@pytest.fixture(scope="module")
+def _trained(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("trained")))
+        run = create_run(CatalogueSource(dataset="household", options={"n": 400}), PLAN)
+        assert worker.main(run.id) == 0
+        return run.folder
+
+
+@pytest.fixture
+def run(_trained) -> Run:
+    shutil.copytree(_trained, runs_folder() / _trained.name)
+    return Run(_trained.name)
+
+
+def test_what_is_not_named_is_as_the_page_has_it(run):
+    found = comparison_of(run)
+    assert (found.a, found.b) == (Point("standard", 0.0), Point("hgr_spline", 1.0))
+    assert (found.objective, found.measure) == (PLAN.objective, "hgr_kde")
+
+
+def test_points_are_found_by_their_names(run):
+    found = comparison_of(run, method="pearson", lam=4, against="hgr_spline:0.5", measure="fairquant")
+    assert (found.a, found.b) == (Point("hgr_spline", 0.5), Point("pearson", 4.0))
+    between = comparison_of(run).front.test["lam"].iloc[15]
+    assert comparison_of(run, lam=float(f"{between:g}")).b.lam == between
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ({"lam": 3.99}, "λ = 3.99"),
+        ({"method": "mine"}, "mine"),
+        ({"against": "hgr_spline"}, "not a weight"),
+        ({"against": "hgr_spline:7"}, "λ = 7"),
+        ({"measure": "pearson"}, "pearson"),
+        ({"objective": "x"}, "x"),
+        ({"sensitive": "x"}, "x"),
+    ],
+)
+def test_what_is_not_there_is_refused_with_what_is(run, named, said):
+    with pytest.raises(OptionError, match=said):
+        comparison_of(run, **named)
+
+
+def test_a_shell_writes_the_report(run, tmp_path, capsys):
+    place = tmp_path / "report.html"
+    assert main(["report", run.id, "--lam", "4", "--out", str(place)]) == 0
+    page = place.read_text(encoding="utf-8")
+    assert f"Run {run.id}" in page
+    assert "Fair spline network, λ = 4" in page
+    # The data set was read again for its features.
+    assert f"Features ({len(run.spec.source.load().roles.features)})" in page
+    assert f"{place}: " in capsys.readouterr().out
+
+
+def test_a_shell_is_told_what_can_not_be_reported(run, capsys):
+    assert main(["report", run.id, "--lam", "3.3"]) == 2
+    assert main(["report", "0" * 12]) == 2
+    told = capsys.readouterr().err
+    assert "λ = 3.3" in told
+    assert "This run is gone" in told or "this run is gone" in told

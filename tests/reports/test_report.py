@@ -1,0 +1,316 @@
+"""The report: what it says is what was found, names are plain text, and nothing in it reaches out."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from fairdash.assessment import path_predictions
+from fairdash.dependence import REGISTRY
+from fairdash.reports import sections
+from fairdash.reports.comparison import Front
+from fairdash.reports.html import as_script_json, plotly_script, render_report
+from fairdash.reports.numbers import number
+from fairdash.reports.pictures import has_groups, pictures, profiles
+from fairdash.training.objectives import OBJECTIVES
+from tests.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
+
+RUN = {"run_id": "0123456789ab", "created": "2026-01-02T03:04:05+00:00"}
+MOST_BYTES = 6_000_000
+
+
+class Reader(HTMLParser):
+    """Elements, attributes, texts, styles and scripts of a document."""
+
+    def __init__(self, page: bytes) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements, self.texts, self.styles, self.scripts, self.tables = [], [], [], [], []
+        self._inside = ""
+        self.feed(page.decode())
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        self._inside = tag
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_endtag(self, tag):
+        self._inside = ""
+
+    def handle_data(self, data):
+        if self._inside == "script":
+            self.scripts[-1] += data
+        elif self._inside == "style":
+            self.styles.append(data)
+        else:
+            self.texts.append(data)
+            if self._inside in ("td", "th"):
+                self.tables[-1][-1][-1] += data
+
+
+def fronts_of(found):
+    return {each: Front.of(found.result, objective=each, sensitive=found.sensitive) for each in OBJECTIVES}
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return make_dataset()
+
+
+@pytest.fixture(scope="module")
+def found(dataset):
+    return make_comparison(dataset, importance=True)
+
+
+@pytest.fixture(scope="module")
+def page(found, dataset):
+    return render_report(found, dataset=dataset, **RUN)
+
+
+def test_it_is_small_and_always_the_same(page, found, dataset):
+    assert len(page) <= MOST_BYTES
+    assert render_report(make_comparison(dataset, importance=True), dataset=dataset, **RUN) == page
+    assert page.count(b"plotly.js v") == 1
+
+
+def numbers_in(text):
+    return [each.replace(",", "") for each in re.findall(r"\d[\d,]*\.?\d*", text)]
+
+
+@pytest.mark.parametrize("objective", list(OBJECTIVES))
+@pytest.mark.parametrize(("lam", "a"), [(1.0, 0.0), (2.0, 0.5), (0.707, 0.0)])
+def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objective):
+    found = make_comparison(dataset, lam=lam, a=a, objective=objective)
+    moved, splits = found.moved(), found.result.splits
+    before = np.mean([found.predictions(found.a)[j][split.test].sum() for j, split in enumerate(splits)])
+    after = np.mean([found.predictions(found.b)[j][split.test].sum() for j, split in enumerate(splits)])
+    error = found.front.error
+    known = {f"{lam:g}", f"{a:g}", str(len(splits))}
+    known |= {f"{abs(found.mean(error, found.b) / found.mean(error, found.a) - 1):.0%}"[:-1]}
+    known |= {number(found.mean_change), number(abs(100 * (after / before - 1)))}
+    known |= {number(abs(after - before) / len(splits[0].test))}
+    for point in (found.a, found.b):
+        caught, _ = found.splits_with_dependence(point)
+        known |= {str(caught), str(len(splits) - caught), found.shown(error, point)}
+        known |= {found.shown("hgr_kde", point), number(found.mean("hgr_kde_floor_q95", point))}
+    for front in fronts_of(found).values():
+        known |= {number(front.row(point)["hgr_kde"]) for point in (found.a, found.b)}
+        known.add(number(front.test.loc[front.test["lam"] == 0, "hgr_kde"].iloc[0]))
+    known |= {f"{edge:.3g}" for column in ("s_low", "s_high") for edge in moved[column]}
+    known |= {f"{abs(change):.1f}" for change in moved["per_head"]}
+    known |= {f"{abs(change):.0f}" for change in moved["per_head"]}
+    said = sections.summary(found, fronts_of(found))
+    assert len(said) >= 4
+    strange = [each for each in numbers_in(" ".join(said)) if each.rstrip(".") not in known]
+    assert not strange, (strange, said)
+
+
+def test_the_standard_model_alone_is_reported_as_such(dataset):
+    found = make_comparison(dataset, lam=0.0)
+    text = " ".join(Reader(render_report(found, dataset=dataset, **RUN)).texts)
+    assert "With the standard model" in text
+    assert "What moves from and to each group" not in text
+
+
+def test_each_figure_has_its_words_and_its_table(page, found):
+    reader = Reader(page)
+    drawn = pictures(found, fronts_of(found))
+    assert list(drawn) == [
+        "front", "profile-demographic_parity", "profile-equalized_residuals", "spread", "money",
+        "objectives", "features",
+    ]  # fmt: skip
+    plots = [attributes for tag, attributes in reader.elements if attributes.get("class") == "plot"]
+    assert {each["id"] for each in plots} == set(drawn)
+    text = " ".join(reader.texts)
+    for plot in plots:
+        picture = drawn[plot["id"]]
+        assert plot["role"] == "group"
+        assert plot["aria-label"] == picture.alt
+        assert len(picture.alt) > 60
+        assert picture.title in text
+        assert "100 test rows" in picture.subtitle
+        assert json.loads(picture.json)["data"]
+    # The front's tables are those of every method.
+    tables = sections.tables_of(found, fronts_of(found), with_groups=True)
+    assert set(drawn) - {"front"} <= set(tables)
+    assert len(reader.tables) == len(tables)
+
+
+def test_a_floor_and_a_standard_error_stand_beside_every_dependence_value(found):
+    tables = sections.tables_of(found, fronts_of(found), with_groups=True)
+    rows = {row[0]: row[1:] for row in tables["measures"].rows}
+    for id in found.front.measures:
+        for point, cells in (
+            (found.a, rows[REGISTRY[id].title][:2]),
+            (found.b, rows[REGISTRY[id].title][2:]),
+        ):
+            value, floor = cells
+            row = found.front.row(point)
+            amounts = [float(each.replace("−", "-")) for each in re.findall(r"−?[\d.]+", f"{value} {floor}")]
+            given = [row[id], row[f"{id}_se"], row[f"{id}_floor"], row[f"{id}_floor_q95"]]
+            np.testing.assert_allclose(amounts, given, atol=0.6 * row[f"{id}_se"])
+            assert ("€" in value) == (id == "fairquant")
+    assert len(tables["trained-hgr_nn"].rows) == 1 + len(LAMS)
+
+
+def test_it_tells_data_roles_training_versions_reading_and_limits(page, found):
+    text = " ".join(Reader(page).texts)
+    for expected in (
+        "Prices", "500; in each split 320 train, 80 validation, 100 test", "price (€)", "age (years)",
+        "2 rows of Prices left out.", "A note on Prices.", "Fair HGR network", "0.5, 1, 2",
+        "20 % of the rows that are not test rows", "hidden: 32–16–8", "0 (splits, initial weights",
+        "the CPU, in 12 s", "torch", "numpy", "pandas", "Python", "0123456789ab", "2026-01-02 03:04 UTC",
+        *(f"{REGISTRY[id].fails_when}" for id in found.front.measures),
+        "does not prove independence", "The models never see age.", "Nadeau and Bengio",
+    ):  # fmt: skip
+        assert expected in text, expected
+
+
+def test_a_blend_is_named_as_one(dataset):
+    # The middle between λ = 1 and 2 has its name from the stops.
+    path = make_comparison(dataset).front.test
+    lam = float(path.loc[(path["low"] == 1) & (path["share"] == 0.5), "lam"].iloc[0])
+    found = make_comparison(dataset, lam=lam)
+    assert any("a blend, 50 % of the model at λ = 2" in each for each in sections.unsaid(found))
+    assert (
+        "a blend, 50 % of the model at λ = 2 and the rest of the one at λ = 1."
+        in sections.of_points(found)[1]
+    )
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0, 0, 0, 0, 0, 0, 0, 1, 2, 3],
+        [0] * 29 + [1],
+        np.repeat([1, 2, 3, 4], [40, 3, 3, 4]),
+        np.arange(120) // 3,
+    ],
+    ids=["mostly zero", "rare value", "three rare values", "threes"],
+)
+@pytest.mark.parametrize("weight", [False, True])
+def test_no_group_holds_fewer_than_20_rows(values, weight):
+    dataset = make_dataset(n=240, values=values, weight=weight)
+    found = make_comparison(dataset, importance=True)
+    assert has_groups(found)
+    s, splits = found.s, found.result.splits
+
+    def fewest(low, high):
+        return min(int(((s[split.test] >= low) & (s[split.test] <= high)).sum()) for split in splits)
+
+    for objective in OBJECTIVES:
+        for profile in profiles(found, objective).values():
+            counted = [fewest(row.s_low, row.s_high) for row in profile.itertuples()]
+            assert min(counted) >= 20
+            assert profile["n"].sum() == len(splits[0].test)
+    assert min(fewest(row.s_low, row.s_high) for row in found.moved().itertuples()) >= 20
+    for densities in found.spreads().values():
+        assert densities["n"].min() >= 20
+    tables = sections.tables_of(found, fronts_of(found), with_groups=True)
+    for id, column in (("spread", 1), *((f"profile-{each}", 1) for each in OBJECTIVES)):
+        assert min(float(row[column]) for row in tables[id].rows) >= 20
+    # Nothing drawn names a smaller group: counts in the hover texts.
+    drawn = pictures(found, fronts_of(found))
+    for picture in drawn.values():
+        for trace in json.loads(picture.json)["data"]:
+            hover = trace.get("hovertemplate") or ""
+            for said in re.findall(r"(\d+) test rows", hover):
+                assert int(said) >= 20
+
+
+def test_a_profile_is_the_average_of_the_rows_it_names():
+    found = make_comparison(make_dataset(n=240, values=[0] * 5 + [1, 2, 3, 4, 5]))
+    predictions = path_predictions(
+        found.result.predictions, found.result.members, "hgr_nn", found.stop(found.b)
+    )
+    for row in profiles(found, "demographic_parity")[found.b].itertuples():
+        means = []
+        for j, split in enumerate(found.result.splits):
+            own = split.test[(found.s[split.test] >= row.s_low) & (found.s[split.test] <= row.s_high)]
+            means.append(predictions[j][own].mean())
+        assert row.mean == pytest.approx(np.mean(means))
+
+
+def test_too_few_rows_for_a_group_are_shown_as_none():
+    dataset = make_dataset(n=90)
+    found = make_comparison(dataset)
+    assert not has_groups(found)
+    reader = Reader(render_report(found, dataset=dataset, **RUN))
+    assert any("too few to show any group" in text for text in reader.texts)
+    plots = {attributes["id"] for _, attributes in reader.elements if attributes.get("class") == "plot"}
+    assert plots == {"front", "objectives"}
+
+
+@pytest.mark.parametrize("name", [EVIL, FORMULA, CLOSING, "{{ 7 * 7 }}", "a & b \"c\" 'd'"])
+def test_hostile_names_stay_plain_text(page, name):
+    hostile = make_dataset(sensitive=name, target=f"y {name}", title=f"Data {name}")
+    written = render_report(make_comparison(hostile, importance=True), dataset=hostile, **RUN)
+    plain, evil = Reader(page), Reader(written)
+    # The same document to the last element, whatever the names are.
+    assert [tag for tag, _ in evil.elements] == [tag for tag, _ in plain.elements]
+    for (_, mine), (_, theirs) in zip(evil.elements, plain.elements, strict=True):
+        assert mine.keys() == theirs.keys()
+    assert " ".join(name.split()) in " ".join(" ".join(evil.texts).split())
+    assert len(evil.scripts) == len(plain.scripts) == 7 + 2
+    for script in evil.scripts[:7]:
+        assert not re.search("[<>&\u2028\u2029]", script)
+        # Within a figure, plotly would show the tags of what is not escaped.
+        texts = [
+            each for each in strings_in(json.loads(script)) if "onerror" in each or "window.hacked" in each
+        ]
+        assert all("<img" not in each and "<script" not in each for each in texts)
+
+
+def strings_in(content):
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict | list):
+        for each in content.values() if isinstance(content, dict) else content:
+            yield from strings_in(each)
+
+
+def test_nothing_in_it_has_a_remote_address(page):
+    reader = Reader(page)
+    for tag, attributes in reader.elements:
+        assert tag not in {"link", "iframe", "object", "embed", "base", "form", "img", "a"}
+        assert not {"src", "href", "srcset", "action", "data", "poster", "background"} & attributes.keys()
+        assert not any(re.search(r"(?i)https?:|url\(|//", value or "") for value in attributes.values())
+    for style in reader.styles:
+        assert not re.search(r"(?i)url\(|@import|//", style)
+    # plotly.js too: what is left are names of XML vocabularies, which are never fetched.
+    assert set(re.findall(r"https?://([^/\"'`\s\\]+)", page.decode())) == {"www.w3.org"}
+    (policy,) = [a["content"] for _, a in reader.elements if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'unsafe-inline';")
+
+
+def test_plotly_can_not_end_its_own_element():
+    assert "</script" not in plotly_script().lower()
+    assert "<!--" not in plotly_script()
+
+
+def test_json_in_a_script_says_what_it_said():
+    text = json.dumps({"name": CLOSING + EVIL + FORMULA + " & \u2029"}, ensure_ascii=False)
+    safe = as_script_json(text)
+    assert not re.search("[<>&\u2028\u2029]", safe)
+    assert json.loads(safe) == json.loads(text)
+
+
+def test_a_first_look_is_called_one(page, found):
+    hasty = render_report(found, is_first_look=True, **RUN)
+    assert "A first look:" in " ".join(Reader(hasty).texts)
+    assert "A first look:" not in " ".join(Reader(page).texts)
+
+
+def test_without_the_data_set_it_says_so(found):
+    text = " ".join(Reader(render_report(found, **RUN)).texts)
+    assert "the data set itself was not at hand" in text
