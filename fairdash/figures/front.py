@@ -107,7 +107,10 @@ def front_figure(
     )
     _name_paths(figure, test, error=error, measure=measure, theme=theme)
     for mark in marks:
-        _mark(figure, _row(test, mark), mark, error=error, measure=measure, theme=theme)
+        row = _row(test, mark)
+        # Far right there is no room to the right of a point.
+        is_far = bool(row[measure] > 0.7 * test[measure].max())
+        _mark(figure, row, mark, error=error, measure=measure, to_the_left=is_far, theme=theme)
     _fit(figure, test, references, measure)
     return figure
 
@@ -294,7 +297,16 @@ def _price(figure: go.Figure, level: float, theme: Theme) -> None:
     )
 
 
-def _mark(figure: go.Figure, row: pd.Series, mark: Mark, *, error: str, measure: str, theme: Theme) -> None:
+def _mark(
+    figure: go.Figure,
+    row: pd.Series,
+    mark: Mark,
+    *,
+    error: str,
+    measure: str,
+    to_the_left: bool,
+    theme: Theme,
+) -> None:
     figure.add_scatter(
         x=[float(row[measure])],
         y=[float(row[error])],
@@ -308,15 +320,14 @@ def _mark(figure: go.Figure, row: pd.Series, mark: Mark, *, error: str, measure:
         name=escaped(mark.label),
         hoverinfo="skip",
     )
-    standard = mark.lam == 0
     figure.add_annotation(
         x=float(row[measure]),
         y=float(row[error]),
         text=f"<b>{escaped(mark.label)}</b>",
         showarrow=False,
-        xanchor="right" if standard else "left",
+        xanchor="right" if to_the_left else "left",
         xshift=14,
-        yshift=24 if standard else 12,
+        yshift=24 if mark.lam == 0 else 14,
         bgcolor=theme.veil,
         borderpad=0,
         font={"color": mark.colour, "size": 13},

@@ -82,6 +82,8 @@ def profile_figure(
         figure.add_scatter(
             x=pd.concat([x, x[::-1]]),
             y=pd.concat([profile["high"], profile["low"][::-1]]),
+            # Or plotly draws dots on the edge of a band of few groups.
+            mode="lines",
             fill="toself",
             fillcolor=faded(colour, 0.16),
             line={"width": 0},

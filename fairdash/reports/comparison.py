@@ -174,6 +174,11 @@ class Comparison:
     def s(self) -> Array:
         return self.result.sensitive[self.sensitive].to_numpy(dtype=float)
 
+    def called(self, point: Point) -> str:
+        """Short name of A or B, with its method where the two have different ones."""
+        differ = not (self.a.is_standard or self.b.is_standard) and self.a.method != self.b.method
+        return point.title if differ else point.name
+
     def mean(self, figure: str, point: Point) -> float:
         """A figure's mean over the splits, test rows."""
         return float(self.front.row(point)[figure])

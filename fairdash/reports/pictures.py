@@ -135,7 +135,7 @@ def _profile(found: Comparison, objective: str) -> Picture:
 
 def _range(found: Comparison, tables: Mapping[Point, pd.DataFrame], audited: str) -> str:
     parts = [
-        f"{point.name}: from {tables[point]['mean'].min():.3g} to {tables[point]['mean'].max():.3g}"
+        f"{found.called(point)}: from {tables[point]['mean'].min():.3g} to {tables[point]['mean'].max():.3g}"
         for point in dict.fromkeys((found.a, found.b))
     ]
     return f"Group averages of the {audited}, {'; '.join(parts)}."
@@ -145,9 +145,9 @@ def _front(found: Comparison) -> Picture:
     front = found.front
     marks = [Mark(front.methods[0], 0.0, "standard model", LIGHT.standard, "diamond")]
     if not found.a.is_standard:
-        marks.append(Mark(found.a.method, found.a.lam, f"A: {found.a.name}", OTHERS[0], "square"))
+        marks.append(Mark(found.a.method, found.a.lam, f"A: {found.called(found.a)}", OTHERS[0], "square"))
     if not found.b.is_standard:
-        marks.append(Mark(found.b.method, found.b.lam, f"chosen: {found.b.name}", LIGHT.chosen))
+        marks.append(Mark(found.b.method, found.b.lam, f"chosen: {found.called(found.b)}", LIGHT.chosen))
     figure = front_figure(
         front.test,
         front.single,
@@ -249,7 +249,7 @@ def _names(found: Comparison) -> tuple[str, str]:
     fair = not (found.a.is_standard or found.b.is_standard)
     if fair and found.a.method != found.b.method:
         return found.a.title, found.b.title
-    return found.a.name, found.b.name
+    return found.called(found.a), found.called(found.b)
 
 
 def _subtitle(found: Comparison) -> str:

@@ -73,7 +73,7 @@ def summary(found: Comparison, fronts: Mapping[str, Front]) -> list[str]:
         parts.append(words.dependence(found, found.a))
     parts.append(
         f"{words.cost(found)} {found.error_title}: {found.shown(found.front.error, found.a)} for "
-        f"{_named(found.a)}, {found.shown(found.front.error, found.b)} at {found.b.name}."
+        f"{_named(found.a)}, {found.shown(found.front.error, found.b)} at {found.called(found.b)}."
     )
     moved = with_unit(number(found.mean_change), found.unit)
     parts.append(f"A prediction moves by {moved} on average. {words.who_pays(found)} {words.level(found)}")

@@ -33,7 +33,7 @@ def dependence(found: Comparison, point: Point | None = None) -> str:
         f"independence stays below {number(edge)})"
     )
     caught, splits = found.splits_with_dependence(point)
-    begin = "With the standard model" if point.is_standard else f"At {point.name}"
+    begin = "With the standard model" if point.is_standard else f"At {found.called(point)}"
     if 2 * caught < splits:
         where = "" if splits == 1 else f" in {splits - caught} of {splits} random splits"
         told = "can no longer" if not point.is_standard else "can't"
@@ -42,10 +42,10 @@ def dependence(found: Comparison, point: Point | None = None) -> str:
     if point == found.a or found.is_of_one_point:
         return f"{begin} {what} depends on {found.sensitive}{counted} {figures}."
     if found.mean(found.measure, point) < found.mean(found.measure, found.a):
-        than = "before" if found.a.is_standard else f"at {found.a.name}"
+        than = "before" if found.a.is_standard else f"at {found.called(found.a)}"
         still = f"depends less on {found.sensitive} than {than}, but still does{counted}"
         return f"{begin} {what} {still} {figures}."
-    return f"{begin} {what} depends on {found.sensitive} no less than with {_the(found.a)} {figures}."
+    return f"{begin} {what} depends on {found.sensitive} no less than with {_the(found, found.a)} {figures}."
 
 
 def cost(found: Comparison) -> str:
@@ -55,7 +55,7 @@ def cost(found: Comparison) -> str:
     growth = found.growth
     if abs(growth) < HARDLY:
         return "The test error hardly changes."
-    return f"The test error {'grows' if growth > 0 else 'falls'} by {abs(growth):.0%}."
+    return f"The test error {'grows' if growth > 0 else 'falls'} by {100 * abs(growth):.0f} %."
 
 
 def who_pays(found: Comparison) -> str:
@@ -105,12 +105,10 @@ def both_objectives(found: Comparison, fronts: Mapping[str, Front]) -> str:
         row = front.row(found.b)
         value, edge = float(row[found.measure]), float(row[f"{found.measure}_floor_q95"])
         step = "falls" if value < standard else "grows"
+        moves = f"{step} from {number(standard)} to" if number(value) != number(standard) else "stays at"
         floor = " (within the noise floor)" if value <= edge else ""
-        parts.append(
-            f"{symbol} of the {OBJECTIVES[objective].audited} {step} from {number(standard)} to "
-            f"{number(value)}{floor}"
-        )
-    return f"From the standard model to {found.b.name}: " + ", ".join(parts) + "."
+        parts.append(f"{symbol} of the {OBJECTIVES[objective].audited} {moves} {number(value)}{floor}")
+    return f"From the standard model to {found.called(found.b)}: " + ", ".join(parts) + "."
 
 
 def of_choice(found: Comparison, choice: Choice, goal: str) -> str:
@@ -150,5 +148,5 @@ def _short(value: float) -> str:
     return f"{value:,.{min(decimals, 10)}f}"
 
 
-def _the(point: Point) -> str:
-    return "the standard model" if point.is_standard else point.name
+def _the(found: Comparison, point: Point) -> str:
+    return "the standard model" if point.is_standard else found.called(point)

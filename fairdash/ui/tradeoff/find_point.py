@@ -37,7 +37,6 @@ def show_find_point(found: Comparison, run: Run) -> None:
     st.button(
         "Go there",
         icon=":material/my_location:",
-        type="primary",
         on_click=go_to,
         args=(choice.method, choice.lam),
         disabled=Point(choice.method, choice.lam) == found.b,

@@ -67,8 +67,8 @@ def _distributions(found: Comparison, run: Run) -> None:
         spread_figure(
             spreads[found.a],
             spreads[found.b],
-            a_name=found.a.name,
-            b_name=found.b.name,
+            a_name=found.called(found.a),
+            b_name=found.called(found.b),
             audited=seen.audited,
             sensitive=label(found.sensitive, found.sensitive_unit),
             level=label(seen.audited.capitalize(), found.unit),
@@ -76,8 +76,8 @@ def _distributions(found: Comparison, run: Run) -> None:
             theme=theme(),
         ),
         key="spread",
-        alt=f"How the {seen.audited} is spread in thirds of {found.sensitive}: {found.a.name} and "
-        f"{found.b.name}.",
+        alt=f"How the {seen.audited} is spread in thirds of {found.sensitive}: {found.called(found.a)} and "
+        f"{found.called(found.b)}.",
     )
     st.caption(
         "Equal averages can hide unequal spreads: an independent model has the same curve three times."
@@ -90,7 +90,7 @@ def _hiding(found: Comparison, run: Run) -> None:
     seen = found.objective_seen
     try:
         curves = {
-            point.name: learned_functions("hgr_spline", *found.audited_of_first_split(point))
+            found.called(point): learned_functions("hgr_spline", *found.audited_of_first_split(point))
             for point in (found.a, found.b)
         }
     except OptionError as error:
@@ -114,7 +114,7 @@ def _hiding(found: Comparison, run: Run) -> None:
                     theme=theme(),
                 ),
                 key=f"hiding-{'g' if of_sensitive else 'f'}",
-                alt=f"{title}, for {found.a.name} and {found.b.name}.",
+                alt=f"{title}, for {found.called(found.a)} and {found.called(found.b)}.",
             )
     st.caption(
         f"Of all ways to bend the {seen.audited} and {safe(found.sensitive)}, these two make them most alike "
@@ -133,8 +133,8 @@ def _who_pays(found: Comparison, run: Run) -> None:
     chart(
         money_figure(
             moved,
-            a_name=found.a.name,
-            b_name=found.b.name,
+            a_name=found.called(found.a),
+            b_name=found.called(found.b),
             sensitive=label(found.sensitive, found.sensitive_unit),
             unit=found.unit,
             subtitle=words.subtitle(found),
@@ -177,13 +177,13 @@ def _features(found: Comparison, run: Run) -> None:
         features_figure(
             importance,
             axis=axes[str(kind)],
-            a_name=found.a.name,
-            b_name=found.b.name,
+            a_name=found.called(found.a),
+            b_name=found.called(found.b),
             subtitle=words.subtitle(found),
             theme=theme(),
         ),
         key="features",
-        alt=f"{axes[str(kind)]}, by feature, for {found.a.name} and {found.b.name}.",
+        alt=f"{axes[str(kind)]}, by feature, for {found.called(found.a)} and {found.called(found.b)}.",
     )
     nearest = "" if found.stop(found.b).is_trained else " A blend is shown by its nearest trained model."
     st.caption(

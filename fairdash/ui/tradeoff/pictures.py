@@ -30,8 +30,8 @@ def show_profile(found: Comparison, *, objective: str, key: str, by_value: bool 
     figure = profile_figure(
         found.profile(found.a, objective=objective),
         found.profile(found.b, objective=objective),
-        chosen_name=found.b.name,
-        standard_name=found.a.name,
+        chosen_name=found.called(found.b),
+        standard_name=found.called(found.a),
         by_value=by_value,
         audited=seen.audited,
         sensitive=label(found.sensitive, found.sensitive_unit),
@@ -57,9 +57,9 @@ def show_front(found: Comparison) -> None:
     front = found.front
     marks = [Mark(found.front.methods[0], 0.0, "standard model", colours.standard, "diamond")]
     if not found.a.is_standard:
-        marks.append(Mark(found.a.method, found.a.lam, f"A: {found.a.name}", OTHERS[0], "square"))
+        marks.append(Mark(found.a.method, found.a.lam, f"A: {found.called(found.a)}", OTHERS[0], "square"))
     if not found.b.is_standard:
-        marks.append(Mark(found.b.method, found.b.lam, f"chosen: {found.b.name}", colours.chosen))
+        marks.append(Mark(found.b.method, found.b.lam, f"chosen: {found.called(found.b)}", colours.chosen))
     figure = front_figure(
         front.test,
         front.single,
@@ -99,7 +99,7 @@ def show_four_numbers(found: Comparison) -> None:
         (
             "Test error",
             found.shown(found.front.error, found.b),
-            f"{signed(100 * found.growth)} % against {_short(found.a)}",
+            f"{signed(100 * found.growth)} % against {_short(found, found.a)}",
             f"{found.error_title}: 0 is perfect, 1 is what predicting the mean reaches.",
         ),
         (
@@ -131,5 +131,5 @@ def show_four_numbers(found: Comparison) -> None:
         )
 
 
-def _short(point: Point) -> str:
-    return "standard" if point.is_standard else point.name
+def _short(found: Comparison, point: Point) -> str:
+    return "standard" if point.is_standard else found.called(point)

@@ -11,7 +11,7 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.html import render_report
 from fairdash.runs.launch import start_model
 from fairdash.runs.models import ModelJob, find_model
-from fairdash.runs.store import DONE, Run
+from fairdash.runs.store import DONE, FIRST, Run
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.frame import PICTURE_FORMAT, download
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
@@ -47,7 +47,11 @@ def _show_report(found: Comparison, run: Run) -> None:
     st.download_button(
         "Report (HTML)",
         data=lambda: render_report(
-            found, run_id=run.id, created=spec.created, dataset=_dataset_if_there(spec.source)
+            found,
+            run_id=run.id,
+            created=spec.created,
+            dataset=_dataset_if_there(spec.source),
+            is_first_look=run.look == FIRST,
         ),
         file_name=f"fairdash-{run.id}-report.html",
         mime="text/html",
