@@ -16,6 +16,12 @@ HERE = Path(__file__).parent
 # A file of our own: Streamlit fetches the pictures of named icons for a tab from elsewhere.
 st.set_page_config(page_title="fairdash", page_icon=HERE / "icon.svg", layout="wide")
 st.logo(HERE / "wordmark.svg", icon_image=HERE / "icon.svg")
+if st.context.theme.type == "dark":
+    # Streamlit writes in white on the theme's colour, which is light here so that it can be read as text.
+    st.html(
+        "<style>[data-testid=stBaseButton-primary], [data-testid=stMultiSelect] span[title] "
+        "{ color: #0b0f14 }</style>"
+    )
 chosen = st.navigation(sections())
 with plain_errors():
     chosen.run()
