@@ -53,13 +53,13 @@ def quantile_profile(
     used = int(groups.max()) + 1
     means, sizes, errors = (np.full((len(splits), used), np.nan) for _ in range(3))
     for j, split in enumerate(splits):
-        for group in range(used):
-            rows = values[j, split.test[groups[split.test] == group]]
-            sizes[j, group] = len(rows)
-            if len(rows):
-                means[j, group] = rows.mean()
-            if len(rows) > 1:
-                errors[j, group] = rows.var(ddof=1) / len(rows)
+        own, rows = groups[split.test], values[j, split.test]
+        sizes[j] = np.bincount(own, minlength=used)
+        with np.errstate(invalid="ignore", divide="ignore"):  # a group without a row, or with a single one
+            means[j] = np.bincount(own, weights=rows, minlength=used) / sizes[j]
+            squares = np.bincount(own, weights=(rows - means[j, own]) ** 2, minlength=used)
+            errors[j] = squares / (sizes[j] - 1) / sizes[j]
+    errors[sizes < 2] = np.nan
     mean = pd.DataFrame(means).mean().to_numpy()
     half = 1.96 * np.sqrt(pd.DataFrame(errors).mean().to_numpy())
     by_group = pd.Series(s).groupby(groups)

@@ -14,6 +14,7 @@ from fairdash.assessment import (
     Stop,
     common_grid,
     densities,
+    merged_groups,
     money_moved,
     of_sensitive,
     path_predictions,
@@ -21,6 +22,8 @@ from fairdash.assessment import (
     stops,
     summarise_splits,
 )
+from fairdash.assessment.money import DEFAULT_GROUPS
+from fairdash.assessment.profile import LARGEST_NUMBER_OF_GROUPS
 from fairdash.dependence import REGISTRY
 from fairdash.reports.numbers import number
 from fairdash.runs.result import RunResult
@@ -67,6 +70,9 @@ class Front:
         Means of the references' test figures, empty if there are none or they are not for this objective.
     price
         What exact independence costs at least, in units of ``mse``; NaN if it is not known.
+    groups, fifths
+        (n,) each row's quantile group of the sensitive column, up to 20 and up to 5 of them, with at least
+        20 test rows of every split in each; see :func:`fairdash.assessment.merged_groups`.
     """
 
     test: pd.DataFrame
@@ -74,6 +80,8 @@ class Front:
     single: pd.DataFrame
     references: pd.DataFrame
     price: float
+    groups: NDArray[np.intp]
+    fifths: NDArray[np.intp]
 
     @classmethod
     def of(cls, result: RunResult, *, objective: str, sensitive: str) -> Front:
@@ -84,12 +92,16 @@ class Front:
         if result.references is not None and not OBJECTIVES[objective].uses_target:
             references = summarise_splits(result.references, test_to_train=result.test_to_train)
             price = float(np.mean(result.price)) if result.price is not None else price
+        s = result.sensitive[sensitive].to_numpy(dtype=float)
+        parts = [split.test for split in result.splits]
         return cls(
             test=summary[summary["part"] == "test"].reset_index(drop=True),
             validation=summary[summary["part"] == "validation"].reset_index(drop=True),
             single=path[path["part"] == "test"].reset_index(drop=True),
             references=references,
             price=price,
+            groups=merged_groups(s, parts, n_groups=LARGEST_NUMBER_OF_GROUPS),
+            fifths=merged_groups(s, parts, n_groups=DEFAULT_GROUPS),
         )
 
     @property
@@ -212,24 +224,25 @@ class Comparison:
 
     def predictions(self, point: Point) -> Mapping[int, Array]:
         """Split to the predictions (n,) of a point."""
+        if point not in self._predictions:
+            self._predictions[point] = path_predictions(
+                self.result.predictions, self.result.members, self._path_of(point), self.stop(point)
+            )
         return self._predictions[point]
 
     @cached_property
-    def _predictions(self) -> dict[Point, dict[int, Array]]:
-        return {
-            point: path_predictions(
-                self.result.predictions, self.result.members, self._path_of(point), self.stop(point)
-            )
-            for point in (self.a, self.b)
-        }
+    def _predictions(self) -> dict[Point, Mapping[int, Array]]:
+        return {}
 
     def profile(self, point: Point, *, objective: str | None = None) -> pd.DataFrame:
         """Averages of what an objective looks at, predictions or residuals, by quantile of the column."""
         predictions = self.predictions(point)
         seen = OBJECTIVES[objective or self.objective]
         values = seen.audit(np.stack(list(predictions.values())), self.result.target)
-        return quantile_profile(values, self.s, [self.result.splits[j] for j in predictions])
+        splits = [self.result.splits[j] for j in predictions]
+        return quantile_profile(values, self.s, splits, groups=self.front.groups)
 
+    @cached_property
     def moved(self) -> pd.DataFrame:
         """What moves from and to groups of the column in view when B takes the place of A."""
         return money_moved(
@@ -238,6 +251,7 @@ class Comparison:
             self.s,
             self.result.splits,
             weight=self.result.weight,
+            groups=self.front.fifths,
         )
 
     @property

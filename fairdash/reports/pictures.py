@@ -9,12 +9,10 @@ import html
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.assessment import merged_groups, quantile_profile
-from fairdash.assessment.profile import LARGEST_NUMBER_OF_GROUPS, ROWS_PER_GROUP
+from fairdash.assessment.profile import ROWS_PER_GROUP
 from fairdash.dependence import REGISTRY
 from fairdash.figures.features import features_figure
 from fairdash.figures.front import Mark, front_figure
@@ -76,21 +74,8 @@ def has_groups(found: Comparison) -> bool:
 
 
 def profiles(found: Comparison, objective: str) -> dict[Point, pd.DataFrame]:
-    """As :meth:`Comparison.profile` has it for A and B, in groups of at least 20 test rows of every split."""
-    tables = {}
-    seen = OBJECTIVES[objective]
-    groups = merged_groups(
-        found.s, [split.test for split in found.result.splits], n_groups=LARGEST_NUMBER_OF_GROUPS
-    )
-    for point in (found.a, found.b):
-        predictions = found.predictions(point)
-        tables[point] = quantile_profile(
-            seen.audit(np.stack(list(predictions.values())), found.result.target),
-            found.s,
-            [found.result.splits[j] for j in predictions],
-            groups=groups,
-        )
-    return tables
+    """The averages of A and of B."""
+    return {point: found.profile(point, objective=objective) for point in (found.a, found.b)}
 
 
 def pictures(found: Comparison, fronts: Mapping[str, Front]) -> dict[str, Picture]:
@@ -196,7 +181,7 @@ def _spread(found: Comparison) -> Picture:
 def _money(found: Comparison) -> Picture:
     a_name, b_name = _names(found)
     figure = money_figure(
-        found.moved(),
+        found.moved,
         a_name=a_name,
         b_name=b_name,
         sensitive=label(found.sensitive, found.sensitive_unit),

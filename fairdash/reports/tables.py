@@ -35,7 +35,7 @@ def side_by_side(found: Comparison) -> pd.DataFrame:
 
 def moved(found: Comparison) -> pd.DataFrame:
     """What moves from and to each group of the sensitive column, and in all."""
-    table = found.moved()
+    table = found.moved
     heads = "Exposure" if found.result.weight is not None else "Test rows"
     rows = [
         {

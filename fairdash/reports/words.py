@@ -62,7 +62,7 @@ def who_pays(found: Comparison) -> str:
     """Whose predictions rise and whose fall most from A to B."""
     if found.is_of_one_point:
         return ""
-    moved = found.moved()
+    moved = found.moved
     # The target's overall level says what is little.
     little = HARDLY * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
     up, down = moved.loc[moved["per_head"].idxmax()], moved.loc[moved["per_head"].idxmin()]
@@ -86,7 +86,7 @@ def span(low: float, high: float) -> str:
 
 def level(found: Comparison) -> str:
     """What happens to the sum of all predictions from A to B."""
-    moved = found.moved()
+    moved = found.moved
     total, before = moved["total"].sum(), (moved["before"] * moved["heads"]).sum()
     if abs(total) < HARDLY * abs(before):
         return "All predictions together hardly change."

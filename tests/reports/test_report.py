@@ -91,7 +91,7 @@ def numbers_in(text):
 @pytest.mark.parametrize(("lam", "a"), [(1.0, 0.0), (2.0, 0.5), (0.707, 0.0)])
 def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objective):
     found = make_comparison(dataset, lam=lam, a=a, objective=objective)
-    moved, splits = found.moved(), found.result.splits
+    moved, splits = found.moved, found.result.splits
     before = np.mean([found.predictions(found.a)[j][split.test].sum() for j, split in enumerate(splits)])
     after = np.mean([found.predictions(found.b)[j][split.test].sum() for j, split in enumerate(splits)])
     error = found.front.error
@@ -213,7 +213,7 @@ def test_no_group_holds_fewer_than_20_rows(values, weight):
             counted = [fewest(row.s_low, row.s_high) for row in profile.itertuples()]
             assert min(counted) >= 20
             assert profile["n"].sum() == len(splits[0].test)
-    assert min(fewest(row.s_low, row.s_high) for row in found.moved().itertuples()) >= 20
+    assert min(fewest(row.s_low, row.s_high) for row in found.moved.itertuples()) >= 20
     for densities in found.spreads().values():
         assert densities["n"].min() >= 20
     tables = sections.tables_of(found, fronts_of(found), with_groups=True)

@@ -97,7 +97,12 @@ def test_the_profile_is_that_of_the_models_predictions(finished_run, lam):
     way = {stop.lam: stop for stop in stops(PLAN.lams)}
     for name, chosen in (("standard model", 0.0), (f"λ = {lam:g}", lam)):
         predictions = path_predictions(result.predictions, result.members, "hgr_nn", way[chosen])
-        expected = quantile_profile(np.stack(list(predictions.values())), s, result.splits)
+        expected = quantile_profile(
+            np.stack(list(predictions.values())),
+            s,
+            result.splits,
+            groups=compared(finished_run, lam).front.groups,
+        )
         (line,) = [trace for trace in drawn if trace.get("name") == name]
         assert np.allclose(numbers(line["y"]), expected["mean"])
 
@@ -195,7 +200,7 @@ def test_a_point_is_kept_and_compared_with_everywhere(finished_run):
         trace["name"] for trace in charts(at)["<b>Average prediction by Age</b>"]["data"]
     }
     moved = look(at, "Who pays").dataframe[0].value
-    total = found.moved()["total"].sum()
+    total = found.moved["total"].sum()
     change = np.mean(
         [
             (found.predictions(found.b)[j] - found.predictions(found.a)[j])[split.test].sum()

@@ -126,7 +126,7 @@ def _hiding(found: Comparison, run: Run) -> None:
 
 def _who_pays(found: Comparison, run: Run) -> None:
     del run
-    moved = found.moved()
+    moved = found.moved
     sentence = " ".join(part for part in (words.who_pays(found), words.level(found)) if part)
     if sentence:
         st.markdown(f"**{safe(sentence)}**")
