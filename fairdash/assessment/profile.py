@@ -22,6 +22,7 @@ def quantile_profile(
     *,
     n_groups: int | None = None,
     groups: NDArray[np.intp] | None = None,
+    weight: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
     """Average of the test rows' `values` in quantile groups of `s`.
 
@@ -38,6 +39,8 @@ def quantile_profile(
         Ties in `s` can leave fewer.
     groups
         (n,) the rows' groups, numbered from 0 without gaps, where they are known already.
+    weight : (n,) array, optional
+        Exposure: a row counts as often in the averages.
 
     Returns
     -------
@@ -52,13 +55,16 @@ def quantile_profile(
         groups = quantile_groups(s, _group_count(fewest) if n_groups is None else n_groups)
     used = int(groups.max()) + 1
     means, sizes, errors = (np.full((len(splits), used), np.nan) for _ in range(3))
+    each = np.ones(len(s)) if weight is None else weight
     for j, split in enumerate(splits):
-        own, rows = groups[split.test], values[j, split.test]
+        own, rows, mass = groups[split.test], values[j, split.test], each[split.test]
         sizes[j] = np.bincount(own, minlength=used)
+        total = np.bincount(own, weights=mass, minlength=used)
         with np.errstate(invalid="ignore", divide="ignore"):  # a group without a row, or with a single one
-            means[j] = np.bincount(own, weights=rows, minlength=used) / sizes[j]
-            squares = np.bincount(own, weights=(rows - means[j, own]) ** 2, minlength=used)
-            errors[j] = squares / (sizes[j] - 1) / sizes[j]
+            means[j] = np.bincount(own, weights=mass * rows, minlength=used) / total
+            squares = np.bincount(own, weights=(mass * (rows - means[j, own])) ** 2, minlength=used)
+            # Of a weighted mean; var/n where all weights are equal.
+            errors[j] = squares / total**2 * sizes[j] / (sizes[j] - 1)
     errors[sizes < 2] = np.nan
     mean = pd.DataFrame(means).mean().to_numpy()
     half = 1.96 * np.sqrt(pd.DataFrame(errors).mean().to_numpy())

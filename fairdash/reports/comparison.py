@@ -182,6 +182,11 @@ class Comparison:
             return "Test error (deviance ÷ that of the constant mean)"
         return "Test error (MSE ÷ variance of the target)"
 
+    @property
+    def target_mean(self) -> float:
+        """Average of the target, by exposure where rows have one."""
+        return float(np.average(self.result.target, weights=self.result.weight))
+
     @cached_property
     def s(self) -> Array:
         return self.result.sensitive[self.sensitive].to_numpy(dtype=float)
@@ -240,7 +245,7 @@ class Comparison:
         seen = OBJECTIVES[objective or self.objective]
         values = seen.audit(np.stack(list(predictions.values())), self.result.target)
         splits = [self.result.splits[j] for j in predictions]
-        return quantile_profile(values, self.s, splits, groups=self.front.groups)
+        return quantile_profile(values, self.s, splits, groups=self.front.groups, weight=self.result.weight)
 
     @cached_property
     def moved(self) -> pd.DataFrame:

@@ -106,7 +106,7 @@ def _profile(found: Comparison, objective: str) -> Picture:
         audited=seen.audited,
         sensitive=label(found.sensitive, found.sensitive_unit),
         level=label(f"Average {seen.audited}", found.unit),
-        reference=0.0 if seen.uses_target else float(found.result.target.mean()),
+        reference=0.0 if seen.uses_target else found.target_mean,
         reference_name="no error on average" if seen.uses_target else f"average {found.target}",
         subtitle=_subtitle(found),
         theme=LIGHT,

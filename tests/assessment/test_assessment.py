@@ -248,6 +248,22 @@ def test_the_profiles_interval_covers_the_groups_true_mean():
     assert 0.92 < np.mean(covered) < 0.97
 
 
+def test_the_profile_counts_rows_by_their_weight():
+    rng = np.random.default_rng(0)
+    s, values = rng.uniform(size=1000), rng.normal(size=(1, 1000))
+    split = random_splits(1000, n_splits=1, random_state=0)
+    twice = np.where(s > 0.5, 2.0, 1.0)
+    plain, same = (quantile_profile(values, s, split, weight=weight) for weight in (None, np.full(1000, 3.0)))
+    pd.testing.assert_frame_equal(plain, same)
+    one = quantile_profile(values, s, split, n_groups=2, groups=np.zeros(1000, dtype=int), weight=twice)
+    rows = split[0].test
+    assert one["mean"][0] == pytest.approx(np.average(values[0, rows], weights=twice[rows]))
+    # By hand: the standard error of a ratio of sums.
+    gap = twice[rows] * (values[0, rows] - one["mean"][0])
+    error = np.sqrt((gap**2).sum() * 200 / 199) / twice[rows].sum()
+    assert one["high"][0] - one["mean"][0] == pytest.approx(1.96 * error)
+
+
 def test_ties_leave_fewer_groups():
     s = np.repeat([1.0, 2.0, 3.0], 200)
     profile = quantile_profile(s[None], s, random_splits(600, n_splits=1, random_state=0), n_groups=20)

@@ -26,7 +26,7 @@ def show_charts(found: Comparison) -> None:
 
 def show_profile(found: Comparison, *, objective: str, key: str, by_value: bool = False) -> None:
     """Average prediction or residual in groups of the sensitive attribute, A and B."""
-    seen, mean = OBJECTIVES[objective], float(found.result.target.mean())
+    seen = OBJECTIVES[objective]
     figure = profile_figure(
         found.profile(found.a, objective=objective),
         found.profile(found.b, objective=objective),
@@ -38,7 +38,7 @@ def show_profile(found: Comparison, *, objective: str, key: str, by_value: bool 
         level=label(
             f"Average {seen.audited}" + (" (predicted − true)" if seen.uses_target else ""), found.unit
         ),
-        reference=0.0 if seen.uses_target else mean,
+        reference=0.0 if seen.uses_target else found.target_mean,
         reference_name="no error on average" if seen.uses_target else f"average {found.target}",
         subtitle=subtitle(found),
         theme=theme(),
