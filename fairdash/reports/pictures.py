@@ -14,16 +14,9 @@ import plotly.graph_objects as go
 
 from fairdash.assessment.profile import ROWS_PER_GROUP
 from fairdash.dependence import REGISTRY
-from fairdash.figures.features import features_figure
-from fairdash.figures.front import Mark, front_figure
-from fairdash.figures.money import money_figure
-from fairdash.figures.objectives import objectives_figure
-from fairdash.figures.profile import profile_figure
-from fairdash.figures.spread import spread_figure
-from fairdash.figures.theme import LIGHT, OTHERS
-from fairdash.reports import words
+from fairdash.figures.theme import LIGHT
+from fairdash.reports import drawing, words
 from fairdash.reports.comparison import Comparison, Front, Point
-from fairdash.reports.numbers import label
 from fairdash.training.objectives import OBJECTIVES
 
 #: What a title above the plot no longer needs of the figure's margin.
@@ -97,24 +90,11 @@ def pictures(found: Comparison, fronts: Mapping[str, Front]) -> dict[str, Pictur
 
 def _profile(found: Comparison, objective: str) -> Picture:
     seen, tables = OBJECTIVES[objective], profiles(found, objective)
-    a_name, b_name = _names(found)
-    figure = profile_figure(
-        tables[found.a],
-        tables[found.b],
-        chosen_name=b_name,
-        standard_name=a_name,
-        audited=seen.audited,
-        sensitive=label(found.sensitive, found.sensitive_unit),
-        level=label(f"Average {seen.audited}", found.unit),
-        reference=0.0 if seen.uses_target else found.target_mean,
-        reference_name="no error on average" if seen.uses_target else f"average {found.target}",
-        subtitle=_subtitle(found),
-        theme=LIGHT,
-    )
     alt = (
         f"Two lines with 95 % bands: the average {seen.audited} in groups of {found.sensitive}, for "
         f"{found.a.title} (dashed) and {found.b.title} (solid). {_range(found, tables, seen.audited)}"
     )
+    figure = drawing.profile(found, objective=objective, theme=LIGHT)
     return Picture.of(figure, id=f"profile-{objective}", alt=alt)
 
 
@@ -127,119 +107,44 @@ def _range(found: Comparison, tables: Mapping[Point, pd.DataFrame], audited: str
 
 
 def _front(found: Comparison) -> Picture:
-    front = found.front
-    marks = [Mark(front.methods[0], 0.0, "standard model", LIGHT.standard, "diamond")]
-    if not found.a.is_standard:
-        marks.append(Mark(found.a.method, found.a.lam, f"A: {found.called(found.a)}", OTHERS[0], "square"))
-    if not found.b.is_standard:
-        marks.append(Mark(found.b.method, found.b.lam, f"chosen: {found.called(found.b)}", LIGHT.chosen))
-    figure = front_figure(
-        front.test,
-        front.single,
-        error=front.error,
-        error_title=found.error_title,
-        measure=found.measure,
-        measure_title=f"{REGISTRY[found.measure].symbol} between {found.objective_seen.audited} and "
-        f"{found.sensitive}",
-        method=found.b.method if found.b.method in front.methods else front.methods[0],
-        marks=marks,
-        references=front.references,
-        price=front.price,
-        subtitle=words.subtitle(found),
-        theme=LIGHT,
-    )
     alt = (
         f"Test error against {REGISTRY[found.measure].symbol}, a line a method from the standard model to "
         f"the largest λ; points are trained models. {found.b.title}: error "
         f"{found.shown(found.front.error, found.b)}, {REGISTRY[found.measure].symbol} "
         f"{found.shown(found.measure, found.b)}."
     )
-    return Picture.of(figure, id="front", alt=alt)
+    return Picture.of(drawing.front(found, theme=LIGHT), id="front", alt=alt)
 
 
 def _spread(found: Comparison) -> Picture:
-    audited, tables = found.objective_seen.audited, found.spreads()
-    a_name, b_name = _names(found)
-    figure = spread_figure(
-        tables[found.a],
-        tables[found.b],
-        a_name=a_name,
-        b_name=b_name,
-        audited=audited,
-        sensitive=label(found.sensitive, found.sensitive_unit),
-        level=label(audited.capitalize(), found.unit),
-        subtitle=words.subtitle_of_first_split(found),
-        theme=LIGHT,
-    )
     alt = (
-        f"Densities of the {audited} in the low, middle and high third of {found.sensitive}, a row a third: "
-        f"{found.a.title} dashed, {found.b.title} solid."
+        f"Densities of the {found.objective_seen.audited} in the low, middle and high third of "
+        f"{found.sensitive}, a row a third: {found.a.title} dashed, {found.b.title} solid."
     )
-    return Picture.of(figure, id="spread", alt=alt)
+    return Picture.of(drawing.spread(found, theme=LIGHT), id="spread", alt=alt)
 
 
 def _money(found: Comparison) -> Picture:
-    a_name, b_name = _names(found)
-    figure = money_figure(
-        found.moved,
-        a_name=a_name,
-        b_name=b_name,
-        sensitive=label(found.sensitive, found.sensitive_unit),
-        unit=found.unit,
-        subtitle=_subtitle(found),
-        theme=LIGHT,
-    )
     alt = f"Bars: change of the average prediction by group of {found.sensitive}. {words.who_pays(found)}"
-    return Picture.of(figure, id="money", alt=alt.strip())
+    return Picture.of(drawing.money(found, theme=LIGHT), id="money", alt=alt.strip())
 
 
 def _objectives(found: Comparison, fronts: Mapping[str, Front]) -> Picture:
-    figure = objectives_figure(
-        {objective: front.test for objective, front in fronts.items()},
-        measure=found.measure,
-        method=found.b.method,
-        chosen_lam=found.b.lam,
-        error=found.front.error,
-        subtitle=_subtitle(found),
-        theme=LIGHT,
-    )
     alt = (
         "Two panels, test error against dependence of predictions and of residuals along one method's path. "
         f"{words.both_objectives(found, fronts)}"
     )
-    return Picture.of(figure, id="objectives", alt=alt)
+    return Picture.of(drawing.objectives(found, fronts, theme=LIGHT), id="objectives", alt=alt)
 
 
 def _features(found: Comparison) -> Picture:
-    reliance = found.importance("reliance")
-    assert reliance is not None
-    a_name, b_name = _names(found)
-    figure = features_figure(
-        reliance,
-        axis=label("Average move of a prediction when shuffled", found.unit),
-        a_name=a_name,
-        b_name=b_name,
-        subtitle=_subtitle(found),
-        theme=LIGHT,
-    )
+    figure = drawing.features(found, kind="reliance", theme=LIGHT)
+    assert figure is not None
     alt = (
         "How far predictions move on average when a feature is shuffled among the test rows, by feature: "
         f"{found.a.title} and {found.b.title}."
     )
     return Picture.of(figure, id="features", alt=alt)
-
-
-def _names(found: Comparison) -> tuple[str, str]:
-    """Names of A and B on their lines: with the method only where it tells them apart."""
-    fair = not (found.a.is_standard or found.b.is_standard)
-    if fair and found.a.method != found.b.method:
-        return found.a.title, found.b.title
-    return found.called(found.a), found.called(found.b)
-
-
-def _subtitle(found: Comparison) -> str:
-    """Rows and splits, for pictures that are of no single objective."""
-    return words.subtitle(found).partition(";")[0]
 
 
 def _plain(text: str) -> str:

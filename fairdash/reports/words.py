@@ -129,11 +129,16 @@ def of_choice(found: Comparison, choice: Choice, goal: str) -> str:
     )
 
 
-def subtitle(found: Comparison) -> str:
-    """Rows, splits and objective, for under a chart's title."""
+def rows_and_splits(found: Comparison) -> str:
+    """Rows and splits, for under a chart's title."""
     n_splits = len(found.result.splits)
     splits = "1 random split" if n_splits == 1 else f"mean of {n_splits} random splits"
-    return f"{len(found.result.splits[0].test):,} test rows, {splits}; {found.objective_seen.title.lower()}"
+    return f"{len(found.result.splits[0].test):,} test rows, {splits}"
+
+
+def subtitle(found: Comparison) -> str:
+    """The same and the objective."""
+    return f"{rows_and_splits(found)}; {found.objective_seen.title.lower()}"
 
 
 def subtitle_of_first_split(found: Comparison) -> str:

@@ -9,12 +9,8 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
-from fairdash.figures.features import features_figure
 from fairdash.figures.hiding import transformation_figure
-from fairdash.figures.money import money_figure
-from fairdash.figures.objectives import objectives_figure
-from fairdash.figures.spread import spread_figure
-from fairdash.reports import tables, words
+from fairdash.reports import drawing, tables, words
 from fairdash.reports.comparison import Comparison
 from fairdash.runs.store import Run
 from fairdash.training.methods import METHODS
@@ -62,19 +58,9 @@ def _averages(found: Comparison, run: Run) -> None:
 
 def _distributions(found: Comparison, run: Run) -> None:
     del run
-    seen, spreads = found.objective_seen, found.spreads()
+    seen = found.objective_seen
     chart(
-        spread_figure(
-            spreads[found.a],
-            spreads[found.b],
-            a_name=found.called(found.a),
-            b_name=found.called(found.b),
-            audited=seen.audited,
-            sensitive=label(found.sensitive, found.sensitive_unit),
-            level=label(seen.audited.capitalize(), found.unit),
-            subtitle=words.subtitle_of_first_split(found),
-            theme=theme(),
-        ),
+        drawing.spread(found, theme=theme()),
         key="spread",
         alt=f"How the {seen.audited} is spread in thirds of {found.sensitive}: {found.called(found.a)} and "
         f"{found.called(found.b)}.",
@@ -126,20 +112,11 @@ def _hiding(found: Comparison, run: Run) -> None:
 
 def _who_pays(found: Comparison, run: Run) -> None:
     del run
-    moved = found.moved
     sentence = " ".join(part for part in (words.who_pays(found), words.level(found)) if part)
     if sentence:
         st.markdown(f"**{safe(sentence)}**")
     chart(
-        money_figure(
-            moved,
-            a_name=found.called(found.a),
-            b_name=found.called(found.b),
-            sensitive=label(found.sensitive, found.sensitive_unit),
-            unit=found.unit,
-            subtitle=words.subtitle(found),
-            theme=theme(),
-        ),
+        drawing.money(found, theme=theme()),
         key="money",
         alt=f"Change of the average prediction in groups of {found.sensitive}.",
     )
@@ -156,34 +133,24 @@ def _who_pays(found: Comparison, run: Run) -> None:
 
 def _features(found: Comparison, run: Run) -> None:
     del run
-    axes = {
-        "reliance": label("Average move of a prediction when the feature is shuffled", found.unit),
-        "importance": "Test error gained when the feature is shuffled (MSE ÷ variance)",
-    }
     titles = {"reliance": "Predictions move", "importance": "Error grows"}
     kind = st.segmented_control(
         "Shuffle one feature: how much …",
-        list(axes),
+        list(titles),
         default="reliance",
         required=True,
         format_func=titles.__getitem__,
         key="features by",
     )
-    importance = found.importance(str(kind))
-    if importance is None:
+    figure = drawing.features(found, kind=str(kind), theme=theme())
+    if figure is None:
         st.info("A first look does not measure the features; the refined run does.")
         return
     chart(
-        features_figure(
-            importance,
-            axis=axes[str(kind)],
-            a_name=found.called(found.a),
-            b_name=found.called(found.b),
-            subtitle=words.subtitle(found),
-            theme=theme(),
-        ),
+        figure,
         key="features",
-        alt=f"{axes[str(kind)]}, by feature, for {found.called(found.a)} and {found.called(found.b)}.",
+        alt=f"{drawing.FEATURE_AXES[str(kind)]}, by feature, for {found.called(found.a)} and "
+        f"{found.called(found.b)}.",
     )
     nearest = "" if found.stop(found.b).is_trained else " A blend is shown by its nearest trained model."
     st.caption(
@@ -199,15 +166,7 @@ def _features(found: Comparison, run: Run) -> None:
 def _objectives(found: Comparison, run: Run) -> None:
     fronts = {each: front_of(run, objective=each, sensitive=found.sensitive) for each in OBJECTIVES}
     chart(
-        objectives_figure(
-            {each: front.test for each, front in fronts.items()},
-            measure=found.measure,
-            method=found.b.method,
-            chosen_lam=found.b.lam,
-            error=found.front.error,
-            subtitle=words.subtitle(found),
-            theme=theme(),
-        ),
+        drawing.objectives(found, fronts, theme=theme()),
         key="objectives",
         alt="Test error against dependence of predictions on the left, of residuals on the right.",
     )

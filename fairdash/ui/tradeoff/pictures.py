@@ -5,14 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.front import Mark, front_figure
-from fairdash.figures.profile import profile_figure
-from fairdash.figures.theme import OTHERS
+from fairdash.reports import drawing
 from fairdash.reports.comparison import Comparison, Point
-from fairdash.reports.words import subtitle
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, theme
-from fairdash.ui.text import label, number, safe, signed, with_unit
+from fairdash.ui.text import number, safe, signed, with_unit
 
 
 def show_charts(found: Comparison) -> None:
@@ -26,57 +23,18 @@ def show_charts(found: Comparison) -> None:
 
 def show_profile(found: Comparison, *, objective: str, key: str, by_value: bool = False) -> None:
     """Average prediction or residual in groups of the sensitive attribute, A and B."""
-    seen = OBJECTIVES[objective]
-    figure = profile_figure(
-        found.profile(found.a, objective=objective),
-        found.profile(found.b, objective=objective),
-        chosen_name=found.called(found.b),
-        standard_name=found.called(found.a),
-        by_value=by_value,
-        audited=seen.audited,
-        sensitive=label(found.sensitive, found.sensitive_unit),
-        level=label(
-            f"Average {seen.audited}" + (" (predicted − true)" if seen.uses_target else ""), found.unit
-        ),
-        reference=0.0 if seen.uses_target else found.target_mean,
-        reference_name="no error on average" if seen.uses_target else f"average {found.target}",
-        subtitle=subtitle(found),
-        theme=theme(),
-    )
     chart(
-        figure,
+        drawing.profile(found, objective=objective, theme=theme(), by_value=by_value),
         key=key,
-        alt=f"Average {seen.audited} in groups of {found.sensitive}: {found.a.title} and {found.b.title}, "
-        "with 95 % intervals.",
+        alt=f"Average {OBJECTIVES[objective].audited} in groups of {found.sensitive}: {found.a.title} and "
+        f"{found.b.title}, with 95 % intervals.",
     )
 
 
 def show_front(found: Comparison) -> None:
     """Test error against dependence: all methods, references, floor, the two points."""
-    colours = theme()
-    front = found.front
-    marks = [Mark(found.front.methods[0], 0.0, "standard model", colours.standard, "diamond")]
-    if not found.a.is_standard:
-        marks.append(Mark(found.a.method, found.a.lam, f"A: {found.called(found.a)}", OTHERS[0], "square"))
-    if not found.b.is_standard:
-        marks.append(Mark(found.b.method, found.b.lam, f"chosen: {found.called(found.b)}", colours.chosen))
-    figure = front_figure(
-        front.test,
-        front.single,
-        error=front.error,
-        error_title=found.error_title,
-        measure=found.measure,
-        measure_title=f"{REGISTRY[found.measure].symbol} between {found.objective_seen.audited} and "
-        f"{found.sensitive}",
-        method=found.b.method,
-        marks=marks,
-        references=front.references,
-        price=front.price,
-        subtitle=subtitle(found),
-        theme=colours,
-    )
     chart(
-        figure,
+        drawing.front(found, theme=theme()),
         key="front",
         alt="Test error against dependence for every method and trained weight, with standard errors; the "
         "noise floor, references that use the sensitive attribute, and the chosen point are marked.",

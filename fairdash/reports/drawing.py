@@ -1,0 +1,136 @@
+"""The figures of a comparison, for the page and the report alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import plotly.graph_objects as go
+
+from fairdash.dependence import REGISTRY
+from fairdash.figures.features import features_figure
+from fairdash.figures.front import Mark, front_figure
+from fairdash.figures.money import money_figure
+from fairdash.figures.objectives import objectives_figure
+from fairdash.figures.profile import profile_figure
+from fairdash.figures.spread import spread_figure
+from fairdash.figures.theme import OTHERS, Theme
+from fairdash.reports.comparison import Comparison, Front
+from fairdash.reports.numbers import label
+from fairdash.reports.words import rows_and_splits, subtitle, subtitle_of_first_split
+from fairdash.training.objectives import OBJECTIVES
+
+#: Of a point A that was kept; the standard model has a colour of its own.
+KEPT = OTHERS[0]
+#: What the two ways of counting a feature say.
+FEATURE_AXES = {
+    "reliance": "Average move of a prediction when the feature is shuffled",
+    "importance": "Test error gained when the feature is shuffled (MSE ÷ variance)",
+}
+
+
+def profile(found: Comparison, *, objective: str, theme: Theme, by_value: bool = False) -> go.Figure:
+    """Average prediction or residual in groups of the sensitive column, A and B."""
+    seen = OBJECTIVES[objective]
+    level = f"Average {seen.audited}" + (" (predicted − true)" if seen.uses_target else "")
+    return profile_figure(
+        found.profile(found.a, objective=objective),
+        found.profile(found.b, objective=objective),
+        chosen_name=found.called(found.b),
+        standard_name=found.called(found.a),
+        by_value=by_value,
+        audited=seen.audited,
+        sensitive=label(found.sensitive, found.sensitive_unit),
+        level=label(level, found.unit),
+        reference=0.0 if seen.uses_target else found.target_mean,
+        reference_name="no error on average" if seen.uses_target else f"average {found.target}",
+        subtitle=rows_and_splits(found),
+        theme=_of_two(found, theme),
+    )
+
+
+def front(found: Comparison, *, theme: Theme) -> go.Figure:
+    """Test error against dependence: all methods, references, floor, and the two points."""
+    seen = found.front
+    marks = [Mark(seen.methods[0], 0.0, "standard model", theme.standard, "diamond")]
+    if not found.a.is_standard:
+        marks.append(Mark(found.a.method, found.a.lam, f"A: {found.called(found.a)}", KEPT, "square"))
+    if not found.b.is_standard:
+        marks.append(Mark(found.b.method, found.b.lam, f"chosen: {found.called(found.b)}", theme.chosen))
+    return front_figure(
+        seen.test,
+        seen.single,
+        error=seen.error,
+        error_title=found.error_title,
+        measure=found.measure,
+        measure_title=f"{REGISTRY[found.measure].symbol} between {found.objective_seen.audited} and "
+        f"{found.sensitive}",
+        method=found.b.method if found.b.method in seen.methods else seen.methods[0],
+        marks=marks,
+        references=seen.references,
+        price=seen.price,
+        subtitle=subtitle(found),
+        theme=theme,
+    )
+
+
+def spread(found: Comparison, *, theme: Theme) -> go.Figure:
+    """How predictions or residuals are spread in thirds of the sensitive column, A and B."""
+    tables, audited = found.spreads(), found.objective_seen.audited
+    return spread_figure(
+        tables[found.a],
+        tables[found.b],
+        a_name=found.called(found.a),
+        b_name=found.called(found.b),
+        audited=audited,
+        sensitive=label(found.sensitive, found.sensitive_unit),
+        level=label(audited.capitalize(), found.unit),
+        subtitle=subtitle_of_first_split(found),
+        theme=_of_two(found, theme),
+    )
+
+
+def money(found: Comparison, *, theme: Theme) -> go.Figure:
+    """What moves from and to groups of the sensitive column."""
+    return money_figure(
+        found.moved,
+        a_name=found.called(found.a),
+        b_name=found.called(found.b),
+        sensitive=label(found.sensitive, found.sensitive_unit),
+        unit=found.unit,
+        subtitle=rows_and_splits(found),
+        theme=theme,
+    )
+
+
+def objectives(found: Comparison, fronts: Mapping[str, Front], *, theme: Theme) -> go.Figure:
+    """The path of B's method judged by both objectives; `fronts` by objective."""
+    return objectives_figure(
+        {objective: each.test for objective, each in fronts.items()},
+        measure=found.measure,
+        method=found.b.method,
+        chosen_lam=found.b.lam,
+        error=found.front.error,
+        subtitle=rows_and_splits(found),
+        theme=theme,
+    )
+
+
+def features(found: Comparison, *, kind: str, theme: Theme) -> go.Figure | None:
+    """Which features A and B lean on, by ``"reliance"`` or ``"importance"``; None if it was not measured."""
+    table = found.importance(kind)
+    if table is None:
+        return None
+    return features_figure(
+        table,
+        axis=label(FEATURE_AXES[kind], found.unit) if kind == "reliance" else FEATURE_AXES[kind],
+        a_name=found.called(found.a),
+        b_name=found.called(found.b),
+        subtitle=rows_and_splits(found),
+        theme=_of_two(found, theme),
+    )
+
+
+def _of_two(found: Comparison, theme: Theme) -> Theme:
+    """The theme in which point A has its own colour."""
+    return theme if found.a.is_standard else replace(theme, standard=KEPT)
