@@ -14,7 +14,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,9 +98,11 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--dataset", default="crime", help="of table1: crime, motor, census, …")
     reproduce.add_argument("--all-rows", action="store_true", help="of table1 on motor: all 100,021 policies")
     reproduce.add_argument("--methods", type=_words, default=None, help="of table1: these rows only")
+    reproduce.add_argument("--objectives", type=_words, default=None, help="of table1: these only")
     reproduce.add_argument("--features-seen", default="all", help="of household: all or surface")
     reproduce.add_argument("--spread", default="sd", help="of household, N(40, 5): sd or variance")
     reproduce.add_argument("--rooms", type=int, default=4, help="of household: 4 or 5 at most")
+    reproduce.add_argument("--processes", type=int, default=2, help="of table1 and fig2: 1 or 2 at a time")
     reproduce.add_argument("--out", type=Path, default=None, help="folder for the result; fairdash's own")
     reproduce.set_defaults(command=_reproduce)
     return parser
@@ -291,11 +293,26 @@ def _reproduce(options: argparse.Namespace) -> int:
         dataset=options.dataset,
         all_rows=options.all_rows,
         methods=options.methods,
+        objectives=options.objectives,
+        processes=options.processes,
         reading=Reading(features_seen=options.features_seen, spread=options.spread, rooms=options.rooms),
-        tell=lambda doing: print(doing, file=sys.stderr, flush=True),
+        tell=_say_once(),
     )
     print(f"{place}: {', '.join(result.tables)}, in {result.about.seconds:.0f} s")
     return 0
+
+
+def _say_once() -> Callable[[str, float], None]:
+    """Print what a study is at, whenever that changes."""
+    last = ""
+
+    def say(doing: str, share: float) -> None:
+        nonlocal last
+        if doing != last:
+            last = doing
+            print(f"{share:4.0%} {doing}", file=sys.stderr, flush=True)
+
+    return say
 
 
 def _show_share(share: float) -> None:

@@ -7,7 +7,6 @@ predictor on the same mini-batch. fairdash trains with :mod:`fairdash.training`;
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,7 @@ from torch import Tensor
 
 from fairdash.data.catalogue import load_dataset
 from fairdash.nets import StackedAdam, StackedMLP
-from fairdash.reproduction.results import About, StudyResult, machine, versions
+from fairdash.reproduction.results import About, StudyResult, Tell, machine, silent, versions
 
 #: Epochs at which the flow is looked at.
 EPOCHS = (0, 1, 2, 5, 10, 20, 40)
@@ -27,9 +26,7 @@ _EPSILON = 1e-8
 _LEARNING_RATE = 5e-3
 
 
-def reproduce_fig3(
-    *, n: int = ROWS, epochs: tuple[int, ...] = EPOCHS, tell: Callable[[str], None] = lambda _: None
-) -> StudyResult:
+def reproduce_fig3(*, n: int = ROWS, epochs: tuple[int, ...] = EPOCHS, tell: Tell = silent) -> StudyResult:
     """Train on the household scenario for demographic parity, and look at all rows now and then.
 
     Returns
@@ -50,7 +47,8 @@ def reproduce_fig3(
     for epoch in range(max(epochs) + 1):
         if epoch in epochs:
             looks.append({"epoch": epoch, **players.look(x, y, s)})
-            tell(f"epoch {epoch}: MSE {looks[-1]['mse']:.3f}, J {looks[-1]['j']:.3f}")
+            words = f"epoch {epoch}: MSE {looks[-1]['mse']:.3f}, J {looks[-1]['j']:.3f}"
+            tell(words, epoch / max(epochs))
         order = torch.from_numpy(rng.permutation(n))
         for rows in order.split(BATCH):
             players.step(x[:, rows], y[:, rows], s[:, rows])

@@ -7,8 +7,8 @@ dependence that the paper names; then each method is trained on five 80/20 split
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import independence_floor, measure_many
 from fairdash.reproduction.paper import HOUSEHOLD_TARGETS
-from fairdash.reproduction.results import About, StudyResult, machine, versions
+from fairdash.reproduction.results import About, StudyResult, Tell, machine, silent, versions
 from fairdash.training.lam_search import LamSearch, search_lam
+from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep, train_sweep
@@ -86,7 +87,7 @@ def reproduce_household(
     n_splits: int = 5,
     settings: TrainingSettings = SETTINGS,
     random_state: int = 0,
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Tell = silent,
 ) -> StudyResult:
     """Find λ for both objectives and all methods, train, and take averages by age.
 
@@ -102,6 +103,7 @@ def reproduce_household(
     options: dict[str, Any] = {"n": n, "random_state": random_state, **asdict(reading)}
     dataset = load_dataset("household", **options)
     tables: dict[str, list[pd.DataFrame]] = {"choices": [], "splits": [], "profile": []}
+    done, n_steps = 0, len(HOUSEHOLD_TARGETS) * (2 * len(FAIR) + 1)
     for objective, level in HOUSEHOLD_TARGETS.items():
         plan: dict[str, Any] = {
             "objective": objective,
@@ -112,10 +114,13 @@ def reproduce_household(
         lams = {"standard": 0.0}
         train = train_rows(dataset, random_state=random_state)
         for method in FAIR:
-            tell(f"{objective}, {method}: choosing λ")
+            words = f"{OBJECTIVES[objective].title}, {METHODS[method].title}: choosing λ"
+            tell(words, done / n_steps)
             target = Target(kind=MEASURE, measure=LEVEL_MEASURE, at_most=level)
             search = LamSearch(target=target, lams=LAMS, method=method, n_folds=n_folds, refine=2, **plan)
-            found = search_lam(dataset, search, rows=train)
+            share = partial(_part_told, tell, words, done / n_steps, 1 / n_steps)
+            found = search_lam(dataset, search, rows=train, progress=share)
+            done += 1
             lams[method] = found.lam
             row = found.frame.set_index("lam").loc[found.lam]
             tables["choices"].append(
@@ -132,7 +137,9 @@ def reproduce_household(
                 )
             )
         for method, lam in lams.items():
-            tell(f"{objective}, {method}: λ = {lam:.3g}, testing")
+            title = METHODS[method].title
+            tell(f"{OBJECTIVES[objective].title}, {title}: λ = {lam:.3g}, testing", done / n_steps)
+            done += 1
             grid = (lam,) if lam > 0 else (1.0,)
             # λ = 0: the standard network meets the level already.
             name = method if lam > 0 else "standard"
@@ -163,6 +170,10 @@ def reproduce_household(
         machine=machine(),
     )
     return StudyResult(about, {k: pd.concat(parts, ignore_index=True) for k, parts in tables.items()})
+
+
+def _part_told(tell: Tell, words: str, before: float, width: float, share: float) -> None:
+    tell(words, before + width * share)
 
 
 def train_rows(dataset: Dataset, *, random_state: int) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +19,8 @@ from fairdash.reports.csv import safe_csv
 
 #: The results that come with fairdash.
 COMMITTED = Path(__file__).parent / "results"
+#: Hears what a study is at, in plain words, and the share that is done, 0 to 1.
+Tell = Callable[[str, float], None]
 _PACKAGES = ("torch", "numpy", "pandas", "scipy", "scikit-learn")
 
 
@@ -62,6 +64,10 @@ class StudyResult:
 
     about: About
     tables: Mapping[str, pd.DataFrame]
+
+
+def silent(_: str, __: float) -> None:
+    """Nobody listens."""
 
 
 def versions() -> dict[str, str]:
