@@ -53,7 +53,7 @@ class Table1Plan:
     methods, objectives
         Which rows of the table.
     n_permutations
-        Behind each floor.
+        Behind each floor; None for as many as the data set's rows allow in the time.
     random_state
         The seed of everything.
     """
@@ -62,7 +62,7 @@ class Table1Plan:
     all_rows: bool = False
     methods: tuple[str, ...] = COMPARED
     objectives: tuple[str, ...] = OBJECTIVES
-    n_permutations: int = 20
+    n_permutations: int | None = None
     random_state: int = 0
 
     def __post_init__(self) -> None:
@@ -118,6 +118,12 @@ def protocol_of(dataset: str, method: str, objective: str) -> Protocol:
     )
 
 
+def permutations_of(plan: Table1Plan) -> int:
+    """Permutations behind each floor."""
+    own: int = look_up(candidates(), plan.dataset, option="dataset")["n_permutations"]
+    return own if plan.n_permutations is None else plan.n_permutations
+
+
 def options_of(dataset: str, *, all_rows: bool = False) -> dict[str, Any]:
     """Options of the data set itself."""
     return {"n": MOTOR_ROWS} if dataset == "motor" and not all_rows else {}
@@ -166,7 +172,7 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silen
             "folds": tried["folds"],
             "networks": tried["networks"],
             "margin": tried["margin"],
-            "n_permutations": plan.n_permutations,
+            "n_permutations": permutations_of(plan),
         },
         notes=_notes(plan, dataset),
         versions=versions(),
@@ -262,7 +268,7 @@ def _tested(
             }
         )
         rows.append(pd.concat([own, paper, right], axis=1))
-        draws = {"n_permutations": plan.n_permutations, "random_state": seed + j}
+        draws = {"n_permutations": permutations_of(plan), "random_state": seed + j}
         if j not in neural:
             neural[j] = scoring.floors(u[None], own_s, scoring.NEURAL, **draws)
         quick = scoring.floors(u[None], own_s, scoring.QUICK, **draws)

@@ -10,6 +10,8 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from filelock import Timeout
 
@@ -33,14 +35,23 @@ TRAINING_SHARE = 0.85
 
 log = logging.getLogger("fairdash.worker")
 
+SomeJob = TypeVar("SomeJob", bound=Job)
+
 
 def main(job_id: str) -> int:
     """Carry out the run or search called `job_id`; the exit status is 0 if it is done."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     job = _open(job_id)
+    if isinstance(job, SearchJob):
+        return work_at(job, _search)
+    return work_at(job, _train)
+
+
+def work_at(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
+    """Do the work of a job unless another process is at it, and note how it ended; the exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     try:
         with job.lock(seconds=SECONDS_FOR_THE_LOCK):
-            return _work(job)
+            return _work(job, work)
     except Timeout:
         log.info("another worker is at this %s", job.word)
         return 0
@@ -54,13 +65,10 @@ def _open(job_id: str) -> Run | SearchJob:
         return Run(job_id)
 
 
-def _work(job: Run | SearchJob) -> int:
-    reporter = _Reporter(job)
+def _work(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
+    reporter = Reporter(job)
     try:
-        if isinstance(job, SearchJob):
-            _search(job, reporter)
-        else:
-            _train(job, reporter)
+        work(job, reporter)
         reporter.end(DONE)
         return 0
     except Cancelled:
@@ -79,7 +87,7 @@ def _work(job: Run | SearchJob) -> int:
         return 1
 
 
-def _train(run: Run, reporter: _Reporter) -> None:
+def _train(run: Run, reporter: Reporter) -> None:
     from fairdash.api import run_sweep
 
     reporter.begin("reading the data")
@@ -114,7 +122,7 @@ def _train(run: Run, reporter: _Reporter) -> None:
     )
 
 
-def _search(search: SearchJob, reporter: _Reporter) -> None:
+def _search(search: SearchJob, reporter: Reporter) -> None:
     """Search within the training rows of the first split, so that its test rows take no part."""
     reporter.begin("reading the data")
     spec = search.spec
@@ -141,7 +149,7 @@ def _units(dataset: Dataset) -> dict[str, str]:
     }
 
 
-def _be_modest() -> None:
+def be_modest() -> None:
     """Leave the machine usable: low priority, and one thread, since two under contention collapse."""
     import torch
 
@@ -150,7 +158,7 @@ def _be_modest() -> None:
     torch.set_num_threads(1)
 
 
-class _Reporter:
+class Reporter:
     """Writes a job's status a few times a second, and notices the wish to cancel."""
 
     def __init__(self, job: Job) -> None:
@@ -188,5 +196,5 @@ class _Reporter:
 
 
 if __name__ == "__main__":
-    _be_modest()
+    be_modest()
     sys.exit(main(sys.argv[1]))

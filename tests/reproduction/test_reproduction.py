@@ -230,6 +230,7 @@ def tiny(monkeypatch):
         "adversary_steps": {"hgr_nn": 1},
         "lams": [0.5, 2.0],
         "folds": 2,
+        "n_permutations": 2,
         "networks": {"hgr_spline": 2},
         "margin": {},
         "settings": {

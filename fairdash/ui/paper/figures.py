@@ -14,6 +14,7 @@ from fairdash.figures.lab_curves import fig2_figure
 from fairdash.figures.lab_gaussians import along_rho_figure
 from fairdash.figures.paper import architecture_figure, by_age_figure
 from fairdash.reproduction import StudyResult, committed, read_result
+from fairdash.reproduction.again import AgainSpec
 from fairdash.reproduction.paper import (
     HOUSEHOLD_INCREASES,
     HOUSEHOLD_PRICE,
@@ -27,6 +28,7 @@ from fairdash.studies.noise_axis import lines_of
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, download, theme
+from fairdash.ui.paper.again import show_again
 from fairdash.ui.text import duration
 
 READINGS = {
@@ -288,9 +290,13 @@ def _share(value: float) -> str:
 
 
 def about(result: StudyResult) -> None:
-    """Where the figures come from, in one line, with the command that makes them again."""
+    """Where the figures come from, in one line, the command that makes them again, and a button."""
     one = result.about
     st.caption(
         f"Seed {one.seed}; {duration(one.seconds)} on {one.machine}; torch {one.versions['torch']}. Make it "
         f"again: `{one.command}`"
     )
+    with st.expander("Run it again here"):
+        features_seen = str(one.options.get("features_seen", "all"))
+        study = one.study.partition("_")[0]
+        show_again(AgainSpec(study=study, features_seen=features_seen), result, seconds=one.seconds)
