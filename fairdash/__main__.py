@@ -102,7 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--features-seen", default="all", help="of household: all or surface")
     reproduce.add_argument("--spread", default="sd", help="of household, N(40, 5): sd or variance")
     reproduce.add_argument("--rooms", type=int, default=4, help="of household: 4 or 5 at most")
-    reproduce.add_argument("--processes", type=int, default=2, help="of table1 and fig2: 1 or 2 at a time")
+    reproduce.add_argument("--processes", type=int, default=2, help="how much at a time: 1 or 2")
     reproduce.add_argument("--out", type=Path, default=None, help="folder for the result; fairdash's own")
     reproduce.set_defaults(command=_reproduce)
     return parser

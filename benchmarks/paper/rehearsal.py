@@ -1,10 +1,10 @@
 """Rehearse Table 1's way to choose within the training rows: ``python -m benchmarks.paper.rehearsal``.
 
 A fifth of each split's training rows plays the test rows, the rest the training rows: λ is chosen by
-cross-validation within the rest, as :mod:`fairdash.reproduction.choosing` does it, and what was chosen is scored
-on the fifth. No test row of its split takes part. How many networks predict, and how many standard errors the
-error is kept below the paper's, is taken from here: of what is tried, the one that reaches most of the paper's
-fairness cells; at a tie the larger margin. Writes the study ``rehearsal_<dataset>``.
+cross-validation within the rest, as :mod:`fairdash.reproduction.choosing` does it, and what was chosen is
+scored on the fifth. No test row of its split takes part. How many networks predict, and how many standard
+errors the error is kept below the paper's, is taken from here: of what is tried, the one that reaches most of
+the paper's fairness cells; at a tie the larger margin. Writes the study ``rehearsal_<dataset>``.
 """
 
 from __future__ import annotations

@@ -49,14 +49,15 @@ def _compared(name: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
         if column in old.columns and column not in (*keys, "n_test", "n_train", "n")
     ]
     # Keys that are numbers went through text in one of the two.
-    sides = [_keyed(table, keys)[columns] for table in (old, new)]
-    both = sides[0].join(sides[1], how="inner", lsuffix=" old", rsuffix=" new")
+    before, after = (_keyed(table, keys)[columns] for table in (old, new))
+    both = before.add_suffix(" old").join(after.add_suffix(" new"), how="inner")
     ratio = float((old["n_test"] / old["n_train"]).mean()) if "n_test" in old.columns else 0.0
     parts = []
     for column in columns:
-        before, after = both[f"{column} old"], both[f"{column} new"]
-        equal = np.isclose(after, before, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
-        frame = pd.DataFrame({"before": before, "after": after, "equal": equal})
+        frame = both[[f"{column} old", f"{column} new"]].set_axis(["before", "after"], axis=1)
+        frame["equal"] = np.isclose(
+            frame["after"], frame["before"], rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True
+        )
         groups = frame.groupby(level=cell, sort=False) if cell else frame.groupby(lambda _: "")
         counts = groups.size()
         variance = groups["before"].var(ddof=1)

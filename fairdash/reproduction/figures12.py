@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.dependence.patterns import PATTERNS
-from fairdash.reproduction.results import About, StudyResult, Tell, machine, silent, versions
+from fairdash.reproduction.results import About, StudyResult, Tell, machine, part_told, silent, versions
 from fairdash.studies import FIG2_NOISES, Progress, Scene, gaussian_study, noise_axis_study
 
 #: Fig. 1: χ² by network beside HGR² and mutual information; and the estimators that the paper names.
@@ -56,7 +56,7 @@ def reproduce_fig2(
     else:
         parts = []
         for k, scene in enumerate(scenes):
-            share = partial(_part_told, tell, k / len(scenes), 1 / len(scenes))
+            share = partial(part_told, tell, k / len(scenes), 1 / len(scenes))
             parts.append(_pattern(scene, share, repeats=repeats, noises=NOISES))
     # As one stack has them: measure by measure, and pattern by pattern within.
     keys = ["id", "evaluation"]
@@ -74,10 +74,6 @@ def reproduce_fig2(
         "measures": [*FIG2_IDS, "hgr_spline"],
     }
     return StudyResult(_about("fig2", options, started), tables)
-
-
-def _part_told(tell: Tell, before: float, width: float, doing: str, share: float) -> None:
-    tell(doing, before + width * share)
 
 
 def _pattern(

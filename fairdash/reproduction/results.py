@@ -70,6 +70,11 @@ def silent(_: str, __: float) -> None:
     """Nobody listens."""
 
 
+def part_told(tell: Tell, before: float, width: float, doing: str, share: float) -> None:
+    """Tell how far a part of the whole is that begins at the share `before`."""
+    tell(doing, before + width * share)
+
+
 def versions() -> dict[str, str]:
     """What decides the last digits: Python, fairdash and the packages that compute."""
     own = {"python": platform.python_version(), "fairdash": __version__}

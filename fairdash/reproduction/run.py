@@ -38,7 +38,7 @@ def reproduce(
     reading
         Of ``"household"``: how to read what the paper leaves open.
     processes
-        2 to work at both objectives of ``"table1"``, or two patterns of ``"fig2"``, at once.
+        2 to work at two objectives (of ``"fig2"`` patterns) at once; the values are the same.
     tell
         Hears what it is at.
 
@@ -69,7 +69,7 @@ def reproduce(
 
     studies: Mapping[str, Callable[[], StudyResult]] = {
         "table1": table1,
-        "household": lambda: reproduce_household(reading or Reading(), tell=tell),
+        "household": lambda: reproduce_household(reading or Reading(), processes=processes, tell=tell),
         "fig1": lambda: reproduce_fig1(tell=tell),
         "fig2": lambda: reproduce_fig2(processes=processes, tell=tell),
         "fig3": lambda: _fig3(tell),

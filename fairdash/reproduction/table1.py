@@ -26,7 +26,7 @@ from fairdash.lookup import look_up
 from fairdash.reproduction import scoring
 from fairdash.reproduction.choosing import Protocol, Row, Share, carry_out, error_and_u
 from fairdash.reproduction.paper import METHODS, OBJECTIVES, STANDS_FOR, row_of
-from fairdash.reproduction.results import About, StudyResult, Tell, machine, silent, versions
+from fairdash.reproduction.results import About, StudyResult, Tell, machine, part_told, silent, versions
 from fairdash.training.crossvalidation import Candidate
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
@@ -155,7 +155,7 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silen
     else:
         parts = []
         for k, objective in enumerate(plan.objectives):
-            part_tell = partial(_told, tell, k / len(plan.objectives), 1 / len(plan.objectives))
+            part_tell = partial(part_told, tell, k / len(plan.objectives), 1 / len(plan.objectives))
             parts.append(_objective(dataset, plan, objective, part_tell))
     tried = look_up(candidates(), plan.dataset, option="dataset")
     about = About(
@@ -183,10 +183,6 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silen
     )
 
 
-def _told(tell: Tell, before: float, width: float, doing: str, share: float) -> None:
-    tell(doing, before + width * share)
-
-
 def _aloud(doing: str, _: float) -> None:
     """What a process beside the first one says."""
     print(doing, file=sys.stderr, flush=True)
@@ -200,7 +196,7 @@ def _objective(
     tables: dict[str, list[pd.DataFrame]] = {"splits": [], "floors": [], "choices": [], "validation": []}
     neural: dict[int, dict[str, pd.DataFrame]] = {}
     for k, method in enumerate(plan.methods):
-        share = partial(_told, tell, k / len(plan.methods), 1 / len(plan.methods))
+        share = partial(part_told, tell, k / len(plan.methods), 1 / len(plan.methods))
         paper = row_of(plan.dataset, method, objective)
         words = f"{ALL_OBJECTIVES[objective].title}, {ALL_METHODS[method].title}"
         share(f"{words}: choosing λ", 0.0)
