@@ -67,7 +67,7 @@ def _compared(name: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
             pd.DataFrame(
                 {
                     "table": name,
-                    "row": [", ".join(map(str, np.atleast_1d(_plain(each)))) for each in counts.index],
+                    "row": [_words(each) for each in counts.index],
                     "column": column,
                     "committed": groups["before"].mean().to_numpy(),
                     "again": groups["after"].mean().to_numpy(),
@@ -82,8 +82,8 @@ def _compared(name: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     return found.assign(within=near | found["same"])
 
 
-def _plain(key: object) -> list[object]:
-    return list(key) if isinstance(key, tuple) else [key]
+def _words(key: object) -> str:
+    return ", ".join(map(str, key)) if isinstance(key, tuple) else str(key)
 
 
 def _keyed(table: pd.DataFrame, keys: list[str]) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -13,7 +12,16 @@ import numpy as np
 import pandas as pd
 
 from fairdash.dependence.patterns import PATTERNS
-from fairdash.reproduction.results import About, StudyResult, Tell, machine, part_told, silent, versions
+from fairdash.reproduction.results import (
+    About,
+    StudyResult,
+    Tell,
+    machine,
+    part_told,
+    processor_seconds,
+    silent,
+    versions,
+)
 from fairdash.studies import FIG2_NOISES, Progress, Scene, gaussian_study, noise_axis_study
 
 #: Fig. 1: χ² by network beside HGR² and mutual information; and the estimators that the paper names.
@@ -47,7 +55,7 @@ def reproduce_fig2(
     processes
         Patterns at a time; the values are the same.
     """
-    started = time.monotonic()
+    started = processor_seconds()
     scenes = [Scene(pattern=one.id, n=n) for one in PATTERNS.values() if one.paper]
     if processes > 1:
         # Spawned, since torch's threads don't survive a fork.
@@ -109,7 +117,7 @@ def _authors(scene: Scene, repeats: int, noises: tuple[float, ...]) -> pd.DataFr
 
 
 def _carried_out(name: str, study: Iterator[Progress], options: dict[str, object], tell: Tell) -> StudyResult:
-    started = time.monotonic()
+    started = processor_seconds()
     tables = {}
     for progress in study:
         tell(progress.doing, progress.fraction)
@@ -122,7 +130,7 @@ def _about(name: str, options: dict[str, object], started: float) -> About:
         study=name,
         command=f"python -m fairdash reproduce {name}",
         seed=0,
-        seconds=round(time.monotonic() - started, 1),
+        seconds=round(processor_seconds() - started, 1),
         options=options,
         versions=versions(),
         machine=machine(),

@@ -6,7 +6,6 @@ dependence that the paper names; then each method is trained on five 80/20 split
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -22,7 +21,16 @@ from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import independence_floor, measure_many
 from fairdash.reproduction.paper import HOUSEHOLD_TARGETS
-from fairdash.reproduction.results import About, StudyResult, Tell, machine, part_told, silent, versions
+from fairdash.reproduction.results import (
+    About,
+    StudyResult,
+    Tell,
+    machine,
+    part_told,
+    processor_seconds,
+    silent,
+    versions,
+)
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
@@ -111,7 +119,7 @@ def reproduce_household(
         (on the standardised target), ``mean_price`` in €, each measure of U against age and its floor.
         ``profile``: average U by age in €, as :func:`fairdash.assessment.quantile_profile`.
     """
-    started = time.monotonic()
+    started = processor_seconds()
     options: dict[str, Any] = {"n": n, "random_state": random_state, **asdict(reading)}
     dataset = load_dataset("household", **options)
     plan = _Plan(n_folds=n_folds, n_splits=n_splits, settings=settings, random_state=random_state)
@@ -129,7 +137,7 @@ def reproduce_household(
         study=reading.study,
         command=reading.command,
         seed=random_state,
-        seconds=round(time.monotonic() - started, 1),
+        seconds=round(processor_seconds() - started, 1),
         options={
             **options,
             "folds": n_folds,
@@ -194,8 +202,8 @@ def _objective(dataset: Dataset, own: _Plan, objective: str, tell: Tell = silent
             )
         )
     for k, (method, lam) in enumerate(lams.items()):
-        share = _CHOOSING + (1 - _CHOOSING) * k / len(lams)
-        tell(f"{OBJECTIVES[objective].title}, {METHODS[method].title}: λ = {lam:.3g}, testing", share)
+        words = f"{OBJECTIVES[objective].title}, {METHODS[method].title}: λ = {lam:.3g}, testing"
+        tell(words, _CHOOSING + (1 - _CHOOSING) * k / len(lams))
         # λ = 0: the standard network meets the level already.
         name, grid = (method, (lam,)) if lam > 0 else ("standard", (1.0,))
         sweep = Sweep(methods=(name,), lams=grid, n_splits=own.n_splits, **plan)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -37,7 +38,7 @@ class About:
     seed
         The one seed of the study.
     seconds
-        Wall time.
+        Processor time, of all its processes together: the wall time of one core that has nothing else to do.
     options
         Everything that was chosen, by name.
     notes
@@ -73,6 +74,11 @@ def silent(_: str, __: float) -> None:
 def part_told(tell: Tell, before: float, width: float, doing: str, share: float) -> None:
     """Tell how far a part of the whole is that begins at the share `before`."""
     tell(doing, before + width * share)
+
+
+def processor_seconds() -> float:
+    """Processor time of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
 
 
 def versions() -> dict[str, str]:

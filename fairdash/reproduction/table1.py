@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -26,7 +25,16 @@ from fairdash.lookup import look_up
 from fairdash.reproduction import scoring
 from fairdash.reproduction.choosing import Protocol, Row, Share, carry_out, error_and_u
 from fairdash.reproduction.paper import METHODS, OBJECTIVES, STANDS_FOR, row_of
-from fairdash.reproduction.results import About, StudyResult, Tell, machine, part_told, silent, versions
+from fairdash.reproduction.results import (
+    About,
+    StudyResult,
+    Tell,
+    machine,
+    part_told,
+    processor_seconds,
+    silent,
+    versions,
+)
 from fairdash.training.crossvalidation import Candidate
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
@@ -145,7 +153,7 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silen
         ``_floor_q95`` behind, means over the splits, a row a method and objective; ``choices``: what was
         chosen for each split and how it did on the held-out rows; ``validation``: every model that was tried.
     """
-    started = time.monotonic()
+    started = processor_seconds()
     options = options_of(plan.dataset, all_rows=plan.all_rows)
     dataset = load_dataset(plan.dataset, **options)
     if processes > 1 and len(plan.objectives) > 1:
@@ -162,7 +170,7 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silen
         study=plan.study,
         command=plan.command,
         seed=plan.random_state,
-        seconds=round(time.monotonic() - started, 1),
+        seconds=round(processor_seconds() - started, 1),
         options={
             "dataset": plan.dataset,
             **options,

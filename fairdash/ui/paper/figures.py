@@ -293,7 +293,7 @@ def about(result: StudyResult) -> None:
     """Where the figures come from, in one line, the command that makes them again, and a button."""
     one = result.about
     st.caption(
-        f"Seed {one.seed}; {duration(one.seconds)} on {one.machine}; torch {one.versions['torch']}. Make it "
+        f"Seed {one.seed}; {duration(one.seconds)} of processor time on {one.machine}; torch {one.versions['torch']}. Make it "
         f"again: `{one.command}`"
     )
     with st.expander("Run it again here"):

@@ -76,6 +76,7 @@ def show(name: str) -> None:
     )
     show_rows(result, name, str(objective))
     show_missed(result, count(result, dataset_of(name)), str(objective))
+    show_tries(name)
     show_again(result, name)
 
 
@@ -177,13 +178,46 @@ def show_missed(result: StudyResult, found: Count, objective: str) -> None:
     )
 
 
+def show_tries(name: str) -> None:
+    """What was tried within the training rows before this way to choose was taken, the failures too."""
+    study = f"rehearsal_{name}"
+    if study not in committed("rehearsal_"):
+        return
+    result = read_result(study)
+    tries = result.tables["tries"]
+    with st.expander("What was tried before the choice was made this way"):
+        st.markdown(
+            "A fifth of each split's training rows played the test rows; test rows took no part. “Error "
+            "expected” is that of the cross-validation by which λ was chosen, “error found” that on the "
+            "fifth; the other figures are as the paper scores, means over the splits. A margin of ½ keeps "
+            "the error expected half of its standard error below the paper's. Of the ways the one that "
+            "reaches most cells of the paper's Fair HGR NN is taken; at a tie the larger margin."
+        )
+        shown = pd.DataFrame(
+            {
+                "Objective": [ALL_OBJECTIVES[each].title for each in tries["objective"]],
+                "Method": [method_title(each) for each in tries["method"]],
+                "Networks": tries["networks"],
+                "Settings": tries["searched"].map({True: "by search", False: "fairdash's own"}),
+                "Margin": tries["margin"],
+                "Error expected": tries["cv_mse"].map("{:.3f}".format),
+                "Error found": tries["mse"].map("{:.3f}".format),
+                "The paper's": tries["paper_mse"].map("{:.3f}".format),
+                **{column_title(id): tries[id].map("{:.3f}".format) for id in FAIRNESS},
+                "Cells": tries["cells"],
+            }
+        )
+        st.dataframe(shown, hide_index=True, alt="Ways to choose, rehearsed within the training rows.")
+        st.caption(f"Seed {result.about.seed}; make it again: `{result.about.command}`")
+
+
 def show_again(result: StudyResult, name: str) -> None:
     about = result.about
     with st.expander("How these came about, and how to run a row again"):
         st.markdown(
             f"{about.options['rows']:,} rows, {about.options['features']} features, "
-            f"{about.options['splits']} random 80/20 splits, seed {about.seed}; {duration(about.seconds)} on "
-            f"{about.machine}; torch {about.versions['torch']}, numpy {about.versions['numpy']}."
+            f"{about.options['splits']} random 80/20 splits, seed {about.seed}; {duration(about.seconds)} of processor "
+            f"time on {about.machine}; torch {about.versions['torch']}, numpy {about.versions['numpy']}."
         )
         st.markdown("\n".join(f"- {note}" for note in about.notes))
         made = result.tables["splits"]
