@@ -2,9 +2,8 @@
 
 A fifth of each split's training rows plays the test rows, the rest the training rows: λ is chosen by
 cross-validation within the rest, as :mod:`fairdash.reproduction.choosing` does it, and what was chosen is
-scored on the fifth. No test row of its split takes part. The settings, how many networks predict, and how
-many standard errors the error is kept below the paper's, are taken from here: of what is tried, the way that
-reaches most of the paper's fairness cells; at a tie the larger margin. Writes ``rehearsal_<dataset>``.
+scored on the fifth. No test row of its split takes part. It shows how many networks should predict, and how
+many standard errors the error should be kept below the paper's. Writes ``rehearsal_<dataset>``.
 """
 
 from __future__ import annotations

@@ -190,8 +190,8 @@ def show_tries(name: str) -> None:
             "A fifth of each split's training rows played the test rows; test rows took no part. “Error "
             "expected” is that of the cross-validation by which λ was chosen, “error found” that on the "
             "fifth; the other figures are as the paper scores, means over the splits. A margin of ½ keeps "
-            "the error expected half of its standard error below the paper's. Of the ways the one that "
-            "reaches most cells of the paper's Fair HGR NN is taken; at a tie the larger margin."
+            "the error expected half of its standard error below the paper's. Cells: how many values are at "
+            "or below the paper's Fair HGR NN, at an error that is so too."
         )
         shown = pd.DataFrame(
             {
@@ -216,8 +216,9 @@ def show_again(result: StudyResult, name: str) -> None:
     with st.expander("How these came about, and how to run a row again"):
         st.markdown(
             f"{about.options['rows']:,} rows, {about.options['features']} features, "
-            f"{about.options['splits']} random 80/20 splits, seed {about.seed}; {duration(about.seconds)} of processor "
-            f"time on {about.machine}; torch {about.versions['torch']}, numpy {about.versions['numpy']}."
+            f"{about.options['splits']} random 80/20 splits, seed {about.seed}; {duration(about.seconds)} of "
+            f"processor time on {about.machine}; torch {about.versions['torch']}, numpy "
+            f"{about.versions['numpy']}."
         )
         st.markdown("\n".join(f"- {note}" for note in about.notes))
         made = result.tables["splits"]
