@@ -14,7 +14,7 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -285,6 +285,7 @@ def _print_found(found: SearchResult | LamChoice, choice: dict[str, Any], *, as_
 
 def _reproduce(options: argparse.Namespace) -> int:
     from fairdash.reproduction.household import Reading
+    from fairdash.reproduction.results import aloud
     from fairdash.reproduction.run import reproduce
 
     result, place = reproduce(
@@ -296,23 +297,10 @@ def _reproduce(options: argparse.Namespace) -> int:
         objectives=options.objectives,
         processes=options.processes,
         reading=Reading(features_seen=options.features_seen, spread=options.spread, rooms=options.rooms),
-        tell=_say_once(),
+        tell=aloud(),
     )
     print(f"{place}: {', '.join(result.tables)}, in {result.about.seconds:.0f} s")
     return 0
-
-
-def _say_once() -> Callable[[str, float], None]:
-    """Print what a study is at, whenever that changes."""
-    last = ""
-
-    def say(doing: str, share: float) -> None:
-        nonlocal last
-        if doing != last:
-            last = doing
-            print(f"{share:4.0%} {doing}", file=sys.stderr, flush=True)
-
-    return say
 
 
 def _show_share(share: float) -> None:

@@ -41,7 +41,7 @@ def by_age_figure(
     # Room for the key above the plot: no corner of it is free in every view.
     figure.update_layout(margin={"t": 116})
     figure.add_hline(y=level, line={"color": REFERENCE, "width": 2, "dash": "dot"})
-    keys = []
+    keys: list[str] = []
     for method, name in names.items():
         line = profile[profile["method"] == method]
         colour, symbol, dash = _LOOKS[method]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -69,6 +70,19 @@ class StudyResult:
 
 def silent(_: str, __: float) -> None:
     """Nobody listens."""
+
+
+def aloud() -> Tell:
+    """Say on the standard error what a study is at, whenever that changes."""
+    last = ""
+
+    def say(doing: str, share: float) -> None:
+        nonlocal last
+        if doing != last:
+            last = doing
+            print(f"{share:4.0%} {doing}", file=sys.stderr, flush=True)
+
+    return say
 
 
 def part_told(tell: Tell, before: float, width: float, doing: str, share: float) -> None:

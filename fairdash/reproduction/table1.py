@@ -8,7 +8,6 @@ on all training rows of the split, and scored on its test rows.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from fairdash.reproduction.results import (
     About,
     StudyResult,
     Tell,
+    aloud,
     machine,
     part_told,
     processor_seconds,
@@ -191,15 +191,11 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silen
     )
 
 
-def _aloud(doing: str, _: float) -> None:
-    """What a process beside the first one says."""
-    print(doing, file=sys.stderr, flush=True)
-
-
 def _objective(
-    dataset: Dataset, plan: Table1Plan, objective: str, tell: Tell = _aloud
+    dataset: Dataset, plan: Table1Plan, objective: str, tell: Tell | None = None
 ) -> dict[str, pd.DataFrame]:
-    """All methods of one objective."""
+    """All methods of one objective; a process of its own says aloud what it is at."""
+    tell = tell or aloud()
     splits = random_splits(dataset.n_rows, n_splits=N_SPLITS, random_state=plan.random_state)
     tables: dict[str, list[pd.DataFrame]] = {"splits": [], "floors": [], "choices": [], "validation": []}
     neural: dict[int, dict[str, pd.DataFrame]] = {}

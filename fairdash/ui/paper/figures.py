@@ -190,8 +190,9 @@ def show_fig4() -> None:
     )
     st.dataframe(shown(table), hide_index=True, alt="The household scenario beside the paper's percentages.")
     st.caption(
-        f"Test rows of {result.about.options['splits']} splits. HGR is their cross-fitted spline correlation, "
-        "mean over the splits ± its standard error; λ was chosen by the same measure on held-out rows of a 10-fold cross-validation."
+        f"Test rows of {result.about.options['splits']} splits. HGR is their cross-fitted spline "
+        "correlation, mean over the splits ± its standard error; λ was chosen by the same measure on "
+        "held-out rows of a 10-fold cross-validation."
     )
     with st.expander("How each λ was found"):
         choices = result.tables["choices"]
@@ -278,7 +279,8 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
                 f"{row.mse:.3f} ± {row.mse_se:.3f}" for row in table.itertuples()
             ],
             "Increase": [
-                "–" if row.method == "standard" else _share(float(row.increase)) for row in table.itertuples()
+                "–" if method == "standard" else _share(value)
+                for method, value in zip(table["method"], table["increase"], strict=True)
             ],
             "The paper's": [_share(value) for value in table["paper_increase"]],
             "HGR": [f"{row.hgr_spline:.3f} ± {row.hgr_spline_se:.3f}" for row in table.itertuples()],
