@@ -107,9 +107,9 @@ def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
 
 
 def candidates_of(dataset: str, method: str, objective: str) -> tuple[Candidate, ...]:
-    """The models that are tried for a method: one for each λ, with the settings of its search."""
+    """The models that are tried for a method: one for each λ, with the settings that a search found."""
     tried = look_up(candidates(), dataset, option="dataset")
-    found = tried["settings"][method][objective]
+    found = tried["settings"][method][objective] if "settings" in tried else {}
     own: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
     settings = replace(base_settings(tried, method), **own)
     lams = (0.0,) if method == "standard" else tried["lams"]
@@ -297,11 +297,15 @@ def _notes(plan: Table1Plan, dataset: Dataset) -> tuple[str, ...]:
     notes = [
         "The same models are scored in both ways; “as the paper” concerns the scoring alone.",
         f"λ is chosen for each split by {tried['folds']}-fold cross-validation within its own training rows; "
-        "its test rows take no part. Networks and learning rates were searched once for each method, within "
-        "the rows that are test rows in no split.",
+        "its test rows take no part.",
         "In cross-validation a model takes as many steps as the one that is tested: at the same number of "
         "epochs more rows would mean more steps, and a fairer, less accurate model than the one chosen.",
     ]
+    if "settings" in tried:
+        notes.append(
+            "Networks, dropout, learning rate and weight decay were searched once for each method and "
+            "objective, within the rows that are test rows in no split."
+        )
     for method, count in tried["networks"].items():
         notes.append(
             f"{ALL_METHODS[method].title} predicts with the mean of {count} networks that differ in their "
