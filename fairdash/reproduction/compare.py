@@ -97,8 +97,8 @@ def agreement(compared: pd.DataFrame) -> str:
     """The comparison in one sentence."""
     n, same, within = len(compared), int(compared["same"].sum()), int(compared["within"].sum())
     if same == n:
-        return f"All {n:,} values are the same to {TOLERANCE:.0e}."
+        return f"All {n:,} values are the same to a millionth."
     return (
-        f"{same:,} of {n:,} values are the same to {TOLERANCE:.0e}; {within:,} ({within / n:.1%}) are within "
+        f"{same:,} of {n:,} values are the same to a millionth; {within:,} ({within / n:.1%}) are within "
         f"{STANDARD_ERRORS:g} standard errors."
     )

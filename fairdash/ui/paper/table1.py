@@ -198,7 +198,6 @@ def show_tries(name: str) -> None:
                 "Objective": [ALL_OBJECTIVES[each].title for each in tries["objective"]],
                 "Method": [method_title(each) for each in tries["method"]],
                 "Networks": tries["networks"],
-                "Settings": tries["searched"].map({True: "by search", False: "fairdash's own"}),
                 "Margin": tries["margin"],
                 "Error expected": tries["cv_mse"].map("{:.3f}".format),
                 "Error found": tries["mse"].map("{:.3f}".format),
