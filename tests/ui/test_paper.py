@@ -185,3 +185,11 @@ def test_the_household_says_what_it_costs_beside_the_papers_percentages(objectiv
         assert f"{mse[method] / mse['standard'] - 1:+.0%} (the paper" in said
         assert paper[objective] in said
     assert "how long it was trained" in said
+
+
+def test_what_was_tried_is_shown_with_its_failures():
+    tries = read_result("rehearsal_crime").tables["tries"]
+    assert (tries["cells"] == 0).any()
+    (shown,) = [each.value for each in open_page("paper").dataframe if "Error found" in each.value]
+    assert list(shown["Error found"]) == [f"{value:.3f}" for value in tries["mse"]]
+    assert list(shown["Cells"]) == list(tries["cells"])
