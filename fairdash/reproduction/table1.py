@@ -16,6 +16,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from fairdash.data.catalogue import load_dataset
@@ -148,10 +149,11 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silen
     Returns
     -------
     StudyResult
-        ``splits``: a row a method, objective and split, with ``lam``, ``mse`` and for each fairness column
-        ``<id>_paper`` (as published) and ``<id>_right``; ``floors``: the same columns with ``_floor`` and
-        ``_floor_q95`` behind, means over the splits, a row a method and objective; ``choices``: what was
-        chosen for each split and how it did on the held-out rows; ``validation``: every model that was tried.
+        ``splits``: a row a method, objective and split, with ``lam``, ``mse``, ``constant`` (the error of a
+        constant prediction on the same rows) and for each fairness column ``<id>_paper`` (as published) and
+        ``<id>_right``; ``floors``: the same columns with ``_floor`` and ``_floor_q95`` behind, means over the
+        splits, a row a method and objective; ``choices``: what was chosen for each split and how it did on
+        the held-out rows; ``validation``: every model that was tried.
     """
     started = processor_seconds()
     options = options_of(plan.dataset, all_rows=plan.all_rows)
@@ -237,6 +239,12 @@ def _testing(tell: Tell, words: str, share: float) -> None:
     tell(f"{words}: testing", _CHOOSING + (1 - _CHOOSING) * share)
 
 
+def constant_error(dataset: Dataset, split: Split) -> float:
+    """Error on the test rows of the training rows' mean as everybody's prediction; 1 on the training rows."""
+    y = dataset.target.to_numpy(dtype=float)
+    return float(np.mean((y[split.test] - y[split.train].mean()) ** 2) / y[split.train].var())
+
+
 def _tested(
     dataset: Dataset,
     splits: Sequence[Split],
@@ -263,6 +271,7 @@ def _tested(
                 "split": [j],
                 "lam": row.choices["lam"].iloc[j],
                 "mse": squared.mean(),
+                "constant": constant_error(dataset, split),
                 "n_test": len(split.test),
                 "n_train": len(split.train),
             }

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from fairdash.__main__ import main
+from fairdash.data.catalogue import load_dataset
 from fairdash.dependence.exact import gaussian
 from fairdash.errors import DataError, OptionError
 from fairdash.reproduction import committed, figures12, read_result, write_result
@@ -26,6 +27,7 @@ from fairdash.reproduction.run import reproduce
 from fairdash.reproduction.scoring import as_the_paper, done_right, floors
 from fairdash.reproduction.sentences import sentences
 from fairdash.reproduction.table1 import Table1Plan, reproduce_table1
+from fairdash.training.splits import random_splits
 
 
 def pairs(rho, *, n=399, count=8, seed=0):
@@ -264,6 +266,11 @@ def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):
     row = cells(again, "crime", "standard", OBJECTIVES[0])
     assert [each.measure for each in row] == ["mse", *FAIRNESS]
     assert row[0].paper == 0.384
+    y = load_dataset("crime").target.to_numpy()
+    for split, rows in enumerate(random_splits(len(y), n_splits=5, random_state=0)):
+        of_split = splits.loc[splits["split"] == split, "constant"]
+        error = np.mean((y[rows.test] - y[rows.train].mean()) ** 2) / y[rows.train].var()
+        np.testing.assert_allclose(of_split, error, rtol=1e-6)
     assert chosen_method(again, "crime", OBJECTIVES[0]) in ("hgr_spline", "hgr_nn")
     # The same seed gives the same table.
     second = reproduce_table1(replace(plan, methods=("hgr_spline",), n_permutations=1))
@@ -274,7 +281,6 @@ def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):
 def test_the_errors_are_those_of_the_assessment(tiny, real_data):
     """MSE and FairQuant as fairdash's own assessment has them, on the same splits."""
     from fairdash.assessment import assess_predictions
-    from fairdash.data.catalogue import load_dataset
     from fairdash.training.sweep import Sweep, train_sweep
 
     plan = Table1Plan(dataset="crime", methods=("standard",), objectives=OBJECTIVES[:1], n_permutations=1)
