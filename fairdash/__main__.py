@@ -99,9 +99,11 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--dataset", default="crime", help="of table1: crime, motor, census, …")
     reproduce.add_argument("--all-rows", action="store_true", help="of table1 on motor: all 100,021 policies")
     reproduce.add_argument("--methods", type=_words, default=None, help="of table1: these rows only")
+    reproduce.add_argument("--objectives", type=_words, default=None, help="of table1: these only")
     reproduce.add_argument("--features-seen", default="all", help="of household: all or surface")
     reproduce.add_argument("--spread", default="sd", help="of household, N(40, 5): sd or variance")
     reproduce.add_argument("--rooms", type=int, default=4, help="of household: 4 or 5 at most")
+    reproduce.add_argument("--processes", type=int, default=2, help="how much at a time: 1 or 2")
     reproduce.add_argument("--out", type=Path, default=None, help="folder for the result; fairdash's own")
     reproduce.set_defaults(command=_reproduce)
     report = commands.add_parser("report", help="write what a finished run has found as one HTML file")
@@ -294,6 +296,7 @@ def _print_found(found: SearchResult | LamChoice, choice: dict[str, Any], *, as_
 
 def _reproduce(options: argparse.Namespace) -> int:
     from fairdash.reproduction.household import Reading
+    from fairdash.reproduction.results import aloud
     from fairdash.reproduction.run import reproduce
 
     result, place = reproduce(
@@ -302,8 +305,10 @@ def _reproduce(options: argparse.Namespace) -> int:
         dataset=options.dataset,
         all_rows=options.all_rows,
         methods=options.methods,
+        objectives=options.objectives,
+        processes=options.processes,
         reading=Reading(features_seen=options.features_seen, spread=options.spread, rooms=options.rooms),
-        tell=lambda doing: print(doing, file=sys.stderr, flush=True),
+        tell=aloud(),
     )
     print(f"{place}: {', '.join(result.tables)}, in {result.about.seconds:.0f} s")
     return 0

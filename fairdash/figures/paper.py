@@ -24,7 +24,9 @@ def by_age_figure(
     profile: pd.DataFrame, *, names: Mapping[str, str], level: float, title: str, subtitle: str, y: str,
     theme: Theme,
 ) -> go.Figure:  # fmt: skip
-    """Average price, or residual, by age for several methods, with 95 % bands.
+    """Average price, or residual, by age for several methods; the first one's 95 % band is drawn.
+
+    The others' bands are about as wide and would cover each other; touching a point gives its interval.
 
     Parameters
     ----------
@@ -35,18 +37,21 @@ def by_age_figure(
     level
         A level line: the average price, or 0 for residuals.
     """
-    figure = new_figure(title=title, subtitle=subtitle, x="Age (years)", y=y, theme=theme, height=460)
+    figure = new_figure(title=title, subtitle=subtitle, x="Age (years)", y=y, theme=theme, height=500)
+    # Room for the key above the plot: no corner of it is free in every view.
+    figure.update_layout(margin={"t": 116})
     figure.add_hline(y=level, line={"color": REFERENCE, "width": 2, "dash": "dot"})
-    keys = []
+    keys: list[str] = []
     for method, name in names.items():
         line = profile[profile["method"] == method]
         colour, symbol, dash = _LOOKS[method]
         colour = colour or (theme.standard if method == "standard" else theme.chosen)
-        figure.add_scatter(
-            x=[*line["s_mean"], *line["s_mean"][::-1]], y=[*line["high"], *line["low"][::-1]], mode="lines",
-            fill="toself", fillcolor=faded(colour, 0.12), line={"width": 0}, hoverinfo="skip",
-            name=f"{name}, 95 % interval",
-        )  # fmt: skip
+        if not keys:
+            figure.add_scatter(
+                x=[*line["s_mean"], *line["s_mean"][::-1]], y=[*line["high"], *line["low"][::-1]],
+                mode="lines", fill="toself", fillcolor=faded(colour, 0.12), line={"width": 0},
+                hoverinfo="skip", name=f"{name}, 95 % interval",
+            )  # fmt: skip
         figure.add_scatter(
             x=line["s_mean"], y=line["mean"], mode="lines+markers", name=name,
             line={"color": colour, "width": 2.5, "dash": dash},
@@ -58,8 +63,9 @@ def by_age_figure(
         )  # fmt: skip
         keys.append(coloured(name, colour, _GLYPHS[symbol]))
     figure.add_annotation(
-        text="<br>".join(keys), x=0.98, y=0.98, xref="paper", yref="paper", xanchor="right", yanchor="top",
-        showarrow=False, align="left", bgcolor=theme.veil, font={"color": theme.text, "size": 12},
+        text="<br>".join("   ".join(keys[k : k + 2]) for k in range(0, len(keys), 2)), x=0, y=1.01,
+        xref="paper", yref="paper", xanchor="left", yanchor="bottom", showarrow=False, align="left",
+        font={"color": theme.text, "size": 12},
     )  # fmt: skip
     return figure
 

@@ -33,7 +33,10 @@ def dependence(found: Comparison, point: Point | None = None) -> str:
         f"independence stays below {number(edge)})"
     )
     caught, splits = found.splits_with_dependence(point)
-    begin = "With the standard model" if point.is_standard else f"At {found.called(point)}"
+    name = found.called(point)
+    begin = f"At {name}"
+    if point.is_standard or name != point.name:
+        begin = f"With the {name},"
     if 2 * caught < splits:
         where = "" if splits == 1 else f" in {splits - caught} of {splits} random splits"
         told = "can no longer" if not point.is_standard else "can't"

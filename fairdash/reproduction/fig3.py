@@ -6,9 +6,6 @@ predictor on the same mini-batch. fairdash trains with :mod:`fairdash.training`;
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
 import torch
@@ -16,7 +13,15 @@ from torch import Tensor
 
 from fairdash.data.catalogue import load_dataset
 from fairdash.nets import StackedAdam, StackedMLP
-from fairdash.reproduction.results import About, StudyResult, machine, versions
+from fairdash.reproduction.results import (
+    About,
+    StudyResult,
+    Tell,
+    machine,
+    processor_seconds,
+    silent,
+    versions,
+)
 
 #: Epochs at which the flow is looked at.
 EPOCHS = (0, 1, 2, 5, 10, 20, 40)
@@ -27,9 +32,7 @@ _EPSILON = 1e-8
 _LEARNING_RATE = 5e-3
 
 
-def reproduce_fig3(
-    *, n: int = ROWS, epochs: tuple[int, ...] = EPOCHS, tell: Callable[[str], None] = lambda _: None
-) -> StudyResult:
+def reproduce_fig3(*, n: int = ROWS, epochs: tuple[int, ...] = EPOCHS, tell: Tell = silent) -> StudyResult:
     """Train on the household scenario for demographic parity, and look at all rows now and then.
 
     Returns
@@ -39,7 +42,7 @@ def reproduce_fig3(
         sd of ``y_pred``, ``f`` and ``g`` before they are standardised; Euclidean norms of the gradients
         ``grad_f`` = ∂J/∂θ_f, ``grad_g`` = ∂J/∂θ_g, ``grad_error`` = ∂MSE/∂φ and ``grad_penalty`` = λ ∂J/∂φ.
     """
-    started = time.monotonic()
+    started = processor_seconds()
     dataset = load_dataset("household", n=n)
     x, y, s = (
         _standardised(values) for values in (dataset.features, dataset.target.to_frame(), dataset.sensitive)
@@ -50,7 +53,8 @@ def reproduce_fig3(
     for epoch in range(max(epochs) + 1):
         if epoch in epochs:
             looks.append({"epoch": epoch, **players.look(x, y, s)})
-            tell(f"epoch {epoch}: MSE {looks[-1]['mse']:.3f}, J {looks[-1]['j']:.3f}")
+            words = f"epoch {epoch}: MSE {looks[-1]['mse']:.3f}, J {looks[-1]['j']:.3f}"
+            tell(words, epoch / max(epochs))
         order = torch.from_numpy(rng.permutation(n))
         for rows in order.split(BATCH):
             players.step(x[:, rows], y[:, rows], s[:, rows])
@@ -58,7 +62,7 @@ def reproduce_fig3(
         study="fig3",
         command="python -m fairdash reproduce fig3",
         seed=0,
-        seconds=round(time.monotonic() - started, 1),
+        seconds=round(processor_seconds() - started, 1),
         options={
             "rows": n,
             "batch_size": BATCH,

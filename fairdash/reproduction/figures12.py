@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
+from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
 
 from fairdash.dependence.patterns import PATTERNS
-from fairdash.reproduction.results import About, StudyResult, machine, versions
+from fairdash.reproduction.results import (
+    About,
+    StudyResult,
+    Tell,
+    machine,
+    part_told,
+    processor_seconds,
+    silent,
+    versions,
+)
 from fairdash.studies import FIG2_NOISES, Progress, Scene, gaussian_study, noise_axis_study
-
-Tell = Callable[[str], None]
 
 #: Fig. 1: χ² by network beside HGR² and mutual information; and the estimators that the paper names.
 FIG1_IDS = ("hgr_nn", "hgr_kde", "chi2_kde", "chi2_nn", "mi_ksg", "mi_mine")
@@ -27,20 +36,44 @@ ROWS = 500
 REPEATS = 5
 
 
-def reproduce_fig1(*, n: int = 2000, repeats: int = 3, tell: Tell = lambda _: None) -> StudyResult:
+def reproduce_fig1(*, n: int = 2000, repeats: int = 3, tell: Tell = silent) -> StudyResult:
     """Tables ``values`` and ``exact`` of :func:`fairdash.studies.gaussian_study`."""
     study = gaussian_study(n=n, repeats=repeats, ids=FIG1_IDS)
     return _carried_out("fig1", study, {"rows": n, "repeats": repeats, "measures": list(FIG1_IDS)}, tell)
 
 
-def reproduce_fig2(*, n: int = ROWS, repeats: int = REPEATS, tell: Tell = lambda _: None) -> StudyResult:
+def reproduce_fig2(
+    *, n: int = ROWS, repeats: int = REPEATS, processes: int = 1, tell: Tell = silent
+) -> StudyResult:
     """Tables ``values`` and ``exact`` of :func:`fairdash.studies.noise_axis_study`.
 
     ``values`` has HGR_NN three times: ``evaluation`` "ours" (cross-fitted), "published" (fairdash's networks,
     read on the rows they were fitted to) and "authors" (as the authors' code trains them).
+
+    Parameters
+    ----------
+    processes
+        Patterns at a time; the values are the same.
     """
+    started = processor_seconds()
     scenes = [Scene(pattern=one.id, n=n) for one in PATTERNS.values() if one.paper]
-    study = noise_axis_study(scenes, noises=NOISES, repeats=repeats, ids=(*FIG2_IDS, "hgr_spline"))
+    if processes > 1:
+        # Spawned, since torch's threads don't survive a fork.
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            parts = list(pool.map(partial(_pattern, repeats=repeats, noises=NOISES), scenes))
+    else:
+        parts = []
+        for k, scene in enumerate(scenes):
+            share = partial(part_told, tell, k / len(scenes), 1 / len(scenes))
+            parts.append(_pattern(scene, share, repeats=repeats, noises=NOISES))
+    # As one stack has them: measure by measure, and pattern by pattern within.
+    keys = ["id", "evaluation"]
+    values = pd.concat([part["values"] for part in parts], ignore_index=True)
+    order = values.groupby(keys, sort=False).ngroup()
+    tables = {
+        "values": values.iloc[np.argsort(order, kind="stable")].reset_index(drop=True),
+        "exact": pd.concat([part["exact"] for part in parts], ignore_index=True),
+    }
     options = {
         "patterns": [scene.pattern for scene in scenes],
         "noises": list(NOISES),
@@ -48,43 +81,57 @@ def reproduce_fig2(*, n: int = ROWS, repeats: int = REPEATS, tell: Tell = lambda
         "repeats": repeats,
         "measures": [*FIG2_IDS, "hgr_spline"],
     }
-    result = _carried_out("fig2", study, options, tell)
-    started = time.monotonic()
-    tell("HGR_NN as the authors' code trains it")
-    values = pd.concat([result.tables["values"], _authors(scenes, repeats)], ignore_index=True)
-    seconds = round(result.about.seconds + time.monotonic() - started, 1)
-    return StudyResult(
-        replace(result.about, seconds=seconds), {"values": values, "exact": result.tables["exact"]}
-    )
+    return StudyResult(_about("fig2", options, started), tables)
 
 
-def _authors(scenes: list[Scene], repeats: int) -> pd.DataFrame:
+def _pattern(
+    scene: Scene, tell: Tell = silent, *, repeats: int, noises: tuple[float, ...]
+) -> dict[str, pd.DataFrame]:
+    """All estimators along the noise axis of one pattern."""
+    tables: dict[str, pd.DataFrame] = {}
+    for progress in noise_axis_study([scene], noises=noises, repeats=repeats, ids=(*FIG2_IDS, "hgr_spline")):
+        tell(f"{scene.shape.title}: {progress.doing}", 0.7 * progress.fraction)
+        tables = {name: progress.tables[name] for name in ("values", "exact")}
+    tell(f"{scene.shape.title}: HGR_NN as the authors' code trains it", 0.7)
+    return tables | {
+        "values": pd.concat([tables["values"], _authors(scene, repeats, noises)], ignore_index=True)
+    }
+
+
+def _authors(scene: Scene, repeats: int, noises: tuple[float, ...]) -> pd.DataFrame:
     """HGR_NN of the same data sets by the paper's own networks and the authors' steps."""
     from fairdash.reproduction.as_published import hgr_nn_published
 
-    parts = []
-    for scene in scenes:
-        for noise in NOISES:
-            u, v = replace(scene, noise=noise).draw(repeats=repeats)
-            own = pd.DataFrame({"pattern": scene.pattern, "noise": noise, "repeat": np.arange(repeats)})
-            values = hgr_nn_published(u, v)
-            parts.append(own.assign(id="hgr_nn", evaluation=AUTHORS, value=values))
-    return pd.concat(parts, ignore_index=True)
+    drawn = [replace(scene, noise=noise).draw(repeats=repeats) for noise in noises]
+    u, v = (np.concatenate(side) for side in zip(*drawn, strict=True))
+    return pd.DataFrame(
+        {
+            "pattern": scene.pattern,
+            "noise": np.repeat(noises, repeats),
+            "repeat": np.tile(np.arange(repeats), len(noises)),
+            "id": "hgr_nn",
+            "evaluation": AUTHORS,
+            "value": hgr_nn_published(u, v),
+        }
+    )
 
 
 def _carried_out(name: str, study: Iterator[Progress], options: dict[str, object], tell: Tell) -> StudyResult:
-    started = time.monotonic()
+    started = processor_seconds()
     tables = {}
     for progress in study:
-        tell(f"{progress.fraction:4.0%} {progress.doing}")
+        tell(progress.doing, progress.fraction)
         tables = dict(progress.tables)
-    about = About(
+    return StudyResult(_about(name, options, started), tables)
+
+
+def _about(name: str, options: dict[str, object], started: float) -> About:
+    return About(
         study=name,
         command=f"python -m fairdash reproduce {name}",
         seed=0,
-        seconds=round(time.monotonic() - started, 1),
+        seconds=round(processor_seconds() - started, 1),
         options=options,
         versions=versions(),
         machine=machine(),
     )
-    return StudyResult(about, tables)

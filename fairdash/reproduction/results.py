@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +21,8 @@ from fairdash.reports.csv import safe_csv
 
 #: The results that come with fairdash.
 COMMITTED = Path(__file__).parent / "results"
+#: Hears what a study is at, in plain words, and the share that is done, 0 to 1.
+Tell = Callable[[str, float], None]
 _PACKAGES = ("torch", "numpy", "pandas", "scipy", "scikit-learn")
 
 
@@ -35,7 +39,7 @@ class About:
     seed
         The one seed of the study.
     seconds
-        Wall time.
+        Processor time, of all its processes together: the wall time of one core that has nothing else to do.
     options
         Everything that was chosen, by name.
     notes
@@ -62,6 +66,33 @@ class StudyResult:
 
     about: About
     tables: Mapping[str, pd.DataFrame]
+
+
+def silent(_: str, __: float) -> None:
+    """Nobody listens."""
+
+
+def aloud() -> Tell:
+    """Say on the standard error what a study is at, whenever that changes."""
+    last = ""
+
+    def say(doing: str, share: float) -> None:
+        nonlocal last
+        if doing != last:
+            last = doing
+            print(f"{share:4.0%} {doing}", file=sys.stderr, flush=True)
+
+    return say
+
+
+def part_told(tell: Tell, before: float, width: float, doing: str, share: float) -> None:
+    """Tell how far a part of the whole is that begins at the share `before`."""
+    tell(doing, before + width * share)
+
+
+def processor_seconds() -> float:
+    """Processor time of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
 
 
 def versions() -> dict[str, str]:

@@ -9,9 +9,8 @@ from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
 from fairdash.reproduction.figures12 import reproduce_fig1, reproduce_fig2
 from fairdash.reproduction.household import Reading, reproduce_household
-from fairdash.reproduction.results import COMMITTED, StudyResult, write_result
-
-Tell = Callable[[str], None]
+from fairdash.reproduction.paper import OBJECTIVES
+from fairdash.reproduction.results import COMMITTED, StudyResult, Tell, silent, write_result
 
 
 def reproduce(
@@ -21,8 +20,10 @@ def reproduce(
     dataset: str = "crime",
     all_rows: bool = False,
     methods: Sequence[str] | None = None,
+    objectives: Sequence[str] | None = None,
     reading: Reading | None = None,
-    tell: Tell = lambda _: None,
+    processes: int = 1,
+    tell: Tell = silent,
 ) -> tuple[StudyResult, Path]:
     """Carry out a study and write its result; what was written, and where.
 
@@ -32,10 +33,12 @@ def reproduce(
         ``"table1"``, ``"household"``, ``"fig1"``, ``"fig2"`` or ``"fig3"``.
     out
         Folder to write into; by default where fairdash keeps its own.
-    dataset, all_rows, methods
+    dataset, all_rows, methods, objectives
         Of ``"table1"``, as :class:`fairdash.reproduction.table1.Table1Plan`.
     reading
         Of ``"household"``: how to read what the paper leaves open.
+    processes
+        2 to work at two objectives (of ``"fig2"`` patterns) at once; the values are the same.
     tell
         Hears what it is at.
 
@@ -44,11 +47,31 @@ def reproduce(
     OptionError
         The study is not known, or an option can't be used.
     """
+
+    def table1() -> StudyResult:
+        from fairdash.reproduction.table1 import COMPARED, Table1Plan, reproduce_table1
+
+        if (methods is not None or objectives is not None) and out is None:
+            raise OptionError(
+                Problem(
+                    column="methods",
+                    what="A part of the table would take the place of the whole",
+                    mend="Name another folder with --out.",
+                )
+            )
+        plan = Table1Plan(
+            dataset=dataset,
+            all_rows=all_rows,
+            methods=tuple(methods or COMPARED),
+            objectives=tuple(objectives or OBJECTIVES),
+        )
+        return reproduce_table1(plan, processes=processes, tell=tell)
+
     studies: Mapping[str, Callable[[], StudyResult]] = {
-        "table1": lambda: _table1(dataset, all_rows, methods, tell, whole=out is None),
-        "household": lambda: reproduce_household(reading or Reading(), tell=tell),
+        "table1": table1,
+        "household": lambda: reproduce_household(reading or Reading(), processes=processes, tell=tell),
         "fig1": lambda: reproduce_fig1(tell=tell),
-        "fig2": lambda: reproduce_fig2(tell=tell),
+        "fig2": lambda: reproduce_fig2(processes=processes, tell=tell),
         "fig3": lambda: _fig3(tell),
     }
     result = look_up(studies, study, option="study")()
@@ -59,22 +82,3 @@ def _fig3(tell: Tell) -> StudyResult:
     from fairdash.reproduction.fig3 import reproduce_fig3
 
     return reproduce_fig3(tell=tell)
-
-
-def _table1(
-    dataset: str, all_rows: bool, methods: Sequence[str] | None, tell: Tell, *, whole: bool
-) -> StudyResult:
-    from fairdash.reproduction.table1 import COMPARED, Table1Plan, reproduce_table1
-
-    if methods is not None and whole:
-        raise OptionError(
-            Problem(
-                column="methods",
-                what="A part of the table would take the place of the whole",
-                mend="Name another folder with --out.",
-            )
-        )
-    plan = Table1Plan(
-        dataset=dataset, all_rows=all_rows, methods=COMPARED if methods is None else tuple(methods)
-    )
-    return reproduce_table1(plan, tell=tell)

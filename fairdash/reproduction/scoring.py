@@ -19,6 +19,11 @@ QUICK = ("hgr_kde", "hgr_rdc", "chi2_kde", "fairquant")
 NEURAL = ("hgr_nn", "chi2_nn")
 
 
+def unfairness(frame: pd.DataFrame, paper: pd.Series) -> pd.Series:
+    """Mean of the quick fairness columns, each as a multiple of the paper's value."""
+    return sum((frame[id] / paper[id] for id in QUICK), start=pd.Series(0.0, frame.index)) / len(QUICK)
+
+
 def as_the_paper(u: Array, s: Array, ids: Sequence[str] = FAIRNESS, *, random_state: int = 0) -> pd.DataFrame:
     """Each column of Table 1 as published: one row a model, u (K, n) in standard deviations of the target.
 

@@ -1,45 +1,50 @@
 """Table 1: methods × objectives on one data set, five 80/20 splits, scored in both ways.
 
-For each method and objective settings and λ are chosen together on validation rows (a fifth of each split's
-training rows): of all models whose validation error is at most the one that the paper prints, the fairest.
-The models are then trained again on all training rows of each split, and scored on its test rows.
+For each method, objective and split λ is chosen by cross-validation within the split's training rows: of all
+models whose held-out error is at most the one that the paper prints, the fairest. The models are then trained
+on all training rows of the split, and scored on its test rows.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.lookup import look_up
 from fairdash.reproduction import scoring
+from fairdash.reproduction.choosing import Protocol, Row, Share, carry_out, error_and_u
 from fairdash.reproduction.paper import METHODS, OBJECTIVES, STANDS_FOR, row_of
-from fairdash.reproduction.results import About, StudyResult, machine, versions
+from fairdash.reproduction.results import (
+    About,
+    StudyResult,
+    Tell,
+    aloud,
+    machine,
+    part_told,
+    processor_seconds,
+    silent,
+    versions,
+)
+from fairdash.training.crossvalidation import Candidate
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, random_splits
 
-if TYPE_CHECKING:
-    from fairdash.training.stack import Member
-
-Array = NDArray[np.float64]
-Tell = Callable[[str], None]
-
 #: The paper's rows and fairdash's own method, which is held to the error of the paper's Fair HGR NN.
 COMPARED = (*METHODS, "hgr_spline")
 N_SPLITS = 5
-VALIDATION_SHARE = 0.2
 #: Rows of the motor table that the paper names.
 MOTOR_ROWS = 36_311
 
@@ -57,7 +62,7 @@ class Table1Plan:
     methods, objectives
         Which rows of the table.
     n_permutations
-        Behind each floor.
+        Behind each floor; None for as many as the data set's rows allow in the time.
     random_state
         The seed of everything.
     """
@@ -66,7 +71,7 @@ class Table1Plan:
     all_rows: bool = False
     methods: tuple[str, ...] = COMPARED
     objectives: tuple[str, ...] = OBJECTIVES
-    n_permutations: int = 20
+    n_permutations: int | None = None
     random_state: int = 0
 
     def __post_init__(self) -> None:
@@ -88,174 +93,194 @@ class Table1Plan:
         )
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """One model to choose from: how it is trained, and λ."""
-
-    settings: TrainingSettings
-    lam: float
-
-
 def candidates() -> dict[str, Any]:
     """What is tried for each data set, from the file beside this one."""
     text = (Path(__file__).parent / "candidates.json").read_text(encoding="utf-8")
     return {name: content for name, content in json.loads(text).items() if name != "about"}
 
 
-def candidates_of(dataset: str, method: str) -> tuple[Candidate, ...]:
-    """Every combination of settings and λ that is tried for a method."""
+def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
+    """Settings of a method before any search."""
+    values: dict[str, Any] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in tried["base"].items()
+    }
+    return TrainingSettings(adversary_steps=tried["adversary_steps"].get(method, 1), **values)
+
+
+def candidates_of(dataset: str, method: str, objective: str) -> tuple[Candidate, ...]:
+    """The models that are tried for a method: one for each λ, with the settings that a search found."""
     tried = look_up(candidates(), dataset, option="dataset")
-    base: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in tried["base"].items()}
-    steps = tried["adversary_steps"].get(method, 1)
+    found = tried["settings"][method][objective] if "settings" in tried else {}
+    own: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
+    settings = replace(base_settings(tried, method), **own)
     lams = (0.0,) if method == "standard" else tried["lams"]
-    return tuple(
-        Candidate(TrainingSettings(batch_size=b, weight_decay=w, adversary_steps=steps, **base), lam)
-        for b, w, lam in itertools.product(tried["batch_size"], tried["weight_decay"], lams)
+    return tuple(Candidate(method, lam, settings) for lam in lams)
+
+
+def protocol_of(dataset: str, method: str, objective: str) -> Protocol:
+    """How λ is chosen for a method, and how many networks predict."""
+    tried = look_up(candidates(), dataset, option="dataset")
+    return Protocol(
+        n_folds=tried["folds"],
+        n_networks=tried["networks"].get(method, 1),
+        margin=tried["margin"].get(objective, 0.0),
     )
 
 
-def reproduce_table1(plan: Table1Plan, *, tell: Tell = lambda _: None) -> StudyResult:
+def permutations_of(plan: Table1Plan) -> int:
+    """Permutations behind each floor."""
+    own: int = look_up(candidates(), plan.dataset, option="dataset")["n_permutations"]
+    return own if plan.n_permutations is None else plan.n_permutations
+
+
+def options_of(dataset: str, *, all_rows: bool = False) -> dict[str, Any]:
+    """Options of the data set itself."""
+    return {"n": MOTOR_ROWS} if dataset == "motor" and not all_rows else {}
+
+
+def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silent) -> StudyResult:
     """Choose, train and score; `tell` hears what it is at.
+
+    Parameters
+    ----------
+    processes
+        2 to work at both objectives at once; the values are the same.
 
     Returns
     -------
     StudyResult
-        ``splits``: a row a method, objective and split, with ``lam``, ``mse`` and for each fairness column
-        ``<id>_paper`` (as published) and ``<id>_right``; ``floors``: the same columns with ``_floor`` and
-        ``_floor_q95`` behind, means over the splits, a row a method and objective; ``choices``: what was
-        chosen for each and how it did on the validation rows; ``validation``: every model that was tried.
+        ``splits``: a row a method, objective and split, with ``lam``, ``mse``, ``constant`` (the error of a
+        constant prediction on the same rows) and for each fairness column ``<id>_paper`` (as published) and
+        ``<id>_right``; ``floors``: the same columns with ``_floor`` and ``_floor_q95`` behind, means over the
+        splits, a row a method and objective; ``choices``: what was chosen for each split and how it did on
+        the held-out rows; ``validation``: every model that was tried.
     """
-    started = time.monotonic()
-    options: dict[str, Any] = {"n": MOTOR_ROWS} if plan.dataset == "motor" and not plan.all_rows else {}
+    started = processor_seconds()
+    options = options_of(plan.dataset, all_rows=plan.all_rows)
     dataset = load_dataset(plan.dataset, **options)
-    tables: dict[str, list[pd.DataFrame]] = {"splits": [], "floors": [], "choices": [], "validation": []}
-    neural: dict[int, dict[str, pd.DataFrame]] = {}
-    for objective, method in itertools.product(plan.objectives, plan.methods):
-        tell(f"{objective}, {method}: choosing")
-        tried = _tried(dataset, plan, method, objective)
-        chosen, reached = choose(tried, method, objective, plan.dataset)
-        candidate = candidates_of(plan.dataset, method)[int(chosen["candidate"])]
-        tell(f"{objective}, {method}: λ = {candidate.lam:g}, testing")
-        own = pd.DataFrame({"method": [method], "objective": [objective]})
-        splits, floors = _tested(dataset, plan, method, objective, candidate, neural)
-        tables["splits"].append(own.merge(splits, how="cross"))
-        tables["floors"].append(own.merge(floors, how="cross"))
-        tables["choices"].append(
-            own.assign(
-                lam=candidate.lam,
-                reached=reached,
-                validation_mse=chosen["mse"],
-                paper_mse=row_of(plan.dataset, method, objective)["mse"],
-                settings=json.dumps(candidate.settings.to_json()),
-            )
-        )
-        tables["validation"].append(own.merge(tried, how="cross"))
+    if processes > 1 and len(plan.objectives) > 1:
+        # Spawned, since torch's threads don't survive a fork.
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            parts = list(pool.map(partial(_objective, dataset, plan), plan.objectives))
+    else:
+        parts = []
+        for k, objective in enumerate(plan.objectives):
+            part_tell = partial(part_told, tell, k / len(plan.objectives), 1 / len(plan.objectives))
+            parts.append(_objective(dataset, plan, objective, part_tell))
+    tried = look_up(candidates(), plan.dataset, option="dataset")
     about = About(
         study=plan.study,
         command=plan.command,
         seed=plan.random_state,
-        seconds=round(time.monotonic() - started, 1),
+        seconds=round(processor_seconds() - started, 1),
         options={
             "dataset": plan.dataset,
             **options,
             "rows": dataset.n_rows,
             "features": dataset.features.shape[1],
             "splits": N_SPLITS,
-            "validation_share": VALIDATION_SHARE,
-            "n_permutations": plan.n_permutations,
+            "folds": tried["folds"],
+            "networks": tried["networks"],
+            "margin": tried["margin"],
+            "n_permutations": permutations_of(plan),
         },
         notes=_notes(plan, dataset),
         versions=versions(),
         machine=machine(),
     )
-    return StudyResult(about, {k: pd.concat(parts, ignore_index=True) for k, parts in tables.items()})
-
-
-def choose(tried: pd.DataFrame, method: str, objective: str, dataset: str) -> tuple[pd.Series, bool]:
-    """The model to take by its validation rows, and whether its error is at most the paper's.
-
-    The standard network is the one with the smallest error. Of the fair ones whose error is at most the
-    paper's, the one whose quick fairness columns are smallest on average, each divided by the paper's; if
-    none is, the one with the smallest error.
-
-    Parameters
-    ----------
-    tried
-        Columns ``candidate``, ``mse``, ``diverged`` and :data:`fairdash.reproduction.scoring.QUICK`.
-    """
-    paper = row_of(dataset, method, objective)
-    usable = tried[~tried["diverged"]]
-    within = usable[usable["mse"] <= paper["mse"]]
-    if method == "standard" or within.empty:
-        best = usable.sort_values("mse").iloc[0]
-        return best, bool(best["mse"] <= paper["mse"])
-    return within.loc[unfairness(within, paper).idxmin()], True
-
-
-def unfairness(frame: pd.DataFrame, paper: pd.Series) -> pd.Series:
-    """Mean of the quick fairness columns, each as a multiple of the paper's value."""
-    return sum((frame[id] / paper[id] for id in scoring.QUICK), start=pd.Series(0.0, frame.index)) / len(
-        scoring.QUICK
+    return StudyResult(
+        about, {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
     )
 
 
-def _tried(dataset: Dataset, plan: Table1Plan, method: str, objective: str) -> pd.DataFrame:
-    """Every candidate on the validation rows, means over the splits."""
-    tried = candidates_of(plan.dataset, method)
-    splits = _splits(dataset, plan, VALIDATION_SHARE)
-    predictions, diverged = _trained(dataset, plan, splits, method, objective, tried)
-    rows = []
-    for k, (candidate, of_splits) in enumerate(zip(tried, predictions, strict=True)):
-        scores = [
-            _error_and_u(dataset, of_split, split, split.validation, objective)
-            for of_split, split in zip(of_splits, splits, strict=True)
-        ]
-        fairness = [
-            scoring.as_the_paper(u[None], _s(dataset)[split.validation], scoring.QUICK)
-            for (_, u), split in zip(scores, splits, strict=True)
-        ]
-        rows.append(
-            {
-                "candidate": k,
-                "lam": candidate.lam,
-                "batch_size": candidate.settings.batch_size,
-                "weight_decay": candidate.settings.weight_decay,
-                "mse": float(np.mean([error for error, _ in scores])),
-                **pd.concat(fairness).mean().to_dict(),
-                "diverged": bool(diverged[k]),
-            }
+def _objective(
+    dataset: Dataset, plan: Table1Plan, objective: str, tell: Tell | None = None
+) -> dict[str, pd.DataFrame]:
+    """All methods of one objective; a process of its own says aloud what it is at."""
+    tell = tell or aloud()
+    splits = random_splits(dataset.n_rows, n_splits=N_SPLITS, random_state=plan.random_state)
+    tables: dict[str, list[pd.DataFrame]] = {"splits": [], "floors": [], "choices": [], "validation": []}
+    neural: dict[int, dict[str, pd.DataFrame]] = {}
+    for k, method in enumerate(plan.methods):
+        share = partial(part_told, tell, k / len(plan.methods), 1 / len(plan.methods))
+        paper = row_of(plan.dataset, method, objective)
+        words = f"{ALL_OBJECTIVES[objective].title}, {ALL_METHODS[method].title}"
+        share(f"{words}: choosing λ", 0.0)
+        row = carry_out(
+            dataset,
+            splits,
+            candidates_of(plan.dataset, method, objective),
+            objective=objective,
+            paper=paper,
+            protocol=protocol_of(plan.dataset, method, objective),
+            random_state=plan.random_state,
+            progress=partial(_choosing, share, words),
         )
-    return pd.DataFrame(rows)
+        own = pd.DataFrame({"method": [method], "objective": [objective]})
+        scored, floors = _tested(
+            dataset, splits, plan, objective, row, neural, partial(_testing, share, words)
+        )
+        tables["splits"].append(own.merge(scored, how="cross"))
+        tables["floors"].append(own.merge(floors, how="cross"))
+        tables["choices"].append(own.assign(paper_mse=paper["mse"]).merge(row.choices, how="cross"))
+        tables["validation"].append(own.merge(row.tried, how="cross"))
+    return {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
+
+
+#: Share of a row's time that choosing takes.
+_CHOOSING = 0.8
+
+
+def _choosing(tell: Tell, words: str, share: float) -> None:
+    tell(f"{words}: choosing λ", _CHOOSING * share)
+
+
+def _testing(tell: Tell, words: str, share: float) -> None:
+    tell(f"{words}: testing", _CHOOSING + (1 - _CHOOSING) * share)
+
+
+def constant_error(dataset: Dataset, split: Split) -> float:
+    """Error on the test rows of the training rows' mean as everybody's prediction; 1 on the training rows."""
+    y = dataset.target.to_numpy(dtype=float)
+    return float(np.mean((y[split.test] - y[split.train].mean()) ** 2) / y[split.train].var())
 
 
 def _tested(
     dataset: Dataset,
+    splits: Sequence[Split],
     plan: Table1Plan,
-    method: str,
     objective: str,
-    candidate: Candidate,
+    row: Row,
     neural: dict[int, dict[str, pd.DataFrame]],
+    progress: Share,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both scores of one choice on the test rows: a row a split, and one row of floors.
+    """Both scores of the choices on the test rows: a row a split, and one row of floors.
 
     The networks see ranks or standardised values, so that their floors hardly depend on the model: those of
-    the first model of each split are kept in `neural` and serve all, which halves the time.
+    the first method on each split are kept in `neural` and serve all of the objective, which halves the time.
     """
-    splits = _splits(dataset, plan, 0.0)
-    predictions, _ = _trained(dataset, plan, splits, method, objective, [candidate])
     rows, floors = [], []
-    for j, (y_pred, split) in enumerate(zip(predictions[0], splits, strict=True)):
-        error, u = _error_and_u(dataset, y_pred, split, split.test, objective)
-        s, seed = _s(dataset)[split.test], plan.random_state
-        paper = scoring.as_the_paper(u[None], s, random_state=seed).add_suffix("_paper")
-        right = scoring.done_right(u[None], s, random_state=seed).add_suffix("_right")
-        own = pd.DataFrame({"split": [j], "lam": candidate.lam, "mse": error, "n_test": len(s)})
-        own["n_train"] = len(split.train)
+    s = dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
+    for j, (y_pred, split) in enumerate(zip(row.predictions, splits, strict=True)):
+        squared, u = error_and_u(dataset, y_pred, split.train, split.test, objective)
+        own_s, seed = s[split.test], plan.random_state
+        paper = scoring.as_the_paper(u[None], own_s, random_state=seed).add_suffix("_paper")
+        right = scoring.done_right(u[None], own_s, random_state=seed).add_suffix("_right")
+        own = pd.DataFrame(
+            {
+                "split": [j],
+                "lam": row.choices["lam"].iloc[j],
+                "mse": squared.mean(),
+                "constant": constant_error(dataset, split),
+                "n_test": len(split.test),
+                "n_train": len(split.train),
+            }
+        )
         rows.append(pd.concat([own, paper, right], axis=1))
-        draws = {"n_permutations": plan.n_permutations, "random_state": seed + j}
+        draws = {"n_permutations": permutations_of(plan), "random_state": seed + j}
         if j not in neural:
-            neural[j] = scoring.floors(u[None], s, scoring.NEURAL, **draws)
-        quick = scoring.floors(u[None], s, scoring.QUICK, **draws)
+            neural[j] = scoring.floors(u[None], own_s, scoring.NEURAL, **draws)
+        quick = scoring.floors(u[None], own_s, scoring.QUICK, **draws)
         permuted = {way: pd.concat([quick[way], neural[j][way]], axis=1) for way in quick}
         floors.append(
             pd.concat(
@@ -272,76 +297,35 @@ def _tested(
                 axis=1,
             )
         )
+        progress((j + 1) / len(splits))
     return pd.concat(rows, ignore_index=True), pd.concat(floors).mean().to_frame().T
 
 
-def _splits(dataset: Dataset, plan: Table1Plan, validation_share: float) -> tuple[Split, ...]:
-    """The five splits; their test rows are the same with and without validation rows."""
-    return random_splits(
-        dataset.n_rows,
-        n_splits=N_SPLITS,
-        random_state=plan.random_state,
-        validation_share=validation_share,
-    )
-
-
-def _s(dataset: Dataset) -> Array:
-    return dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
-
-
-def _error_and_u(
-    dataset: Dataset, y_pred: Array, split: Split, rows: NDArray[np.int64], objective: str
-) -> tuple[float, Array]:
-    """Error and U of one model on some rows, on the target as its training rows standardise it."""
-    y = dataset.target.to_numpy(dtype=float)
-    sd = y[split.train].std()
-    error = float(np.mean((y_pred[rows] - y[rows]) ** 2) / sd**2)
-    return error, np.asarray(ALL_OBJECTIVES[objective].audit(y_pred[rows], y[rows])) / sd
-
-
-def _trained(
-    dataset: Dataset,
-    plan: Table1Plan,
-    splits: Sequence[Split],
-    method: str,
-    objective: str,
-    tried: Sequence[Candidate],
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Predictions (candidates, splits, n) for all rows, and which candidates diverged in some split."""
-    from fairdash.training.device import resolve_device
-    from fairdash.training.models import train_models
-    from fairdash.training.stack import Member
-    from fairdash.training.sweep import initial_seed
-
-    place = {}
-    members: list[Member] = []
-    # Neighbours of one shape share a stack.
-    for key in dict.fromkeys(candidate.settings.stack_key for candidate in tried):
-        for j in range(len(splits)):
-            for k, candidate in enumerate(tried):
-                if candidate.settings.stack_key == key:
-                    place[k, j] = len(members)
-                    seed = initial_seed(plan.random_state, j)
-                    members.append(Member(method, candidate.lam, j, seed, candidate.settings))
-    trained = train_models(
-        dataset,
-        splits,
-        members,
-        objective=objective,
-        random_state=plan.random_state,
-        device=resolve_device("cpu"),
-    )
-    order = np.array([[place[k, j] for j in range(len(splits))] for k in range(len(tried))])
-    return trained.predictions[order], trained.diverged[order].any(axis=1)
-
-
 def _notes(plan: Table1Plan, dataset: Dataset) -> tuple[str, ...]:
+    tried = look_up(candidates(), plan.dataset, option="dataset")
     notes = [
         "The same models are scored in both ways; “as the paper” concerns the scoring alone.",
-        "Settings and λ are chosen once for all five splits, by the mean over their validation rows; a row "
-        "that is a test row in one split may be a validation row in another.",
-        *dataset.notes,
+        f"λ is chosen for each split by {tried['folds']}-fold cross-validation within its own training rows; "
+        "its test rows take no part.",
+        "In cross-validation a model takes as many steps as the one that is tested: at the same number of "
+        "epochs more rows would mean more steps, and a fairer, less accurate model than the one chosen.",
     ]
+    if "settings" in tried:
+        notes.append(
+            "Networks, dropout, learning rate and weight decay were searched once for each method and "
+            "objective, within the rows that are test rows in no split."
+        )
+    for method, count in tried["networks"].items():
+        notes.append(
+            f"{ALL_METHODS[method].title} predicts with the mean of {count} networks that differ in their "
+            "initial weights; the paper's methods with one, as in the paper."
+        )
+    for objective, margin in tried["margin"].items():
+        notes.append(
+            f"{ALL_OBJECTIVES[objective].title}: λ is chosen so that the cross-validated error keeps "
+            f"{margin:g} of its standard errors below the paper's."
+        )
+    notes += [*tried.get("notes", ()), *dataset.notes]
     if plan.dataset in STANDS_FOR:
         notes.append(
             f"Stands in for the paper's {STANDS_FOR[plan.dataset]} data, which is by tract and has 72,727 "

@@ -10,6 +10,8 @@ import os
 import secrets
 import sys
 import time
+from collections.abc import Callable
+from typing import TypeVar
 
 from filelock import Timeout
 
@@ -28,14 +30,25 @@ SECONDS_FOR_THE_LOCK = 3.0
 
 log = logging.getLogger("fairdash.worker")
 
+SomeJob = TypeVar("SomeJob", bound=Job)
+
 
 def main(job_id: str) -> int:
     """Carry out the run, search or model called `job_id`; the exit status is 0 if it is done."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     job = _open(job_id)
+    if isinstance(job, SearchJob):
+        return work_at(job, _search)
+    if isinstance(job, ModelJob):
+        return work_at(job, _refit)
+    return work_at(job, _train)
+
+
+def work_at(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
+    """Do the work of a job unless another process is at it, and note how it ended; the exit status."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     try:
         with job.lock(seconds=SECONDS_FOR_THE_LOCK):
-            return _work(job)
+            return _work(job, work)
     except Timeout:
         log.info("another worker is at this %s", job.word)
         return 0
@@ -51,15 +64,10 @@ def _open(job_id: str) -> Run | SearchJob | ModelJob:
     return Run(job_id)
 
 
-def _work(job: Run | SearchJob | ModelJob) -> int:
-    reporter = _Reporter(job)
+def _work(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
+    reporter = Reporter(job)
     try:
-        if isinstance(job, SearchJob):
-            _search(job, reporter)
-        elif isinstance(job, ModelJob):
-            _refit(job, reporter)
-        else:
-            _train(job, reporter)
+        work(job, reporter)
         reporter.end(DONE)
         return 0
     except Cancelled:
@@ -78,7 +86,7 @@ def _work(job: Run | SearchJob | ModelJob) -> int:
         return 1
 
 
-def _train(run: Run, reporter: _Reporter) -> None:
+def _train(run: Run, reporter: Reporter) -> None:
     """The first look, if the plan has one, then the whole."""
     from fairdash.runs.findings import find_out
 
@@ -106,7 +114,7 @@ def _train(run: Run, reporter: _Reporter) -> None:
     run.write_result(result)
 
 
-def _search(search: SearchJob, reporter: _Reporter) -> None:
+def _search(search: SearchJob, reporter: Reporter) -> None:
     """Search within the training rows of the first split, so that its test rows take no part."""
     reporter.begin("reading the data")
     spec = search.spec
@@ -124,7 +132,7 @@ def _search(search: SearchJob, reporter: _Reporter) -> None:
     search.write_finding(finding)
 
 
-def _be_modest() -> None:
+def be_modest() -> None:
     """Leave the machine usable: low priority, and one thread, since two under contention collapse."""
     import torch
 
@@ -133,7 +141,7 @@ def _be_modest() -> None:
     torch.set_num_threads(1)
 
 
-def _refit(model: ModelJob, reporter: _Reporter) -> None:
+def _refit(model: ModelJob, reporter: Reporter) -> None:
     reporter.begin("reading the data")
     spec = model.spec
     dataset = spec.source.load()
@@ -144,7 +152,7 @@ def _refit(model: ModelJob, reporter: _Reporter) -> None:
     model.write_bundle(refit(dataset, spec, on_step=tell), dataset)
 
 
-class _Reporter:
+class Reporter:
     """Writes a job's status a few times a second, and notices the wish to cancel."""
 
     def __init__(self, job: Job) -> None:
@@ -182,5 +190,5 @@ class _Reporter:
 
 
 if __name__ == "__main__":
-    _be_modest()
+    be_modest()
     sys.exit(main(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""The page on the paper in a real browser: a part opened by a click, its link, and a phone's width."""
+"""The page on the paper in a real browser: parts opened by a click, links, a phone's width, a study again."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ import pytest
 pytestmark = pytest.mark.browser
 
 
+def fits_a_phone(page) -> None:
+    """Nothing scrolls sideways at 390 pixels, once the page has settled."""
+    main = "document.querySelector('[data-testid=stMain]')"
+    until = time.monotonic() + 10
+    while not page.evaluate(f"{main}.scrollWidth <= {main}.clientWidth"):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
 def test_the_paper_is_read_part_by_part(page) -> None:
     page.goto("/paper")
     page.get_by_text("fairness values are at or below").first.wait_for()
-    page.get_by_test_id("stDataFrame").wait_for()
+    page.get_by_test_id("stDataFrame").first.wait_for()
     page.get_by_text("Fig. 3: the networks").click()
     page.locator(".js-plotly-plot").wait_for()
     notes = page.evaluate(
@@ -23,8 +32,25 @@ def test_the_paper_is_read_part_by_part(page) -> None:
     page.set_viewport_size({"width": 390, "height": 900})
     page.goto(link)
     page.locator(".js-plotly-plot").wait_for()
-    main = "document.querySelector('[data-testid=stMain]')"
-    until = time.monotonic() + 10
-    while not page.evaluate(f"{main}.scrollWidth <= {main}.clientWidth"):
-        assert time.monotonic() < until
-        time.sleep(0.1)
+    fits_a_phone(page)
+
+
+def test_the_household_by_residuals_and_from_the_surface_alone(page) -> None:
+    page.goto("/paper?paper-part=household")
+    page.get_by_text("Average price by age").wait_for()
+    page.get_by_text("Equalized residuals", exact=True).click()
+    page.get_by_text("Average residual by age").wait_for()
+    page.get_by_text("The standard network's residuals have an HGR of").wait_for()
+    page.get_by_text("the surface alone", exact=True).click()
+    page.get_by_text("Seeing the surface alone").wait_for()
+    page.get_by_text("Average residual by age").wait_for()
+    page.set_viewport_size({"width": 390, "height": 900})
+    fits_a_phone(page)
+
+
+def test_a_figure_is_made_again_and_compared(page) -> None:
+    page.goto("/paper?paper-part=fig3")
+    page.get_by_text("Run it again here").click()
+    page.get_by_role("button", name="Run it again", exact=True).click()
+    page.get_by_text("values are the same to").wait_for(timeout=180_000)
+    page.get_by_role("button", name="Run it again", exact=True).wait_for()

@@ -11,12 +11,14 @@ import pytest
 import torch
 
 from fairdash.__main__ import main
+from fairdash.data.catalogue import load_dataset
 from fairdash.dependence.exact import gaussian
 from fairdash.errors import DataError, OptionError
 from fairdash.reproduction import committed, figures12, read_result, write_result
 from fairdash.reproduction import table1 as study
 from fairdash.reproduction.as_published import chi2_nn_published, hgr_nn_published
 from fairdash.reproduction.cells import Cell, Count, cells, chosen_method, summary
+from fairdash.reproduction.choosing import choose
 from fairdash.reproduction.fig3 import reproduce_fig3
 from fairdash.reproduction.figures12 import reproduce_fig2
 from fairdash.reproduction.household import SETTINGS, Reading, reproduce_household
@@ -24,7 +26,8 @@ from fairdash.reproduction.paper import FAIRNESS, METHODS, OBJECTIVES, row_of, t
 from fairdash.reproduction.run import reproduce
 from fairdash.reproduction.scoring import as_the_paper, done_right, floors
 from fairdash.reproduction.sentences import sentences
-from fairdash.reproduction.table1 import Table1Plan, choose, reproduce_table1
+from fairdash.reproduction.table1 import Table1Plan, reproduce_table1
+from fairdash.training.splits import random_splits
 
 
 def pairs(rho, *, n=399, count=8, seed=0):
@@ -118,24 +121,44 @@ def test_floors_are_what_independent_rows_read():
 
 
 def tried(rows):
-    base = {"lam": 1.0, "diverged": False, "hgr_kde": 0.1, "hgr_rdc": 0.1, "chi2_kde": 0.1, "fairquant": 0.1}
+    base = {
+        "lam": 1.0,
+        "mse_se": 0.05,
+        "diverged": False,
+        "hgr_kde": 0.1,
+        "hgr_rdc": 0.1,
+        "chi2_kde": 0.1,
+        "fairquant": 0.1,
+    }
     return pd.DataFrame([{"candidate": k, **base, **row} for k, row in enumerate(rows)])
 
 
 def test_of_the_models_within_the_papers_error_the_fairest_is_taken():
     rows = [{"mse": 0.5}, {"mse": 0.77, "hgr_kde": 0.05}, {"mse": 0.79, "hgr_kde": 0.01}]
-    chosen, reached = choose(tried(rows), "hgr_nn", "demographic_parity", "crime")
+    chosen, reached = choose(tried(rows), "hgr_nn", row_of("crime", "hgr_nn", "demographic_parity"))
     assert (chosen["candidate"], reached) == (1, True)
 
 
 def test_if_no_model_is_within_the_papers_error_it_is_said():
-    chosen, reached = choose(tried([{"mse": 0.9}, {"mse": 0.8}]), "hgr_nn", "demographic_parity", "crime")
+    chosen, reached = choose(
+        tried([{"mse": 0.9}, {"mse": 0.8}]), "hgr_nn", row_of("crime", "hgr_nn", "demographic_parity")
+    )
     assert (chosen["candidate"], reached) == (1, False)
 
 
 def test_a_model_that_diverged_is_never_taken_and_the_standard_one_is_the_most_accurate():
     rows = [{"mse": 0.1, "diverged": True}, {"mse": 0.36}, {"mse": 0.35, "hgr_kde": 9.0}]
-    assert choose(tried(rows), "standard", "demographic_parity", "crime")[0]["candidate"] == 2
+    assert (
+        choose(tried(rows), "standard", row_of("crime", "standard", "demographic_parity"))[0]["candidate"]
+        == 2
+    )
+
+
+def test_a_margin_keeps_standard_errors_below_the_papers_error():
+    rows = [{"mse": 0.7}, {"mse": 0.77, "hgr_kde": 0.05}]
+    paper = row_of("crime", "hgr_nn", "demographic_parity")
+    for margin, taken in ((0.0, 1), (0.5, 0)):
+        assert choose(tried(rows), "hgr_nn", paper, margin=margin)[0]["candidate"] == taken
 
 
 def cell(ours, *, paper=0.3, error=0.01, floor=0.2, q95=0.25, measure="hgr_nn"):
@@ -205,11 +228,17 @@ def test_the_papers_sentences_can_fail():
 def tiny(monkeypatch):
     """Few and small candidates."""
     few = {
-        "base": {"hidden": [4], "n_epochs": 4, "warm_up_epochs": 1, "adversary_hidden": [4]},
-        "batch_size": [256],
-        "weight_decay": [0.03],
+        "base": {"n_epochs": 4, "warm_up_epochs": 1, "adversary_hidden": [4], "batch_size": 256},
         "adversary_steps": {"hgr_nn": 1},
         "lams": [0.5, 2.0],
+        "folds": 2,
+        "n_permutations": 2,
+        "networks": {"hgr_spline": 2},
+        "margin": {},
+        "settings": {
+            method: {key: {"hidden": [4], "weight_decay": 0.03} for key in OBJECTIVES}
+            for method in ("standard", "hgr_spline")
+        },
     }
     monkeypatch.setattr(study, "candidates", lambda: {"crime": few})
 
@@ -237,6 +266,11 @@ def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):
     row = cells(again, "crime", "standard", OBJECTIVES[0])
     assert [each.measure for each in row] == ["mse", *FAIRNESS]
     assert row[0].paper == 0.384
+    y = load_dataset("crime").target.to_numpy()
+    for split, rows in enumerate(random_splits(len(y), n_splits=5, random_state=0)):
+        of_split = splits.loc[splits["split"] == split, "constant"]
+        error = np.mean((y[rows.test] - y[rows.train].mean()) ** 2) / y[rows.train].var()
+        np.testing.assert_allclose(of_split, error, rtol=1e-6)
     assert chosen_method(again, "crime", OBJECTIVES[0]) in ("hgr_spline", "hgr_nn")
     # The same seed gives the same table.
     second = reproduce_table1(replace(plan, methods=("hgr_spline",), n_permutations=1))
@@ -247,13 +281,12 @@ def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):
 def test_the_errors_are_those_of_the_assessment(tiny, real_data):
     """MSE and FairQuant as fairdash's own assessment has them, on the same splits."""
     from fairdash.assessment import assess_predictions
-    from fairdash.data.catalogue import load_dataset
     from fairdash.training.sweep import Sweep, train_sweep
 
     plan = Table1Plan(dataset="crime", methods=("standard",), objectives=OBJECTIVES[:1], n_permutations=1)
     ours = reproduce_table1(plan).tables["splits"]
     dataset = load_dataset("crime")
-    (candidate,) = study.candidates_of("crime", "standard")
+    (candidate,) = study.candidates_of("crime", "standard", OBJECTIVES[0])
     sweep = Sweep(methods=("standard",), lams=(), settings=candidate.settings, device="cpu")
     trained = train_sweep(dataset, sweep)
     frame = assess_predictions(

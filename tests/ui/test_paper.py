@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from fairdash.reproduction import committed, read_result
+from fairdash.reproduction import StudyResult, again, committed, read_result, write_result
 from fairdash.reproduction.cells import cells, count, summary
 from fairdash.reproduction.paper import FAIRNESS, OBJECTIVES, row_of
 from fairdash.reproduction.sentences import sentences
+from fairdash.runs.store import DONE, RunStatus
 from fairdash.ui.paper import table1
 from tests.ui.conftest import open_page, words
 
@@ -38,6 +39,18 @@ def test_the_answer_is_counted_from_the_committed_cells():
         if round(own["mse"], 3) <= paper["mse"]:
             reached += sum(round(own[f"{id}_paper"], 3) <= paper[id] for id in FAIRNESS)
     assert reached == found.reached
+
+
+def test_the_second_count_holds_shares_of_a_constant_predictions_error_to_the_papers():
+    result = read_result("table1_crime")
+    strict, share = (count(result, "crime", as_share=each) for each in (False, True))
+    constant = result.tables["splits"].groupby("split")["constant"].first().mean()
+    for objective in OBJECTIVES:
+        assert share.cells[objective][0].ours == pytest.approx(strict.cells[objective][0].ours / constant)
+        assert share.cells[objective][1:] == strict.cells[objective][1:]
+    said = words(open_page("paper"))
+    assert f"has {constant:.3f} here" in said
+    assert f"{share.reached} of {share.total} values count" in said
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
@@ -73,11 +86,69 @@ def test_a_cells_colour_goes_with_its_words(objective):
 def test_a_row_can_be_run_again_by_a_command():
     at = open_page("paper")
     (code,) = at.code
-    assert code.value.startswith(
-        "python -m fairdash reproduce table1 --dataset crime --methods standard --out "
-    )
+    assert code.value.startswith("python -m fairdash reproduce table1 --dataset crime --methods standard ")
     at.selectbox(key="paper-row").set_value("mine").run()
-    assert "--methods mine" in at.code[0].value
+    at.selectbox(key="paper-row-objective").set_value("equalized_residuals").run()
+    assert "--methods mine --objectives equalized_residuals --out again" in at.code[0].value
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Jobs are created, and no process is started."""
+    jobs = []
+    monkeypatch.setattr(again, "start_detached", lambda module, id, *, log: jobs.append(id))
+    return jobs
+
+
+def again_button(at):
+    (button,) = [each for each in at.button if each.label == "Run it again"]
+    return button
+
+
+def test_a_row_can_be_run_again_in_the_app(started):
+    at = open_page("paper")
+    at.selectbox(key="paper-row").set_value("hgr_spline").run()
+    again_button(at).click().run()
+    assert not at.exception
+    (job,) = [again.AgainJob(id) for id in started]
+    assert job.spec == again.AgainSpec(
+        study="table1", dataset="crime", method="hgr_spline", objective="demographic_parity"
+    )
+    # While it works there is a way to stop it, and none to start it twice.
+    assert [each.label for each in at.button if "again" in each.label] == []
+    (cancel,) = [each for each in at.button if each.label == "Cancel"]
+    cancel.click().run()
+    assert job.is_cancelled()
+
+
+def finish(job, result):
+    """The job's result is there, as its process would have left it."""
+    write_result(result, job.folder / "result")
+    job.write_status(RunStatus(state=DONE, fraction=1.0, seconds=3.0))
+
+
+def test_what_comes_of_it_stands_beside_the_committed_values(started):
+    at = open_part("fig1")
+    again_button(at).click().run()
+    committed_one = read_result("fig1")
+    values = committed_one.tables["values"].copy()
+    values.loc[0, "value"] += 0.5
+    finish(again.AgainJob(started[0]), StudyResult(committed_one.about, {"values": values}))
+    at.run()
+    assert not at.exception
+    n = len(values.groupby(["id", "evaluation", "rho"]))
+    assert f"{n - 1:,} of {n:,} values are the same" in words(at)
+    table = at.dataframe[-1].value
+    assert table.iloc[0]["Difference"].startswith("+0.17")  # one of three draws
+    assert (table.iloc[1:][""] == "same").all()
+    assert again_button(at)
+
+
+def test_a_job_of_another_study_is_not_shown(started):
+    at = open_part("fig1")
+    again_button(at).click().run()
+    at = open_part("fig3")
+    assert again_button(at)
 
 
 @pytest.mark.parametrize("networks", ["authors", "published", "ours"])
@@ -126,3 +197,11 @@ def test_the_household_says_what_it_costs_beside_the_papers_percentages(objectiv
         assert f"{mse[method] / mse['standard'] - 1:+.0%} (the paper" in said
         assert paper[objective] in said
     assert "how long it was trained" in said
+
+
+def test_what_was_tried_is_shown_with_its_failures():
+    tries = read_result("rehearsal_crime").tables["tries"]
+    assert (tries["cells"] == 0).any()
+    (shown,) = [each.value for each in open_page("paper").dataframe if "Error found" in each.value]
+    assert list(shown["Error found"]) == [f"{value:.3f}" for value in tries["mse"]]
+    assert list(shown["Cells"]) == list(tries["cells"])

@@ -14,6 +14,7 @@ from fairdash.figures.lab_curves import fig2_figure
 from fairdash.figures.lab_gaussians import along_rho_figure
 from fairdash.figures.paper import architecture_figure, by_age_figure
 from fairdash.reproduction import StudyResult, committed, read_result
+from fairdash.reproduction.again import AgainSpec
 from fairdash.reproduction.paper import (
     HOUSEHOLD_INCREASES,
     HOUSEHOLD_PRICE,
@@ -27,10 +28,11 @@ from fairdash.studies.noise_axis import lines_of
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, download, theme
+from fairdash.ui.paper.again import show_again
 from fairdash.ui.text import duration
 
 READINGS = {
-    "household": "rooms, surface and building age (as the text says)",
+    "household": "all three features",
     "household_surface": "the surface alone",
 }
 NETWORKS = {
@@ -158,7 +160,7 @@ def show_fig4() -> None:
     if len(made) > 1:
         reading = str(
             right.segmented_control(
-                "What the network sees (the paper leaves it open)",
+                "What the network sees (open in the paper)",
                 made,
                 format_func=READINGS.__getitem__,
                 default=made[0],
@@ -179,8 +181,7 @@ def show_fig4() -> None:
             names={method: METHODS[method].title for method in table["method"]},
             level=price if parity else 0.0,
             title=f"Average {what} by age",
-            subtitle=f"test rows of {result.about.options['splits']} splits, bands: 95 %; dotted: "
-            + ("the average price" if parity else "no error"),
+            subtitle=f"band: standard network, 95 %; dotted: {'the average price' if parity else 'no error'}",
             y=f"Average {what} (€)",
             theme=theme(),
         ),
@@ -189,8 +190,9 @@ def show_fig4() -> None:
     )
     st.dataframe(shown(table), hide_index=True, alt="The household scenario beside the paper's percentages.")
     st.caption(
-        "HGR is the cross-fitted spline correlation of the test rows, mean over the splits ± its standard "
-        "error; λ was chosen by the same measure on held-out rows of a 10-fold cross-validation."
+        f"Test rows of {result.about.options['splits']} splits. HGR is their cross-fitted spline "
+        "correlation, mean over the splits ± its standard error; λ was chosen by the same measure on "
+        "held-out rows of a 10-fold cross-validation."
     )
     with st.expander("How each λ was found"):
         choices = result.tables["choices"]
@@ -255,9 +257,14 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
         if sees_all
         else "Seeing the surface alone, the standard network can't get below what rooms and building age "
         f"add: its error is {standard['mse']:.3f} of the variance, and the same absolute cost of fairness is "
-        "a smaller share of it. And the surface is nearly a function of age: any prediction from it that is "
-        "not constant follows age, so that no weight brings it near independence. The paper does not say "
-        "what its networks saw."
+        "a smaller share of it. "
+        + (
+            "And the surface is nearly a function of age: any prediction from it that is not constant "
+            "follows age, so that no weight brings it near independence. "
+            if objective == "demographic_parity"
+            else ""
+        )
+        + "The paper does not say what its networks saw."
     )
     return text + why
 
@@ -271,10 +278,13 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
             "MSE (share of the variance)": [
                 f"{row.mse:.3f} ± {row.mse_se:.3f}" for row in table.itertuples()
             ],
-            "Increase": [_share(value) for value in table["increase"]],
+            "Increase": [
+                "–" if method == "standard" else _share(value)
+                for method, value in zip(table["method"], table["increase"], strict=True)
+            ],
             "The paper's": [_share(value) for value in table["paper_increase"]],
             "HGR": [f"{row.hgr_spline:.3f} ± {row.hgr_spline_se:.3f}" for row in table.itertuples()],
-            "its floor": [f"{value:.3f}" for value in table["hgr_spline_floor"]],
+            "its floor": [f"{round(value, 3) + 0.0:.3f}" for value in table["hgr_spline_floor"]],
             REGISTRY["hgr_kde"].symbol: [f"{value:.3f}" for value in table["hgr_kde"]],
             "its floor ": [f"{value:.3f}" for value in table["hgr_kde_floor"]],
             "Average price": [f"{value:.0f} €" for value in table["mean_price"]],
@@ -288,9 +298,13 @@ def _share(value: float) -> str:
 
 
 def about(result: StudyResult) -> None:
-    """Where the figures come from, in one line, with the command that makes them again."""
+    """Where the figures come from, in one line, the command that makes them again, and a button."""
     one = result.about
     st.caption(
-        f"Seed {one.seed}; {duration(one.seconds)} on {one.machine}; torch {one.versions['torch']}. Make it "
-        f"again: `{one.command}`"
+        f"Seed {one.seed}; {duration(one.seconds)} of processor time on {one.machine}; torch "
+        f"{one.versions['torch']}. Make it again: `{one.command}`"
     )
+    with st.expander("Run it again here"):
+        features_seen = str(one.options.get("features_seen", "all"))
+        study = one.study.partition("_")[0]
+        show_again(AgainSpec(study=study, features_seen=features_seen), result, seconds=one.seconds)

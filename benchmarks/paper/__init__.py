@@ -1,0 +1,1 @@
+"""Studies behind the page on the paper that are too slow for tests."""

@@ -1,0 +1,77 @@
+"""Choose the settings of Table 1's models: ``python -m benchmarks.paper.settings --dataset crime``.
+
+The search of :func:`fairdash.training.search.search_settings`, for each method and objective, within the rows
+that are test rows in none of the five splits. Writes into ``fairdash/reproduction/candidates.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairdash.data.catalogue import load_dataset
+from fairdash.data.dataset import Dataset
+from fairdash.reproduction import table1
+from fairdash.reproduction.paper import OBJECTIVES
+from fairdash.training.search import GRIDS, SettingsSearch, search_settings
+from fairdash.training.splits import random_splits
+
+FILE = Path(table1.__file__).parent / "candidates.json"
+N_FOLDS = 3
+RANDOM_STATE = 0
+
+
+def settings_of(dataset: Dataset, tried: dict[str, Any], method: str, objective: str) -> dict[str, Any]:
+    """What the search chooses for one method and objective."""
+    splits = random_splits(dataset.n_rows, n_splits=table1.N_SPLITS, random_state=RANDOM_STATE)
+    rows = reduce(np.intersect1d, [split.train for split in splits])
+    base = table1.base_settings(tried, method)
+    # As many steps as a model takes that is trained on all training rows.
+    longer = max(len(splits[0].train) // base.batch_size, 1) / max(
+        len(rows) * (N_FOLDS - 1) // N_FOLDS // base.batch_size, 1
+    )
+    plan = SettingsSearch(
+        method=method,
+        objective=objective,
+        lam=tried["searched_at"][objective].get(method, 0.0),
+        grid=GRIDS[tried["grid"]],
+        n_folds=N_FOLDS,
+        random_state=RANDOM_STATE,
+        settings=replace(
+            base,
+            n_epochs=round(base.n_epochs * longer),
+            warm_up_epochs=round(base.warm_up_epochs * longer),
+        ),
+        device="cpu",
+    )
+    found = search_settings(dataset, plan, rows=rows)
+    best = found.best.to_json()
+    print(f"{objective}, {method}: {found.seconds:.0f} s, {len(rows):,} rows, {found.rule}", flush=True)
+    print(found.frame.head(4).to_string(index=False, float_format="{:.4g}".format), flush=True)
+    return {name: best[name] for name in GRIDS[tried["grid"]].to_json()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dataset", required=True)
+    name = parser.parse_args().dataset
+    dataset = load_dataset(name, **table1.options_of(name))
+    tried = table1.candidates()[name]
+    found = {
+        method: {objective: settings_of(dataset, tried, method, objective) for objective in OBJECTIVES}
+        for method in table1.COMPARED
+    }
+    # Read again: another data set's search may have ended in the meantime.
+    content = json.loads(FILE.read_text(encoding="utf-8"))
+    content[name]["settings"] = found
+    FILE.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
