@@ -40,7 +40,7 @@ def show_doors() -> None:
 def show_run(run: Run) -> None:
     spec, status = run.spec, run.status
     objective = OBJECTIVES[spec.plan.objective].title
-    name = "tradeoff" if status.state == "done" else "train"
+    name = "tradeoff" if run.look else "train"
     left, right = st.columns([4, 1], vertical_alignment="center")
     left.markdown(
         f"**{safe(spec.source.title)}** · {objective} · "
@@ -64,7 +64,7 @@ st.page_link(
 st.subheader("Recent runs")
 found = list_runs()
 if not found.runs:
-    st.info("No run yet. Train on the built-in example: it takes about a quarter of a minute.")
+    st.info("No run yet. The trade-off page trains a first look at the built-in example within seconds.")
 for recent in found.runs[:RUNS_SHOWN]:
     show_run(recent)
 if found.damaged:

@@ -73,6 +73,7 @@ def test_two_points_are_compared_and_the_address_says_so(opened: Page):
     opened.get_by_role("slider").first.focus()
     opened.get_by_role("slider").first.press("End")
     opened.get_by_text("A: λ = 1", exact=True).wait_for()
+    opened.get_by_text("chosen: λ = 4", exact=True).wait_for()
     assert {"λ = 1", "λ = 4"} <= set(chart(opened, "Average prediction by Age"))
     opened.reload()
     opened.get_by_text("A: λ = 1", exact=True).wait_for()

@@ -75,5 +75,5 @@ def test_from_an_actuarys_export_to_the_figures(page: Page, tmp_path):
         page.get_by_role("button", name="All figures (CSV)").click()
     text = download.value.path().read_text(encoding="utf-8-sig")
     assert text.startswith("method,lam,split,part")
-    assert len(text.splitlines()) == 1 + 2 * (2 + 2 * 4)
+    assert len(text.splitlines()) == 1 + 3 * (2 + 2 * 4)
     assert "P00001" not in text
