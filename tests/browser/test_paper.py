@@ -36,7 +36,8 @@ def test_the_paper_is_read_part_by_part(page) -> None:
 
 
 def test_the_household_by_residuals_and_from_the_surface_alone(page) -> None:
-    page.goto("/paper?paper-part=household")
+    page.goto("/paper")
+    page.get_by_text("Fig. 4: household prices").click()
     page.get_by_text("Average price by age").wait_for()
     page.get_by_text("Equalized residuals", exact=True).click()
     page.get_by_text("Average residual by age").wait_for()
@@ -49,7 +50,8 @@ def test_the_household_by_residuals_and_from_the_surface_alone(page) -> None:
 
 
 def test_a_figure_is_made_again_and_compared(page) -> None:
-    page.goto("/paper?paper-part=fig3")
+    page.goto("/paper")
+    page.get_by_text("Fig. 3: the networks").click()
     page.get_by_text("Run it again here").click()
     page.get_by_role("button", name="Run it again", exact=True).click()
     page.get_by_text("values are the same to").wait_for(timeout=180_000)
