@@ -7,6 +7,8 @@ import os
 # Before torch is loaded anywhere: its threads under contention are far slower than one, and the tests
 # share their cores with servers, browsers and workers.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Not a process beside each test of a page; the one test of them allows it.
+os.environ["FAIRDASH_NO_STANDBY"] = "1"
 
 import shutil
 from collections.abc import Iterator

@@ -30,7 +30,7 @@ class Mark:
     symbol: str = "circle"
 
 
-def front_figure(
+def front_without_marks(
     test: pd.DataFrame,
     single: pd.DataFrame,
     *,
@@ -39,13 +39,14 @@ def front_figure(
     measure: str,
     measure_title: str,
     method: str,
-    marks: Sequence[Mark],
-    references: pd.DataFrame | None = None,
-    price: float = math.nan,
+    references: pd.DataFrame | None,
+    price: float,
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
     """Mean test error against a measure of dependence, a line a method, trained weights as its points.
+
+    All of it stays as it is while a slider moves; see :func:`with_marks`.
 
     Parameters
     ----------
@@ -55,8 +56,6 @@ def front_figure(
         Columns along y and x, and their axis titles.
     method
         The method in view: drawn in full, with standard errors and single splits.
-    marks
-        Points to point out; the last one is the chosen one, and the noise floor is its floor.
     references
         Means of prices that use the sensitive attribute, test rows.
     price
@@ -65,8 +64,6 @@ def front_figure(
     figure = new_figure(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
     )
-    chosen = _row(test, marks[-1])
-    _floor(figure, float(chosen[f"{measure}_floor_q95"]), theme)
     trained = test[test["share"] == 0]
     # The standard model stands in every path; it counts once.
     trained = trained[(trained["lam"] > 0) | (trained["method"] == method)]
@@ -106,12 +103,32 @@ def front_figure(
         with_errors=True,
     )
     _name_paths(figure, test, error=error, measure=measure, theme=theme)
+    _fit(figure, test, references, measure)
+    return figure
+
+
+def with_marks(
+    figure: go.Figure,
+    test: pd.DataFrame,
+    marks: Sequence[Mark],
+    *,
+    error: str,
+    measure: str,
+    theme: Theme,
+) -> go.Figure:
+    """The figure of :func:`front_without_marks` with points to point out; it is changed.
+
+    Parameters
+    ----------
+    marks
+        The last one is the chosen one: the noise floor is its floor.
+    """
+    _floor(figure, float(_row(test, marks[-1])[f"{measure}_floor_q95"]), theme)
     for mark in marks:
         row = _row(test, mark)
         # Far right there is no room to the right of a point.
         is_far = bool(row[measure] > 0.7 * test[measure].max())
         _mark(figure, row, mark, error=error, measure=measure, to_the_left=is_far, theme=theme)
-    _fit(figure, test, references, measure)
     return figure
 
 

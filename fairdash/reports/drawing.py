@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 
 import plotly.graph_objects as go
 
 from fairdash.dependence import REGISTRY
 from fairdash.figures.features import features_figure
-from fairdash.figures.front import Mark, front_figure
+from fairdash.figures.front import Mark, front_without_marks, with_marks
 from fairdash.figures.money import money_figure
 from fairdash.figures.objectives import objectives_figure
 from fairdash.figures.profile import profile_figure
@@ -57,20 +58,46 @@ def front(found: Comparison, *, theme: Theme) -> go.Figure:
         marks.append(Mark(found.a.method, found.a.lam, f"A: {found.called(found.a)}", KEPT, "square"))
     if not found.b.is_standard:
         marks.append(Mark(found.b.method, found.b.lam, f"chosen: {found.called(found.b)}", theme.chosen))
-    return front_figure(
-        seen.test,
-        seen.single,
-        error=seen.error,
-        error_title=found.error_title,
-        measure=found.measure,
-        measure_title=f"{REGISTRY[found.measure].symbol} between {found.objective_seen.audited} and "
-        f"{found.sensitive}",
-        method=found.b.method if found.b.method in seen.methods else seen.methods[0],
-        marks=marks,
-        references=seen.references,
-        price=seen.price,
-        subtitle=subtitle(found),
-        theme=theme,
+    # A copy: the cached one stays without marks.
+    figure = go.Figure(_front_without_marks(found.front, _FrontView.of(found, theme)))
+    return with_marks(figure, seen.test, marks, error=seen.error, measure=found.measure, theme=theme)
+
+
+@dataclass(frozen=True)
+class _FrontView:
+    """All that the front without its marks depends on besides its figures."""
+
+    error_title: str
+    measure: str
+    measure_title: str
+    method: str
+    subtitle: str
+    theme: Theme
+
+    @classmethod
+    def of(cls, found: Comparison, theme: Theme) -> _FrontView:
+        methods = found.front.methods
+        return cls(
+            error_title=found.error_title,
+            measure=found.measure,
+            measure_title=f"{REGISTRY[found.measure].symbol} between {found.objective_seen.audited} and "
+            f"{found.sensitive}",
+            method=found.b.method if found.b.method in methods else methods[0],
+            subtitle=subtitle(found),
+            theme=theme,
+        )
+
+
+# Building it takes several times as long as copying it, and a page does so at every move of its slider.
+@lru_cache(maxsize=16)
+def _front_without_marks(front: Front, view: _FrontView) -> go.Figure:
+    return front_without_marks(
+        front.test,
+        front.single,
+        error=front.error,
+        references=front.references,
+        price=front.price,
+        **{field.name: getattr(view, field.name) for field in fields(view)},
     )
 
 

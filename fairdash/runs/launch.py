@@ -8,6 +8,7 @@ from fairdash.data.source import DatasetSource
 from fairdash.detached import start_detached
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
+from fairdash.runs.standby import hand_over
 from fairdash.runs.store import Job, Run, create_run
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
@@ -47,4 +48,5 @@ def start_model(
 
 
 def _start(job: Job) -> None:
-    start_detached("fairdash.runs.worker", job.id, log=job.folder / "worker.log")
+    if not hand_over(job.id):
+        start_detached("fairdash.runs.worker", job.id, log=job.folder / "worker.log")

@@ -35,7 +35,7 @@ SomeJob = TypeVar("SomeJob", bound=Job)
 
 def main(job_id: str) -> int:
     """Carry out the run, search or model called `job_id`; the exit status is 0 if it is done."""
-    job = _open(job_id)
+    job = open_job(job_id)
     if isinstance(job, SearchJob):
         return work_at(job, _search)
     if isinstance(job, ModelJob):
@@ -54,7 +54,7 @@ def work_at(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
         return 0
 
 
-def _open(job_id: str) -> Run | SearchJob | ModelJob:
+def open_job(job_id: str) -> Run | SearchJob | ModelJob:
     """The search or model of this id, or else the run; RunError if there is none of them."""
     for kind in (SearchJob, ModelJob):
         try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.data.wording import counted
+from fairdash.runs.quick import is_quick
+from fairdash.runs.standby import prepare
 from fairdash.ui.data.choice import ask_for_data, current_source
 from fairdash.ui.data.mends import data_or_mends
 from fairdash.ui.data.shown import show_dataset
@@ -32,4 +34,7 @@ if source is not None and data is not None:
         if st.button("Train on this data", icon=":material/tune:", width="stretch"):
             choose_run(None)
             st.switch_page(page("train"), query_params={"dataset": source.id})
+    if is_quick(data):
+        # A first look is likely to be the next thing; its worker needs seconds to start.
+        prepare()
     show_dataset(data, source)

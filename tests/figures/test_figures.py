@@ -11,13 +11,21 @@ import pytest
 from fairdash.assessment import assess_path, quantile_profile, summarise_splits
 from fairdash.figures.curves import curves_figure
 from fairdash.figures.data import distribution_figure, link_figure
-from fairdash.figures.front import Mark, front_figure
+from fairdash.figures.front import Mark, front_without_marks, with_marks
 from fairdash.figures.profile import profile_figure
 from fairdash.figures.theme import DARK, LIGHT, theme_of
 from fairdash.reports.csv import safe_csv
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
 from tests.assessment.test_assessment import _assessed
+
+
+def front_figure(test, single, *, marks, error, measure, theme, references=None, price=np.nan, **words):
+    figure = front_without_marks(
+        test, single, error=error, measure=measure, theme=theme, references=references, price=price, **words
+    )
+    return with_marks(figure, test, marks, error=error, measure=measure, theme=theme)
+
 
 EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
 

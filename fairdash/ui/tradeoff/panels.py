@@ -24,13 +24,7 @@ from fairdash.ui.tradeoff.pictures import show_profile
 
 def show_panels(found: Comparison, run: Run) -> None:
     """One control for the rest; what is not chosen costs nothing."""
-    shown = st.segmented_control(
-        "More",
-        list(_PANELS),
-        default=next(iter(_PANELS)),
-        label_visibility="collapsed",
-        key="more",
-    )
+    shown = st.segmented_control("Look closer", list(_PANELS), key="more")
     if shown is not None:
         _PANELS[shown](found, run)
 
