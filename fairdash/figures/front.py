@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -108,7 +109,7 @@ def front_without_marks(
 
 
 def with_marks(
-    figure: go.Figure,
+    base: Mapping[str, Any],
     test: pd.DataFrame,
     marks: Sequence[Mark],
     *,
@@ -116,20 +117,34 @@ def with_marks(
     measure: str,
     theme: Theme,
 ) -> go.Figure:
-    """The figure of :func:`front_without_marks` with points to point out; it is changed.
+    """The front with points to point out.
 
     Parameters
     ----------
+    base
+        The figure of :func:`front_without_marks` as plain values, ``.to_plotly_json()``; it is not changed.
     marks
         The last one is the chosen one: the noise floor is its floor.
     """
-    _floor(figure, float(_row(test, marks[-1])[f"{measure}_floor_q95"]), theme)
-    for mark in marks:
-        row = _row(test, mark)
-        # Far right there is no room to the right of a point.
-        is_far = bool(row[measure] > 0.7 * test[measure].max())
-        _mark(figure, row, mark, error=error, measure=measure, to_the_left=is_far, theme=theme)
-    return figure
+    rows = [_row(test, mark) for mark in marks]
+    shape, note = _floor(float(rows[-1][f"{measure}_floor_q95"]), theme)
+    layout = dict(base["layout"])
+    layout["shapes"] = [*layout.get("shapes", ()), shape]
+    # Far right there is no room to the right of a point.
+    far = 0.7 * float(test[measure].max())
+    notes = [
+        _name_of(
+            mark, float(row[measure]), float(row[error]), to_the_left=bool(row[measure] > far), theme=theme
+        )
+        for mark, row in zip(marks, rows, strict=True)
+    ]
+    layout["annotations"] = [*layout.get("annotations", ()), note, *notes]
+    points = [
+        _point(mark, row, error=error, measure=measure, theme=theme)
+        for mark, row in zip(marks, rows, strict=True)
+    ]
+    # In one piece: plotly takes several times as long to add to a figure as to begin with this.
+    return go.Figure(data=[*base["data"], *points], layout=layout)
 
 
 def _row(test: pd.DataFrame, mark: Mark) -> pd.Series:
@@ -138,30 +153,31 @@ def _row(test: pd.DataFrame, mark: Mark) -> pd.Series:
     return (own if len(own) else rows).iloc[0]
 
 
-def _floor(figure: go.Figure, edge: float, theme: Theme) -> None:
-    # A shape of our own: add_vrect builds the whole layout anew, twice.
-    figure.add_shape(
-        type="rect",
-        x0=0,
-        x1=edge,
-        y0=0,
-        y1=1,
-        yref="paper",
-        fillcolor=theme.floor,
-        line={"width": 0},
-        layer="below",
-    )
-    figure.add_annotation(
-        x=0,
-        y=0.01,
-        yref="paper",
-        text="noise floor: left of its edge<br>nothing is told from independence",
-        showarrow=False,
-        xanchor="left",
-        yanchor="bottom",
-        align="left",
-        font={"color": theme.quiet, "size": 11},
-    )
+def _floor(edge: float, theme: Theme) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The noise floor's band and what is written in it."""
+    band = {
+        "type": "rect",
+        "x0": 0,
+        "x1": edge,
+        "y0": 0,
+        "y1": 1,
+        "yref": "paper",
+        "fillcolor": theme.floor,
+        "line": {"width": 0},
+        "layer": "below",
+    }
+    note = {
+        "x": 0,
+        "y": 0.01,
+        "yref": "paper",
+        "text": "noise floor: left of its edge<br>nothing is told from independence",
+        "showarrow": False,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "align": "left",
+        "font": {"color": theme.quiet, "size": 11},
+    }
+    return band, note
 
 
 def _path(
@@ -314,41 +330,39 @@ def _price(figure: go.Figure, level: float, theme: Theme) -> None:
     )
 
 
-def _mark(
-    figure: go.Figure,
-    row: pd.Series,
-    mark: Mark,
-    *,
-    error: str,
-    measure: str,
-    to_the_left: bool,
-    theme: Theme,
-) -> None:
-    figure.add_scatter(
-        x=[float(row[measure])],
-        y=[float(row[error])],
-        mode="markers",
-        marker={
+def _point(mark: Mark, row: pd.Series, *, error: str, measure: str, theme: Theme) -> dict[str, Any]:
+    """A large dot; hollow for a blend."""
+    trained = row["share"] == 0
+    return {
+        "type": "scatter",
+        "x": [float(row[measure])],
+        "y": [float(row[error])],
+        "mode": "markers",
+        "marker": {
             "size": 16,
-            "color": mark.colour if row["share"] == 0 else theme.veil,
+            "color": mark.colour if trained else theme.veil,
             "symbol": mark.symbol,
-            "line": {"width": 3, "color": mark.colour if row["share"] else "white"},
+            "line": {"width": 3, "color": "white" if trained else mark.colour},
         },
-        name=escaped(mark.label),
-        hoverinfo="skip",
-    )
-    figure.add_annotation(
-        x=float(row[measure]),
-        y=float(row[error]),
-        text=f"<b>{escaped(mark.label)}</b>",
-        showarrow=False,
-        xanchor="right" if to_the_left else "left",
-        xshift=14,
-        yshift=24 if mark.lam == 0 else 14,
-        bgcolor=theme.veil,
-        borderpad=0,
-        font={"color": mark.colour, "size": 13},
-    )
+        "name": escaped(mark.label),
+        "hoverinfo": "skip",
+    }
+
+
+def _name_of(mark: Mark, x: float, y: float, *, to_the_left: bool, theme: Theme) -> dict[str, Any]:
+    """The label beside a dot."""
+    return {
+        "x": x,
+        "y": y,
+        "text": f"<b>{escaped(mark.label)}</b>",
+        "showarrow": False,
+        "xanchor": "right" if to_the_left else "left",
+        "xshift": 14,
+        "yshift": 24 if mark.lam == 0 else 14,
+        "bgcolor": theme.veil,
+        "borderpad": 0,
+        "font": {"color": mark.colour, "size": 13},
+    }
 
 
 def _fit(figure: go.Figure, test: pd.DataFrame, references: pd.DataFrame | None, measure: str) -> None:

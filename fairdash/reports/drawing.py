@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -58,9 +59,8 @@ def front(found: Comparison, *, theme: Theme) -> go.Figure:
         marks.append(Mark(found.a.method, found.a.lam, f"A: {found.called(found.a)}", KEPT, "square"))
     if not found.b.is_standard:
         marks.append(Mark(found.b.method, found.b.lam, f"chosen: {found.called(found.b)}", theme.chosen))
-    # A copy: the cached one stays without marks.
-    figure = go.Figure(_front_without_marks(found.front, _FrontView.of(found, theme)))
-    return with_marks(figure, seen.test, marks, error=seen.error, measure=found.measure, theme=theme)
+    base = _front_without_marks(found.front, _FrontView.of(found, theme))
+    return with_marks(base, seen.test, marks, error=seen.error, measure=found.measure, theme=theme)
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,10 @@ class _FrontView:
         )
 
 
-# Building it takes several times as long as copying it, and a page does so at every move of its slider.
+# Building it takes several times as long as adding marks to it, which a page does at every move of a slider.
 @lru_cache(maxsize=16)
-def _front_without_marks(front: Front, view: _FrontView) -> go.Figure:
-    return front_without_marks(
+def _front_without_marks(front: Front, view: _FrontView) -> Mapping[str, Any]:
+    figure = front_without_marks(
         front.test,
         front.single,
         error=front.error,
@@ -99,6 +99,8 @@ def _front_without_marks(front: Front, view: _FrontView) -> go.Figure:
         price=front.price,
         **{field.name: getattr(view, field.name) for field in fields(view)},
     )
+    found: Mapping[str, Any] = figure.to_plotly_json()
+    return found
 
 
 def spread(found: Comparison, *, theme: Theme) -> go.Figure:
