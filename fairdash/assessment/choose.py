@@ -52,22 +52,24 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     haystack". `reached` is False where no stop lies below the line: there is no knee then, and the
     standard model is given.
     """
-    usable = path[np.isfinite(path[[error, measure]]).all(axis=1)]
-    accurate, fair = usable[error].idxmin(), usable[measure].idxmin()
-    x, y = (
-        (usable[column] - usable.loc[zero, column])
-        / ((usable.loc[one, column] - usable.loc[zero, column]) or 1.0)
-        for column, zero, one in ((measure, fair, accurate), (error, accurate, fair))
-    )
+    usable = path.loc[np.isfinite(path[[error, measure]]).all(axis=1)]
+    errors, values = (usable[column].to_numpy(dtype=float) for column in (error, measure))
+    accurate, fair = errors.argmin(), values.argmin()
+    x = (values - values[fair]) / ((values[accurate] - values[fair]) or 1.0)
+    y = (errors - errors[accurate]) / ((errors[fair] - errors[accurate]) or 1.0)
     below = 1 - x - y
-    best = below.idxmax()
-    row = usable.loc[best]
+    best = int(below.argmax())
     if below[best] <= 1e-9:
-        return Choice(str(row["method"]), 0.0, False)
-    return Choice(str(row["method"]), float(row["lam"]), True)
+        return Choice(str(usable["method"].iloc[best]), 0.0, False)
+    return _at(usable, best, reached=True)
 
 
 def _best(path: pd.DataFrame, *, limited: str, limit: float, wanted: str) -> Choice:
     within = path[path[limited] <= limit]
-    row = path.loc[path[limited].idxmin()] if within.empty else within.loc[within[wanted].idxmin()]
-    return Choice(str(row["method"]), float(row["lam"]), not within.empty)
+    if within.empty:
+        return _at(path, int(path[limited].to_numpy(dtype=float).argmin()), reached=False)
+    return _at(within, int(within[wanted].to_numpy(dtype=float).argmin()), reached=True)
+
+
+def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
+    return Choice(str(path["method"].iloc[place]), float(path["lam"].iloc[place]), reached)

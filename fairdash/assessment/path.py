@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -67,18 +68,18 @@ def assess_path(
             if part not in splits[j].parts:
                 continue
             trained = _of_trained(frame, of_split, j, part)
-            figures = {
-                column: np.where(between, np.nan, trained.loc[way["low"], column]) for column in trained
-            }
-            own = {}
+            at_low, at_high = (trained.index.get_indexer(pd.Index(way[end])) for end in ("low", "high"))
+            own: dict[str, Any] = {}
             if between.any():
                 own = judge.figures(blended[between], splits[j], part, split_number=j, n_permutations=0)
-            for column in figures:
-                if column.endswith(("_floor", "_floor_q95")):
-                    ends = (trained.loc[way[end], column].to_numpy() for end in ("low", "high"))
-                    figures[column] = blend(*ends, way["share"].to_numpy())
+            figures: dict[str, Any] = {}
+            for name, column in trained.items():
+                values = column.to_numpy(dtype=float)
+                figures[str(name)] = here = values[at_low]
+                if str(name).endswith(("_floor", "_floor_q95")):
+                    figures[str(name)] = blend(here, values[at_high], way["share"].to_numpy())
                 elif own:
-                    figures[column][between] = own[column]
+                    here[between] = own[str(name)]
             tables.append(way.assign(method=method, split=j, part=part, diverged=False, **figures))
         if progress is not None:
             progress((done + 1) / len(jobs))
@@ -94,8 +95,8 @@ def path_predictions(
 ) -> dict[int, NDArray[np.float64]]:
     """Split to the predictions (n,) of a stop; splits where one of its neighbours diverged are left out."""
     found = {}
-    for split, of_split in members.groupby("split"):
-        place = _places(of_split, method)
+    for split in np.unique(members["split"]):
+        place = _places(members[members["split"] == split], method)
         if stop.low in place and stop.high in place:
             low, high = predictions[place[stop.low]], predictions[place[stop.high]]
             found[int(split)] = blend(low, high, stop.share) if stop.share else low

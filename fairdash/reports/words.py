@@ -68,7 +68,8 @@ def who_pays(found: Comparison) -> str:
     moved = found.moved
     # The target's overall level says what is little.
     little = HARDLY * abs((moved["before"] * moved["heads"]).sum() / moved["heads"].sum())
-    up, down = moved.loc[moved["per_head"].idxmax()], moved.loc[moved["per_head"].idxmin()]
+    per_head = moved["per_head"].to_numpy()
+    up, down = moved.iloc[per_head.argmax()], moved.iloc[per_head.argmin()]
     parts = [
         f"{verb} by {with_unit(_short(abs(row['per_head'])), found.unit)} on average for "
         f"{found.sensitive} {span(row['s_low'], row['s_high'])}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pandas as pd
 
@@ -73,11 +74,7 @@ def find_out(
         importance=not is_first_look,
         progress=hear,
     )
-    common = {
-        "loss": plan.settings.loss_function,
-        "measures": MEASURES,
-        "random_state": plan.random_state,
-    }
+    loss, seed = plan.settings.loss_function, plan.random_state
     (other,) = OBJECTIVES.keys() - {plan.objective}
     frames = {
         plan.objective: swept.frame,
@@ -87,9 +84,11 @@ def find_out(
             swept.members,
             swept.splits,
             objective=other,
+            loss=loss,
+            measures=MEASURES,
             n_permutations=n_permutations,
-            progress=lambda share: measured(1, share),
-            **common,
+            random_state=seed,
+            progress=partial(measured, 1),
         ),
     }
     paths = {
@@ -100,8 +99,10 @@ def find_out(
             swept.members,
             swept.splits,
             objective=objective,
-            progress=lambda share, step=step: measured(step, share),
-            **common,
+            loss=loss,
+            measures=MEASURES,
+            random_state=seed,
+            progress=partial(measured, step),
         )
         for step, (objective, frame) in enumerate(frames.items(), start=2)
     }
