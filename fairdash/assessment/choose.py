@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 
@@ -52,7 +51,7 @@ def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
     haystack". `reached` is False where no stop lies below the line: there is no knee then, and the
     standard model is given.
     """
-    usable = path.loc[np.isfinite(path[[error, measure]]).all(axis=1)]
+    usable = path.dropna(subset=[error, measure])
     errors, values = (usable[column].to_numpy(dtype=float) for column in (error, measure))
     accurate, fair = errors.argmin(), values.argmin()
     x = (values - values[fair]) / ((values[accurate] - values[fair]) or 1.0)
