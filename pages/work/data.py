@@ -34,7 +34,7 @@ if source is not None and data is not None:
         if st.button("Train on this data", icon=":material/tune:", width="stretch"):
             choose_run(None)
             st.switch_page(page("train"), query_params={"dataset": source.id})
-    if is_quick(data):
+    if is_quick(data.n_rows):
         # A first look is likely to be the next thing; its worker needs seconds to start.
         prepare()
     show_dataset(data, source)

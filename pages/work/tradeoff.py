@@ -22,7 +22,7 @@ def show(run: Run) -> None:
     with answer_place:
         st.markdown(f"**{safe(answer(found))}**")
         show_whose(found, run.spec.source)
-        show_other_training(run, found.objective)
+        show_other_training(found, run)
     show_charts(found)
     show_four_numbers(found)
     show_comparison_control(found)

@@ -6,6 +6,7 @@ import streamlit as st
 
 from fairdash.data.source import DatasetSource
 from fairdash.data.wording import counted
+from fairdash.reports.comparison import Comparison
 from fairdash.runs.launch import start_run
 from fairdash.runs.quick import is_quick, quick_plans
 from fairdash.runs.store import FIRST, Run, list_runs
@@ -34,7 +35,7 @@ def run_in_view() -> Run | None:
         if run is None:
             with st.spinner("Reading the data…"):
                 dataset = dataset_of(source)
-            if not is_quick(dataset):
+            if not is_quick(dataset.n_rows):
                 _show_offer(source, dataset.n_rows)
                 return None
             run = start_quick(source, DEFAULT_OBJECTIVE)
@@ -51,9 +52,9 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
     return start_run(source, plan, first=first)
 
 
-def show_other_training(run: Run, objective: str) -> None:
+def show_other_training(found: Comparison, run: Run) -> None:
     """Where models are judged by an objective that they were not trained for: the way to those that were."""
-    spec = run.spec
+    spec, objective = run.spec, found.objective
     if objective == spec.plan.objective:
         return
     others = list_runs().of(spec.source)
@@ -62,7 +63,7 @@ def show_other_training(run: Run, objective: str) -> None:
     if trained is not None:
         if st.button(f"See models trained for {title}", icon=":material/swap_horiz:"):
             _switch(trained)
-    elif is_quick(dataset_of(spec.source)) and st.button(
+    elif is_quick(len(found.result.target)) and st.button(
         f"Train models for {title}", icon=":material/model_training:"
     ):
         _switch(start_quick(spec.source, objective))
