@@ -93,6 +93,9 @@ def test_the_report_and_the_model_are_taken_away(opened: Page, tmp_path: Path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nobody_is_kept_out_and_nothing_scrolls_sideways(opened: Page, scheme):
     opened.emulate_media(color_scheme=scheme)
+    # Charts take the scheme at the next look.
+    opened.reload()
+    opened.get_by_text("chosen: λ = 1", exact=True).wait_for()
     take_screenshots(opened, f"tradeoff-{scheme}")
     for panel in ("Who pays", "Find the point", "All numbers"):
         opened.get_by_role("radio", name=panel).or_(opened.get_by_role("button", name=panel)).first.click()
