@@ -14,9 +14,8 @@ from fairdash.assessment.blend import Stop, blend, stops
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.splits import Split
+from fairdash.training.sweep import STANDARD
 
-#: The method whose model every path begins with.
-STANDARD = "standard"
 PARTS = ("validation", "test")
 
 

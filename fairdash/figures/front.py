@@ -322,7 +322,7 @@ def _price(figure: go.Figure, level: float, theme: Theme) -> None:
         x=1,
         xref="paper",
         y=level,
-        text="exact independence costs at least this, even if s were used",
+        text="estimated price of exact independence, even if s were used",
         showarrow=False,
         xanchor="right",
         yanchor="bottom",

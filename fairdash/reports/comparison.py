@@ -56,6 +56,9 @@ class Point:
         return self.name if self.is_standard else f"{METHODS[self.method].title}, λ = {self.lam:g}"
 
 
+THE_STANDARD = Point(STANDARD, 0.0)
+
+
 @dataclass(frozen=True, eq=False)
 class Front:
     """The figures of a run's paths for one objective and sensitive column.
@@ -117,6 +120,11 @@ class Front:
     @property
     def methods(self) -> list[str]:
         return list(self.test["method"].unique())
+
+    def point(self, method: str, lam: str) -> Point | None:
+        """The stop of a method's path whose λ reads `lam` in six digits; None if there is none."""
+        lams = self.test.loc[self.test["method"] == method, "lam"]
+        return next((Point(method, float(each)) for each in lams if f"{each:g}" == lam), None)
 
     def row(self, point: Point) -> pd.Series:
         """The test figures of a point."""

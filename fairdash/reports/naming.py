@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fairdash.errors import OptionError, Problem
 from fairdash.lookup import look_up
-from fairdash.reports.comparison import Comparison, Front, Point
-from fairdash.runs.store import FIRST, Run
+from fairdash.reports.comparison import THE_STANDARD, Comparison, Front, Point
+from fairdash.runs.store import Run
 from fairdash.training.sweep import STANDARD
 
 
@@ -41,8 +41,7 @@ def comparison_of(
     OptionError
         The run has no such part.
     """
-    spec, result = run.spec, run.read_result()
-    plan = spec.first if run.look == FIRST and spec.first is not None else spec.plan
+    plan, result = run.plan_seen, run.read_result()
     objective = plan.objective if objective is None else objective
     look_up(result.paths, objective, option="objective")
     columns = {str(column): column for column in result.sensitive.columns}
@@ -62,14 +61,14 @@ def comparison_of(
     b = _point(front, method, weights[len(weights) // 2] if lam is None else lam)
     kept, _, kept_lam = against.partition(":")
     return Comparison(
-        title=spec.source.title,
+        title=run.spec.source.title,
         plan=plan,
         result=result,
         front=front,
         objective=objective,
         measure=measure,
         sensitive=sensitive,
-        a=Point(STANDARD, 0.0) if against == STANDARD else _point(front, kept, _number(kept_lam)),
+        a=THE_STANDARD if against == STANDARD else _point(front, kept, _number(kept_lam)),
         b=b,
     )
 
@@ -77,10 +76,10 @@ def comparison_of(
 def _point(front: Front, method: str, lam: float) -> Point:
     """The stop of a method's path at this weight; six digits of it are enough."""
     look_up({id: id for id in front.methods}, method, option="method")
+    point = front.point(method, f"{lam:g}")
+    if point is not None:
+        return point
     there = front.test.loc[front.test["method"] == method, "lam"]
-    for each in there:
-        if f"{each:g}" == f"{lam:g}":
-            return Point(method, float(each))
     nearest = sorted(there, key=lambda each: abs(each - lam))[:3]
     raise OptionError(
         Problem(

@@ -221,8 +221,8 @@ def limits(found: Comparison) -> list[str]:
     ]
     if found.result.weight is not None:
         parts.append(
-            "Errors and money count rows by exposure. A measure that takes no weights, and the averages by "
-            "group, count every row once."
+            "Errors, money and the averages by group count rows by exposure. A measure that takes no weights "
+            "counts every row once."
         )
     if len(found.front.references):
         parts.append(
@@ -288,8 +288,8 @@ def _references(found: Comparison) -> Table:
         for _, row in front.references.iterrows()
     ]
     price = (
-        f" Exact independence of predictions costs at least {number(front.price)} of test error, even if "
-        "the sensitive attribute were used."
+        f" Exact independence of predictions is estimated to cost {number(front.price)} of test error or "
+        "more, even if the sensitive attribute were used."
     )
     return Table(
         "References that use the sensitive attribute",

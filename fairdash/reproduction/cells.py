@@ -11,10 +11,10 @@ from fairdash.assessment import corrected_standard_error
 from fairdash.reproduction.paper import FAIRNESS, OBJECTIVES, row_of
 from fairdash.reproduction.results import StudyResult
 from fairdash.reproduction.scoring import QUICK, unfairness
+from fairdash.training.sweep import STANDARD
 
 #: The ways in which our models are scored.
 AS_PAPER, RIGHT = "paper", "right"
-_STANDARD = "standard"
 
 
 def summary(result: StudyResult) -> pd.DataFrame:
@@ -186,7 +186,7 @@ def chosen_method(result: StudyResult, dataset: str, objective: str) -> str:
     over the splits, at an error of at most that of the paper's Fair HGR NN."""
     paper = row_of(dataset, "hgr_nn", objective)
     choices = result.tables["choices"]
-    choices = choices[(choices["objective"] == objective) & (choices["method"] != _STANDARD)]
+    choices = choices[(choices["objective"] == objective) & (choices["method"] != STANDARD)]
     means = choices.groupby("method", sort=False)[["validation_mse", *QUICK]].mean()
     within = means[means["validation_mse"] <= paper["mse"]]
     return "hgr_nn" if within.empty else str(unfairness(within, paper).idxmin())

@@ -250,6 +250,12 @@ class Run(Job):
         """What there is to look at: ``"result"``, ``"first"`` for the first look, or None."""
         return next((name for name in (RESULT, FIRST) if (self.folder / name).is_dir()), None)
 
+    @property
+    def plan_seen(self) -> Sweep:
+        """The plan of what there is to look at: the first look's, or the whole."""
+        spec = self.spec
+        return spec.first if self.look == FIRST and spec.first is not None else spec.plan
+
     def write_result(self, result: RunResult, *, first: bool = False) -> None:
         """Keep the result, or the first look at it: all of it or nothing."""
         with self._result_folder(FIRST if first else RESULT) as folder:

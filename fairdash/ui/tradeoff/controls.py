@@ -7,11 +7,10 @@ import streamlit as st
 from fairdash.assessment import Stop, stops
 from fairdash.data.source import DatasetSource
 from fairdash.dependence import REGISTRY
-from fairdash.reports.comparison import Comparison, Front, Point
-from fairdash.runs.store import FIRST, Run
+from fairdash.reports.comparison import THE_STANDARD, Comparison, Front, Point
+from fairdash.runs.store import Run
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.sweep import STANDARD
 from fairdash.ui.cached import front_of, result_of
 from fairdash.ui.text import safe
 
@@ -23,13 +22,11 @@ OBJECTIVE, METHOD, MEASURE, LAM, AGAINST, SENSITIVE = (
     "against",
     "sensitive",
 )
-THE_STANDARD = Point(STANDARD, 0.0)
 
 
 def choose(run: Run) -> Comparison:
     """The controls above the charts, and the comparison that they ask for."""
-    spec, result = run.spec, result_of(run)
-    plan = spec.first if run.look == FIRST and spec.first is not None else spec.plan
+    plan, result = run.plan_seen, result_of(run)
     sensitive, *others = result.sensitive.columns
     if others:
         sensitive = st.segmented_control(
@@ -73,7 +70,7 @@ def choose(run: Run) -> Comparison:
         lam = 0.0
     b = Point(method, lam)
     return Comparison(
-        title=spec.source.title,
+        title=run.spec.source.title,
         plan=plan,
         result=result,
         front=front,
@@ -124,10 +121,8 @@ def keep(point: Point) -> None:
 def _kept_point(front: Front) -> Point:
     """Point A: what the address names if it is there, else the standard model."""
     method, _, lam = st.query_params.get(AGAINST, "").partition(":")
-    own = front.test[front.test["method"] == method]
-    # As the address has it: six digits.
-    matching = [each for each in own["lam"] if f"{each:g}" == lam and each > 0]
-    return Point(method, float(matching[0])) if matching else THE_STANDARD
+    point = front.point(method, lam)
+    return THE_STANDARD if point is None or point.is_standard else point
 
 
 def _ask_for_objective(trained_for: str) -> str:

@@ -45,8 +45,7 @@ def _averages(found: Comparison, run: Run) -> None:
             show_profile(found, objective=objective, key=f"averages-{objective}", by_value=by == "by value")
     st.caption(
         "Left, what people are charged; right, by how much that is wrong. A model can be even in one and "
-        "uneven "
-        "in the other."
+        "uneven in the other."
     )
 
 
@@ -99,8 +98,7 @@ def _hiding(found: Comparison, run: Run) -> None:
     st.caption(
         f"Of all ways to bend the {seen.audited} and {safe(found.sensitive)}, these two make them most alike "
         "(HGR, found by splines on these very rows). Where g is steep, or turns, people differ; near "
-        "independence "
-        "the curves follow noise and mean nothing."
+        "independence the curves follow noise and mean nothing."
     )
 
 
