@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from fairdash._version import versions
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.reproduction import scoring
@@ -26,7 +27,6 @@ from fairdash.reproduction.results import (
     StudyResult,
     machine,
     processor_seconds,
-    versions,
     write_result,
 )
 from fairdash.reproduction.table1 import N_SPLITS, candidates, candidates_of, options_of

@@ -2,7 +2,7 @@
 
 On the same machine and versions every value must agree to 1e-6; elsewhere 99 % of the cells must lie within
 three standard errors. Exit status 1 if they don't. A study of Table 1 is named as its folder:
-``table1_crime``.
+``table1_crime``. With ``--against`` the values are compared with those that an earlier ``--out`` kept.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from fairdash.reproduction import StudyResult, read_result
 from fairdash.reproduction.compare import agreement, compare
 from fairdash.reproduction.household import Reading
+from fairdash.reproduction.results import COMMITTED
 from fairdash.reproduction.run import reproduce
 
 SHARE_WITHIN = 0.99
@@ -40,11 +41,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("studies", nargs="+")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="a folder to keep the new values in")
+    parser.add_argument("--against", type=Path, default=COMMITTED, help="a folder that another --out filled")
     options = parser.parse_args()
     good = True
     with tempfile.TemporaryDirectory() as folder:
         for name in options.studies:
-            old, new = read_result(name), again(name, Path(folder), options.processes)
+            old = read_result(name, options.against)
+            new = again(name, options.out or Path(folder), options.processes)
             compared = compare(old, new)
             ground = (old.about.versions, old.about.machine) == (new.about.versions, new.about.machine)
             holds = compared["within"].mean() >= SHARE_WITHIN

@@ -4,7 +4,7 @@ from fairdash.assessment.assess import DEFAULT_MEASURES, assess_predictions, of_
 from fairdash.assessment.blend import Stop, blend, stops
 from fairdash.assessment.choose import Choice, knee, least_dependence, least_error
 from fairdash.assessment.distributions import common_grid, densities
-from fairdash.assessment.front import hypervolume, pareto_efficient
+from fairdash.assessment.front import hypervolume, pareto_efficient, trained_points
 from fairdash.assessment.money import merged_groups, money_moved
 from fairdash.assessment.path import assess_path, path_predictions
 from fairdash.assessment.profile import group_averages, quantile_profile
@@ -33,4 +33,5 @@ __all__ = [
     "quantile_profile",
     "stops",
     "summarise_splits",
+    "trained_points",
 ]

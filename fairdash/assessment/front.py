@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+
+
+def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
+    """The rows of trained models among those of all stops (:func:`fairdash.assessment.assess_path`).
+
+    Every method's path begins with the standard model; it is taken once, from the path of `standard_of`.
+    """
+    trained = paths[paths["share"] == 0]
+    return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
 
 
 def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:

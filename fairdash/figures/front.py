@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.assessment import pareto_efficient
+from fairdash.assessment import pareto_efficient, trained_points
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, new_figure
 from fairdash.training.methods import METHODS
 from fairdash.training.references import REFERENCES
@@ -65,9 +65,7 @@ def front_without_marks(
     figure = new_figure(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
     )
-    trained = test[test["share"] == 0]
-    # The standard model stands in every path; it counts once.
-    trained = trained[(trained["lam"] > 0) | (trained["method"] == method)]
+    trained = trained_points(test, standard_of=method)
     best = pareto_efficient(trained[error], trained[measure])
     if references is not None and len(references):
         _references(figure, references, error=error, measure=measure)

@@ -13,9 +13,10 @@ from markupsafe import Markup
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.reports import sections
+from fairdash.reports import facts
 from fairdash.reports.comparison import Comparison, Front
 from fairdash.reports.pictures import has_groups, pictures
+from fairdash.reports.report_tables import tables_of
 
 #: What would end a script element, or a line of a script, too early.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -66,17 +67,17 @@ def render_report(
             created=datetime.fromisoformat(created).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             version=__version__,
             is_first_look=is_first_look,
-            summary=sections.summary(found, fronts),
-            points=sections.of_points(found),
-            unsaid=sections.unsaid(found),
-            data=sections.data_facts(found, dataset),
-            training=sections.training_facts(found),
-            versions=sections.versions(),
+            summary=facts.summary(found, fronts),
+            points=facts.of_points(found),
+            unsaid=facts.unsaid(found),
+            data=facts.data_facts(found, dataset),
+            training=facts.training_facts(found),
+            versions=facts.versions_of_report(),
             pictures=drawn,
             json={id: as_script_json(picture.json) for id, picture in drawn.items()},
-            tables=sections.tables_of(found, fronts, with_groups=has_groups(found)),
+            tables=tables_of(found, fronts, with_groups=has_groups(found)),
             measures=[REGISTRY[id] for id in found.front.measures],
-            limits=sections.limits(found),
+            limits=facts.limits(found),
             plotly=plotly_script(),
         )
         .encode()

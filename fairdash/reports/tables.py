@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import hypervolume, pareto_efficient
+from fairdash.assessment import hypervolume, pareto_efficient, trained_points
 from fairdash.dependence import REGISTRY
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.numbers import number, signed, with_unit
@@ -66,8 +66,7 @@ def moved(found: Comparison) -> pd.DataFrame:
 def trained_weights(found: Comparison) -> pd.DataFrame:
     """Every trained model's means over the splits, test rows."""
     front = found.front
-    table = front.test[front.test["share"] == 0]
-    table = table[(table["lam"] > 0) | (table["method"] == front.methods[0])]
+    table = trained_points(front.test, standard_of=front.methods[0])
     efficient = pareto_efficient(table[front.error], table[found.measure])
     figures = [front.error, f"{front.error}_se"]
     figures += [f"{id}{end}" for id in front.measures for end in ("", "_se", "_floor", "_floor_q95")]

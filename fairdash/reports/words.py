@@ -82,6 +82,11 @@ def who_pays(found: Comparison) -> str:
     return f"Predictions {' and '.join(parts)}." if parts else ""
 
 
+def named(point: Point) -> str:
+    """A point inside a sentence."""
+    return "the standard model" if point.is_standard else point.title
+
+
 def span(low: float, high: float) -> str:
     """A group's range of the sensitive attribute."""
     a, b = (f"{value:.3g}" for value in (low, high))

@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from fairdash._version import versions
 from fairdash.data.catalogue import load_dataset
 from fairdash.nets import StackedAdam, StackedMLP
 from fairdash.reproduction.results import (
@@ -20,7 +21,6 @@ from fairdash.reproduction.results import (
     machine,
     processor_seconds,
     silent,
-    versions,
 )
 
 #: Epochs at which the flow is looked at.

@@ -11,6 +11,7 @@ from multiprocessing import get_context
 import numpy as np
 import pandas as pd
 
+from fairdash._version import versions
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.reproduction.results import (
     About,
@@ -20,7 +21,6 @@ from fairdash.reproduction.results import (
     part_told,
     processor_seconds,
     silent,
-    versions,
 )
 from fairdash.studies import FIG2_NOISES, Progress, Scene, gaussian_study, noise_axis_study
 

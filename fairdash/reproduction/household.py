@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash._version import versions
 from fairdash.assessment import quantile_profile
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
@@ -29,7 +30,6 @@ from fairdash.reproduction.results import (
     part_told,
     processor_seconds,
     silent,
-    versions,
 )
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.methods import METHODS

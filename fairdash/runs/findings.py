@@ -8,6 +8,7 @@ from functools import partial
 import pandas as pd
 
 from fairdash import api
+from fairdash._version import versions
 from fairdash.assessment import assess_path, assess_predictions
 from fairdash.data.dataset import Dataset
 from fairdash.runs.result import RunResult
@@ -138,6 +139,7 @@ def find_out(
         device=swept.device,
         seconds=swept.seconds,
         notes=swept.notes,
+        versions=versions(),
     )
 
 

@@ -15,6 +15,8 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from fairdash._version import __version__
@@ -212,11 +214,17 @@ def find_model(*, run: str, method: str, lam: float) -> ModelJob | None:
     folder = data_folder(ModelJob.room)
     for path in folder.iterdir() if folder.is_dir() else ():
         try:
-            job = ModelJob(path.name)
-            spec = job.spec
+            place, created = _asked_for(path)
         except RunError:
             # Damaged, or being made: not this one.
             continue
-        if (spec.run, spec.method, spec.lam) == (run, method, lam):
-            found.append((spec.created, job.id, job))
-    return max(found, key=lambda each: each[:2])[2] if found else None
+        if place == (run, method, lam):
+            found.append((created, path.name))
+    return ModelJob(max(found)[1]) if found else None
+
+
+@lru_cache(maxsize=10_000)
+def _asked_for(folder: Path) -> tuple[tuple[str, str, float], str]:
+    """A model's place and when it was asked for, read once: a job's spec never changes."""
+    spec = ModelJob(folder.name).spec
+    return (spec.run, spec.method, spec.lam), spec.created

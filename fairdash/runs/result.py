@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,8 @@ class RunResult:
         As :attr:`fairdash.api.SweepResult.importance`, or None.
     device, seconds, notes
         As in :class:`fairdash.api.SweepResult`.
+    versions
+        Package to its version when the run was carried out; empty in a run of before they were kept.
     """
 
     objective: str
@@ -71,6 +73,7 @@ class RunResult:
     device: str
     seconds: float
     notes: tuple[str, ...]
+    versions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -122,6 +125,7 @@ def write_result(result: RunResult, folder: Path) -> None:
         "device": result.device,
         "seconds": result.seconds,
         "notes": result.notes,
+        "versions": dict(result.versions),
     }
     write_whole(folder / "about.json", json.dumps(about).encode())
 
@@ -163,6 +167,7 @@ def read_result(folder: Path) -> RunResult:
             device=about["device"],
             seconds=about["seconds"],
             notes=tuple(about["notes"]),
+            versions=about.get("versions", {}),
         )
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise UnreadableError from error

@@ -24,6 +24,8 @@ from fairdash.training.sweep import initial_seed
 STOPPING_SHARE = 0.2
 #: Share of a search's time that training takes; the rest is measuring.
 TRAINING_SHARE = 0.9
+#: A fold of fewer rows says too little about dependence of its own.
+ENOUGH_ROWS = 50
 #: Permutations behind a floor; a measure that takes seconds a value gets few.
 N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
 
@@ -194,6 +196,40 @@ def dependence_of(
     largest = (figures[:, 0] - figures[:, 1]).argmax(axis=0)
     of_each[:, there] = figures[largest, :, np.arange(len(u))].T
     return Dependence(*of_each)
+
+
+def dependence_out_of_fold(
+    dataset: Dataset, found: OutOfFold, *, objective: str, measure: str, random_state: int
+) -> tuple[Dependence, NDArray[np.bool_]]:
+    """Measure candidates on their held-out predictions of all folds together, and see to what that hides.
+
+    Of the folds together there are enough rows for a low floor. But where the folds' models follow the
+    sensitive column in ways that differ, as models near a constant can, those ways cancel. So the excess is
+    measured within each fold too; where the folds' mean is larger by more than two of its standard errors,
+    it takes the place of the excess of all.
+
+    Returns
+    -------
+    Dependence
+        The floors are those of all folds together.
+    (C,) array of bool
+        Whether the excess is that of the folds. Never with folds of under :data:`ENOUGH_ROWS` rows.
+    """
+
+    def of(rows: NDArray[np.int64]) -> Dependence:
+        return dependence_of(
+            dataset, found.predictions, rows, objective=objective, measure=measure, random_state=random_state
+        )
+
+    together = of(np.arange(dataset.n_rows))
+    diluted = np.zeros(len(found.predictions), dtype=bool)
+    if min(len(rows) for rows in found.held_out) < ENOUGH_ROWS:
+        return together, diluted
+    by_fold = np.stack([of(rows).excess for rows in found.held_out], axis=1)
+    mean = by_fold.mean(axis=1)
+    diluted = mean - 2 * standard_error(by_fold) > together.excess
+    value = np.where(diluted, together.floor + mean, together.value)
+    return replace(together, value=value), diluted
 
 
 def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
     Candidate,
     cross_validate,
-    dependence_of,
+    dependence_out_of_fold,
     fold_problems,
     rows_of,
     standard_error,
@@ -140,7 +140,9 @@ class LamChoice:
         (mean over the folds; 0 is perfect, 1 is what a constant reaches) and ``loss_se``; ``increase``,
         the loss's share above the standard model's; ``dependence`` by `measure`, ``floor`` and
         ``floor_q95`` (mean and 95 % quantile of the same with the sensitive column permuted) and
-        ``excess`` above the mean, all of the pooled held-out rows; ``meets`` the target; ``diverged``.
+        ``excess`` above the mean, all of the pooled held-out rows; ``diluted``, whether pooling hid
+        dependence that the folds have each for themselves, so that `excess` and `dependence` are those of
+        the folds; ``meets`` the target; ``diverged``.
     rule
         What was chosen and how, in words.
     measure
@@ -179,10 +181,11 @@ def search_lam(
 
     Dependence is measured once on the held-out predictions of all folds together, not fold by fold: a
     fold of a tenth of the rows has so high a floor that a target like 0.05 lies far below what independent
-    data read there. The price is that the folds' models differ, which could dilute their dependence. They
-    share their initial weights and most of their rows: on Crime, with 10 folds, HGR_KDE of as many rows drawn
-    across the folds was within 0.016 of the folds' own. The values hold for as many rows as are in `rows`:
-    on fewer rows an estimator's floor is higher.
+    data read there. The price is that the folds' models differ, which can dilute their dependence: near a
+    constant each may follow the sensitive column in a way of its own. Where the folds themselves show more,
+    that counts (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On Crime, whose folds'
+    models are alike, HGR_KDE of as many rows drawn across the folds was within 0.016 of the folds' own. The
+    values hold for as many rows as are in `rows`: on fewer rows an estimator's floor is higher.
 
     Parameters
     ----------
@@ -222,7 +225,7 @@ def search_lam(
         reached=reached,
         frame=_judged(frame, plan.target),
         rule=f"{words} By {plan.n_folds}-fold cross-validation within {within.n_rows:,} rows, dependence "
-        "measured on the held-out predictions of all folds together.",
+        f"measured on the held-out predictions of {_measured_on(frame, lam)}.",
         measure=plan.measure,
         seconds=time.monotonic() - started,
         device=device,
@@ -292,6 +295,12 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
     return float(best["lam"]), True, words
 
 
+def _measured_on(frame: pd.DataFrame, lam: float) -> str:
+    if frame.loc[frame["lam"] == lam, "diluted"].iloc[0]:
+        return "each fold, since the folds' models depend on the sensitive column in ways that differ"
+    return "all folds together"
+
+
 _BOUNDED = {MEASURE: "dependence", EXCESS: "excess", ERROR: "increase"}
 
 
@@ -333,10 +342,9 @@ def _try(
         device=plan.device,
         progress=None if progress is None else lambda share: progress(TRAINING_SHARE * share),
     )
-    dependence = dependence_of(
+    dependence, diluted = dependence_out_of_fold(
         dataset,
-        found.predictions,
-        np.arange(dataset.n_rows),
+        found,
         objective=plan.objective,
         measure=plan.measure,
         random_state=plan.random_state,
@@ -350,6 +358,7 @@ def _try(
             "floor": dependence.floor,
             "floor_q95": dependence.floor_q95,
             "excess": dependence.excess,
+            "diluted": diluted,
             "diverged": found.diverged,
         }
     )

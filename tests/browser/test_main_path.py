@@ -8,43 +8,12 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import SCREENSHOTS
+from tests.browser.steps import chart, take_screenshots
 
 pytestmark = pytest.mark.browser
 
 #: From pressing Train to the finished trade-off, on 2 cores.
 SECONDS_ALLOWED = 60
-
-
-def chart(page: Page, title: str) -> dict:
-    """Traces of the plotly chart with this title, name to x and y, as the browser draws them."""
-    page.get_by_text(title, exact=True).first.wait_for()
-    return page.evaluate(
-        """title => {
-            const drawn = [...document.querySelectorAll('.js-plotly-plot')]
-                .find(each => each._fullLayout.title.text.includes(title));
-            return Object.fromEntries(drawn._fullData.map(
-                trace => [trace.name, {x: [...trace.x], y: [...trace.y]}]));
-        }""",
-        title,
-    )
-
-
-def take_screenshots(page: Page, name: str) -> None:
-    """The whole page at 1440 and at 390 px, which must not scroll sideways."""
-    SCREENSHOTS.mkdir(exist_ok=True)
-    for width in (1440, 390):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_timeout(700)
-        main = page.locator("[data-testid=stMain]")
-        height = main.evaluate("each => each.scrollHeight")
-        page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_timeout(700)
-        page.screenshot(path=SCREENSHOTS / f"{name}-{width}.png")
-        assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 1, (
-            f"{name} scrolls at {width} px"
-        )
-    page.set_viewport_size({"width": 1440, "height": 1000})
 
 
 def spread(values: list[float]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, WebSocket, expect
 
+from tests.browser.steps import figures_taken, train_a_little
 from tests.serving import ROOT, served
 
 pytestmark = pytest.mark.browser
@@ -80,20 +80,9 @@ def test_the_household_data_from_table_to_trade_off(page: Page, server: str, log
     page.goto("/data")
     page.get_by_role("heading", name="Household insurance").wait_for()
     expect(page.get_by_text("All together foretell it")).to_be_visible(timeout=90_000)
-    page.get_by_role("button", name="Train on this data").click()
-    page.get_by_role("combobox", name=re.compile("Weights of fairness")).click()
-    page.get_by_role("option", name="Quick look, 4 weights").click()
-    page.get_by_text("Advanced: networks and schedule").click()
-    epochs = page.get_by_label("Epochs (passes over the rows)")
-    epochs.fill("4")
-    epochs.press("Enter")
-    page.get_by_role("button", name="Train", exact=True).click()
-    page.get_by_role("button", name="See what fairness costs").click(timeout=90_000)
-    page.get_by_role("heading", name="What does fairness cost?").wait_for()
+    train_a_little(page, epochs=4)
     page.get_by_text("Average prediction by Age", exact=True).first.wait_for()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="All figures (CSV)").click()
-    assert download.value.path().stat().st_size > 1000
+    assert figures_taken(page).stat().st_size > 1000
 
     watched = "\n".join(noted(log, "watched"))
     for process in ("-m fairdash app", "-m fairdash.studies.worker", "-m fairdash.runs.worker"):

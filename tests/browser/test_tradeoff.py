@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from fairdash.data.source import CatalogueSource
 from fairdash.runs import worker
 from fairdash.runs.store import create_run
-from tests.browser.test_main_path import chart, take_screenshots
+from tests.browser.steps import chart, take_screenshots
 from tests.serving import served
 from tests.ui.conftest import PLAN
 

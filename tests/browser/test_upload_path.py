@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_main_path import chart, take_screenshots
+from tests.browser.steps import chart, figures_taken, take_screenshots, train_a_little
 
 pytestmark = pytest.mark.browser
 
@@ -60,20 +60,10 @@ def test_from_an_actuarys_export_to_the_figures(page: Page, tmp_path):
     assert bars["x"][1] > 0.8, "Bonus follows the age"
     take_screenshots(page, "upload-path")
 
-    page.get_by_role("button", name="Train on this data").click()
-    page.get_by_role("combobox", name=re.compile("Weights of fairness")).click()
-    page.get_by_role("option", name="Quick look, 4 weights").click()
-    page.get_by_text("Advanced: networks and schedule").click()
-    epochs = page.get_by_label("Epochs (passes over the rows)")
-    epochs.fill("12")
-    epochs.press("Enter")
-    page.get_by_role("button", name="Train", exact=True).click()
-    page.get_by_role("button", name="See what fairness costs").click(timeout=90_000)
-    page.get_by_role("heading", name="What does fairness cost?").wait_for()
+    train_a_little(page, epochs=12)
     page.get_by_text("Average prediction by Âge", exact=True).first.wait_for()
-    with page.expect_download() as download:
-        page.get_by_role("button", name="All figures (CSV)").click()
-    text = download.value.path().read_text(encoding="utf-8-sig")
+    download = figures_taken(page)
+    text = download.read_text(encoding="utf-8-sig")
     assert text.startswith("method,lam,split,part")
     assert len(text.splitlines()) == 1 + 3 * (2 + 2 * 4)
     assert "P00001" not in text

@@ -11,11 +11,12 @@ import pytest
 
 from fairdash.assessment import path_predictions
 from fairdash.dependence import REGISTRY
-from fairdash.reports import sections
+from fairdash.reports import facts
 from fairdash.reports.comparison import Front
 from fairdash.reports.html import as_script_json, plotly_script, render_report
 from fairdash.reports.numbers import number
 from fairdash.reports.pictures import has_groups, pictures, profiles
+from fairdash.reports.report_tables import tables_of
 from fairdash.training.objectives import OBJECTIVES
 from tests.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
 
@@ -109,7 +110,7 @@ def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objecti
     known |= {f"{edge:.3g}" for column in ("s_low", "s_high") for edge in moved[column]}
     known |= {f"{abs(change):.1f}" for change in moved["per_head"]}
     known |= {f"{abs(change):.0f}" for change in moved["per_head"]}
-    said = sections.summary(found, fronts_of(found))
+    said = facts.summary(found, fronts_of(found))
     assert len(said) >= 4
     strange = [each for each in numbers_in(" ".join(said)) if each.rstrip(".") not in known]
     assert not strange, (strange, said)
@@ -141,13 +142,13 @@ def test_each_figure_has_its_words_and_its_table(page, found):
         assert "100 test rows" in picture.subtitle
         assert json.loads(picture.json)["data"]
     # The front's tables are those of every method.
-    tables = sections.tables_of(found, fronts_of(found), with_groups=True)
+    tables = tables_of(found, fronts_of(found), with_groups=True)
     assert set(drawn) - {"front"} <= set(tables)
     assert len(reader.tables) == len(tables)
 
 
 def test_a_floor_and_a_standard_error_stand_beside_every_dependence_value(found):
-    tables = sections.tables_of(found, fronts_of(found), with_groups=True)
+    tables = tables_of(found, fronts_of(found), with_groups=True)
     rows = {row[0]: row[1:] for row in tables["measures"].rows}
     for id in found.front.measures:
         for point, cells in (
@@ -169,7 +170,7 @@ def test_it_tells_data_roles_training_versions_reading_and_limits(page, found):
         "Prices", "500; in each split 320 train, 80 validation, 100 test", "price (€)", "age (years)",
         "2 rows of Prices left out.", "A note on Prices.", "Fair HGR network", "0.5, 1, 2",
         "20 % of the rows that are not test rows", "hidden: 32–16–8", "0 (splits, initial weights",
-        "the CPU, in 12 s", "torch", "numpy", "pandas", "Python", "0123456789ab", "2026-01-02 03:04 UTC",
+        "the CPU, in 12 s", "python 3.0, torch 0.1.2", "numpy", "pandas", "plotly", "0123456789ab", "2026-01-02 03:04 UTC",
         *(f"{REGISTRY[id].fails_when}" for id in found.front.measures),
         "does not prove independence", "The models never see age.", "Nadeau and Bengio",
     ):  # fmt: skip
@@ -181,10 +182,9 @@ def test_a_blend_is_named_as_one(dataset):
     path = make_comparison(dataset).front.test
     lam = float(path.loc[(path["low"] == 1) & (path["share"] == 0.5), "lam"].iloc[0])
     found = make_comparison(dataset, lam=lam)
-    assert any("a blend, 50 % of the model at λ = 2" in each for each in sections.unsaid(found))
+    assert any("a blend, 50 % of the model at λ = 2" in each for each in facts.unsaid(found))
     assert (
-        "a blend, 50 % of the model at λ = 2 and the rest of the one at λ = 1."
-        in sections.of_points(found)[1]
+        "a blend, 50 % of the model at λ = 2 and the rest of the one at λ = 1." in facts.of_points(found)[1]
     )
 
 
@@ -216,7 +216,7 @@ def test_no_group_holds_fewer_than_20_rows(values, weight):
     assert min(fewest(row.s_low, row.s_high) for row in found.moved.itertuples()) >= 20
     for densities in found.spreads().values():
         assert densities["n"].min() >= 20
-    tables = sections.tables_of(found, fronts_of(found), with_groups=True)
+    tables = tables_of(found, fronts_of(found), with_groups=True)
     for id, column in (("spread", 1), *((f"profile-{each}", 1) for each in OBJECTIVES)):
         assert min(float(row[column]) for row in tables[id].rows) >= 20
     # Nothing drawn names a smaller group: counts in the hover texts.

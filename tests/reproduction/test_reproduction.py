@@ -278,6 +278,24 @@ def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):
     np.testing.assert_allclose(second.tables["splits"]["mse"], theirs["mse"], rtol=1e-6)
 
 
+def test_all_policies_take_as_many_steps_and_as_many_test_rows_as_the_papers_number():
+    def steps(n_rows, **options):
+        (candidate,) = study.candidates_of("motor", "standard", OBJECTIVES[0], **options)
+        return round(0.8 * n_rows) // candidate.settings.batch_size * candidate.settings.n_epochs
+
+    assert steps(100_021, all_rows=True) == pytest.approx(steps(study.MOTOR_ROWS), rel=0.1)
+    splits = random_splits(100_021, n_splits=2, random_state=0)
+    plan = Table1Plan(dataset="motor", all_rows=True)
+    drawn = [study._measured_rows(split, plan, j) for j, split in enumerate(splits)]
+    sample = random_splits(study.MOTOR_ROWS, n_splits=1, random_state=0)[0]
+    for split, rows in zip(splits, drawn, strict=True):
+        assert len(np.unique(rows)) == len(rows) == len(sample.test)
+        assert np.isin(rows, split.test).all()
+    assert study._measured_rows(sample, Table1Plan(dataset="motor"), 0) is sample.test
+    with pytest.raises(OptionError, match="all its rows"):
+        Table1Plan(dataset="crime", all_rows=True)
+
+
 def test_the_errors_are_those_of_the_assessment(tiny, real_data, monkeypatch):
     """MSE and FairQuant as fairdash's own assessment has them, of the same predictions."""
     from fairdash.assessment import assess_predictions

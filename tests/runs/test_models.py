@@ -23,7 +23,7 @@ from fairdash.data.source import CatalogueSource
 from fairdash.errors import RunError
 from fairdash.runs import worker
 from fairdash.runs.launch import start_model
-from fairdash.runs.models import ModelJob, ModelSpec, create_model
+from fairdash.runs.models import ModelJob, ModelSpec, create_model, find_model
 from fairdash.runs.store import CANCELLED, DONE, FAILED, Run, list_runs
 from fairdash.training.sweep import Sweep
 from tests.runs.test_runs import wait
@@ -270,3 +270,19 @@ def test_a_damaged_bundle_is_not_handed_over(name):
 def test_a_model_that_is_not_there_is_said_to_be_gone():
     with pytest.raises(RunError, match="This model is gone"):
         ModelJob("0" * 12)
+
+
+def test_the_newest_model_of_a_place_is_found_whatever_else_is_there(monkeypatch):
+    assert find_model(**ASKED) is None
+    old = create_model(SOURCE, PLAN, **ASKED)
+    create_model(SOURCE, PLAN, **(ASKED | {"lam": ASKED["lam"] + 1}))
+    damaged = create_model(SOURCE, PLAN, **ASKED)
+    (damaged.folder / "spec.json").write_text("{")
+    assert find_model(**ASKED).id == old.id
+    spec = replace(old.spec, created="9999-01-01T00:00:00+00:00")
+    new = ModelJob.create(spec.to_json())
+    assert find_model(**ASKED).id == new.id
+    # A second look opens no spec again.
+    (damaged.folder / "spec.json").unlink()
+    monkeypatch.setattr(ModelJob, "spec", None)
+    assert find_model(**ASKED).id == new.id

@@ -17,6 +17,7 @@ from fairdash.training.crossvalidation import (
     OutOfFold,
     cross_validate,
     dependence_of,
+    dependence_out_of_fold,
     standard_error,
 )
 from fairdash.training.device import resolve_device
@@ -380,6 +381,7 @@ def front(**columns):
             "dependence": [0.50, 0.30, 0.15, 0.07, 0.06],
             "floor": 0.05,
             "floor_q95": 0.08,
+            "diluted": False,
             "diverged": False,
         }
     ).assign(**columns)
@@ -506,6 +508,47 @@ def test_of_several_sensitive_columns_the_worst_counts(household):
         for name in two.sensitive.columns
     ]
     assert figures.excess == pytest.approx(np.max(singles, axis=0))
+
+
+def of_folds(household, predictions, n_folds, measure="pearson"):
+    """Dependence of predictions (C, n) that were made fold by fold, the folds being rows in turn."""
+    held_out = tuple(np.arange(household.n_rows)[fold::n_folds] for fold in range(n_folds))
+    fine = np.zeros(len(predictions), dtype=bool)
+    found = OutOfFold(predictions, np.ones((len(predictions), n_folds)), fine, held_out, "the CPU", ())
+    return dependence_out_of_fold(
+        household, found, objective="demographic_parity", measure=measure, random_state=0
+    )
+
+
+def test_dependence_that_differs_from_fold_to_fold_is_not_hidden_by_pooling(household):
+    age = household.sensitive["Age"].to_numpy()
+    age = age - age.mean()
+    turned = age * np.where(np.arange(300) % 4 < 2, 1.0, -1.0)
+    noise = np.random.default_rng(0).normal(size=300)
+    figures, diluted = of_folds(household, np.stack([turned, age, noise, noise + age / age.std()]), 4)
+    assert diluted.tolist() == [True, False, False, False]
+    pooled = dependence_of(
+        household, turned[None], np.arange(300), objective="demographic_parity", measure="pearson",
+        random_state=0,
+    )  # fmt: skip
+    assert pooled.value[0] < 0.2
+    assert 0.9 < figures.value[0] <= 1
+    assert figures.floor[0] == pooled.floor[0]
+    assert figures.value[1] == pytest.approx(1)
+
+
+def test_small_folds_have_no_say(household):
+    turned = household.sensitive["Age"].to_numpy() * np.where(np.arange(300) % 4 < 2, 1.0, -1.0)
+    _, diluted = of_folds(household, turned[None], 10)
+    assert not diluted.any()
+
+
+@pytest.mark.parametrize("measure", ["hgr_kde", "hgr_spline"])
+def test_folds_of_independent_predictions_seldom_count(household, measure):
+    """Two standard errors: about one in twenty of many would."""
+    predictions = np.random.default_rng(1).normal(size=(40, 300))
+    _, diluted = of_folds(household, predictions, 4, measure)
+    assert diluted.mean() < 0.2
 
 
 def test_residuals_are_what_is_measured_under_equalized_residuals(household):

@@ -251,7 +251,7 @@ def test_without_validation_rows_no_point_is_chosen():
 
 
 def test_a_slider_move_is_answered_quickly(finished_run):
-    """Not a benchmark (benchmarks/page_times.py is): a page that recomputes everything would fail here."""
+    """Not a benchmark (benchmarks/tradeoff_times.py is): a page that recomputes everything would fail here."""
     at = open_page("tradeoff", run=finished_run.id)
     times = []
     for lam in (0.5, 4.0, 1.52, 0.0, 4.0):

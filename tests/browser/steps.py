@@ -1,0 +1,62 @@
+"""What several paths through the app share: steps, a chart's traces, screenshots."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from tests.browser.conftest import SCREENSHOTS
+
+
+def train_a_little(page: Page, *, epochs: int) -> None:
+    """From the data page, roles set, to the trade-off page: four weights, few epochs."""
+    page.get_by_role("button", name="Train on this data").click()
+    page.get_by_role("combobox", name=re.compile("Weights of fairness")).click()
+    page.get_by_role("option", name="Quick look, 4 weights").click()
+    page.get_by_text("Advanced: networks and schedule").click()
+    field = page.get_by_label("Epochs (passes over the rows)")
+    field.fill(str(epochs))
+    field.press("Enter")
+    page.get_by_role("button", name="Train", exact=True).click()
+    page.get_by_role("button", name="See what fairness costs").click(timeout=90_000)
+    page.get_by_role("heading", name="What does fairness cost?").wait_for()
+
+
+def figures_taken(page: Page) -> Path:
+    """The trade-off page's figures, downloaded."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name="All figures (CSV)").click()
+    return download.value.path()
+
+
+def chart(page: Page, title: str) -> dict:
+    """Traces of the plotly chart with this title, name to x and y, as the browser draws them."""
+    page.get_by_text(title, exact=True).first.wait_for()
+    return page.evaluate(
+        """title => {
+            const drawn = [...document.querySelectorAll('.js-plotly-plot')]
+                .find(each => each._fullLayout.title.text.includes(title));
+            return Object.fromEntries(drawn._fullData.map(
+                trace => [trace.name, {x: [...trace.x], y: [...trace.y]}]));
+        }""",
+        title,
+    )
+
+
+def take_screenshots(page: Page, name: str) -> None:
+    """The whole page at 1440 and at 390 px, which must not scroll sideways."""
+    SCREENSHOTS.mkdir(exist_ok=True)
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(700)
+        main = page.locator("[data-testid=stMain]")
+        height = main.evaluate("each => each.scrollHeight")
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(700)
+        page.screenshot(path=SCREENSHOTS / f"{name}-{width}.png")
+        assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 1, (
+            f"{name} scrolls at {width} px"
+        )
+    page.set_viewport_size({"width": 1440, "height": 1000})
