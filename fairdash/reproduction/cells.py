@@ -74,13 +74,15 @@ class Cell:
 
     @property
     def words(self) -> str:
-        """``"lower"``, ``"same"`` or ``"higher"``, and ``"(noise)"`` where the difference is under two
-        standard errors of ours; the paper gives none."""
+        """``"lower"``, ``"same"`` or ``"higher"`` than the paper."""
         if self.printed == self.paper:
             return "same"
-        side = "lower" if self.printed < self.paper else "higher"
-        near = np.isfinite(self.error) and abs(self.ours - self.paper) <= 2 * self.error
-        return f"{side} (noise)" if near else side
+        return "lower" if self.printed < self.paper else "higher"
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the difference is under two standard errors of ours; the paper gives none."""
+        return bool(np.isfinite(self.error) and abs(self.ours - self.paper) <= 2 * self.error)
 
     @property
     def at_floor(self) -> bool:
@@ -151,7 +153,7 @@ def _reason(cell: Cell, error: Cell) -> str:
         return "the paper's value is below what independence reads on these rows"
     if cell.at_floor:
         return "ours can't be told from independence: what is left is noise of the estimator"
-    if "noise" in cell.words:
+    if cell.is_near:
         return "the difference is under two standard errors"
     return "our models keep more of this dependence at that error"
 

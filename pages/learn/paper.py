@@ -38,7 +38,7 @@ def show_table1() -> None:
 
 
 st.title("Do the paper's results hold up?")
-st.markdown("\n\n".join(table1.answer(name) for name in table1.names()))
+st.markdown(table1.in_short())
 made = {TABLE1, *committed()}
 part = st.segmented_control(
     "Part", [each for each in PARTS if each in made],

@@ -169,8 +169,8 @@ def test_a_cell_is_compared_to_the_digits_that_the_paper_prints():
     assert cell(0.30049).at_or_below
     assert cell(0.30049).words == "same"
     assert not cell(0.3006).at_or_below
-    assert cell(0.301).words == "higher (noise)"
-    assert cell(0.35).words == "higher"
+    assert (cell(0.301).words, cell(0.301).is_near) == ("higher", True)
+    assert (cell(0.35).words, cell(0.35).is_near) == ("higher", False)
     assert cell(0.25).words == "lower"
     assert cell(0.24).at_floor
     assert not cell(0.26).at_floor

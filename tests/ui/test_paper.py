@@ -41,6 +41,17 @@ def test_the_answer_is_counted_from_the_committed_cells():
     assert reached == found.reached
 
 
+def test_every_part_begins_with_the_counts_of_all_data_sets():
+    found = {name: count(read_result(f"table1_{name}"), table1.dataset_of(name)) for name in table1.names()}
+    assert {"crime", "motor"} <= set(found)
+    at = open_part("fig3")
+    for name, each in found.items():
+        assert f"{table1.title_of(name)} {each.reached} of {each.total}" in words(at)
+    reached, total = (sum(getattr(each, what) for each in found.values()) for what in ("reached", "total"))
+    verdict = {0: "No", total: "Yes"}.get(reached, "In part")
+    assert f"**{verdict}.**" in at.markdown[0].value
+
+
 def test_the_second_count_holds_shares_of_a_constant_predictions_error_to_the_papers():
     result = read_result("table1_crime")
     strict, share = (count(result, "crime", as_share=each) for each in (False, True))
@@ -77,9 +88,9 @@ def test_a_cells_colour_goes_with_its_words(objective):
             side = str(text).partition(" ")[2]
             green, orange = "0,158,115" in colour, "213,94,0" in colour
             assert green == side.startswith(("lower", "same"))
-            assert orange == (side == "higher")
+            assert orange == (side == "higher"), text
     for cell in cells(read_result("table1_crime"), "crime", "hgr_nn", objective):
-        assert (texts == f"{cell.printed:.3f} {cell.words}").any(axis=None)
+        assert (texts == table1.text_of(cell)).any(axis=None)
         assert (texts == f"{cell.paper:.3f}").any(axis=None)
 
 

@@ -10,9 +10,10 @@ import streamlit as st
 
 from fairdash.assessment import corrected_standard_error
 from fairdash.dependence import REGISTRY
+from fairdash.figures.architecture import architecture_figure
+from fairdash.figures.by_age import by_age_figure
 from fairdash.figures.lab_curves import fig2_figure
 from fairdash.figures.lab_gaussians import along_rho_figure
-from fairdash.figures.paper import architecture_figure, by_age_figure
 from fairdash.reproduction import StudyResult, committed, read_result
 from fairdash.reproduction.again import AgainSpec
 from fairdash.reproduction.paper import (
@@ -67,12 +68,15 @@ def show_fig1() -> None:
             ids=["hgr_nn", "chi2_nn", "chi2_kde", "mi_mine"],
             base="nats",
             rho=0.0,
-            subtitle=f"lines: true; points: held-out estimates, {result.about.options['repeats']} data sets "
-            f"of {result.about.options['rows']:,} rows",
+            subtitle="lines: true values; points: estimates",
             theme=theme(),
         ),
         key="paper-fig1",
         alt="HGR squared, chi squared and mutual information against ρ, true and estimated.",
+    )
+    st.caption(
+        f"Points are means of {result.about.options['repeats']} data sets of "
+        f"{result.about.options['rows']:,} rows, each estimate on rows that its networks have not seen."
     )
     about(result)
 
@@ -88,7 +92,7 @@ def show_fig2() -> None:
         key="paper-networks",
         bind="query-params",
     )
-    values, exact = result.tables["values"], result.tables["exact"]
+    values, exact, options = result.tables["values"], result.tables["exact"], result.about.options
     found = sentences(values, exact, networks=str(networks))
     st.markdown(
         f"**{sum(one.holds for one in found)} of the paper's {len(found)} statements on Fig. 2 hold in our "
@@ -106,13 +110,13 @@ def show_fig2() -> None:
             ids=["hgr_nn", "hgr_kde", "hgr_rdc"],
             evaluation="published",
             titles={id: SHAPES[id].title for id in SHAPES},
-            subtitle=f"{result.about.options['rows']:,} rows, means of {result.about.options['repeats']} "
-            "data sets; the patterns are ours, of the paper's four kinds",
+            subtitle=f"{options['rows']:,} rows, means of {options['repeats']} data sets",
             theme=theme(),
         ),
         key="paper-fig2",
         alt="Four panels, one a pattern: HGR by network, KDE and RDC against noise, and the exact value.",
     )
+    st.caption("The paper does not give its patterns' formulas: these are ours, of the same four kinds.")
     about(result)
 
 
@@ -140,7 +144,8 @@ def show_fig3() -> None:
     )  # fmt: skip
     st.caption(
         f"A small training on {result.about.options['rows']:,} household policies, all values on "
-        "standardised columns; touch a box for what it does. Arrows back: φ goes down, θ goes up."
+        "standardised columns; touch a box for what it does. Grey arrows: values. Coloured arrows: "
+        "gradients, thicker where larger; φ goes down (▼), θ up (▲)."
     )
     about(result)
 
