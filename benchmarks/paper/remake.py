@@ -51,7 +51,7 @@ def main() -> int:
             new = again(name, options.out or Path(folder), options.processes)
             compared = compare(old, new)
             ground = (old.about.versions, old.about.machine) == (new.about.versions, new.about.machine)
-            holds = compared["within"].mean() >= SHARE_WITHIN
+            holds = compared["same"].all() if ground else compared["within"].mean() >= SHARE_WITHIN
             good &= bool(holds)
             words = "the same" if ground else "other"
             seconds = f"{new.about.seconds:.0f} s, then {old.about.seconds:.0f} s"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -160,6 +162,12 @@ class Dependence:
         return self.value - self.floor
 
 
+def permutations_of(measure: str) -> int:
+    """Permutations behind a floor of all rows."""
+    quick = look_up(REGISTRY, measure, option="measure").quick
+    return N_PERMUTATIONS if quick else N_PERMUTATIONS_IF_SLOW
+
+
 def dependence_of(
     dataset: Dataset,
     predictions: NDArray[np.float64],
@@ -168,15 +176,17 @@ def dependence_of(
     objective: str,
     measure: str,
     random_state: int,
+    n_permutations: int | None = None,
 ) -> Dependence:
     """Measure K models' predictions (K, n) on some `rows`, each value beside its independence floor.
 
-    A model whose predictions are NaN has NaN.
+    A model whose predictions are NaN has NaN. The floors come from `n_permutations` permutations;
+    :func:`permutations_of` the measure if None.
     """
     audit = look_up(OBJECTIVES, objective, option="objective").audit
     there = ~np.isnan(predictions[:, rows]).any(axis=1)
     u = audit(predictions[there][:, rows], dataset.target.to_numpy(dtype=float)[rows])
-    quick = look_up(REGISTRY, measure, option="measure").quick
+    n_permutations = permutations_of(measure) if n_permutations is None else n_permutations
     of_each = np.full((3, len(predictions)), np.nan)
     if not there.any():
         return Dependence(*of_each)
@@ -188,7 +198,7 @@ def dependence_of(
             measure,
             u,
             v,
-            n_permutations=N_PERMUTATIONS if quick else N_PERMUTATIONS_IF_SLOW,
+            n_permutations=n_permutations,
             random_state=random_state,
         )
         columns.append(np.stack([value, floor.mean, floor.q95]))
@@ -216,16 +226,21 @@ def dependence_out_of_fold(
         Whether the excess is that of the folds. Never with folds of under :data:`ENOUGH_ROWS` rows.
     """
 
-    def of(rows: NDArray[np.int64]) -> Dependence:
-        return dependence_of(
-            dataset, found.predictions, rows, objective=objective, measure=measure, random_state=random_state
-        )
-
+    of = partial(
+        dependence_of,
+        dataset,
+        found.predictions,
+        objective=objective,
+        measure=measure,
+        random_state=random_state,
+    )
     together = of(np.arange(dataset.n_rows))
     diluted = np.zeros(len(found.predictions), dtype=bool)
     if min(len(rows) for rows in found.held_out) < ENOUGH_ROWS:
         return together, diluted
-    by_fold = np.stack([of(rows).excess for rows in found.held_out], axis=1)
+    # The folds' permutations together make up as many as one floor of all rows has.
+    few = math.ceil(permutations_of(measure) / len(found.held_out))
+    by_fold = np.stack([of(rows, n_permutations=few).excess for rows in found.held_out], axis=1)
     mean = by_fold.mean(axis=1)
     diluted = mean - 2 * standard_error(by_fold) > together.excess
     value = np.where(diluted, together.floor + mean, together.value)
