@@ -17,6 +17,8 @@ _KEYS = (
     "method", "objective", "id", "evaluation", "pattern", "noise", "rho", "epoch", "group", "split", "repeat",
 )  # fmt: skip
 _DRAWS = ("split", "repeat")
+#: An average and its 95 % interval, which tells its standard error.
+_INTERVAL = {"mean", "low", "high"}
 #: Tables that say how a choice was made; what it led to is compared.
 _ASIDE = ("choices", "validation", "floors")
 
@@ -28,9 +30,10 @@ def compare(old: StudyResult, new: StudyResult) -> pd.DataFrame:
     -------
     DataFrame
         ``table``, ``row`` in words, ``column``, ``committed``, ``again``, ``difference``; ``error``, the
-        standard error of the committed mean (NaN where there is one draw: a cell without chance; splits
-        overlap, so that theirs is Nadeau and Bengio's); ``same``, whether every draw agrees to
-        :data:`TOLERANCE`; ``within`` :data:`STANDARD_ERRORS`, or the same.
+        standard error of the committed mean (splits overlap, so that theirs is Nadeau and Bengio's; of an
+        average with its interval, the interval's; NaN where there is one draw: a cell without chance);
+        ``same``, whether every draw agrees to :data:`TOLERANCE`; ``within`` :data:`STANDARD_ERRORS`, or the
+        same.
     """
     parts = [
         _compared(name, old.tables[name], table)
@@ -63,6 +66,9 @@ def _compared(name: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
         variance = groups["before"].var(ddof=1)
         overlap = ratio if "split" in keys else 0.0
         error = corrected_standard_error(variance, n_splits=counts, test_to_train=overlap)
+        if column in _INTERVAL and set(before.columns) >= _INTERVAL:
+            error = ((before["high"] - before["low"]) / (2 * 1.96)).groupby(level=cell, sort=False).mean()
+            error = error.loc[counts.index]
         parts.append(
             pd.DataFrame(
                 {

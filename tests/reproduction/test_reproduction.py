@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from fairdash.__main__ import main
 from fairdash.data.catalogue import load_dataset
 from fairdash.dependence.exact import gaussian
 from fairdash.errors import DataError, OptionError
-from fairdash.reproduction import committed, figures12, read_result, write_result
+from fairdash.reproduction import as_published, committed, figures12, read_result, write_result
 from fairdash.reproduction import table1 as study
 from fairdash.reproduction.as_published import chi2_nn_published, hgr_nn_published
 from fairdash.reproduction.cells import Cell, Count, cells, chosen_method, summary
@@ -226,7 +227,7 @@ def test_the_papers_sentences_can_fail():
 
 @pytest.fixture
 def tiny(monkeypatch):
-    """Few and small candidates."""
+    """Few and small candidates, and networks that score after few steps."""
     few = {
         "base": {"n_epochs": 4, "warm_up_epochs": 1, "adversary_hidden": [4], "batch_size": 256},
         "adversary_steps": {"hgr_nn": 1},
@@ -241,6 +242,8 @@ def tiny(monkeypatch):
         },
     }
     monkeypatch.setattr(study, "candidates", lambda: {"crime": few})
+    for name in ("hgr_nn_published", "chi2_nn_published"):
+        monkeypatch.setattr(as_published, name, partial(getattr(as_published, name), n_steps=20))
 
 
 def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):

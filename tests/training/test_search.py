@@ -395,9 +395,10 @@ def front(**columns):
         ("hgr_kde<=0.20", 2.0, True, "smallest error"),
         ("hgr_kde<=0.6", 0.0, True, "no weight is needed"),
         ("hgr_kde<=floor+0.021", 4.0, True, "smallest error"),
-        ("hgr_kde<=floor+0.005", 8.0, False, "Try larger weights"),
-        ("hgr_kde<=0.055", 8.0, False, "Try larger weights"),
-        ("hgr_kde<=0.04", 8.0, False, "can't be expected of any model"),
+        # 8 is nearer than 4 by less than a standard error (0.018): the smaller error decides.
+        ("hgr_kde<=floor+0.005", 4.0, False, "Try larger weights"),
+        ("hgr_kde<=0.055", 4.0, False, "Try larger weights"),
+        ("hgr_kde<=0.04", 4.0, False, "can't be expected of any model"),
         ("mse<=+16%", 2.0, True, "least dependence"),
         # 4 and 8 can't be told from independence: the smaller error decides.
         ("mse<=+200%", 4.0, True, "least dependence"),
@@ -448,7 +449,12 @@ def test_a_bound_on_dependence_is_reached_or_said_not_to_be(household, chosen):
     pd.testing.assert_series_equal(reached.frame["loss"], chosen.frame["loss"])
     unreachable = search_lam(household, replace(LAMS, target=Target.parse("hgr_kde<=0.001")))
     assert not unreachable.reached
-    assert unreachable.lam == unreachable.frame["lam"][unreachable.frame["dependence"].idxmin()]
+    # What is behind the least by less than a standard error is as near, and the smallest error decides.
+    fair = unreachable.frame[unreachable.frame["lam"] > 0].set_index("lam")
+    behind = fair["excess"] - fair["excess"].min()
+    near = behind <= (fair["floor_q95"] - fair["floor"]) / 1.645
+    assert near.nunique() == 2
+    assert unreachable.lam == fair["loss"][near].idxmin()
     assert "No weight reaches HGR_KDE at most 0.001" in unreachable.rule
 
 
