@@ -7,7 +7,7 @@ from fairdash.assessment.distributions import common_grid, densities
 from fairdash.assessment.front import hypervolume, pareto_efficient, trained_points
 from fairdash.assessment.money import merged_groups, money_moved
 from fairdash.assessment.path import assess_path, path_predictions
-from fairdash.assessment.profile import group_averages, quantile_profile
+from fairdash.assessment.profile import averages_error, group_averages, quantile_profile
 from fairdash.assessment.summary import corrected_standard_error, summarise_splits
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Stop",
     "assess_path",
     "assess_predictions",
+    "averages_error",
     "blend",
     "common_grid",
     "corrected_standard_error",

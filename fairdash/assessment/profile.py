@@ -15,6 +15,15 @@ ROWS_PER_GROUP = 20
 LARGEST_NUMBER_OF_GROUPS = 20
 
 
+#: Standard errors from an average to either end of its 95 % interval.
+_Z = 1.96
+
+
+def averages_error(profile: pd.DataFrame) -> pd.Series:
+    """Standard errors of the averages in a :func:`quantile_profile`, from their 95 % intervals."""
+    return (profile["high"] - profile["low"]) / (2 * _Z)
+
+
 def quantile_profile(
     values: NDArray[np.float64],
     s: NDArray[np.float64],
@@ -67,7 +76,7 @@ def quantile_profile(
             errors[j] = squares / total**2 * sizes[j] / (sizes[j] - 1)
     errors[sizes < 2] = np.nan
     mean = pd.DataFrame(means).mean().to_numpy()
-    half = 1.96 * np.sqrt(pd.DataFrame(errors).mean().to_numpy())
+    half = _Z * np.sqrt(pd.DataFrame(errors).mean().to_numpy())
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import merged_groups, pareto_efficient, trained_points
+from fairdash.assessment import averages_error, merged_groups, pareto_efficient, trained_points
 from fairdash.assessment.distributions import MOST_ROWS
 from fairdash.dependence import REGISTRY
 from fairdash.figures.features import MOST_FEATURES
@@ -155,7 +155,11 @@ def _hypervolumes(found: Comparison) -> Table:
 
 
 def _profile(found: Comparison, objective: str) -> Table:
-    seen, by_point = OBJECTIVES[objective], profiles(found, objective)
+    seen = OBJECTIVES[objective]
+    by_point = {
+        point: profile.assign(error=averages_error(profile))
+        for point, profile in profiles(found, objective).items()
+    }
     points = list(by_point)
     rows = []
     for k in range(len(by_point[points[0]])):
@@ -163,9 +167,8 @@ def _profile(found: Comparison, objective: str) -> Table:
         cells = []
         for point in points:
             row = by_point[point].iloc[k]
-            error = (row["high"] - row["low"]) / (2 * 1.96)
-            interval = " to ".join(_rounded(row[end], error) for end in ("low", "high"))
-            cells.append(f"{_rounded(row['mean'], error)} ({interval})")
+            mean, *ends = (_rounded(row[name], row["error"]) for name in ("mean", "low", "high"))
+            cells.append(f"{mean} ({' to '.join(ends)})")
         rows.append((words.span(first["s_low"], first["s_high"]), number(first["n"]), *cells))
     in_unit = f" ({found.unit})" if found.unit else ""
     return Table(

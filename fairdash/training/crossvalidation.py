@@ -225,7 +225,6 @@ def dependence_out_of_fold(
     (C,) array of bool
         Whether the excess is that of the folds. Never with folds of under :data:`ENOUGH_ROWS` rows.
     """
-
     of = partial(
         dependence_of,
         dataset,
