@@ -18,12 +18,16 @@ endif
 app: $(VENV)/.app
 	$(BIN)/python -m fairdash app --port $(PORT)
 
+# Two processes, a file of tests each: pages and browsers of one file share nothing with the next. Then what must
+# be alone.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not serial"
+	$(BIN)/python -m pytest -m serial
 
-# The same with 5,000 random tables written in random dialects.
+# The same with 5,000 random tables written in random dialects, and four times the samples without a link.
 test-long: $(VENV)/.dev
-	$(BIN)/python -m pytest --hypothesis-profile=long
+	$(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=long -m "not serial"
+	$(BIN)/python -m pytest --hypothesis-profile=long -m serial
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -35,6 +39,7 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.import_times
 	$(BIN)/python -m benchmarks.stack_vs_loop
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.training_tables
@@ -45,6 +50,10 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.tradeoff_times
 	$(BIN)/python -m benchmarks.estimators
 	$(BIN)/python -m benchmarks.coverage
+	$(BIN)/python -m benchmarks.verdict
+	$(BIN)/python -m benchmarks.weighted_null
+	$(BIN)/python -m benchmarks.standard
+	$(BIN)/python -m benchmarks.price
 	$(BIN)/python -m benchmarks.estimator_tables
 	$(BIN)/python -m benchmarks.fuzz_readers --minutes 10
 
@@ -56,7 +65,7 @@ $(VENV)/bin/python:
 	  { echo "fairdash needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.app: $(VENV)/bin/python requirements.txt constraints.txt
+$(VENV)/.app: $(VENV)/bin/python requirements.txt requirements-library.txt requirements-app.txt constraints.txt
 	$(PIP) -r requirements.txt
 	@touch $@
 

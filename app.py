@@ -5,6 +5,11 @@ beside it for its older kind of multipage app and greet the first deep link to a
 not found".
 """
 
+from pathlib import Path
+
+from starlette.middleware import Middleware
 from streamlit.starlette import App
 
-app = App("fairdash/ui/main.py")
+from fairdash.ui import guard
+
+app = App(Path(guard.__file__).with_name("main.py"), middleware=[Middleware(guard.Guard)])

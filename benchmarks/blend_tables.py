@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmarks.estimator_tables import RESULTS, ROOT, markdown
 from benchmarks.training_tables import TITLES
-from fairdash.data.wording import counted
+from fairdash.text import counted
 
 PAGE = ROOT / "docs" / "blends.md"
 

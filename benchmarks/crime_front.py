@@ -19,7 +19,7 @@ from sklearn.linear_model import RidgeCV
 
 import fairdash as fd
 from fairdash.assessment import summarise_splits
-from fairdash.training.encoding import FeatureEncoder
+from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.splits import Split, random_splits
 
 
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None, help="CSV to write the table to")
     options = parser.parse_args()
     dataset = fd.load_dataset("crime")
-    result = fd.sweep(dataset, objective=options.objective, n_splits=options.splits, device="cpu")
+    result = fd.sweep(dataset, objective=options.objective, n_splits=options.splits, tune=False, device="cpu")
     ridge = ridge_errors(dataset, random_splits(dataset.n_rows, n_splits=options.splits, random_state=0))
     summary = summarise_splits(result.frame)
     test = summary[summary["part"] == "test"]

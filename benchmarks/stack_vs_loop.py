@@ -29,7 +29,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from fairdash.training.methods import METHODS
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.stack import Member, StackData, train_stack
+from fairdash.training.stack import StackData, train_stack
+from fairdash.training.stacked_model import StackedModel
 
 RESULT = Path(__file__).parent / "results" / "stack_vs_loop.csv"
 Batches = Callable[..., Iterable[Sequence[torch.Tensor]]]
@@ -94,22 +95,22 @@ def train_alone(
             schedule.step()
 
 
-def members(method: str, count: int, settings: TrainingSettings) -> list[Member]:
+def members(method: str, count: int, settings: TrainingSettings) -> list[StackedModel]:
     each = count // SPLITS
     return [
-        Member(method, lam=0.25 * (k + 1), split=split, seed=split, settings=settings)
+        StackedModel(method, lam=0.25 * (k + 1), settings=settings, split=split, seed=split)
         for split in range(SPLITS)
         for k in range(each)
     ]
 
 
-def seconds_together(data: StackData, stack: list[Member]) -> float:
+def seconds_together(data: StackData, stack: list[StackedModel]) -> float:
     started = time.perf_counter()
     train_stack(data, stack, objective="demographic_parity", batch_seeds=range(SPLITS))
     return time.perf_counter() - started
 
 
-def seconds_one_by_one(data: StackData, stack: list[Member]) -> float:
+def seconds_one_by_one(data: StackData, stack: list[StackedModel]) -> float:
     """This engine with stacks of one."""
     started = time.perf_counter()
     for member in stack:

@@ -95,7 +95,7 @@ def page() -> str:
         "# Bad input, and what you get",
         "",
         "Made by `python -m docs.bad_inputs` from the marks on the tests; don't edit it by hand. A message names the",
-        "column, the first five line numbers, how many cells are affected and the mend, and never quotes a cell.",
+        "column, the first five line numbers, how many cells are affected and what to do, and never quotes a cell.",
         "Tests under `tests/ui` and `tests/browser` see it as a person does, on the page.",
     ]
     for section, rows in ROWS.items():

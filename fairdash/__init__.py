@@ -10,17 +10,17 @@ the neural measures.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairdash._version import __version__
+from fairdash.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fairdash.api import SweepResult, find_lam, references, search, sweep
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.dataset import Dataset
     from fairdash.data.proxies import rank_proxies
-    from fairdash.data.reading import read_table
+    from fairdash.data.readers.reading import read_table
     from fairdash.dependence import (
         assess_dependence,
         exact,
@@ -55,7 +55,7 @@ _HOMES = {
     "measure": "fairdash.dependence",
     "measure_many": "fairdash.dependence",
     "rank_proxies": "fairdash.data.proxies",
-    "read_table": "fairdash.data.reading",
+    "read_table": "fairdash.data.readers.reading",
     "references": "fairdash.api",
     "search": "fairdash.api",
     "sweep": "fairdash.api",
@@ -88,12 +88,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'fairdash' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -7,26 +7,24 @@ python -m fairdash search --dataset crime --method hgr_nn --grid small
 python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_kde<=floor+0.05"
 python -m fairdash reproduce table1 --dataset crime
 python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
+
+An installed package has them as ``fairdash app`` and so on.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairdash.errors import FairdashError
+from fairdash.errors import FairdashError, Problem
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from fairdash.api import SweepResult
-    from fairdash.dependence import DependenceEstimate
-    from fairdash.training.lam_search import LamChoice
+    from fairdash.data.dataset import Dataset
     from fairdash.training.search import SearchResult
     from fairdash.training.settings import TrainingSettings
     from fairdash.training.sweep import SweepProgress
@@ -44,7 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m fairdash", description=_HELP)
+    from fairdash.data.shell import add_data_options
+
+    # As it was called; the installed command is fairdash, fairdash.exe on Windows.
+    name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
+    parser = argparse.ArgumentParser(prog=name, description=_HELP)
     commands = parser.add_subparsers(required=True, metavar="command")
 
     app = commands.add_parser("app", help="open the app in a browser")
@@ -52,13 +54,19 @@ def _parser() -> argparse.ArgumentParser:
     app.set_defaults(command=_app)
 
     sweep = commands.add_parser("sweep", help="train over a grid of λ and print the trade-off")
-    sweep.add_argument("--dataset", required=True, help="id in the catalogue: household, crime, motor, …")
+    add_data_options(sweep)
     sweep.add_argument("--objective", default="demographic_parity")
     sweep.add_argument("--methods", type=_words, default=["standard", "hgr_nn"])
     sweep.add_argument("--lams", type=_numbers, default=None, help="weights λ, comma-separated")
     sweep.add_argument("--splits", type=int, default=5, help="random 80/20 splits")
     sweep.add_argument("--measures", type=_words, default=None)
     sweep.add_argument("--epochs", type=int, default=None)
+    sweep.add_argument(
+        "--tune",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="find learning rate and weight decay on validation rows first",
+    )
     sweep.add_argument("--random-state", type=int, default=0)
     sweep.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     sweep.add_argument("--json", action="store_true", help="print all figures for a program to read")
@@ -86,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     find_lam.add_argument("--refine", type=int, default=0, help="weights to try in a second, finer round")
     find_lam.set_defaults(command=_find_lam)
     for command, folds in ((search, 5), (find_lam, 10)):
-        command.add_argument("--dataset", required=True, help="id in the catalogue")
+        add_data_options(command)
         command.add_argument("--method", default="hgr_nn")
         command.add_argument("--objective", default="demographic_parity")
         command.add_argument("--folds", type=int, default=folds)
@@ -112,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--lam", type=float, default=None, help="a trained weight λ or a blend; a middle one")
     report.add_argument("--against", default="standard", help="compare with: standard, or such as hgr_nn:0.5")
     report.add_argument("--objective", default=None, help="the one that was trained for")
-    report.add_argument("--measure", default="hgr_kde")
+    report.add_argument("--measure", default=None, help="in view; hgr_rdc")
     report.add_argument("--sensitive", default=None, help="column in view; the first one")
     report.add_argument("--out", type=Path, default=None, help="file to write; fairdash-<run>.html")
     report.set_defaults(command=_report)
@@ -132,10 +140,17 @@ def _numbers(text: str) -> list[float]:
 
 def _app(options: argparse.Namespace) -> int:
     import runpy
+    from importlib.util import find_spec
 
-    script = Path(__file__).parent.parent / "app.py"
+    from fairdash.ui.serving import arguments_to_serve, enter_app_folder
+
+    if find_spec("streamlit") is None:
+        raise FairdashError(
+            Problem(what="The app needs Streamlit", hint="Install it: python -m pip install 'fairdash[app]'")
+        )
+    enter_app_folder()
     # In this process, so that whoever stops it stops the server.
-    sys.argv = ["streamlit", "run", str(script), "--server.port", str(options.port)]
+    sys.argv = ["streamlit", *arguments_to_serve(options.port)]
     runpy.run_module("streamlit", run_name="__main__")
     return 0
 
@@ -143,108 +158,43 @@ def _app(options: argparse.Namespace) -> int:
 def _sweep(options: argparse.Namespace) -> int:
     from fairdash.api import DEFAULT_LAMS, sweep
     from fairdash.assessment import DEFAULT_MEASURES
-    from fairdash.data.catalogue import load_dataset
+    from fairdash.data.shell import dataset_of
 
+    dataset = dataset_of(options)
     result = sweep(
-        load_dataset(options.dataset),
+        dataset,
         methods=options.methods,
         lams=DEFAULT_LAMS if options.lams is None else options.lams,
         objective=options.objective,
         n_splits=options.splits,
         random_state=options.random_state,
-        settings=_settings(options),
+        settings=_settings(options, dataset),
+        tune=options.tune,
         device=options.device,
         measures=DEFAULT_MEASURES if options.measures is None else options.measures,
         progress=_show_progress if sys.stderr.isatty() else None,
     )
-    print(_as_json(result, options.dataset) if options.json else _as_table(result))
+    print(_as_json(result, dataset) if options.json else _as_table(result))
     return 0
 
 
 def _measure(options: argparse.Namespace) -> int:
-    from fairdash.data.reading import read_table
-    from fairdash.dependence import assess_dependence
-    from fairdash.lookup import look_up
+    from fairdash.measure_command import measure_columns
 
-    frame, _ = read_table(options.file)
-    columns = {str(name): frame[name] for name in frame.columns}
-    pair = [look_up(columns, name, option="column") for name in (options.u, options.v)]
-    u, v, left_out = _complete_numbers(*pair)
-    found = assess_dependence(
-        options.measure,
-        u,
-        v,
-        n_permutations=options.permutations,
-        n_bootstrap=options.bootstrap,
-        random_state=options.random_state,
-    )
-    print(_estimate_as_json(found, left_out) if options.json else _estimate_as_text(found, left_out))
+    print(measure_columns(options))
     return 0
 
 
-def _complete_numbers(u: pd.Series, v: pd.Series) -> tuple[pd.Series, pd.Series, int]:
-    """The rows on which both columns hold a number, and how many others there are."""
-    from pandas.api.types import is_bool_dtype, is_numeric_dtype
-
-    from fairdash.errors import DataError, Problem
-
-    problems = [
-        Problem(
-            column=str(column.name),
-            what="This column does not hold numbers only",
-            mend="Choose a column of numbers, or turn it into numbers first.",
-        )
-        for column in (u, v)
-        if not (is_numeric_dtype(column) or is_bool_dtype(column))
-    ]
-    if problems:
-        raise DataError(*problems)
-    complete = u.notna() & v.notna()
-    left_out = int((~complete).sum())
-    if left_out == len(u):
-        raise DataError(
-            Problem(what="No row has a number in both columns", mend="Choose other columns.", count=left_out)
-        )
-    return u[complete].astype(float), v[complete].astype(float), left_out
-
-
-def _estimate_as_json(found: DependenceEstimate, left_out: int) -> str:
-    from dataclasses import asdict
-
-    # No interval is null: NaN is no JSON.
-    content = {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in asdict(found).items()
-    }
-    return json.dumps({**content, "n_left_out": left_out}, indent=2, allow_nan=False)
-
-
-def _estimate_as_text(found: DependenceEstimate, left_out: int) -> str:
-    from fairdash.dependence import REGISTRY
-
-    lines = [
-        f"{REGISTRY[found.id].title}, {found.n:,} rows",
-        f"value        {found.value:.4g}",
-        f"noise floor  {found.floor:.4g} on average, 95 % below {found.floor_q95:.4g}",
-        f"p-value      {found.p_value:.3g} ({found.n_permutations:,} permutations)",
-    ]
-    if math.isfinite(found.ci_high) and found.bound_only:
-        lines.append(f"upper bound  {found.ci_high:.4g} (95 %; independence is not rejected at 5 %)")
-    elif math.isfinite(found.ci_high):
-        lines.append(f"interval     {found.ci_low:.4g} to {found.ci_high:.4g} (95 %)")
-    if found.subsampled:
-        lines.append(f"All of this is from {found.n_used:,} rows drawn at random.")
-    if left_out:
-        lines.append(f"Rows left out because a cell is missing: {left_out:,}.")
-    return "\n".join(lines)
-
-
-def _settings(options: argparse.Namespace) -> TrainingSettings:
+def _settings(options: argparse.Namespace, dataset: Dataset) -> TrainingSettings:
     from dataclasses import replace
 
     from fairdash.training.settings import TrainingSettings
+    from fairdash.training.suggested_loss import suggested_loss
 
     settings = TrainingSettings()
+    if options.file is not None:
+        weight = None if dataset.weight is None else dataset.weight.to_numpy()
+        settings = replace(settings, loss=suggested_loss(dataset.target.to_numpy(), weight)[0])
     if options.epochs is None:
         return settings
     warm_up = min(settings.warm_up_epochs, options.epochs // 4)
@@ -253,9 +203,10 @@ def _settings(options: argparse.Namespace) -> TrainingSettings:
 
 def _search(options: argparse.Namespace) -> int:
     from fairdash.api import search
+    from fairdash.records import to_plain
 
     result = search(grid=options.grid, lam=options.lam, **_cross_validation(options))
-    _print_found(result, {"best": result.best.to_json()}, as_json=options.json)
+    _print_result(result, {"best": to_plain(result.best)}, as_json=options.json)
     return 0
 
 
@@ -264,33 +215,34 @@ def _find_lam(options: argparse.Namespace) -> int:
 
     lams = DEFAULT_LAMS if options.lams is None else options.lams
     choice = find_lam(target=options.target, lams=lams, refine=options.refine, **_cross_validation(options))
-    _print_found(choice, {"lam": choice.lam, "reached": choice.reached}, as_json=options.json)
+    _print_result(choice, {"lam": choice.lam, "reached": choice.reached}, as_json=options.json)
     return 0
 
 
 def _cross_validation(options: argparse.Namespace) -> dict[str, Any]:
     """What both searches are asked with."""
-    from fairdash.data.catalogue import load_dataset
+    from fairdash.data.shell import dataset_of
 
+    dataset = dataset_of(options)
     return {
-        "dataset": load_dataset(options.dataset),
+        "dataset": dataset,
         "method": options.method,
         "objective": options.objective,
         "n_folds": options.folds,
-        "settings": _settings(options),
+        "settings": _settings(options, dataset),
         "random_state": options.random_state,
         "device": options.device,
         "progress": _show_share if sys.stderr.isatty() else None,
     }
 
 
-def _print_found(found: SearchResult | LamChoice, choice: dict[str, Any], *, as_json: bool) -> None:
+def _print_result(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
     if not as_json:
-        table = found.frame.to_string(index=False, float_format="{:.4g}".format)
-        print("\n".join([f"Held-out rows ({found.device}):", table, found.rule, *found.notes]))
+        table = result.frame.to_string(index=False, float_format="{:.4g}".format)
+        print("\n".join([f"Held-out rows ({result.device}):", table, result.rule, *result.notes]))
         return
-    rows = json.loads(found.frame.to_json(orient="records", double_precision=15))
-    about = {"rule": found.rule, "device": found.device, "seconds": found.seconds, "notes": found.notes}
+    rows = json.loads(result.frame.to_json(orient="records", double_precision=15))
+    about = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
     print(json.dumps(choice | about | {"rows": rows}, indent=2))
 
 
@@ -316,11 +268,11 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace) -> int:
     from fairdash.reports.html import render_report
-    from fairdash.reports.naming import comparison_of
+    from fairdash.reports.parse_comparison import parse_comparison
     from fairdash.runs.store import FIRST, Run
 
     run = Run(options.run)
-    found = comparison_of(
+    found = parse_comparison(
         run,
         method=options.method,
         lam=options.lam,
@@ -339,7 +291,7 @@ def _report(options: argparse.Namespace) -> int:
         run_id=run.id,
         created=run.spec.created,
         dataset=dataset,
-        is_first_look=run.look == FIRST,
+        is_preview=run.look == FIRST,
     )
     place = Path(f"fairdash-{run.id}.html") if options.out is None else options.out
     place.write_bytes(page)
@@ -357,11 +309,14 @@ def _show_progress(progress: SweepProgress) -> None:
     print(f"\r{progress.phase}: {progress.fraction:4.0%}", end=end, file=sys.stderr, flush=True)
 
 
-def _as_json(result: SweepResult, dataset: str) -> str:
+def _as_json(result: SweepResult, dataset: Dataset) -> str:
+    from fairdash.records import to_plain
+
     return json.dumps(
         {
-            "dataset": dataset,
-            "sweep": result.sweep.to_json(),
+            "dataset": dataset.name,
+            "target": dataset.label(dataset.roles.target),
+            "sweep": to_plain(result.sweep),
             "device": result.device,
             "seconds": result.seconds,
             "notes": result.notes,

@@ -14,55 +14,35 @@ from fairdash.assessment.assess import N_PERMUTATIONS
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
-from fairdash.lookup import look_up
-from fairdash.training.lam_search import LamChoice, LamSearch, search_lam
+from fairdash.registry import get_entry
+from fairdash.training.lam_search import LamSearch, search_lam
+from fairdash.training.models import TrainedModels
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, random_splits
-from fairdash.training.sweep import Sweep, SweepProgress, TrainedSweep, train_sweep
+from fairdash.training.sweep import Sweep, SweepProgress, train_sweep
 from fairdash.training.target import Target
 
 #: λ grid that spans the whole trade-off on the built-in data sets.
 DEFAULT_LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 
 
-@dataclass(frozen=True)
-class SweepResult:
-    """What a sweep has found.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SweepResult(TrainedModels):
+    """What a sweep has found: what was trained, and what it is worth.
 
     Parameters
     ----------
     frame
         Tidy: one row a model and part, columns as :func:`fairdash.assessment.assess_predictions` gives them.
-    predictions
-        (K, n) in the target's units, aligned with the rows of the data set; row k belongs to `members` row k.
-    members
-        Columns ``method``, ``lam``, ``split``, ``diverged``, ``best_epoch``.
-    splits
-        Row numbers of each split's parts.
     sweep
         The plan that was carried out.
-    device
-        Where it was trained.
-    seconds
-        Wall time of the training, without the assessment.
-    notes
-        Sentences that the user should read: a device that was not there, models that diverged.
-    importance
-        Which features each model leans on: columns ``method``, ``lam``, ``split``, ``feature``,
-        ``importance`` and ``reliance``, as :class:`fairdash.training.importance.Importance` defines them.
-        None unless it was asked for.
+    members, predictions, splits, device, seconds, notes, importance, tuning
+        As in :class:`fairdash.training.models.TrainedModels`.
     """
 
     frame: pd.DataFrame
-    predictions: NDArray[np.float64]
-    members: pd.DataFrame
-    splits: tuple[Split, ...]
     sweep: Sweep
-    device: str
-    seconds: float
-    notes: tuple[str, ...]
-    importance: pd.DataFrame | None = None
 
 
 def sweep(
@@ -75,6 +55,7 @@ def sweep(
     random_state: int = 0,
     validation_share: float = 0.0,
     settings: TrainingSettings | None = None,
+    tune: bool | None = None,
     device: str = "auto",
     measures: Sequence[str] = DEFAULT_MEASURES,
     importance: bool = False,
@@ -88,6 +69,9 @@ def sweep(
         With one sensitive column, or several for methods that take them.
     methods, lams, objective, n_splits, random_state, validation_share, settings, device
         As in :class:`fairdash.training.sweep.Sweep`.
+    tune
+        Whether learning rate and weight decay are found on validation rows first; by default where no
+        `settings` are given.
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`, a column each in the frame.
     importance
@@ -120,6 +104,7 @@ def sweep(
         random_state=random_state,
         validation_share=validation_share,
         settings=TrainingSettings() if settings is None else settings,
+        tune=settings is None if tune is None else tune,
         device=device,
     )
     return run_sweep(dataset, plan, measures=measures, importance=importance, progress=progress)
@@ -136,7 +121,7 @@ def run_sweep(
 ) -> SweepResult:
     """Carry out a plan; see :func:`sweep`. Floors take `n_permutations` permutations, at most."""
     for name in measures:
-        look_up(REGISTRY, name, option="measure")
+        get_entry(REGISTRY, name, option="measure")
     trained = train_sweep(dataset, plan, importance=importance, progress=progress)
     frame = assess_predictions(
         dataset,
@@ -150,17 +135,7 @@ def run_sweep(
         random_state=plan.random_state,
         progress=None if progress is None else lambda share: progress(SweepProgress("assessing", share)),
     )
-    return SweepResult(
-        frame=frame,
-        predictions=trained.predictions,
-        members=trained.members,
-        splits=trained.splits,
-        sweep=plan,
-        device=trained.device.name,
-        seconds=trained.seconds,
-        notes=_notes(trained),
-        importance=trained.importance,
-    )
+    return SweepResult(frame=frame, sweep=plan, **vars(trained))
 
 
 @dataclass(frozen=True)
@@ -175,8 +150,9 @@ class ReferenceResult:
     predictions, members, splits
         As in :class:`SweepResult`; the splits are those of a sweep with the same seed.
     price
-        (J,) what exact independence adds to the mean squared error at least, divided by the variance of
-        the target's training rows: estimated on each split's test rows.
+        (J,) what exact independence adds to the error at least, in units of ``mse``: estimated on each
+        split's test rows against a model that is told s; see
+        :func:`fairdash.training.references.trained.train_references`.
     """
 
     frame: pd.DataFrame
@@ -204,9 +180,10 @@ def references(
     dataset
         With one sensitive column.
     n_splits, random_state, validation_share, settings, device, measures
-        As in :func:`sweep`; the base of the barycentre is that sweep's standard model.
+        As in :func:`sweep`; the references' base is that sweep's standard model, told s as well, and tuned
+        for that.
     strengths
-        How far the barycentre goes, each from 0 (the standard model) to 1 (independence of s).
+        How far the barycentre goes, each from 0 (the base) to 1 (independence of s).
 
     Returns
     -------
@@ -224,7 +201,7 @@ def references(
     splits = random_splits(
         dataset.n_rows, n_splits=n_splits, random_state=random_state, validation_share=validation_share
     )
-    trained = train_references(
+    members, predictions, price = train_references(
         dataset,
         splits,
         settings=settings,
@@ -234,15 +211,15 @@ def references(
     )
     frame = assess_predictions(
         dataset,
-        trained.predictions,
-        trained.members,
+        predictions,
+        members,
         splits,
         objective="demographic_parity",
         loss=settings.loss_function,
         measures=measures,
         random_state=random_state,
     )
-    return ReferenceResult(frame, trained.predictions, trained.members, splits, trained.price)
+    return ReferenceResult(frame, predictions, members, splits, price)
 
 
 def search(
@@ -297,7 +274,7 @@ def search(
         method=method,
         objective=objective,
         lam=lam,
-        grid=grid if isinstance(grid, SearchGrid) else look_up(GRIDS, grid, option="grid"),
+        grid=grid if isinstance(grid, SearchGrid) else get_entry(GRIDS, grid, option="grid"),
         n_folds=n_folds,
         random_state=random_state,
         settings=TrainingSettings() if settings is None else settings,
@@ -320,7 +297,7 @@ def find_lam(
     random_state: int = 0,
     device: str = "auto",
     progress: Callable[[float], None] | None = None,
-) -> LamChoice:
+) -> SearchResult:
     """Find the weight λ that meets a target, by cross-validation.
 
     Parameters
@@ -340,7 +317,7 @@ def find_lam(
 
     Returns
     -------
-    LamChoice
+    SearchResult
         How the weight is chosen is described in :func:`fairdash.training.lam_search.search_lam`.
 
     Raises
@@ -382,18 +359,7 @@ def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None
             Problem(
                 column="rows",
                 what="Not a list of row numbers of this data set",
-                mend=f"Give whole numbers from 0 to {n_rows - 1}.",
+                hint=f"Give whole numbers from 0 to {n_rows - 1}.",
             )
         )
     return np.unique(numbers).astype(np.int64)
-
-
-def _notes(trained: TrainedSweep) -> tuple[str, ...]:
-    notes = [*([trained.device.note] if trained.device.note else []), *trained.notes]
-    diverged = int(trained.members["diverged"].sum())
-    if diverged:
-        notes.append(
-            f"{diverged} of {len(trained.members)} models diverged; they keep their last finite weights "
-            "and are left out of the means."
-        )
-    return tuple(notes)

@@ -1,6 +1,6 @@
 """The one family of errors that a user of fairdash may see.
 
-Every message says what is wrong, where (column, line numbers, how many cells) and how to mend it.
+Every message says what is wrong, where (column, line numbers, how many cells) and how to put it right.
 It never quotes the value of a cell: uploaded tables hold personal data.
 """
 
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from fairdash.lazy import moved_names
 
 
 @dataclass(frozen=True)
-class Mend:
+class Fix:
     """A way out of a problem that takes one click.
 
     Parameters
@@ -38,7 +41,7 @@ class Problem:
     ----------
     what
         What is wrong, in plain words, without quoting a cell's value.
-    mend
+    hint
         What the user can do about it.
     column
         The column or the option concerned, if there is one.
@@ -48,17 +51,17 @@ class Problem:
         How many cells or rows are affected, if that is known.
     is_option
         Whether `column` names an option; an :class:`OptionError` says so of all its problems.
-    mends
+    fixes
         Those ways out that take one click.
     """
 
     what: str
-    mend: str
+    hint: str
     column: str | None = None
     lines: Sequence[int] = ()
     count: int | None = None
     is_option: bool = False
-    mends: tuple[Mend, ...] = ()
+    fixes: tuple[Fix, ...] = ()
 
     def __str__(self) -> str:
         what = self.what.rstrip(".")
@@ -69,7 +72,7 @@ class Problem:
         else:
             noun = "Option" if self.is_option else "Column"
             what = f"{noun} “{self.column}”: {what[:1].lower()}{what[1:]}"
-        return f"{what}{_extent(self.lines, self.count)}. {self.mend}"
+        return f"{what}{_extent(self.lines, self.count)}. {self.hint}"
 
 
 def _extent(lines: Sequence[int], count: int | None) -> str:
@@ -98,6 +101,17 @@ class FairdashError(Exception):
         self.problems = problems
         super().__init__("\n".join(str(problem) for problem in problems))
 
+    @classmethod
+    def of(cls, what: str, hint: str, **more: Any) -> Self:
+        """The error of one problem; see :class:`Problem` for `what`, `hint` and what may come besides.
+
+        Examples
+        --------
+        >>> str(ReadingError.of("the file is empty", "Choose another file."))
+        'The file is empty. Choose another file.'
+        """
+        return cls(Problem(what=what, hint=hint, **more))
+
 
 class ReadingError(FairdashError, ValueError):
     """A file can't be read as a table."""
@@ -122,6 +136,38 @@ class OptionError(FairdashError, ValueError):
         super().__init__(*(replace(problem, is_option=True) for problem in problems))
 
 
+class Checks:
+    """Collects what is wrong with options or a table, so that one error says all of it.
+
+    Parameters
+    ----------
+    error
+        The error to raise.
+
+    Examples
+    --------
+    >>> checks = Checks(OptionError)
+    >>> checks.require(False, "n_splits", "There is no split to train on", "Ask for 1 or more.")
+    >>> checks.finish()
+    Traceback (most recent call last):
+    fairdash.errors.OptionError: Option “n_splits”: there is no split to train on. Ask for 1 or more.
+    """
+
+    def __init__(self, error: type[FairdashError]) -> None:
+        self.error = error
+        self.problems: list[Problem] = []
+
+    def require(self, holds: object, column: str | None, what: str, hint: str) -> None:
+        """Note `what` is wrong with a column or an option, and the `hint`, unless something `holds`."""
+        if not holds:
+            self.problems.append(Problem(what=what, hint=hint, column=column))
+
+    def finish(self) -> None:
+        """Raise the error with all that was noted, if anything was."""
+        if self.problems:
+            raise self.error(*self.problems)
+
+
 class DeviceError(FairdashError, RuntimeError):
     """The device that was asked for is not there."""
 
@@ -132,3 +178,6 @@ class RunError(FairdashError, RuntimeError):
 
 class Cancelled(Exception):
     """Raised inside a computation when its caller asked it to stop; not a fault."""
+
+
+__getattr__ = moved_names(__name__, {"Mend": "fairdash.errors.Fix"})

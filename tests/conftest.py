@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 
-# Before torch is loaded anywhere: its threads under contention are far slower than one, and the tests
-# share their cores with servers, browsers and workers.
+# Before numpy and torch are loaded anywhere: several threads under contention are far slower than one, and the
+# tests share their cores with servers, browsers and workers. A pool's thread that waits must not spin: it took
+# a core from the other process of tests, and four fifths of the time of all.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+os.environ.setdefault("KMP_BLOCKTIME", "0")
 # Not a process beside each test of a page; the one test of them allows it.
 os.environ["FAIRDASH_NO_STANDBY"] = "1"
 
@@ -17,6 +23,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+from tests.serving import end_workers
 
 settings.register_profile("long", max_examples=5000)
 
@@ -32,9 +40,18 @@ def _missing(what: str, reason: str) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test keeps its uploads and runs in a folder of its own."""
-    monkeypatch.setenv("FAIRDASH_HOME", str(tmp_path / "home"))
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every test keeps its uploads and runs in a folder of its own, and leaves no worker at them behind."""
+    home = str(tmp_path / "home")
+    monkeypatch.setenv("FAIRDASH_HOME", home)
+    yield
+    end_workers(home)
+
+
+@pytest.fixture(scope="session")
+def is_long(pytestconfig: pytest.Config) -> bool:
+    """Whether these are the long tests (``make test-long``): more samples, more random tables."""
+    return bool(pytestconfig.getoption("--hypothesis-profile") == "long")
 
 
 @pytest.fixture

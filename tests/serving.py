@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
@@ -18,10 +19,19 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SECONDS_TO_START = 60
 _NOTHING: Mapping[str, str] = MappingProxyType({})
+#: How `make app` starts it, up to the port.
+MAKE_APP = ("-m", "fairdash", "app", "--port")
 
 
 @contextmanager
-def served(home: Path, *, environment: Mapping[str, str] = _NOTHING) -> Iterator[str]:
+def served(
+    home: Path,
+    *,
+    environment: Mapping[str, str] = _NOTHING,
+    program: Sequence[str] = (sys.executable,),
+    command: Sequence[str] = MAKE_APP,
+    folder: Path = ROOT,
+) -> Iterator[str]:
     """Address of the app with a home of its own; it is stopped on the way out."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -29,8 +39,8 @@ def served(home: Path, *, environment: Mapping[str, str] = _NOTHING) -> Iterator
     log = home.with_suffix(".log")
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", "fairdash", "app", "--port", str(port)],
-            cwd=ROOT,
+            [*program, *command, str(port)],
+            cwd=folder,
             env=os.environ | {"FAIRDASH_HOME": str(home)} | environment,
             stdout=out,
             stderr=out,
@@ -41,6 +51,27 @@ def served(home: Path, *, environment: Mapping[str, str] = _NOTHING) -> Iterator
         finally:
             process.terminate()
             process.wait(timeout=20)
+            end_workers(str(home))
+
+
+def until(holds: Callable[[], object], *, seconds: float = 300.0) -> None:
+    """Wait for something that another process does; fail if it does not come about."""
+    begun = time.monotonic()
+    while not holds():
+        assert time.monotonic() - begun < seconds, "it has not come about"
+        time.sleep(0.1)
+
+
+def end_workers(home: str) -> None:
+    """Kill the workers that a page has started at this home: they would take the next tests' cores."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            begun_with = (process / "environ").read_bytes().split(b"\0")
+            command = (process / "cmdline").read_bytes()
+            if f"FAIRDASH_HOME={home}".encode() in begun_with and b"worker" in command:
+                os.kill(int(process.name), signal.SIGKILL)
+        except (OSError, ProcessLookupError):
+            continue  # it has ended, or it is another user's
 
 
 def _wait_until_up(address: str, process: subprocess.Popen, log: Path) -> None:

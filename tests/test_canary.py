@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Roles, UploadSource, delete_upload, keep_upload, read_table
-from fairdash.data.folders import write_whole
 from fairdash.errors import FairdashError
 from fairdash.reports.csv import safe_csv
 from fairdash.runs import worker
 from fairdash.runs.launch import start_model, start_run
 from fairdash.runs.store import DONE, FAILED, Job, Run, create_run
+from fairdash.storage import write_whole
 from fairdash.studies import worker as study_worker
 from fairdash.studies.store import PROXIES, Study
 from fairdash.training.settings import TrainingSettings

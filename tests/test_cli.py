@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 
 import fairdash as fd
 from fairdash.__main__ import main
-from fairdash.data.reading import read_table
+from fairdash.data.readers.reading import read_table
+from fairdash.dependence import REGISTRY
+from tests.data.test_rate import claims
 
 
 def test_sweep_prints_json_that_holds_what_the_api_gives(real_data, capsys):
@@ -22,7 +25,9 @@ def test_sweep_prints_json_that_holds_what_the_api_gives(real_data, capsys):
     settings = fd.TrainingSettings(
         **{k: tuple(v) if isinstance(v, list) else v for k, v in printed["sweep"]["settings"].items()}
     )
-    result = fd.sweep(fd.load_dataset("crime"), lams=[0, 1], n_splits=2, settings=settings, device="cpu")
+    result = fd.sweep(
+        fd.load_dataset("crime"), lams=[0, 1], n_splits=2, settings=settings, tune=True, device="cpu"
+    )
     assert len(printed["rows"]) == len(result.frame) == 12
     for row, expected in zip(printed["rows"], result.frame.to_dict("records"), strict=True):
         # JSON has no NaN: what training rows lack, their floor, is null.
@@ -66,6 +71,7 @@ def test_measure_prints_json_that_holds_what_the_api_gives(prices, capsys):
     assert main(["measure", "hgr_spline", str(prices), "--u", "price", "--v", "age", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed.pop("n_left_out") == 2
+    assert printed.pop("interval_of") == REGISTRY["hgr_spline"].title
     frame, _ = read_table(prices)
     frame = frame.dropna()
     expected = fd.assess_dependence("hgr_spline", frame["price"], frame["age"], random_state=0)
@@ -83,6 +89,9 @@ def test_measure_prints_value_floor_p_value_and_interval(prices, capsys):
     assert "p-value      0.05 (19 permutations)" in out
     assert "interval" in out
     assert "missing: 2" in out
+    assert main(["measure", "hgr_kde", str(prices), *options]) == 0
+    out = capsys.readouterr().out
+    assert "of the maximal correlation of the data as its kernels smooth them, which is below HGR" in out
     assert main(["measure", "pearson", str(prices), *options, "--bootstrap", "0"]) == 0
     out = capsys.readouterr().out
     assert "interval" not in out
@@ -164,3 +173,52 @@ def test_search_prints_the_candidates_and_why_one_is_best(capsys):
     out = capsys.readouterr().out
     assert out.count("32-16-8") == 12
     assert "the smallest mean of loss + 1 × excess of HGR_KDE" in out
+
+
+def test_a_file_of_claims_is_swept_as_a_rate(tmp_path, capsys):
+    file = tmp_path / "claims.csv"
+    frame = claims(400)
+    frame.to_csv(file, index=False)
+    told = ["--file", str(file), "--predict", "ClaimNb", "--sensitive", "DrivAge", "--exposure", "Exposure"]
+    quick = [
+        "--methods",
+        "standard",
+        "--splits",
+        "1",
+        "--epochs",
+        "2",
+        "--measures",
+        "pearson",
+        "--device",
+        "cpu",
+    ]
+    assert main(["sweep", *told, *quick, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["target"] == "ClaimNb (per unit of exposure)"
+    assert found["sweep"]["settings"]["loss"] == "poisson"
+    assert "deviance" in found["rows"][0]
+    assert main(["sweep", *told, *quick, "--no-per-exposure", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["target"] == "ClaimNb"
+    assert main(["sweep", "--file", str(file), *quick]) == 2
+    assert "--predict and --sensitive" in capsys.readouterr().err
+
+
+def test_the_library_alone_says_what_the_app_needs(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "streamlit", None)  # as if it were not installed
+    assert main(["app"]) == 2
+    assert "fairdash[app]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("called", "name"),
+    [
+        ("/usr/bin/fairdash", "fairdash"),
+        ("fairdash.exe", "fairdash"),
+        ("/x/fairdash/__main__.py", "python -m fairdash"),
+    ],
+)
+def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [called])
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert capsys.readouterr().out.startswith(f"usage: {name} [")

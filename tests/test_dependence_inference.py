@@ -69,11 +69,11 @@ def independent_data(count, n):
 
 
 @pytest.mark.parametrize("id", QUICK)
-def test_false_alarms(id):
-    """1,000 independent samples: rejections at 5 % not above 5 % by a one-sided test at 1 % over all measures."""
+def test_false_alarms(id, is_long):
+    """Independent samples: rejections at 5 % not above 5 % by a one-sided test at 1 % over all measures."""
     one = REGISTRY[id]
     rejected = total = 0
-    for i, (u, v) in enumerate(independent_data(1000, 40)):
+    for i, (u, v) in enumerate(independent_data(1000 if is_long else 250, 40)):
         if one.discrete:
             u, v = np.clip(np.round(u), -1, 1), np.clip(np.round(v), -1, 1)
         orders = np.array([np.random.default_rng([i, b]).permutation(40) for b in range(99)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -44,6 +46,22 @@ def test_a_heap_leaves_knots_to_the_rest():
     place = axis_of(np.array([0.88, *[0.12 / 60] * 60]))
     assert place[0] < 0.2
     assert splines(place).shape == (61, WIDTH)
+
+
+@pytest.mark.parametrize("share_of_zeros", [0.5, 0.84, 0.95])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_functions_of_a_heap_of_zeros_are_uncorrelated(share_of_zeros, weighted):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        x = np.maximum(rng.normal(size=1000) - NormalDist().inv_cdf(share_of_zeros), 0.0)
+        weight = rng.uniform(0.2, 1.0, 1000) if weighted else np.ones(1000)
+        found = basis(x[None], weight[None] if weighted else None)
+        f = found.tables[0][found.position[0]]
+        products = f.T @ (weight[:, None] * f) / weight.sum()
+        # Functions that would be nothing but rounding are zero, and all others as they should be.
+        live = np.diagonal(products) > 0.5
+        assert live.sum() >= 3
+        assert np.abs(products - np.diag(live.astype(float))).max() < 1e-5
 
 
 @pytest.mark.parametrize("rho", [0, 0.3, 0.6, 0.9])

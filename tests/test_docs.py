@@ -59,9 +59,9 @@ def test_the_page_on_blends_is_made_from_the_committed_results():
 @pytest.mark.parametrize("gain", [0.0, -0.01, 0.02])
 def test_blends_are_matched_with_a_trained_model_by_its_excess(gain):
     from benchmarks.blends import Figures, _matched
-    from fairdash.assessment import stops
+    from fairdash.assessment import curve_points
 
-    every = stops((1.0, 2.0), between=4)
+    every = curve_points((1.0, 2.0), between=4)
     # A straight front, the same in all splits but for noise that moves a split's models along it.
     noise = np.array([0.02, -0.05, 0.03])
     along = np.linspace(0.5, 0.1, len(every))[:, None] + noise
@@ -84,7 +84,7 @@ def test_the_page_on_the_regressor_says_what_the_code_does():
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("module", ["encoding", "predictor", "regressor"])
+@pytest.mark.parametrize("module", ["feature_encoder", "predictor", "regressor"])
 def test_the_examples_of_the_regressors_modules_hold(module):
     result = doctest.testmod(import_module(f"fairdash.training.{module}"))
     assert result.attempted > 2

@@ -14,8 +14,15 @@ PACKAGE = ROOT / "fairdash"
 #: From the ground up: a room imports only rooms above it in this list.
 ROOMS = [
     "_version",
+    "lazy",
     "errors",
-    "lookup",
+    "glossary",
+    "memory",
+    "registry",
+    "records",
+    "seeds",
+    "text",
+    "storage",
     "detached",
     "traces",
     "nets",
@@ -30,10 +37,25 @@ ROOMS = [
     "reports",
     "reproduction",
     "ui",
+    "measure_command",
     "__main__",
 ]
 MAY_USE_STREAMLIT = {"ui"}
-WITHOUT_TORCH = {"errors", "lookup", "data", "studies", "assessment", "figures", "reports", "ui"}
+WITHOUT_TORCH = {
+    "errors",
+    "glossary",
+    "registry",
+    "records",
+    "seeds",
+    "text",
+    "storage",
+    "data",
+    "studies",
+    "assessment",
+    "figures",
+    "reports",
+    "ui",
+}
 
 
 def _imports(path: Path) -> set[str]:
@@ -85,6 +107,35 @@ def test_pages_do_not_import_each_other():
         assert not any(name.split(".")[0] == "pages" for name in _imports(path)), path
 
 
+PAGES = sorted((ROOT / "pages").rglob("*.py"))
+#: What a page has no need of: whatever computes, repeats or defines is a part of it and has its place in ui/.
+NOT_IN_A_PAGE = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.Lambda,
+    ast.For,
+    ast.While,
+    ast.comprehension,
+    ast.Try,
+    ast.BinOp,
+)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_page_is_the_order_of_its_parts_with_their_words(path):
+    assert {name.split(".")[0] for name in _imports(path)} <= {"__future__", "streamlit", "fairdash"}
+    assert all(name.startswith("fairdash.ui.") for name in _imports(path) if name.startswith("fairdash."))
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    assert not [type(node).__name__ for node in ast.walk(tree) if isinstance(node, NOT_IN_A_PAGE)]
+    code = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    assert len(code) <= 40
+
+
+def test_there_are_pages_to_hold_to_that():
+    assert len(PAGES) >= 7
+
+
 def _loaded_after(code: str) -> set[str]:
     program = f"import sys\n{code}\nprint(' '.join(sorted({{name.split('.')[0] for name in sys.modules}})))"
     done = subprocess.run(
@@ -95,6 +146,30 @@ def _loaded_after(code: str) -> set[str]:
 
 def test_importing_fairdash_is_light():
     assert not {"torch", "streamlit", "pandas", "sklearn", "plotly"} & _loaded_after("import fairdash")
+
+
+def test_the_help_of_a_shell_is_there_at_once():
+    code = "import fairdash.data\nfrom fairdash.__main__ import main\ntry: main(['--help'])\nexcept SystemExit: pass"
+    assert not {"torch", "streamlit", "numpy", "pandas", "pyarrow", "scipy", "plotly"} & _loaded_after(code)
+
+
+def test_every_name_of_the_data_room_can_be_had():
+    import fairdash.data
+
+    assert set(fairdash.data.__all__) == set(dir(fairdash.data))
+    assert all(getattr(fairdash.data, name) is not None for name in fairdash.data.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'no_such'"):
+        _ = fairdash.data.no_such
+
+
+@pytest.mark.parametrize("measure", ["pearson", "hgr_spline", "hgr_kde", "hgr_rdc"])
+def test_a_closed_form_measure_in_a_shell_needs_neither_torch_nor_the_app(measure, tmp_path):
+    table = tmp_path / "prices.csv"
+    rows = "".join(f"{i % 7},{i * i % 11}\n" for i in range(60))
+    table.write_text(f"price,age\n{rows}", encoding="utf-8")
+    command = ["measure", measure, str(table), "--u", "price", "--v", "age", "--permutations", "19"]
+    loaded = _loaded_after(f"from fairdash.__main__ import main\nassert main({command!r}) == 0")
+    assert not {"torch", "streamlit", "starlette", "plotly"} & loaded
 
 
 def test_what_the_app_imports_is_free_of_torch():

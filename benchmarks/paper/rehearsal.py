@@ -60,7 +60,7 @@ def rehearsed(
             chosen, _ = choose(frame, method, paper, margin=margin)
             y_pred = refitted(dataset, split, tried, chosen, objective, protocol, random_state=seed)
             squared, u = error_and_u(dataset, y_pred, split.train, split.test, objective)
-            scores = scoring.as_the_paper(u[None], s[split.test]).iloc[0]
+            scores = scoring.paper_scoring(u[None], s[split.test]).iloc[0]
             rows[margin].append(
                 pd.concat(
                     [

@@ -17,6 +17,7 @@ import numpy as np
 
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
+from fairdash.records import to_plain
 from fairdash.reproduction import table1
 from fairdash.reproduction.paper import OBJECTIVES
 from fairdash.training.search import GRIDS, SettingsSearch, search_settings
@@ -51,10 +52,10 @@ def settings_of(dataset: Dataset, tried: dict[str, Any], method: str, objective:
         device="cpu",
     )
     found = search_settings(dataset, plan, rows=rows)
-    best = found.best.to_json()
+    best = to_plain(found.best)
     print(f"{objective}, {method}: {found.seconds:.0f} s, {len(rows):,} rows, {found.rule}", flush=True)
     print(found.frame.head(4).to_string(index=False, float_format="{:.4g}".format), flush=True)
-    return {name: best[name] for name in GRIDS[tried["grid"]].to_json()}
+    return {name: best[name] for name in to_plain(GRIDS[tried["grid"]])}
 
 
 def main() -> None:

@@ -1,38 +1,55 @@
 """Predictions in, tidy frames out: accuracy, dependence beside its floor, and who pays."""
 
-from fairdash.assessment.assess import DEFAULT_MEASURES, assess_predictions, of_sensitive
-from fairdash.assessment.blend import Stop, blend, stops
+from fairdash.assessment.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
+from fairdash.assessment.blend import CurvePoint, blend, curve_points
 from fairdash.assessment.choose import Choice, knee, least_dependence, least_error
 from fairdash.assessment.distributions import common_grid, densities
-from fairdash.assessment.front import hypervolume, pareto_efficient, trained_points
-from fairdash.assessment.money import merged_groups, money_moved
-from fairdash.assessment.path import assess_path, path_predictions
-from fairdash.assessment.profile import averages_error, group_averages, quantile_profile
+from fairdash.assessment.learning import Gain, gain_over_mean
+from fairdash.assessment.pareto import hypervolume, pareto_efficient, trained_points
+from fairdash.assessment.quantile_profile import group_averages, quantile_profile
 from fairdash.assessment.summary import corrected_standard_error, summarise_splits
+from fairdash.assessment.tradeoff_curve import assess_curve, curve_predictions
+from fairdash.assessment.transfers import merged_groups, transfers_by_group
+from fairdash.assessment.verdict import with_edges
+from fairdash.lazy import moved_names
 
 __all__ = [
+    "DEFAULT_MEASURE",
     "DEFAULT_MEASURES",
     "Choice",
-    "Stop",
-    "assess_path",
+    "CurvePoint",
+    "Gain",
+    "assess_curve",
     "assess_predictions",
-    "averages_error",
     "blend",
     "common_grid",
     "corrected_standard_error",
+    "curve_points",
+    "curve_predictions",
     "densities",
+    "gain_over_mean",
     "group_averages",
     "hypervolume",
     "knee",
     "least_dependence",
     "least_error",
     "merged_groups",
-    "money_moved",
     "of_sensitive",
     "pareto_efficient",
-    "path_predictions",
     "quantile_profile",
-    "stops",
     "summarise_splits",
     "trained_points",
+    "transfers_by_group",
+    "with_edges",
 ]
+
+__getattr__ = moved_names(
+    __name__,
+    {
+        "assess_path": "fairdash.assessment.assess_curve",
+        "Stop": "fairdash.assessment.CurvePoint",
+        "stops": "fairdash.assessment.curve_points",
+        "path_predictions": "fairdash.assessment.curve_predictions",
+        "money_moved": "fairdash.assessment.transfers_by_group",
+    },
+)

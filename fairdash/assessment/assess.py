@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.assessment.verdict import ALPHA, EDGE, P_VALUE, Nulls, part_permutations, with_verdict
 from fairdash.data.dataset import Dataset
-from fairdash.dependence import REGISTRY, independence_floor, measure_many
-from fairdash.lookup import look_up
+from fairdash.dependence import REGISTRY, measure_many
+from fairdash.dependence.floors import null_values
+from fairdash.dependence.measuring import as_stack, as_weights
+from fairdash.dependence.registry import Measure
+from fairdash.registry import get_entry
+from fairdash.seeds import Stream, rng_of, seed_of
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split
 
 DEFAULT_MEASURES = ("hgr_kde", "fairquant", "fairquant_cumulative")
+#: What pages, reports and the command line open on: of the quick measures the one whose test finds a weak
+#: link most often (benchmarks/verdict.py).
+DEFAULT_MEASURE = "hgr_rdc"
+#: Predictions that spread less than this share of the target's standard deviation are one number: what is
+#: left is rounding, and its dependence means nothing.
+CONSTANT = 1e-6
 N_PERMUTATIONS = 100
+#: With weights each permutation is measured twice and from the beginning: as many as reach 5 % exactly.
+MOST_WEIGHTED_PERMUTATIONS = 39
 #: Dependence in larger parts is measured on so many of their rows, drawn at random.
 MOST_ROWS = 20_000
 #: Rows times permutations behind a floor: large parts, whose floors are low and steady, get fewer.
@@ -36,6 +49,7 @@ def assess_predictions(
     measures: Sequence[str] = DEFAULT_MEASURES,
     n_permutations: int = N_PERMUTATIONS,
     random_state: int = 0,
+    parts: Collection[str] = ("train", "validation", "test"),
     progress: Callable[[float], None] | None = None,
 ) -> pd.DataFrame:
     """Accuracy and dependence of K models, on the rows of every part.
@@ -58,6 +72,8 @@ def assess_predictions(
         Ids in :data:`fairdash.dependence.REGISTRY`.
     n_permutations
         Permutations of the sensitive columns behind each floor, at most; with many rows fewer do.
+    parts
+        Which parts to measure, of those that a split has.
     progress
         Called with the share done, 0 to 1.
 
@@ -68,32 +84,41 @@ def assess_predictions(
         ``mse``: mean squared error divided by the variance of the target's training rows (0 is perfect, 1 is
         what the constant mean reaches); ``rmse`` in the target's units; ``deviance`` likewise, divided by
         that of the training rows' mean; and for each measure ``id``, ``id_floor`` (mean of the same
-        estimator with the sensitive column permuted) and ``id_floor_q95`` (its 95 % quantile). Training rows
-        have been fitted to: their figures flatter the model, and have no floor (NaN).
+        estimator with the sensitive column permuted) and ``id_floor_q95`` (its 95 % quantile), both of this
+        one split; ``id_edge`` and ``id_p``, the test of the mean over all splits
+        (:func:`fairdash.assessment.verdict.with_verdict`), alike in all of them. All four are of test rows,
+        NaN elsewhere: training rows have been fitted to, their figures flatter the model, and validation rows
+        are for choices between models.
 
         With several sensitive columns ``id[column]`` stands for each of them, and ``id`` for all together
         where the measure takes several; see :func:`of_sensitive`.
+
+        Predictions that are constant but for rounding have dependence 0.
 
         Rows count by the data set's weight. A measure that takes no weights counts every row once.
         Dependence in a part of more than 20,000 rows is that of 20,000 of them, drawn at random.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
-    jobs = [(j, part) for j, split in enumerate(splits) for part in split.parts]
-    frames = []
+    jobs = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
+    frames, nulls = [], {}
     for done, (j, part) in enumerate(jobs):
         of_split = (members["split"] == j).to_numpy()
-        figures = judge.figures(
+        figures, null = judge.figures(
             predictions[of_split],
             splits[j],
             part,
             split_number=j,
-            n_permutations=0 if part == "train" else n_permutations,
+            n_permutations=n_permutations if part == "test" else 0,
         )
         frames.append(members[of_split].assign(part=part, **figures))
+        if null:
+            nulls[j, part] = null
         if progress is not None:
             progress((done + 1) / len(jobs))
     order = ["method", "lam", "split", "part", "diverged"]
-    table = pd.concat(frames).sort_index(kind="stable").reset_index(drop=True)
+    # The nulls have the models in the order of the frames.
+    table = with_verdict(pd.concat(frames).reset_index(names="model"), nulls, signed=judge.signed)
+    table = table.sort_values("model", kind="stable").drop(columns="model").reset_index(drop=True)
     return table[[*order, *(column for column in table.columns if column not in order)]]
 
 
@@ -110,14 +135,15 @@ class Judge:
         random_state: int,
     ) -> None:
         """Parameters as those of :func:`assess_predictions`."""
-        self.objective = look_up(OBJECTIVES, objective, option="objective")
+        self.objective = get_entry(OBJECTIVES, objective, option="objective")
         self.sensitive = dataset.sensitive
         self.loss = loss
-        self.measures = measures
         self.random_state = random_state
         self.y = dataset.target.to_numpy(dtype=float)
         self.has_weight = dataset.weight is not None
         self.weight = np.ones(len(self.y)) if dataset.weight is None else dataset.weight.to_numpy()
+        self.columns = _columns(measures, list(self.sensitive.columns))
+        self.signed = {title for title, (measure, _) in self.columns.items() if measure.signed}
 
     def figures(
         self,
@@ -127,11 +153,11 @@ class Judge:
         *,
         split_number: int,
         n_permutations: int,
-    ) -> dict[str, Any]:
+    ) -> tuple[dict[str, Any], Nulls]:
         """Column to its K values, in one part of a split, of the models whose `predictions` (K, n) these are.
 
-        The split's number chooses the rows and the permutations that are drawn; without permutations the
-        floors are NaN.
+        And what independence reads there. The split's number chooses the rows that are drawn from a large
+        part; the permutations are the same for all splits. Without permutations the floors are NaN.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
         constant = np.average(y[train], weights=weight[train])
@@ -142,58 +168,53 @@ class Judge:
             "rmse": np.sqrt(squared),
         }
         if self.loss.power:
-            base = self.loss.mean_deviance(y[train], np.full(len(train), constant), weight[train])
             columns["deviance"] = [
-                self.loss.mean_deviance(y[rows], y_pred[rows], weight[rows]) / base for y_pred in predictions
+                self.loss.relative(y, y_pred, weight, rows=rows, train=train) for y_pred in predictions
             ]
         if len(rows) > MOST_ROWS:
-            draw = np.random.default_rng([self.random_state, split_number, 4])
+            draw = rng_of(Stream.MEASURED_ROWS, self.random_state, split_number)
             rows = draw.choice(rows, MOST_ROWS, replace=False)
-        return columns | _dependence(
-            np.asarray(self.objective.audit(predictions[:, rows], y[rows])),
-            self.sensitive.iloc[rows],
-            weight[rows] if self.has_weight else None,
-            measures=self.measures,
-            n_permutations=n_permutations,
-            seeds=(self.random_state, _seed(self.random_state, split_number)),
-        )
+        u = np.asarray(self.objective.audit(predictions[:, rows], y[rows]))
+        rounding = u.std(axis=1) < CONSTANT * y[train].std()
+        u = np.where(rounding[:, None], u[:, :1], u)
+        dependence, nulls = self._dependence(u, rows, n_permutations=n_permutations)
+        return columns | dependence, nulls
 
-
-def _dependence(
-    u: NDArray[np.float64],
-    sensitive: pd.DataFrame,
-    weight: NDArray[np.float64] | None,
-    *,
-    measures: Sequence[str],
-    n_permutations: int,
-    seeds: tuple[int, int],
-) -> dict[str, NDArray[np.float64]]:
-    """Each measure and its floor for K models, u (K, n): a column a measure and sensitive column."""
-    columns = {}
-    several = sensitive.shape[1] > 1
-    for name in measures:
-        measure = look_up(REGISTRY, name, option="measure")
-        against = {f"{name}[{column}]" if several else name: [column] for column in sensitive.columns}
-        if several and measure.multivariate:
-            against[name] = list(sensitive.columns)
-        for title, chosen in against.items():
-            s = sensitive[chosen].to_numpy(dtype=float)
+    def _dependence(
+        self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int
+    ) -> tuple[dict[str, NDArray[np.float64]], Nulls]:
+        """Each measure and its floor for K models, u (K, m): a column a measure and sensitive column."""
+        columns, nulls = {}, {}
+        weight = self.weight[rows] if self.has_weight else None
+        most = MOST_WEIGHTED_PERMUTATIONS if self.has_weight else n_permutations
+        count = min(n_permutations, most, max(FEWEST_PERMUTATIONS, ROWS_PERMUTED // len(rows)))
+        # Rows are ranked by the first column where a measure takes several at once.
+        permutations = {
+            column: part_permutations(
+                self.sensitive[column].to_numpy(dtype=float),
+                rows,
+                count=count,
+                seed=seed_of(Stream.TABLE_PERMUTATIONS, self.random_state),
+            )
+            for column in (self.sensitive.columns if n_permutations else ())
+        }
+        for title, (measure, chosen) in self.columns.items():
+            s = self.sensitive[chosen].to_numpy(dtype=float)[rows]
             v = np.broadcast_to(s, (len(u), *s.shape))
-            given = {"sample_weight": weight} if measure.accepts_weights else {}
-            columns[title] = measure_many(name, u, v, random_state=seeds[0], **given)
-            columns[f"{title}_floor"] = columns[f"{title}_floor_q95"] = np.full(len(u), np.nan)
-            if n_permutations:
-                enough = max(FEWEST_PERMUTATIONS, ROWS_PERMUTED // len(s))
-                floor = independence_floor(
-                    name,
-                    u,
-                    v,
-                    n_permutations=min(n_permutations, enough),
-                    random_state=seeds[1],
-                    **given,
-                )
-                columns[f"{title}_floor"], columns[f"{title}_floor_q95"] = floor.mean, floor.q95
-    return columns
+            own = weight if measure.accepts_weights else None
+            columns[title] = measure_many(measure.id, u, v, sample_weight=own, random_state=self.random_state)
+            if not n_permutations:
+                columns[f"{title}_floor"] = columns[f"{title}_floor_q95"] = np.full(len(u), np.nan)
+                continue
+            a, b = as_stack(u, v, single=False)
+            values = null_values(
+                measure, a, b, permutations[chosen[0]], as_weights(own, a.shape), self.random_state, {}
+            )
+            sizes = np.abs(values) if measure.signed else values
+            columns[f"{title}_floor"] = sizes.mean(axis=-1).max(axis=0)
+            columns[f"{title}_floor_q95"] = np.quantile(sizes, 1 - ALPHA, axis=-1).max(axis=0)
+            nulls[title] = values
+        return columns, nulls
 
 
 def of_sensitive(frame: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -201,7 +222,7 @@ def of_sensitive(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 
     A frame of one sensitive column comes back as it is.
     """
-    marks = [f"[{column}]{end}" for end in ("", "_floor", "_floor_q95")]
+    marks = [f"[{column}]{end}" for end in ("", "_floor", "_floor_q95", EDGE, P_VALUE)]
     own = {name: name.replace(f"[{column}]", "") for name in frame.columns if name.endswith(tuple(marks))}
     if not own:
         return frame
@@ -209,6 +230,13 @@ def of_sensitive(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     return frame.drop(columns=others).rename(columns=own)
 
 
-def _seed(random_state: int, split: int) -> int:
-    """A seed of its own for each split: its permutations are not those of the next."""
-    return int(np.random.SeedSequence([random_state, split, 3]).generate_state(1)[0])
+def _columns(measures: Sequence[str], sensitive: Sequence[str]) -> dict[str, tuple[Measure, list[str]]]:
+    """Column of the frame to its measure and the sensitive columns that it is of."""
+    columns = {}
+    for name in measures:
+        measure = get_entry(REGISTRY, name, option="measure")
+        for column in sensitive:
+            columns[f"{name}[{column}]" if len(sensitive) > 1 else name] = (measure, [column])
+        if len(sensitive) > 1 and measure.multivariate:
+            columns[name] = (measure, list(sensitive))
+    return columns

@@ -1,9 +1,9 @@
 """Between two trained weights λ: a prediction that is part the one model's and part the other's.
 
->>> [stop.lam for stop in stops([1.0, 4.0], between=1)]
+>>> [point.lam for point in curve_points([1.0, 4.0], between=1)]
 [0.0, 0.5, 1.0, 2.0, 4.0]
->>> stops([1.0, 4.0], between=1)[3]
-Stop(lam=2.0, low=1.0, high=4.0, share=0.5)
+>>> curve_points([1.0, 4.0], between=1)[3]
+CurvePoint(lam=2.0, low=1.0, high=4.0, share=0.5)
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MOST_BETWEEN = 9
 
 
 @dataclass(frozen=True)
-class Stop:
+class CurvePoint:
     """A place on the way from the standard model to the fairest one.
 
     Parameters
@@ -45,7 +45,7 @@ class Stop:
         return self.share == 0
 
 
-def stops(lams: Sequence[float], *, between: int | None = None) -> tuple[Stop, ...]:
+def curve_points(lams: Sequence[float], *, between: int | None = None) -> tuple[CurvePoint, ...]:
     """All stops from 0, the standard model, through the trained weights.
 
     Parameters
@@ -61,12 +61,12 @@ def stops(lams: Sequence[float], *, between: int | None = None) -> tuple[Stop, .
         between = int(np.clip(MOST_STOPS // max(len(trained) - 1, 1) - 1, 0, MOST_BETWEEN))
     found = []
     for low, high in itertools.pairwise(trained):
-        found.append(Stop(low, low, low, 0.0))
+        found.append(CurvePoint(low, low, low, 0.0))
         for k in range(1, between + 1):
             share = k / (between + 1)
             lam = low * (high / low) ** share if low > 0 else high * share
-            found.append(Stop(_short(lam, low, high), low, high, share))
-    found.append(Stop(trained[-1], trained[-1], trained[-1], 0.0))
+            found.append(CurvePoint(_short(lam, low, high), low, high, share))
+    found.append(CurvePoint(trained[-1], trained[-1], trained[-1], 0.0))
     return tuple(found)
 
 

@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment.money import merged_groups
+from fairdash.assessment.transfers import merged_groups
 
 THIRDS = ("low", "middle", "high")
 N_POINTS = 120
 MOST_ROWS = 4000
+#: What is spread less than this share of its size is constant.
+_ROUNDING = 1e-6
 
 
 def densities(
@@ -34,7 +36,8 @@ def densities(
     -------
     DataFrame, one row a group and grid point
         ``group`` ("low", "middle", "high"; fewer where ties or few rows leave fewer), ``s_low``, ``s_high``,
-        ``n``, ``x``, ``density`` (integrates to 1; 0 everywhere but in one cell where the group is constant).
+        ``n``, ``mean``, ``x``, ``density`` (integrates to 1), ``is_constant``: the group's values lie within
+        one step of the grid; its density is then 0 everywhere but in one cell.
     """
     from scipy.stats import gaussian_kde
 
@@ -46,11 +49,15 @@ def densities(
     parts = []
     for group in range(int(groups.max()) + 1):
         own, own_s = values[groups == group], s[groups == group]
-        if np.ptp(own) > 1e-9 * max(np.abs(own).max(), 1e-300):
-            density = gaussian_kde(own)(grid)
-        else:
+        step = float(grid[1] - grid[0])
+        is_constant = bool(np.ptp(own) <= step)
+        if is_constant:
             density = np.zeros(len(grid))
-            density[np.abs(grid - own[0]).argmin()] = 1 / (grid[1] - grid[0])
+            density[np.abs(grid - own.mean()).argmin()] = 1 / step
+        else:
+            # Scott's, but no narrower than the grid: a kernel between two of its points would not be seen.
+            width = max(len(own) ** -0.2, step / float(own.std(ddof=1)))
+            density = gaussian_kde(own, bw_method=width)(grid)
         parts.append(
             pd.DataFrame(
                 {
@@ -58,8 +65,10 @@ def densities(
                     "s_low": own_s.min(),
                     "s_high": own_s.max(),
                     "n": len(own),
+                    "mean": own.mean(),
                     "x": grid,
                     "density": density,
+                    "is_constant": is_constant,
                 }
             )
         )
@@ -70,5 +79,9 @@ def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Points over the range of all `values` but their outermost half per cent, with a margin."""
     together = np.concatenate(values)
     low, high = np.quantile(together, [0.005, 0.995])
-    margin = 0.08 * (high - low) or 0.5
+    margin = 0.08 * (high - low)
+    size = max(abs(low), abs(high))
+    if high - low <= _ROUNDING * size:
+        # Constant but for rounding: its digits are no spread to look into.
+        margin = 0.5 * size or 0.5
     return np.linspace(low - margin, high + margin, N_POINTS)

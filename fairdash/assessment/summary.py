@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from fairdash.training.splits import corrected_standard_error as corrected_standard_error
+
 
 def summarise_splits(frame: pd.DataFrame, *, test_to_train: float | None = None) -> pd.DataFrame:
     """Mean and corrected standard error over the splits of each method, λ and part.
@@ -40,12 +42,3 @@ def summarise_splits(frame: pd.DataFrame, *, test_to_train: float | None = None)
     table = means.join(errors.add_suffix("_se"))
     table.insert(0, "n_splits", counts)
     return table.reset_index()
-
-
-def corrected_standard_error(variance: pd.Series, *, n_splits: pd.Series, test_to_train: float) -> pd.Series:
-    """Standard error of a mean over J overlapping random splits: √((1/J + n_test/n_train) σ²).
-
-    Nadeau and Bengio (2003), "Inference for the generalization error", eq. 9. `variance` is the sample
-    variance over the splits (J − 1 in the denominator).
-    """
-    return ((1 / n_splits + test_to_train) * variance) ** 0.5

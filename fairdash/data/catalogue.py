@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
-from fairdash.data.census import URL as CENSUS_URL
-from fairdash.data.census import (
-    census,
-    census_county,
-    census_county_on_hand,
-    census_on_hand,
-    how_to_bring_counties,
-    how_to_bring_tracts,
-    keep_counties,
-    keep_tracts,
-)
-from fairdash.data.crime import crime, crime_on_hand
+from fairdash.data import census
+from fairdash.data.crime import crime, crime_is_local
 from fairdash.data.dataset import Dataset
-from fairdash.data.fetch import Progress
+from fairdash.data.fetch import DownloadProgress
 from fairdash.data.household import DEFAULT_N, household
-from fairdash.data.motor import N_POLICIES, motor, motor_on_hand
+from fairdash.data.motor import N_POLICIES, motor, motor_is_local
 from fairdash.errors import OptionError, Problem
-from fairdash.lookup import look_up
+from fairdash.registry import get_entry
 
 OptionValue = int | str
 
@@ -63,7 +54,7 @@ class CatalogueOption:
             if type(value) is int and self.minimum <= value <= self.maximum:
                 return None
             wanted = f"a whole number from {self.minimum:,} to {self.maximum:,}"
-        return Problem(what=f"the option {self.name} can't take this value", mend=f"Choose {wanted}.")
+        return Problem(what=f"the option {self.name} can't take this value", hint=f"Choose {wanted}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +79,7 @@ class CatalogueEntry:
         The choices it offers.
     load
         Makes the data set; takes the options as keywords, and ``progress`` where `needs_download`.
-    on_hand
+    is_local
         Whether it can be loaded at this moment without a connection.
     how_to_bring
         Says what a person has to do who wants a data set that nobody may fetch for him; None for the others.
@@ -107,7 +98,7 @@ class CatalogueEntry:
     needs_download: bool
     options: tuple[CatalogueOption, ...]
     load: Callable[..., Dataset]
-    on_hand: Callable[[], bool]
+    is_local: Callable[[], bool]
     how_to_bring: Callable[[], str] | None = None
     keep_brought: Callable[[bytes], None] | None = None
 
@@ -123,7 +114,7 @@ class CatalogueEntry:
         problems = [
             Problem(
                 what=f"the data set {self.id} has no option {name}",
-                mend=f"It has {', '.join(known) or 'none'}.",
+                hint=f"It has {', '.join(known) or 'none'}.",
             )
             for name in options
             if name not in known
@@ -170,7 +161,7 @@ _ENTRIES = (
             ),
         ),
         load=household,
-        on_hand=lambda: True,
+        is_local=lambda: True,
     ),
     CatalogueEntry(
         id="crime",
@@ -191,7 +182,7 @@ _ENTRIES = (
             ),
         ),
         load=crime,
-        on_hand=crime_on_hand,
+        is_local=crime_is_local,
     ),
     CatalogueEntry(
         id="motor",
@@ -230,39 +221,39 @@ _ENTRIES = (
             CatalogueOption(name="random_state", label="Random seed, where they are drawn", default=0),
         ),
         load=motor,
-        on_hand=motor_on_hand,
+        is_local=motor_is_local,
     ),
     CatalogueEntry(
         id="census",
         title="US census by tract",
         description="Child poverty in census tracts of the United States, against their share of women.",
         source="US Census Bureau, American Community Survey 2015, by way of Kaggle",
-        url=CENSUS_URL,
+        url=census.URL,
         licence="public domain",
         size="14 MB, which you bring",
         n_rows=72_727,
         needs_download=False,
         options=(),
-        load=census,
-        on_hand=census_on_hand,
-        how_to_bring=how_to_bring_tracts,
-        keep_brought=keep_tracts,
+        load=census.census,
+        is_local=partial(census.is_local, census.TRACT_FILE),
+        how_to_bring=partial(census.how_to_bring, census.TRACT_FILE),
+        keep_brought=partial(census.keep_brought, census.TRACT_FILE),
     ),
     CatalogueEntry(
         id="census_county",
         title="US census by county",
         description="Child poverty in counties of the United States, against their share of women.",
         source="US Census Bureau, American Community Survey 2015, by way of Kaggle",
-        url=CENSUS_URL,
+        url=census.URL,
         licence="public domain",
         size="0.6 MB, which you bring",
         n_rows=3_218,
         needs_download=False,
         options=(),
-        load=census_county,
-        on_hand=census_county_on_hand,
-        how_to_bring=how_to_bring_counties,
-        keep_brought=keep_counties,
+        load=census.census_county,
+        is_local=partial(census.is_local, census.COUNTY_FILE),
+        how_to_bring=partial(census.how_to_bring, census.COUNTY_FILE),
+        keep_brought=partial(census.keep_brought, census.COUNTY_FILE),
     ),
 )
 
@@ -270,7 +261,9 @@ _ENTRIES = (
 CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType({entry.id: entry for entry in _ENTRIES})
 
 
-def load_dataset(dataset_id: str, *, progress: Progress | None = None, **options: OptionValue) -> Dataset:
+def load_dataset(
+    dataset_id: str, *, progress: DownloadProgress | None = None, **options: OptionValue
+) -> Dataset:
     """Make or fetch a data set of the catalogue.
 
     Parameters
@@ -289,7 +282,7 @@ def load_dataset(dataset_id: str, *, progress: Progress | None = None, **options
     DownloadError
         The files can't be had, have to be brought, or are not the published ones.
     """
-    entry = look_up(CATALOGUE, dataset_id, option="data set")
+    entry = get_entry(CATALOGUE, dataset_id, option="data set")
     complete = entry.complete(options)
     if entry.needs_download:
         return entry.load(progress=progress, **complete)

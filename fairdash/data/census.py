@@ -14,22 +14,24 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import pandas as pd
 
 from fairdash.data.dataset import Dataset
-from fairdash.data.fetch import sha256
-from fairdash.data.folders import cache_folder, write_whole
-from fairdash.data.on_hand import find_folder, read_verified
-from fairdash.errors import DownloadError, Problem
+from fairdash.data.local_files import find_folder, read_verified
+from fairdash.data.names import NAMES
+from fairdash.errors import DownloadError
+from fairdash.storage import cache_folder, sha256, write_whole
 
 URL = "https://www.kaggle.com/datasets/muonneutrino/us-census-demographic-data"
 COUNTY_FILE = "acs2015_county_data.csv"
 TRACT_FILE = "acs2015_census_tract_data.csv"
-COUNTY_CHECKSUMS = {COUNTY_FILE: "daa3d82910b99fb5925d0a78e2909c0d88195a7a75bf849bdd4aaebd515acf72"}
-#: What is known of this file is the name that git gives its content: SHA-1, made by `git_blob_id`.
-TRACT_CHECKSUMS = {TRACT_FILE: "74853aec5a990b56f2bca4e77826eb58c93c31e6"}
+#: Of the tracts what is known is the name that git gives their content: SHA-1, made by `git_blob_id`.
+CHECKSUMS = {
+    COUNTY_FILE: "daa3d82910b99fb5925d0a78e2909c0d88195a7a75bf849bdd4aaebd515acf72",
+    TRACT_FILE: "74853aec5a990b56f2bca4e77826eb58c93c31e6",
+}
 
 TARGET = "ChildPoverty"
 SENSITIVE = "WomenShare"
@@ -91,31 +93,17 @@ _PERCENT = {
 }  # fmt: skip
 
 
-def how_to_bring_counties() -> str:
-    """Say what a person has to do to have the counties on hand."""
-    return _advice(COUNTY_FILE)
+def how_to_bring(file: str) -> str:
+    """Say what a person has to do to have COUNTY_FILE or TRACT_FILE on hand."""
+    return (
+        f"Download the data set from {URL} (Kaggle asks you to log in), unpack it, and put {file} into the "
+        f"folder {cache_folder('census')}, or into a folder named census and set FAIRDASH_DATA to the folder "
+        "around it."
+    )
 
 
-def how_to_bring_tracts() -> str:
-    """Say what a person has to do to have the tracts on hand."""
-    return _advice(TRACT_FILE)
-
-
-def keep_counties(content: bytes) -> None:
-    """Put the file of counties, as Kaggle gives it, where :func:`census_county` finds it.
-
-    Raises
-    ------
-    DownloadError
-        It is another file.
-    StorageError
-        The folder can't be written.
-    """
-    _keep(content, COUNTY_CHECKSUMS)
-
-
-def keep_tracts(content: bytes) -> None:
-    """Put the file of tracts, as Kaggle gives it, where :func:`census` finds it.
+def keep_brought(file: str, content: bytes) -> None:
+    """Put a file, as Kaggle gives it, where it is found from then on.
 
     Raises
     ------
@@ -124,17 +112,17 @@ def keep_tracts(content: bytes) -> None:
     StorageError
         The folder can't be written.
     """
-    _keep(content, TRACT_CHECKSUMS, git_blob_id)
+    if _digest(file)(content) != CHECKSUMS[file]:
+        raise DownloadError.of(
+            f"this file is not the published {file}: its checksum differs",
+            f"Download it again from {URL}, unpack it, and choose {file} as it is.",
+        )
+    write_whole(cache_folder("census") / file, content)
 
 
-def census_county_on_hand() -> bool:
-    """Say whether the file of counties lies on this machine."""
-    return find_folder("census", COUNTY_CHECKSUMS) is not None
-
-
-def census_on_hand() -> bool:
-    """Say whether the file of tracts lies on this machine."""
-    return find_folder("census", TRACT_CHECKSUMS) is not None
+def is_local(file: str) -> bool:
+    """Say whether a file lies on this machine."""
+    return find_folder("census", [file]) is not None
 
 
 def census_county() -> Dataset:
@@ -153,9 +141,8 @@ def census_county() -> Dataset:
     DownloadError
         The file is not there, or not the published one; says how to bring it.
     """
-    content = _brought(COUNTY_CHECKSUMS, how_to_bring_counties)
     return parse(
-        content,
+        _brought(COUNTY_FILE),
         name="census_county",
         title="US census by county",
         description="Counties of the United States, 2015: child poverty, incomes, jobs, commutes, origins.",
@@ -178,23 +165,13 @@ def census() -> Dataset:
     DownloadError
         The file is not there, or not the published one; says how to bring it.
     """
-    content = _brought(TRACT_CHECKSUMS, how_to_bring_tracts, git_blob_id)
     return parse(
-        content,
+        _brought(TRACT_FILE),
         name="census",
         title="US census by tract",
         description="Tracts of the United States, 2015: child poverty, incomes, jobs, commutes, origins.",
         of="tracts",
     )
-
-
-def git_blob_id(content: bytes) -> str:
-    """Give the id that git gives a file's content: SHA-1 over its length and its bytes, in hex.
-
-    >>> git_blob_id(b"")
-    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
-    """
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def parse(content: bytes, *, name: str, title: str, description: str, of: str) -> Dataset:
@@ -227,6 +204,7 @@ def parse(content: bytes, *, name: str, title: str, description: str, of: str) -
         sensitive=women.to_frame(),
         units={column: unit for column, unit in units.items() if column in kept},
         meanings={column: meaning for column, meaning in MEANINGS.items() if column in kept},
+        names=NAMES[name],
         notes=(
             f"{len(whole) - len(frame):,} of {len(whole):,} {of} left out: a cell is missing.",
             f"{len(left_out)} columns left out: they only name or number the row ({', '.join(left_out)}).",
@@ -236,31 +214,22 @@ def parse(content: bytes, *, name: str, title: str, description: str, of: str) -
     )
 
 
-def _advice(name: str) -> str:
-    return (
-        f"Download the data set from {URL} (Kaggle asks you to log in), unpack it, and put {name} into the "
-        f"folder {cache_folder('census')}, or into a folder named census and set FAIRDASH_DATA to the folder "
-        "around it."
-    )
+def git_blob_id(content: bytes) -> str:
+    """Give the id that git gives a file's content: SHA-1 over its length and its bytes, in hex.
+
+    >>> git_blob_id(b"")
+    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    """
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
-def _keep(content: bytes, checksums: Mapping[str, str], digest: Callable[[bytes], str] = sha256) -> None:
-    ((name, checksum),) = checksums.items()
-    if digest(content) != checksum:
-        raise DownloadError(
-            Problem(
-                what=f"this file is not the published {name}: its checksum differs",
-                mend=f"Download it again from {URL}, unpack it, and choose {name} as it is.",
-            )
-        )
-    write_whole(cache_folder("census") / name, content)
+def _digest(file: str) -> Callable[[bytes], str]:
+    return git_blob_id if file == TRACT_FILE else sha256
 
 
-def _brought(
-    checksums: Mapping[str, str], advice: Callable[[], str], digest: Callable[[bytes], str] = sha256
-) -> bytes:
-    (name,) = checksums
-    folder = find_folder("census", checksums)
+def _brought(file: str) -> bytes:
+    folder = find_folder("census", [file])
     if folder is None:
-        raise DownloadError(Problem(what=f"{name} is not on this machine", mend=advice()))
-    return read_verified(folder, checksums, digest=digest, mend=f"Delete it. {advice()}")[name]
+        raise DownloadError.of(f"{file} is not on this machine", how_to_bring(file))
+    hint = f"Delete it. {how_to_bring(file)}"
+    return read_verified(folder, {file: CHECKSUMS[file]}, digest=_digest(file), hint=hint)[file]

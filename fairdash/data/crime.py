@@ -13,9 +13,10 @@ from typing import Literal
 import pandas as pd
 
 from fairdash.data.dataset import Dataset
-from fairdash.data.fetch import Progress, fetch_members
-from fairdash.data.folders import cache_folder
-from fairdash.data.on_hand import find_folder, read_verified
+from fairdash.data.fetch import DownloadProgress, fetch_members
+from fairdash.data.local_files import find_folder, read_verified
+from fairdash.data.names import NAMES
+from fairdash.storage import cache_folder
 
 URL = "https://archive.ics.uci.edu/static/public/183/communities+and+crime.zip"
 CHECKSUMS = {
@@ -33,12 +34,12 @@ _ADVICE = (
 )
 
 
-def crime_on_hand() -> bool:
+def crime_is_local() -> bool:
     """Say whether the files lie on this machine already, so that nothing has to be fetched."""
     return find_folder("crime", CHECKSUMS) is not None
 
 
-def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: Progress | None = None) -> Dataset:
+def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgress | None = None) -> Dataset:
     """Load Communities and Crime.
 
     The files are looked for in ``$FAIRDASH_DATA/crime``, then in the user's cache, and are fetched from
@@ -102,4 +103,5 @@ def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: Progress | None
         units=dict.fromkeys(kept, "scaled to 0–1"),
         meanings={column: meanings[column] for column in kept if column in meanings},
         notes=tuple(notes),
+        names=NAMES["crime"],
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 import zipfile
 import zlib
@@ -10,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from fairdash.data.folders import write_whole
 from fairdash.errors import DownloadError, FairdashError, Problem, StorageError
+from fairdash.storage import sha256, write_whole
 
 #: Called with the bytes that have arrived and the bytes expected (None where the server does not say).
-Progress = Callable[[int, int | None], None]
+DownloadProgress = Callable[[int, int | None], None]
 
 #: No public data set of the catalogue comes near this; a server that sends more is not the publisher.
 LARGEST_ARCHIVE = 200 * 2**20
@@ -24,18 +23,13 @@ LARGEST_MEMBER = 500 * 2**20
 TIMEOUT = 30.0
 
 
-def sha256(content: bytes) -> str:
-    """Give the SHA-256 of some bytes in hex."""
-    return hashlib.sha256(content).hexdigest()
-
-
 def fetch_members(
     url: str,
     members: Mapping[str, str],
     folder: Path,
     *,
     offline_advice: str,
-    progress: Progress | None = None,
+    progress: DownloadProgress | None = None,
     timeout: float = TIMEOUT,
 ) -> None:
     """Download a zip archive and keep some of its files.
@@ -77,7 +71,7 @@ def fetch_file(
     folder: Path,
     *,
     offline_advice: str,
-    progress: Progress | None = None,
+    progress: DownloadProgress | None = None,
     timeout: float = TIMEOUT,
 ) -> None:
     """Download one file.
@@ -113,12 +107,12 @@ def _publisher(url: str) -> str:
 
 def _changed(name: str, publisher: str, advice: str) -> Problem:
     return Problem(
-        what=f"{name} from {publisher} has changed: its checksum is not the known one", mend=advice
+        what=f"{name} from {publisher} has changed: its checksum is not the known one", hint=advice
     )
 
 
 @contextmanager
-def _downloaded(url: str, advice: str, progress: Progress | None, timeout: float) -> Iterator[Path]:
+def _downloaded(url: str, advice: str, progress: DownloadProgress | None, timeout: float) -> Iterator[Path]:
     """Give what an address sends as a file that lasts as long as the block."""
     import pooch
     import requests
@@ -129,21 +123,16 @@ def _downloaded(url: str, advice: str, progress: Progress | None, timeout: float
         try:
             downloader(url, str(arrived), None)
         except requests.RequestException as error:
-            raise DownloadError(
-                Problem(
-                    what=f"{_publisher(url)} could not be reached or broke off ({type(error).__name__})",
-                    mend=advice,
-                )
+            raise DownloadError.of(
+                f"{_publisher(url)} could not be reached or broke off ({type(error).__name__})", advice
             ) from error
         # What the meter and the callback raise is passed on; a full disk is said.
         except FairdashError:
             raise
         except OSError as error:
-            raise StorageError(
-                Problem(
-                    what=f"the download can't be written ({error.strerror})",
-                    mend="Free some space in the folder for temporary files (TMPDIR).",
-                )
+            raise StorageError.of(
+                f"the download can't be written ({error.strerror})",
+                "Free some space in the folder for temporary files (TMPDIR).",
             ) from error
         yield arrived
 
@@ -163,13 +152,11 @@ def _verified(archive: Path, members: Mapping[str, str], publisher: str, advice:
                         wrong.append(name)
     # What zipfile raises on damaged, encrypted or oddly packed archives.
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
-        raise DownloadError(
-            Problem(what=f"what {publisher} sent is not a whole zip archive", mend=advice)
-        ) from error
+        raise DownloadError.of(f"what {publisher} sent is not a whole zip archive", advice) from error
     problems = [
         _changed(name, publisher, advice)
         if name in wrong
-        else Problem(what=f"{name} from {publisher} is not in the archive", mend=advice)
+        else Problem(what=f"{name} from {publisher} is not in the archive", hint=advice)
         for name in members
         if name not in contents
     ]
@@ -183,7 +170,7 @@ class _Meter:
 
     total = 0
 
-    def __init__(self, progress: Progress | None, advice: str) -> None:
+    def __init__(self, progress: DownloadProgress | None, advice: str) -> None:
         self._progress = progress
         self._advice = advice
         self._done = 0
@@ -191,9 +178,7 @@ class _Meter:
     def update(self, n_bytes: int) -> None:
         self._done += n_bytes
         if self._done > LARGEST_ARCHIVE:
-            raise DownloadError(
-                Problem(what="the server sends far more than the data set holds", mend=self._advice)
-            )
+            raise DownloadError.of("the server sends far more than the data set holds", self._advice)
         if self._progress is not None and n_bytes:
             # pooch counts whole chunks, so the last one can go past the end.
             done = min(self._done, self.total) if self.total else self._done

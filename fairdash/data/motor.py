@@ -16,9 +16,10 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data.dataset import Dataset
-from fairdash.data.fetch import Progress, fetch_file
-from fairdash.data.folders import cache_folder
-from fairdash.data.on_hand import find_folder, read_verified
+from fairdash.data.fetch import DownloadProgress, fetch_file
+from fairdash.data.local_files import find_folder, read_verified
+from fairdash.data.names import NAMES
+from fairdash.storage import cache_folder
 
 URL = "https://raw.githubusercontent.com/dutangc/CASdatasets/master/data/pg15training.rda"
 FILE = "pg15training.rda"
@@ -75,7 +76,7 @@ _ADVICE = (
 )
 
 
-def motor_on_hand() -> bool:
+def motor_is_local() -> bool:
     """Say whether the file lies on this machine already, so that nothing has to be fetched."""
     return find_folder("motor", CHECKSUMS) is not None
 
@@ -86,7 +87,7 @@ def motor(
     subregion: Literal["drop", "keep"] = "drop",
     n: int = N_POLICIES,
     random_state: int = 0,
-    progress: Progress | None = None,
+    progress: DownloadProgress | None = None,
 ) -> Dataset:
     r"""Load the motor policies; sensitive column is the driver's age in years.
 
@@ -172,6 +173,7 @@ def motor(
         units={column: unit for column, unit in UNITS.items() if column in kept},
         meanings={column: meaning for column, meaning in MEANINGS.items() if column in kept},
         notes=tuple(notes),
+        names=NAMES["motor"],
     )
 
 

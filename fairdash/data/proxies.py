@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.data.copies import find_copies
 from fairdash.data.dataset import Dataset
-from fairdash.errors import OptionError, Problem
+from fairdash.data.features import find_leakage
+from fairdash.errors import OptionError
 
 if TYPE_CHECKING:
     from fairdash.dependence.spline_basis import Basis
@@ -139,18 +139,12 @@ def ranking_steps(
 
     column = dataset.roles.sensitive[0] if sensitive is None else sensitive
     if column not in dataset.sensitive:
-        raise OptionError(
-            Problem(
-                what="there is no such sensitive column",
-                mend="Choose one of the data set's.",
-                column="sensitive",
-            )
+        raise OptionError.of(
+            "there is no such sensitive column", "Choose one of the data set's.", column="sensitive"
         )
     if max_rows < 50:
-        raise OptionError(
-            Problem(what="too few rows to measure", mend="Give at least 50.", column="max_rows")
-        )
-    copies = {name for name, _ in find_copies(dataset.features, dataset.sensitive[[column]])}
+        raise OptionError.of("too few rows to measure", "Give at least 50.", column="max_rows")
+    copies = {name for name, _ in find_leakage(dataset.features, dataset.sensitive[[column]])}
     rows = np.arange(dataset.n_rows)
     if dataset.n_rows > max_rows:
         rows = np.sort(np.random.default_rng(random_state).choice(dataset.n_rows, max_rows, replace=False))

@@ -14,24 +14,24 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import CATALOGUE, OptionValue, load_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.data.fetch import Progress
-from fairdash.data.folders import data_folder, write_whole
-from fairdash.data.reading import ReadingOptions, read_table
+from fairdash.data.fetch import DownloadProgress
+from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
-from fairdash.data.uploads import check_sha256, read_upload
-from fairdash.errors import FairdashError, Mend, Problem, StorageError
-from fairdash.lookup import look_up
+from fairdash.data.uploads import check_sha256, table_of_upload
+from fairdash.errors import FairdashError, Fix, StorageError
+from fairdash.records import from_plain, to_plain
+from fairdash.registry import get_entry
+from fairdash.storage import data_folder, write_whole
 
 _ID = re.compile(r"[0-9a-f]{16}")
 
 
-@dataclass(frozen=True, kw_only=True)
 class DatasetSource(ABC):
     """A recipe for a data set: the same on every machine that has the same files."""
 
@@ -43,21 +43,17 @@ class DatasetSource(ABC):
         """Name of the data set, for people."""
 
     @abstractmethod
-    def load(self, *, progress: Progress | None = None) -> Dataset:
+    def load(self, *, progress: DownloadProgress | None = None) -> Dataset:
         """Make the data set anew."""
 
     def to_json(self) -> str:
         """Write the recipe down; equal recipes give equal text."""
-        content = {"fairdash_source": 1, "kind": self.kind, **asdict(self)}
-        # Left out where there is none: recipes from before these were known keep their ids.
-        for role in ("weight", "prediction", "row_id"):
-            if content["roles"] is not None and content["roles"][role] is None:
-                del content["roles"][role]
-        if not content["mends"]:
-            del content["mends"]
-        for option in ("sheet", "number_names"):
-            if content.get("reading") is not None and not content["reading"][option]:
-                del content["reading"][option]
+        values = to_plain(self, own_way=False)
+        values["mends"] = values.pop("fixes")
+        content = {"fairdash_source": 1, "kind": self.kind, **_without_newer(values)}
+        for part in ("roles", "reading"):
+            if content.get(part) is not None:
+                content[part] = _without_newer(content[part])
         return json.dumps(content, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
     @property
@@ -78,24 +74,31 @@ class DatasetSource(ABC):
         """
         try:
             content = json.loads(text)
-            if content.pop("fairdash_source") != 1:
+            if content.pop("fairdash_source") != 1 or "roles" not in content:
                 raise ValueError
-            maker = {"catalogue": CatalogueSource, "upload": UploadSource}[content.pop("kind")]
-            if content["roles"] is not None:
-                content["roles"] = Roles(**content["roles"])
-            if "reading" in content:
-                content["reading"] = ReadingOptions(**content["reading"])
-            content["mends"] = tuple(Mend(**mend) for mend in content.get("mends", ()))
-            return maker(**content)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            kinds: dict[str, type[DatasetSource]] = {"catalogue": CatalogueSource, "upload": UploadSource}
+            maker = kinds[content.pop("kind")]
+            content["fixes"] = content.pop("mends", ())
+            return from_plain(maker, content, own_way=False)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             if isinstance(error, FairdashError):
                 raise
-            raise StorageError(
-                Problem(
-                    what="the description of the data set is damaged or from a newer version",
-                    mend="Choose the data again on the data page.",
-                )
-            ) from None
+            raise _damaged() from None
+
+
+#: Left out where they are empty: recipes from before these were known keep their ids.
+_NEWER = ("weight", "prediction", "row_id", "rate", "mends", "names", "sheet", "number_names")
+
+
+def _without_newer(values: Mapping[str, object]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value or key not in _NEWER}
+
+
+def _damaged(which: str = "") -> StorageError:
+    return StorageError.of(
+        f"the description of the data set{which and ' '}{which} is damaged or from a newer version",
+        "Choose the data again on the data page; your other data sets are not affected.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,8 +115,10 @@ class CatalogueSource(DatasetSource):
         Other roles than the data set comes with.
     drop_missing
         Whether rows without target or sensitive value may be left out; asked only with other roles.
-    mends
-        What the user has agreed to besides; see :class:`~fairdash.errors.Mend`.
+    fixes
+        What the user has agreed to besides; see :class:`~fairdash.errors.Fix`.
+    names
+        Column to what the user calls it in sentences and on axes.
 
     Raises
     ------
@@ -127,10 +132,11 @@ class CatalogueSource(DatasetSource):
     options: Mapping[str, OptionValue] = field(default_factory=dict, hash=False)
     roles: Roles | None = None
     drop_missing: bool = False
-    mends: tuple[Mend, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        entry = look_up(CATALOGUE, self.dataset, option="data set")
+        entry = get_entry(CATALOGUE, self.dataset, option="data set")
         object.__setattr__(self, "options", entry.complete(self.options))
 
     @property
@@ -138,7 +144,7 @@ class CatalogueSource(DatasetSource):
         """Name that the catalogue gives it."""
         return CATALOGUE[self.dataset].title
 
-    def load(self, *, progress: Progress | None = None) -> Dataset:
+    def load(self, *, progress: DownloadProgress | None = None) -> Dataset:
         """Make or fetch the data set, and give it the roles that were chosen.
 
         Raises
@@ -149,19 +155,21 @@ class CatalogueSource(DatasetSource):
             The chosen roles don't fit the table.
         """
         preset = load_dataset(self.dataset, progress=progress, **self.options)
+        names = {**preset.names, **self.names}
         if self.roles is None or self.roles == preset.roles:
-            return preset
+            return replace(preset, names=names) if self.names else preset
         return build_dataset(
             preset.table(),
             self.roles,
             name=preset.name,
             drop_missing=self.drop_missing,
-            mends=self.mends,
+            fixes=self.fixes,
             title=preset.title,
             description=preset.description,
             units=preset.units,
             meanings=preset.meanings,
             notes=preset.notes,
+            names=names,
         )
 
 
@@ -181,8 +189,10 @@ class UploadSource(DatasetSource):
         What the user decided about reading.
     drop_missing
         Whether rows without target or sensitive value may be left out.
-    mends
-        What the user has agreed to besides; see :class:`~fairdash.errors.Mend`.
+    fixes
+        What the user has agreed to besides; see :class:`~fairdash.errors.Fix`.
+    names
+        Column to what the user calls it in sentences and on axes.
 
     Raises
     ------
@@ -197,7 +207,8 @@ class UploadSource(DatasetSource):
     roles: Roles
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     drop_missing: bool = False
-    mends: tuple[Mend, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         check_sha256(self.sha256)
@@ -207,28 +218,29 @@ class UploadSource(DatasetSource):
         """Name of the file."""
         return self.name
 
-    def load(self, *, progress: Progress | None = None) -> Dataset:  # noqa: ARG002 - nothing is fetched
-        """Read the file again.
+    def load(self, *, progress: DownloadProgress | None = None) -> Dataset:  # noqa: ARG002 - nothing is fetched
+        """Give the file's table its roles; it is parsed once a process.
 
         Raises
         ------
         StorageError
             The file is gone, or damaged.
         ReadingError, OptionError
-            As :func:`~fairdash.data.reading.read_table`.
+            As :func:`~fairdash.data.readers.reading.read_table`.
         DataError
             The roles don't fit the table.
         """
-        frame, report = read_table(read_upload(self.sha256), name=self.name, **asdict(self.reading))
+        frame, report = table_of_upload(self.sha256, self.reading, name=self.name)
         return build_dataset(
             frame,
             self.roles,
             name=self.name.rsplit(".", 1)[0] or self.name,
             drop_missing=self.drop_missing,
-            mends=self.mends,
+            fixes=self.fixes,
             title=self.name,
             lines=report.lines,
             notes=report.sentences(),
+            names=self.names,
         )
 
 
@@ -240,7 +252,10 @@ def save_source(source: DatasetSource) -> str:
     StorageError
         The folder can't be written.
     """
-    write_whole(data_folder("sources") / f"{source.id}.json", source.to_json().encode())
+    path, content = data_folder("sources") / f"{source.id}.json", source.to_json().encode()
+    # A home that can't be written still shows what is in it.
+    if not (path.is_file() and path.read_bytes() == content):
+        write_whole(path, content)
     return source.id
 
 
@@ -256,10 +271,10 @@ def load_source(source_id: str) -> DatasetSource:
     if _ID.fullmatch(source_id):
         path = data_folder("sources") / f"{source_id}.json"
         if path.is_file():
-            return DatasetSource.from_json(path.read_text(encoding="utf-8"))
-    raise StorageError(
-        Problem(
-            what="this address names a data set that is not kept here",
-            mend="Choose the data again on the data page.",
-        )
+            try:
+                return DatasetSource.from_json(path.read_text(encoding="utf-8"))
+            except (StorageError, UnicodeDecodeError):
+                raise _damaged(source_id) from None
+    raise StorageError.of(
+        "this address names a data set that is not kept here", "Choose the data again on the data page."
     )

@@ -9,14 +9,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
 
-from fairdash.data.building import why_left_out
-from fairdash.data.profile import kind_of
+from fairdash.data.column_profile import NUMBERS, kind_of, words_of
+from fairdash.data.features import exclusion_reason
+from fairdash.data.rate import looks_like_total
 
 _TARGETS = (
     "amount charge charges claim claims cost costs loss losses outcome premium price response salary score "
@@ -54,6 +54,9 @@ class Suggestion:
         The column of numbers whose name says that it is a prediction; None if none does.
     row_id
         The column that names the rows, each with another value; None if none does.
+    rate
+        Whether the target is best divided by the exposure: there is one, and the target holds counts or
+        sums.
     left_out
         Each column that can't help to predict, and why.
     """
@@ -64,6 +67,7 @@ class Suggestion:
     weight: str | None = None
     prediction: str | None = None
     row_id: str | None = None
+    rate: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -77,21 +81,17 @@ def suggest_roles(frame: pd.DataFrame) -> Suggestion:
     """
     left_out = {}
     for name in frame.columns:
-        why = why_left_out(frame[name]) or _numbers_rows(frame[name])
+        why = exclusion_reason(frame[name]) or _numbers_rows(frame[name])
         if why is not None:
             left_out[name] = why
-    numeric = [
-        name
-        for name in frame.columns
-        if name not in left_out and kind_of(frame[name]) in ("number", "whole number", "truth value")
-    ]
+    numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
     weight = _most_like(numeric, _EXPOSURES)
     prediction = _most_like([name for name in numeric if name != weight], _PREDICTIONS)
     numeric = [name for name in numeric if name not in (weight, prediction)]
     target = _most_like(numeric, _TARGETS)
     sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
-    row_id = next((name for name in unique if _words(str(name)) & _ROW_NAMES), None)
+    row_id = next((name for name in unique if words_of(str(name)) & _ROW_NAMES), None)
     taken = {target, sensitive, weight, prediction, *left_out}
     return Suggestion(
         target=target,
@@ -100,12 +100,13 @@ def suggest_roles(frame: pd.DataFrame) -> Suggestion:
         weight=weight,
         prediction=prediction,
         row_id=row_id,
+        rate=weight is not None and target is not None and looks_like_total(frame[target]),
         left_out=left_out,
     )
 
 
 def _numbers_rows(values: pd.Series) -> str | None:
-    if kind_of(values) == "whole number" and values.is_unique and _words(str(values.name)) & _ROW_NAMES:
+    if kind_of(values) == "whole number" and values.is_unique and words_of(str(values.name)) & _ROW_NAMES:
         return "numbers the rows"
     return None
 
@@ -120,7 +121,7 @@ def _most_like(names: Iterable[str], words: str) -> str | None:
 
 
 def _likeness(name: str, vocabulary: str) -> int:
-    found, words = _words(name), set(vocabulary.split())
+    found, words = words_of(name), set(vocabulary.split())
     if vocabulary is _SENSITIVE and found & set(_NOT_PEOPLE.split()):
         return 0
     if len(found) == 1 and found <= words:
@@ -128,8 +129,3 @@ def _likeness(name: str, vocabulary: str) -> int:
     if found & words:
         return 2
     return int(any(len(word) >= _STEM and word in name.lower() for word in words))
-
-
-def _words(name: str) -> set[str]:
-    """Give the words of a name written like_this, LikeThis or like this, in lower case."""
-    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}

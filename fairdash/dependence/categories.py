@@ -2,7 +2,7 @@
 
 >>> import numpy as np
 >>> v = np.linspace(0, 1, 200)
->>> float(hgr_category((v > 0.5).astype(int), v).round(2))
+>>> float(hgr_of_bases(category_basis((v > 0.5).astype(int)), number_basis(v))[0].round(2))
 0.95
 """
 
@@ -67,15 +67,3 @@ def hgr_of_bases(f: Basis, g: Basis) -> Array:
     """Spline HGR, cross-fitted, of one column with each member of `g`, (B,)."""
     same = np.broadcast_to(np.arange(f.position.shape[1]), g.position.shape)
     return scores(reordered(f, same), g, None, "cross_fit")
-
-
-def hgr_category(codes: NDArray[np.integer], v: Array) -> float:
-    """Spline HGR, cross-fitted, of a category and a number; at most 1, around 0 for independence.
-
-    Parameters
-    ----------
-    codes : (n,) array
-        Level of each row.
-    v : (n,) array
-    """
-    return float(hgr_of_bases(category_basis(codes), number_basis(v))[0])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairdash.dependence.patterns import HALF_WIDTH, Pattern, pattern
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 
 #: Cells of equal probability into which the law of F(U) is cut, each from as many points of U.
 _CELLS = 1500
@@ -60,11 +60,7 @@ def gaussian(rho: float) -> GaussianTruth:
     GaussianTruth(hgr=0.6, chi2=0.5625, mi=0.22314355131420976)
     """
     if not abs(rho) <= 1:
-        raise OptionError(
-            Problem(
-                what="A correlation lies between −1 and 1", mend="Choose one in that range.", column="rho"
-            )
-        )
+        raise OptionError.of("A correlation lies between −1 and 1", "Choose one in that range.", column="rho")
     rest = 1 - rho * rho
     if rest == 0:
         return GaussianTruth(hgr=1.0, chi2=math.inf, mi=math.inf)
@@ -116,9 +112,7 @@ def pattern_hgr(shape: Pattern | str, *, noise: float) -> ExactHGR:
     """
     chosen = pattern(shape) if isinstance(shape, str) else shape
     if not 0 <= noise < math.inf:
-        raise OptionError(
-            Problem(what="The noise is not usable", mend="Give a number of at least 0.", column="noise")
-        )
+        raise OptionError.of("The noise is not usable", "Give a number of at least 0.", column="noise")
     # Midpoints: F may jump at the edges of a regular grid.
     count = _CELLS * _POINTS_PER_CELL
     w = np.sort(chosen(HALF_WIDTH * (2 * (np.arange(count) + 0.5) / count - 1)))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.ranks import mid_ranks
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
 
@@ -100,12 +100,10 @@ def quantile_groups(
         If ``n_quantiles`` is below 2.
     """
     if n_quantiles != int(n_quantiles) or n_quantiles < 2:
-        raise OptionError(
-            Problem(
-                what="The number of quantile groups is not usable",
-                mend="Give a whole number of at least 2.",
-                column="n_quantiles",
-            )
+        raise OptionError.of(
+            "The number of quantile groups is not usable",
+            "Give a whole number of at least 2.",
+            column="n_quantiles",
         )
     values = np.asarray(s, dtype=np.float64)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.dependence.floors import draw_permutations, permuted_values
-from fairdash.dependence.measuring import as_stack, as_weights, found, values_of
+from fairdash.dependence.floors import draw_permutations, null_values
+from fairdash.dependence.measuring import as_stack, as_weights, measure_of, values_of
 from fairdash.dependence.registry import Measure
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
+from fairdash.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 
@@ -19,7 +20,6 @@ Array = NDArray[np.float64]
 _EQUAL = 1e-9
 #: Normal quantiles of a two-sided 95 % interval and of a one-sided 95 % bound.
 _TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
-_HALVES, _ROWS = 2, 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,11 +40,11 @@ class DependenceEstimate:
         permutations. Of absolute values where the sign is a direction.
     p_value
         (1 + b) / (1 + B), with b of B permutations reaching the value: under independence it is at most
-        α in at most a share α of samples.
+        α in at most a share α of samples. With weights the larger of two, see ``sample_weight`` below.
     ci_low, ci_high
         95 % interval from half-samples, corrected for bias. When independence is not rejected at 5 %
         (``bound_only``) it would be no interval: then the lowest value of the measure and an upper bound
-        of 95 %.
+        of 95 %. Of what it is an interval, :attr:`interval_of` says.
     bound_only
         Whether the interval is only an upper bound.
     n
@@ -68,6 +68,12 @@ class DependenceEstimate:
     n_used: int
     n_permutations: int
     n_bootstrap: int
+
+    @property
+    def interval_of(self) -> str:
+        """What the interval covers: the measure's own quantity, or what its smoothing makes of it."""
+        one = measure_of(self.id)
+        return one.interval_of or one.title
 
     @property
     def subsampled(self) -> bool:
@@ -103,7 +109,8 @@ def assess_dependence(
         From more rows than this a random sample of this size is used throughout, because a floor only
         fits the number of rows that it was made from. ``None``: always all rows.
     sample_weight : (n,) array, optional
-        Stays with u while v is permuted: the null is that v tells nothing of u and its weight together.
+        Permuted in two ways, kept with u and kept with v; floors and p-value are the larger of the two. They
+        hold where the weight depends on u alone, on v alone or on neither, not where it depends on both.
     random_state
         Seed of everything that is drawn.
     **options
@@ -125,7 +132,7 @@ def assess_dependence(
     that of the value about the truth, and its bias is twice the value's: the interval is centred at
     twice the value less the half-samples' mean (Politis, Romano and Wolf 1999, section 2).
     """
-    one = found(id)
+    one = measure_of(id)
     a, b = as_stack(u, v, single=True, measure=one)
     weight = as_weights(sample_weight, a.shape)
     n = a.shape[1]
@@ -134,27 +141,27 @@ def assess_dependence(
     if max_rows is not None and max_rows < 2:
         raise _unusable("max_rows", "Give a whole number of at least 2, or None for all rows.")
     if max_rows is not None and n > max_rows:
-        rows = np.sort(_stream(random_state, _ROWS).choice(n, max_rows, replace=False))
+        rows = np.sort(rng_of(Stream.PAIR_ROWS, random_state).choice(n, max_rows, replace=False))
         a, b, weight = a[:, rows], b[:, rows], None if weight is None else weight[:, rows]
     used = a.shape[1]
     # The first row is the order as it is: the value is a member of the same stack as its permutations.
     orders = np.concatenate([np.arange(used)[None], draw_permutations(used, n_permutations, random_state)])
-    values = permuted_values(one, a, b, orders, weight, random_state, options)[0]
-    value, permuted = float(values[0]), values[1:]
+    values = null_values(one, a, b, orders, weight, random_state, options)[:, 0]
+    value, permuted = float(values[0, 0]), values[:, 1:]
     in_sample = value
     if one.fitted:
         inside = {**options, "evaluation": "in_sample"}
         in_sample = float(values_of(one, a, b, weight, random_state, inside)[0])
     sizes = np.abs(permuted) if one.signed else permuted
-    p_value = permutation_p_value(abs(value) if one.signed else value, sizes)
+    p_value = max(permutation_p_value(abs(value) if one.signed else value, each) for each in sizes)
     halves = _half_samples(one, a, b, weight, n_bootstrap, random_state, options)
     low, high = _interval(one, value, in_sample, halves, p_value)
     return DependenceEstimate(
         id=one.id,
         value=value,
         in_sample=in_sample,
-        floor=float(sizes.mean()),
-        floor_q95=float(np.quantile(sizes, 0.95)),
+        floor=float(sizes.mean(axis=1).max()),
+        floor_q95=float(np.quantile(sizes, 0.95, axis=1).max()),
         p_value=p_value,
         ci_low=low,
         ci_high=high,
@@ -199,7 +206,7 @@ def _half_samples(
     n = u.shape[1]
     if count == 0 or n < 4:
         return np.full(2, np.nan)
-    rows = np.argsort(_stream(random_state, _HALVES).random((count, n)), axis=-1)[:, : n // 2]
+    rows = np.argsort(rng_of(Stream.PAIR_HALVES, random_state).random((count, n)), axis=-1)[:, : n // 2]
     own = None if weight is None else weight[0][rows]
     return values_of(one, u[0][rows], v[0][rows], own, random_state, options)
 
@@ -218,10 +225,5 @@ def _interval(
     return float(np.clip(low, one.lower, one.upper)), float(np.clip(high, one.lower, one.upper))
 
 
-def _stream(random_state: int | None, purpose: int) -> np.random.Generator:
-    # Streams of their own: the measure and the permutations may draw from the same seed.
-    return np.random.default_rng(None if random_state is None else [random_state, purpose])
-
-
-def _unusable(option: str, mend: str) -> OptionError:
-    return OptionError(Problem(what="The number is not usable", mend=mend, column=option))
+def _unusable(option: str, hint: str) -> OptionError:
+    return OptionError.of("The number is not usable", hint, column=option)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from array_api_compat import array_namespace, device
 
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 
 Grid = Literal["cover", "published"]
 
@@ -119,9 +119,7 @@ def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
         count = max(2, int(min(50, 5 / widest)))
         points = xp.linspace(-2.5, 2.5, count, dtype=x.dtype, device=device(x))
     else:
-        raise OptionError(
-            Problem(what="The grid is not known", mend="Choose “cover” or “published”.", column="grid")
-        )
+        raise OptionError.of("The grid is not known", "Choose “cover” or “published”.", column="grid")
     # Scaled before they meet: every pass over the G × n matrix that is spared counts.
     scale = 2**0.5 * bandwidth
     distance = (points / scale)[..., None] - (z / scale)[..., None, :]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.dependence.measuring import as_stack, found, varying
+from fairdash.dependence.measuring import as_stack, measure_of, varying
 from fairdash.dependence.registry import REGISTRY
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
 
@@ -59,17 +59,13 @@ def learned_functions(
     OptionError
         If the measure learns no such functions, or an input is constant: there is nothing to learn then.
     """
-    one = found(id)
+    one = measure_of(id)
     if one.learned is None:
         able = ", ".join(other.id for other in REGISTRY.values() if other.learned)
-        raise OptionError(
-            Problem(what=f"{one.title} has no f and g", mend=f"Choose one of {able}.", column="measure")
-        )
+        raise OptionError.of(f"{one.title} has no f and g", f"Choose one of {able}.", column="measure")
     a, b = as_stack(u, v, single=True, measure=one)
     if not varying(a, b, None)[0]:
-        raise OptionError(
-            Problem(what="An input is constant: no function of it varies", mend="Choose another column.")
-        )
+        raise OptionError.of("An input is constant: no function of it varies", "Choose another column.")
     if one.seeded:
         options["random_state"] = random_state
     f, g = one.load("learned")(a[0], b[0], **options)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.errors import OptionError, Problem
-from fairdash.lookup import look_up
+from fairdash.registry import get_entry
 
 Array = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ def measure(
     >>> measure("pearson", [1, 2, 3], [2, 4, 6])
     1.0
     """
-    one = found(id)
+    one = measure_of(id)
     a, b = as_stack(u, v, single=True, measure=one)
     return float(values_of(one, a, b, as_weights(sample_weight, a.shape), random_state, options)[0])
 
@@ -101,14 +101,14 @@ def measure_many(
     OptionError
         As :func:`measure`.
     """
-    one = found(id)
+    one = measure_of(id)
     a, b = as_stack(u, v, single=False, measure=one)
     return values_of(one, a, b, as_weights(sample_weight, a.shape), random_state, options)
 
 
-def found(id: str) -> Measure:
+def measure_of(id: str) -> Measure:
     """The measure of that id, or an :class:`OptionError` that lists the ids."""
-    return look_up(REGISTRY, id, option="measure")
+    return get_entry(REGISTRY, id, option="measure")
 
 
 def as_stack(
@@ -182,8 +182,8 @@ def _numbers(x: ArrayLike, name: str) -> Array:
     return numbers
 
 
-def _fault(name: str, what: str, mend: str, count: int | None = None) -> OptionError:
-    return OptionError(Problem(what=what, mend=mend, column=name, count=count))
+def _fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
+    return OptionError.of(what, hint, column=name, count=count)
 
 
 def checked_options(measure: Measure, implementation: Callable[..., Any], options: dict[str, Any]) -> None:
@@ -193,9 +193,9 @@ def checked_options(measure: Measure, implementation: Callable[..., Any], option
     known = {one.name for one in keywords if one.kind is inspect.Parameter.KEYWORD_ONLY} - reserved
     unknown = sorted(set(options) - known)
     if unknown:
-        mend = f"Its options are {', '.join(sorted(known))}." if known else "It has no options."
+        hint = f"Its options are {', '.join(sorted(known))}." if known else "It has no options."
         raise OptionError(
-            *(Problem(what=f"{measure.title} has no such option", mend=mend, column=name) for name in unknown)
+            *(Problem(what=f"{measure.title} has no such option", hint=hint, column=name) for name in unknown)
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.dependence.classical import standardised
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
 
@@ -36,12 +36,10 @@ def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
         If ``n_neighbours`` is below 1.
     """
     if n_neighbours != int(n_neighbours) or n_neighbours < 1:
-        raise OptionError(
-            Problem(
-                what="The number of neighbours is not usable",
-                mend="Give a whole number of at least 1.",
-                column="n_neighbours",
-            )
+        raise OptionError.of(
+            "The number of neighbours is not usable",
+            "Give a whole number of at least 1.",
+            column="n_neighbours",
         )
     return np.array(
         [_one(a, b, int(n_neighbours)) for a, b in zip(standardised(u), standardised(v), strict=True)]

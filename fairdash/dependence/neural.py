@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from fairdash.dependence.classical import standardised
 from fairdash.dependence.ranks import mid_ranks
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 from fairdash.nets import StackedAdam, StackedMLP
 
 Array = NDArray[np.float64]
@@ -104,11 +104,7 @@ def transform_named(inputs: str) -> Transform:
     """The transform of an option's name."""
     transforms: dict[str, Transform] = {"ranks": ranks, "standardised": standardised}
     if inputs not in transforms:
-        raise OptionError(
-            Problem(
-                what="The inputs are not known", mend="Choose “ranks” or “standardised”.", column="inputs"
-            )
-        )
+        raise OptionError.of("The inputs are not known", "Choose “ranks” or “standardised”.", column="inputs")
     return transforms[inputs]
 
 
@@ -117,28 +113,18 @@ def checked(
 ) -> int:
     """Number of steps, with its default for the evaluation; refuses what is not usable."""
     if not hidden or any(units != int(units) or units < 1 for units in hidden):
-        raise OptionError(
-            Problem(
-                what="The hidden layers are not usable",
-                mend="Give one whole number of units, at least 1, a layer.",
-                column="hidden",
-            )
+        raise OptionError.of(
+            "The hidden layers are not usable",
+            "Give one whole number of units, at least 1, a layer.",
+            column="hidden",
         )
     if evaluation not in ("cross_fit", "in_sample"):
-        raise OptionError(
-            Problem(
-                what="The evaluation is not known",
-                mend="Choose “cross_fit” or “in_sample”.",
-                column="evaluation",
-            )
+        raise OptionError.of(
+            "The evaluation is not known", "Choose “cross_fit” or “in_sample”.", column="evaluation"
         )
     if n_steps is not None and (n_steps != int(n_steps) or n_steps < 1):
-        raise OptionError(
-            Problem(
-                what="The number of steps is not usable",
-                mend="Give a whole number of at least 1.",
-                column="n_steps",
-            )
+        raise OptionError.of(
+            "The number of steps is not usable", "Give a whole number of at least 1.", column="n_steps"
         )
     if n_steps is not None:
         return int(n_steps)

@@ -9,8 +9,8 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.errors import OptionError, Problem
-from fairdash.lookup import look_up
+from fairdash.errors import OptionError
+from fairdash.registry import get_entry
 
 Array = NDArray[np.float64]
 
@@ -136,7 +136,7 @@ PATTERNS: Mapping[str, Pattern] = MappingProxyType({one.id: one for one in _PATT
 
 def pattern(name: str) -> Pattern:
     """The named pattern, or an :class:`~fairdash.errors.OptionError` that lists the names."""
-    return look_up(PATTERNS, name, option="pattern")
+    return get_entry(PATTERNS, name, option="pattern")
 
 
 def pattern_from_points(u: ArrayLike, f: ArrayLike) -> Pattern:
@@ -159,19 +159,13 @@ def pattern_from_points(u: ArrayLike, f: ArrayLike) -> Pattern:
     """
     x, y = np.asarray(u, dtype=np.float64), np.asarray(f, dtype=np.float64)
     if x.ndim != 1 or x.shape != y.shape or len(x) < 2 or not np.isfinite([x, y]).all():
-        raise OptionError(
-            Problem(
-                what="The points don't make a curve",
-                mend="Give at least two points with finite coordinates.",
-                column="points",
-            )
+        raise OptionError.of(
+            "The points don't make a curve",
+            "Give at least two points with finite coordinates.",
+            column="points",
         )
     if len(np.unique(x)) < len(x):
-        raise OptionError(
-            Problem(
-                what="Two points have the same u", mend="Give each point a u of its own.", column="points"
-            )
-        )
+        raise OptionError.of("Two points have the same u", "Give each point a u of its own.", column="points")
     order = np.argsort(x)
     x, y = x[order], y[order]
     return Pattern(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.dependence.spline_basis import Basis, tabulated
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
 
@@ -90,15 +90,11 @@ def _features(
 ) -> list[tuple[Basis, Basis]]:
     for name, value in (("n_projections", n_projections), ("repeats", repeats)):
         if value != int(value) or value < 1:
-            raise OptionError(
-                Problem(
-                    what="The number is not usable", mend="Give a whole number of at least 1.", column=name
-                )
+            raise OptionError.of(
+                "The number is not usable", "Give a whole number of at least 1.", column=name
             )
     if not 0 < scale < np.inf:
-        raise OptionError(
-            Problem(what="The scale is not usable", mend="Give a number above 0.", column="scale")
-        )
+        raise OptionError.of("The scale is not usable", "Give a number above 0.", column="scale")
     rng = np.random.default_rng(random_state)
     draws = []
     for _ in range(repeats):

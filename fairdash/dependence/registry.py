@@ -55,6 +55,8 @@ class Measure:
         Whether ``sample_weight`` has a meaning for it.
     multivariate
         Whether v may have several columns.
+    interval_of
+        What an interval of it covers, where that is not the quantity in its title.
     zero, one
         What a value of 0 and of 1 mean.
     fails_when
@@ -92,6 +94,7 @@ class Measure:
     discrete: bool = False
     accepts_weights: bool = False
     multivariate: bool = False
+    interval_of: str = ""
     permuted: str | None = None
     learned: str | None = None
     floats_per_row: int = 8
@@ -225,6 +228,7 @@ _MEASURES = (
         fails_when="The link is faster than the bandwidth: a fast cosine reads near 0. Or tails are heavy: "
         "one outlier may read up to 1, and so may the floor.",
         source="Mary et al. (2019); Witsenhausen (1975)",
+        interval_of="the maximal correlation of the data as its kernels smooth them, which is below HGR",
         implementation="kde:hgr_kde",
         permuted="kde:hgr_kde_permuted",
         floats_per_row=130,
@@ -237,10 +241,12 @@ _MEASURES = (
         rank_based_s=True,
         seeded=True,
         accepts_weights=True,
-        zero="no polynomial of low degree in the rank of u goes with one in the rank of v",
-        one="such polynomials agree",
-        fails_when="The link is fast or jumps: its sines are slow. As published, ties follow row order.",
+        zero="no slow sine of the rank of u goes with one of the rank of v",
+        one="such sines, added up, agree",
+        fails_when="The link is fast or jumps: its sines are slow. Or it ranks ties in the order of the "
+        "rows: a Python port does, the authors' R code averages them.",
         source="Lopez-Paz, Hennig and Schölkopf (2013); mid-ranks",
+        interval_of="the largest correlation of its random sines of the ranks, which is not above HGR",
         implementation="rdc:hgr_rdc",
         permuted="rdc:hgr_rdc_permuted",
         floats_per_row=60,
@@ -259,7 +265,8 @@ _MEASURES = (
         multivariate=True,
         zero="on new rows, no function that the networks found of u goes with one of v",
         one="a function of u equals a function of v",
-        fails_when="It is scored in-sample: on noise it reads .3 to .6. Or rows are few for a fast link.",
+        fails_when="It is scored in-sample: on 200 rows of pure noise it reads about 0.7, on 500 about 0.5. "
+        "Or rows are few for a fast link.",
         source="paper, Algorithm 2",
         implementation="hgr_nn:hgr_nn",
         learned="hgr_nn:fitted_functions",
@@ -293,6 +300,7 @@ _MEASURES = (
         one="no special meaning: it has no upper end, and bounds HGR² from above",
         fails_when="The link is strong: smoothing keeps it far below the true value, which goes to infinity.",
         source="Mary et al. (2019)",
+        interval_of="the χ² divergence of the data as its kernels smooth them, which is below χ²",
         implementation="kde:chi2_kde",
         permuted="kde:chi2_kde_permuted",
         floats_per_row=130,

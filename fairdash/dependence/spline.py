@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.dependence.spline_basis import WIDTH, Basis, basis
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -77,12 +77,8 @@ def scores(f: Basis, g: Basis, weight: Array | None, evaluation: Evaluation, col
     elif evaluation == "cross_fit":
         folds = min(_FOLDS, n)
     else:
-        raise OptionError(
-            Problem(
-                what="The evaluation is not known",
-                mend="Choose “cross_fit” or “in_sample”.",
-                column="evaluation",
-            )
+        raise OptionError.of(
+            "The evaluation is not known", "Choose “cross_fit” or “in_sample”.", column="evaluation"
         )
     place_u, place_v, mass = _by_fold(f, g, weight, folds)
     tall, wide = _cross_covariances(

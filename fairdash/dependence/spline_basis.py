@@ -26,6 +26,8 @@ WIDTH = INTERVALS + 2
 _LARGEST_ATOM = 1 / 16
 #: A function of variance about 1 that keeps less than this beside the smoother ones carries nothing new.
 _NOTHING_NEW = 1e-7
+#: Largest product of two functions that counts as none.
+_UNCORRELATED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,26 @@ def splines(place: Array) -> Array:
 def orthonormal(functions: Array, mass: Array) -> Array:
     """Mean 0, variance 1, no correlation under ``mass`` (sum 1), each from those before it; (m, P)."""
     centred = functions - mass @ functions
-    return centred @ _triangular(centred.T @ (mass[:, None] * centred))
+    result = centred @ _triangular(centred.T @ (mass[:, None] * centred))
+    # Ties can leave functions that hardly differ: products of their coefficients then lose all digits.
+    products = result.T @ (mass[:, None] * result)
+    wanted = np.diag((np.diagonal(products) > 0.5).astype(float))
+    return result if np.abs(products - wanted).max() < _UNCORRELATED else _one_by_one(centred, mass)
+
+
+def _one_by_one(centred: Array, mass: Array) -> Array:
+    """The same by Gram and Schmidt on the functions themselves, twice each, which is slower and stable."""
+    root = np.sqrt(mass)[:, None]
+    scaled, result = root * centred, np.zeros_like(centred)
+    kept = np.zeros_like(centred)
+    for j in range(centred.shape[1]):
+        left = scaled[:, j]
+        for _ in range(2):
+            left = left - kept[:, :j] @ (kept[:, :j].T @ left)
+        if (size := left @ left) > _NOTHING_NEW:
+            kept[:, j] = left / np.sqrt(size)
+    np.divide(kept, root, out=result, where=root > 0)
+    return result
 
 
 def _triangular(gram: Array) -> Array:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import plotly.graph_objects as go
 
-from fairdash.figures.lab import coloured
+from fairdash.figures.parts import note, signed
+from fairdash.figures.simulations import coloured
 from fairdash.figures.theme import Theme, faded, new_figure
 
 #: Box to centre, size and formula; in a picture 8 wide and 10 high, upright so that a phone can show it.
@@ -66,12 +67,12 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     live = {
         "x": features,
         "s": "age",
-        "h": f"mean {_signed(values['y_pred_mean'])}, sd {values['y_pred_sd']:.2f}",
-        "f": f"m {_signed(values['f_mean'])}, σ {values['f_sd']:.2f}",
-        "g": f"m {_signed(values['g_mean'])}, σ {values['g_sd']:.2f}",
-        "j": _signed(values["j"], 3),
+        "h": f"mean {signed(values['y_pred_mean'])}, sd {values['y_pred_sd']:.2f}",
+        "f": f"m {signed(values['f_mean'])}, σ {values['f_sd']:.2f}",
+        "g": f"m {signed(values['g_mean'])}, σ {values['g_sd']:.2f}",
+        "j": signed(values["j"], decimals=3),
         "error": f"{values['mse']:.3f}",
-        "loss": f"{values['mse']:.3f} + {lam:g} · ({_signed(values['j'], 3)}) = {values['loss']:.3f}",
+        "loss": f"{values['mse']:.3f} + {lam:g} · ({signed(values['j'], decimals=3)}) = {values['loss']:.3f}",
     }
     axis = {"visible": False, "fixedrange": True}
     figure.update_layout(
@@ -90,13 +91,13 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
             }
         )  # fmt: skip
         text = f"{formula}<br><b>{live[name]}</b>" if name not in ("x", "s") else f"{formula}<br>{live[name]}"
-        notes.append(_text(x, y, text, theme))
+        notes.append(note(text, x=x, y=y, colour=theme.text))
     notes += [_arrow(a, b, theme.quiet, 1.5, 0.0) for a, b in _FORWARD]
     for start, end, name, label, climbed, (x, y) in _BACK:
         colour = theme.standard if climbed else theme.chosen
         notes.append(_arrow(start, end, colour, 1.0 + 3.0 * min(values[name], 1.0), 0.4))
         text = coloured(label, colour, "▲" if climbed else "▼") + f"<br>= {values[name]:.3f}"
-        notes.append(_text(x, y, text, theme))
+        notes.append(note(text, x=x, y=y, colour=theme.text))
     figure.update_layout(shapes=shapes, annotations=notes)
     figure.add_scatter(
         x=[box[0] for box in _BOXES.values()],
@@ -108,15 +109,6 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
         name="boxes",
     )
     return figure
-
-
-def _signed(value: float, digits: int = 2) -> str:
-    """With its sign, a true minus."""
-    return f"{value:+.{digits}f}".replace("-", "−")
-
-
-def _text(x: float, y: float, text: str, theme: Theme) -> dict[str, object]:
-    return {"x": x, "y": y, "text": text, "showarrow": False, "font": {"color": theme.text, "size": 12}}
 
 
 def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dict[str, object]:

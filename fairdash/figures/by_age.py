@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.figures.lab import coloured
-from fairdash.figures.theme import OTHERS, REFERENCE, Theme, faded, new_figure
+from fairdash.figures.parts import band, corner_note
+from fairdash.figures.simulations import coloured
+from fairdash.figures.theme import OTHERS, REFERENCE, Theme, new_figure
 
 #: Colour, marker and dash of each method; the standard network has the theme's own colour.
 _LOOKS = {
@@ -47,11 +48,8 @@ def by_age_figure(
         colour, symbol, dash = _LOOKS[method]
         colour = colour or (theme.standard if method == "standard" else theme.chosen)
         if not keys:
-            figure.add_scatter(
-                x=[*line["s_mean"], *line["s_mean"][::-1]], y=[*line["high"], *line["low"][::-1]],
-                mode="lines", fill="toself", fillcolor=faded(colour, 0.12), line={"width": 0},
-                hoverinfo="skip", name=f"{name}, 95 % interval",
-            )  # fmt: skip
+            interval = (line["s_mean"], line["low"], line["high"])
+            figure.add_trace(band(*interval, colour=colour, opacity=0.12, name=f"{name}, 95 % interval"))
         figure.add_scatter(
             x=line["s_mean"], y=line["mean"], mode="lines+markers", name=name,
             line={"color": colour, "width": 2.5, "dash": dash},
@@ -62,9 +60,6 @@ def by_age_figure(
             "<extra></extra>",
         )  # fmt: skip
         keys.append(coloured(name, colour, _GLYPHS[symbol]))
-    figure.add_annotation(
-        text="<br>".join("   ".join(keys[k : k + 2]) for k in range(0, len(keys), 2)), x=0, y=1.01,
-        xref="paper", yref="paper", xanchor="left", yanchor="bottom", showarrow=False, align="left",
-        font={"color": theme.text, "size": 12},
-    )  # fmt: skip
+    key = "<br>".join("   ".join(keys[k : k + 2]) for k in range(0, len(keys), 2))
+    figure.add_annotation(corner_note(key, y=1.01, yanchor="bottom", colour=theme.text))
     return figure

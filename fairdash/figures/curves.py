@@ -6,6 +6,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
+from fairdash.figures.parts import note
 from fairdash.figures.theme import Theme, new_figure
 from fairdash.training.methods import METHODS
 from fairdash.training.sweep import STANDARD
@@ -20,7 +21,7 @@ def curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.F
     """One line a λ over the epochs, of the fair method that was trained last.
 
     `figure_of` is ``"mse"`` or ``"dependence"``; `curves` has the rows of
-    :class:`fairdash.training.models.TrainingProgress`, in the order of training.
+    :class:`fairdash.training.progress.SweepProgress`, in the order of training.
     """
     title, y = TITLES[figure_of]
     fair = curves[curves["method"] != STANDARD]
@@ -42,15 +43,9 @@ def curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.F
         )
         if lam in (lams[0], lams[-1]):
             last = line.iloc[-1]
-            figure.add_annotation(
-                x=last["epoch"],
-                y=last[figure_of] if pd.notna(last[figure_of]) else 0,
-                text=f"λ = {lam:g}",
-                showarrow=False,
-                xanchor="right",
-                yshift=10,
-                font={"color": theme.quiet, "size": 12},
-            )
+            end = {"x": last["epoch"], "y": last[figure_of] if pd.notna(last[figure_of]) else 0}
+            above = {"xanchor": "right", "yshift": 10}
+            figure.add_annotation(note(f"λ = {lam:g}", colour=theme.quiet, **end) | above)
     standard = curves[curves["method"] == STANDARD]
     if figure_of == "mse" and len(standard):
         figure.add_scatter(

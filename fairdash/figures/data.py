@@ -13,11 +13,19 @@ from fairdash.figures.theme import Theme, escaped, faded, new_figure
 DOTS = 1500
 
 
-def distribution_figure(values: NDArray[np.float64], *, role: str, label: str, theme: Theme) -> go.Figure:
-    """Histogram of one column; `label` is its axis title, with the unit."""
+def distribution_figure(
+    values: NDArray[np.float64],
+    *,
+    role: str,
+    label: str,
+    theme: Theme,
+    weight: NDArray[np.float64] | None = None,
+) -> go.Figure:
+    """Histogram of one column; `label` is its axis title, with the unit; `weight` the rows' exposure."""
+    mean = "mean" if weight is None else "mean by exposure"
     figure = new_figure(
         title=f"Distribution of the {role}",
-        subtitle=f"{len(values):,} rows, mean {values.mean():.4g}, "
+        subtitle=f"{len(values):,} rows, {mean} {np.average(values, weights=weight):.4g}, "
         f"from {values.min():.4g} to {values.max():.4g}",
         x=label,
         y="Rows",
@@ -44,6 +52,7 @@ def link_figure(
     sensitive: str,
     target: str,
     theme: Theme,
+    by_exposure: bool = False,
 ) -> go.Figure:
     """Every row as a dot and the target's average by sensitive quantile as a line.
 
@@ -55,6 +64,8 @@ def link_figure(
         Columns ``s_mean``, ``mean``, ``n``.
     sensitive, target
         Axis titles, with units.
+    by_exposure
+        Whether the averages count rows by their exposure, to be said.
     """
     shown = np.arange(len(y))
     if len(y) > DOTS:
@@ -62,7 +73,7 @@ def link_figure(
     dots = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
     figure = new_figure(
         title="How the target follows the sensitive attribute",
-        subtitle=f"dots: {dots}; line: group averages",
+        subtitle=f"dots: {dots}; line: group averages" + (", by exposure" if by_exposure else ""),
         x=sensitive,
         y=target,
         theme=theme,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import plotly.graph_objects as go
 
+from fairdash.figures.parts import note
 from fairdash.figures.theme import Theme, escaped, new_figure
 
 MOST_FEATURES = 12
@@ -55,12 +56,6 @@ def features_figure(
             hovertemplate=f"<b>%{{y}}</b><br>{escaped(name)}: %{{x:.4f}}<extra></extra>",
         )
         top = shown.iloc[-1]
-        figure.add_annotation(
-            x=top[column],
-            y=names[-1],
-            text=f"<b>{escaped(name)}</b>",
-            showarrow=False,
-            yshift=16,
-            font={"color": colour, "size": 12},
-        )
+        bold = f"<b>{escaped(name)}</b>"
+        figure.add_annotation(note(bold, x=top[column], y=names[-1], yshift=16, colour=colour))
     return figure

@@ -4,31 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from fairdash.assessment import pareto_efficient, trained_points
+from fairdash.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
+from fairdash.figures.parts import line_across, note
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, new_figure
+from fairdash.training.baselines import BASELINES, LINEAR, MEAN
 from fairdash.training.methods import METHODS
 from fairdash.training.references import REFERENCES
 
 SYMBOLS = ("square", "triangle-up", "triangle-down", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
 BEATEN = "#9aa1aa"
-
-
-@dataclass(frozen=True)
-class Mark:
-    """A point that stands out: its place on a method's path and what is written beside it."""
-
-    method: str
-    lam: float
-    label: str
-    colour: str
-    symbol: str = "circle"
+#: What stands in the noise floor's band, in two lines.
+FLOOR_NOTE = ("noise floor: left of its edge", "no link is found")
+#: Share of the plot's height at which that begins.
+_FLOOR_NOTE_AT = 0.01
 
 
 def front_without_marks(
@@ -41,7 +37,8 @@ def front_without_marks(
     measure_title: str,
     method: str,
     references: pd.DataFrame | None,
-    price: float,
+    baselines: pd.DataFrame | None = None,
+    least_error: tuple[float, float] = (math.nan, math.nan),
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
@@ -52,15 +49,18 @@ def front_without_marks(
     Parameters
     ----------
     test, single
-        Means over the splits and single splits of :func:`fairdash.assessment.assess_path`, test rows.
+        Means over the splits and single splits of :func:`fairdash.assessment.assess_curve`, test rows.
     error, error_title, measure, measure_title
         Columns along y and x, and their axis titles.
     method
         The method in view: drawn in full, with standard errors and single splits.
     references
         Means of prices that use the sensitive attribute, test rows.
-    price
-        What exact independence adds to the error at least; NaN if it is not known.
+    baselines
+        Means of :data:`fairdash.training.baselines.BASELINES`, test rows.
+    least_error
+        The least mean squared error of predictions that are independent of the sensitive attribute and may
+        use it, and its standard error; NaN if they are not known.
     """
     figure = new_figure(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
@@ -69,9 +69,11 @@ def front_without_marks(
     best = pareto_efficient(trained[error], trained[measure])
     if references is not None and len(references):
         _references(figure, references, error=error, measure=measure)
-    if math.isfinite(price) and error == "mse":
-        standard = float(test.loc[test["lam"] == 0, error].iloc[0])
-        _price(figure, standard + price, theme)
+    level, level_se = least_error if error == "mse" else (math.nan, math.nan)
+    if math.isfinite(level):
+        figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
+    if baselines is not None and len(baselines):
+        _baselines(figure, baselines, error=error, measure=measure, theme=theme)
     others = [each for each in test["method"].unique() if each != method]
     for k, other in enumerate(others):
         _path(
@@ -86,7 +88,8 @@ def front_without_marks(
             dash=DASHES[k % len(DASHES)],
             theme=theme,
         )
-    _splits(figure, single[(single["method"] == method) & (single["share"] == 0)], error, measure, theme)
+    splits = single[(single["method"] == method) & (single["share"] == 0)]
+    _splits(figure, splits, error, measure, theme)
     own = test[test["method"] == method]
     _path(
         figure,
@@ -101,20 +104,35 @@ def front_without_marks(
         theme=theme,
         with_errors=True,
     )
-    _name_paths(figure, test, error=error, measure=measure, theme=theme)
-    _fit(figure, test, references, measure)
+    heights = [
+        test[error],
+        own[error] + own[f"{error}_se"].fillna(0),
+        own[error] - own[f"{error}_se"].fillna(0),
+    ]
+    heights += [splits[error], pd.Series([level])]
+    across = [test[measure]]
+    if references is not None and len(references) and error in references:
+        heights.append(references[error])
+        across.append(references[measure])
+    if baselines is not None and len(baselines):
+        heights.append(baselines[error])
+        across.append(baselines[measure])
+    axes = _fit(figure, pd.concat(across), pd.concat(heights))
+    words = _names_of_paths(test, theme, error=error, measure=measure)
+    if references is not None:
+        words += _names_of_references(references, error=error, measure=measure)
+    if baselines is not None:
+        words += _names_of_baselines(baselines, theme, error=error, measure=measure)
+    if math.isfinite(level):
+        words.insert(0, _name_of_least_error(level, level_se, x=axes[0][1], theme=theme))
+    # Their places depend on the marks.
+    figure.update_layout(
+        meta={"labels": [asdict(each) for each in words], "path": own[[measure, error]].to_numpy().tolist()}
+    )
     return figure
 
 
-def with_marks(
-    base: Mapping[str, Any],
-    test: pd.DataFrame,
-    marks: Sequence[Mark],
-    *,
-    error: str,
-    measure: str,
-    theme: Theme,
-) -> go.Figure:
+def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, theme: Theme) -> go.Figure:
     """The front with points to point out.
 
     Parameters
@@ -122,33 +140,72 @@ def with_marks(
     base
         The figure of :func:`front_without_marks` as plain values, ``.to_plotly_json()``; it is not changed.
     marks
-        The last one is the chosen one: the noise floor is its floor.
+        The points, hollow if they are blends.
+    edge
+        Where the noise floor ends.
     """
-    rows = [_row(test, mark) for mark in marks]
-    shape, note = _floor(float(rows[-1][f"{measure}_floor_q95"]), theme)
+    floor, words_of_floor = _floor(edge, theme)
     layout = dict(base["layout"])
-    layout["shapes"] = [*layout.get("shapes", ()), shape]
-    # Far right there is no room to the right of a point.
-    far = 0.7 * float(test[measure].max())
-    notes = [
-        _name_of(
-            mark, float(row[measure]), float(row[error]), to_the_left=bool(row[measure] > far), theme=theme
-        )
-        for mark, row in zip(marks, rows, strict=True)
-    ]
-    layout["annotations"] = [*layout.get("annotations", ()), note, *notes]
-    points = [
-        _point(mark, row, error=error, measure=measure, theme=theme)
-        for mark, row in zip(marks, rows, strict=True)
-    ]
+    layout["shapes"] = [*layout.get("shapes", ()), floor]
+    axes = (tuple(layout["xaxis"]["range"]), tuple(layout["yaxis"]["range"]))
+    words = layout.pop("meta")
+    labels = placed(
+        [*marks, *(Label(**each) for each in words["labels"])],
+        axes=axes,
+        taken=[_room_of_floor_note(axes)],
+        points=words["path"],
+        theme=theme,
+    )
+    layout["annotations"] = [*layout.get("annotations", ()), words_of_floor, *labels]
     # In one piece: plotly takes several times as long to add to a figure as to begin with this.
-    return go.Figure(data=[*base["data"], *points], layout=layout)
+    return go.Figure(data=[*base["data"], *(_point(mark, theme) for mark in marks)], layout=layout)
 
 
-def _row(test: pd.DataFrame, mark: Mark) -> pd.Series:
-    rows = test[test["lam"] == mark.lam]
-    own = rows[rows["method"] == mark.method]
-    return (own if len(own) else rows).iloc[0]
+def _names_of_paths(test: pd.DataFrame, theme: Theme, *, error: str, measure: str) -> list[Label]:
+    """Each method's name at the fair end of its path."""
+    ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values(error)
+    return [
+        _label(end[measure], end[error], METHODS[str(end["method"])].title, theme.quiet)
+        for _, end in ends.iterrows()
+    ]
+
+
+def _names_of_references(references: pd.DataFrame, *, error: str, measure: str) -> list[Label]:
+    found = []
+    for id, reference in REFERENCES.items():
+        rows = references[references["method"] == id].sort_values("lam")
+        if rows.empty or error not in rows:
+            continue
+        middle = rows.iloc[len(rows) // 2]
+        text = "uses s: barycentre" if reference.is_curve else "uses s: discrimination-free"
+        found.append(_label(middle[measure], middle[error], text, REFERENCE))
+    return found
+
+
+def _names_of_baselines(baselines: pd.DataFrame, theme: Theme, *, error: str, measure: str) -> list[Label]:
+    texts = {MEAN: "average", LINEAR: "ridge" if error == "mse" else "GLM"}
+    return [
+        _label(row[measure], row[error], texts[str(row["method"])], theme.text)
+        for _, row in baselines.iterrows()
+    ]
+
+
+def _name_of_least_error(level: float, error: float, *, x: float, theme: Theme) -> Label:
+    """What is written on the line of :attr:`fairdash.reports.fronts.Front.least_error`."""
+    beside = f" ± {error:.2g}" if math.isfinite(error) else ""
+    return _label(x, level, f"least error of independence: {level:.3g}{beside}", theme.quiet)
+
+
+def _room_of_floor_note(axes: Axes) -> Box:
+    """What :data:`FLOOR_NOTE` takes above the lower axis, as wide as its longer line."""
+    width, height = _label(0, 0, max(FLOOR_NOTE, key=len), "").extent
+    left = shares([(0.0, axes[1][0])], axes)[0, 0] * WIDTHS
+    bottom = _FLOOR_NOTE_AT * HEIGHT
+    return left, bottom, left + width, bottom + 2 * height
+
+
+def _label(x: float, y: float, text: str, colour: str) -> Label:
+    return Label(x=float(x), y=float(y), text=text, colour=colour)
 
 
 def _floor(edge: float, theme: Theme) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -164,18 +221,8 @@ def _floor(edge: float, theme: Theme) -> tuple[dict[str, Any], dict[str, Any]]:
         "line": {"width": 0},
         "layer": "below",
     }
-    note = {
-        "x": 0,
-        "y": 0.01,
-        "yref": "paper",
-        "text": "noise floor: left of its edge<br>nothing is told from independence",
-        "showarrow": False,
-        "xanchor": "left",
-        "yanchor": "bottom",
-        "align": "left",
-        "font": {"color": theme.quiet, "size": 11},
-    }
-    return band, note
+    below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
+    return band, note("<br>".join(FLOOR_NOTE), x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
 
 
 def _path(
@@ -236,26 +283,6 @@ def _path(
         )
 
 
-def _name_paths(figure: go.Figure, test: pd.DataFrame, *, error: str, measure: str, theme: Theme) -> None:
-    """Each method's name at the fair end of its path; names keep apart."""
-    ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values(error)
-    gap = 0.055 * float(test[error].max() - test[error].min())
-    level = -math.inf
-    for _, end in ends.iterrows():
-        level = max(float(end[error]), level + gap)
-        figure.add_annotation(
-            x=end[measure],
-            y=level,
-            text=escaped(METHODS[end["method"]].title),
-            showarrow=False,
-            xanchor="left",
-            yanchor="bottom",
-            xshift=8,
-            bgcolor=theme.veil,
-            font={"color": theme.quiet, "size": 11},
-        )
-
-
 def _splits(figure: go.Figure, rows: pd.DataFrame, error: str, measure: str, theme: Theme) -> None:
     for own, colour, symbol in (
         (rows[rows["lam"] > 0], theme.chosen, "circle"),
@@ -291,83 +318,47 @@ def _references(figure: go.Figure, references: pd.DataFrame, *, error: str, meas
             + ("<br>strength %{customdata[0]:.0%}" if reference.is_curve else "")
             + "<br>dependence %{x:.3f}, error %{y:.3f}<extra></extra>",
         )
-        place = rows.iloc[len(rows) // 2]
-        figure.add_annotation(
-            x=place[measure],
-            y=place[error],
-            text="uses s: barycentre" if reference.is_curve else "uses s: discrimination-free",
-            showarrow=False,
-            xanchor="left" if reference.is_curve else "right",
-            yanchor="bottom" if reference.is_curve else "top",
-            xshift=6,
-            yshift=0 if reference.is_curve else -6,
-            font={"color": REFERENCE, "size": 11},
+
+
+def _baselines(figure: go.Figure, baselines: pd.DataFrame, *, error: str, measure: str, theme: Theme) -> None:
+    """The average and the linear benchmark: open marks, joined with nothing."""
+    for id, symbol in ((MEAN, "circle-open"), (LINEAR, "diamond-open")):
+        rows = baselines[baselines["method"] == id]
+        figure.add_scatter(
+            x=rows[measure],
+            y=rows[error],
+            mode="markers",
+            marker={"color": theme.text, "size": 9, "symbol": symbol},
+            name=BASELINES[id],
+            hovertemplate=f"<b>{BASELINES[id]}</b><br>dependence %{{x:.3f}}, error %{{y:.3f}}<extra></extra>",
         )
 
 
-def _price(figure: go.Figure, level: float, theme: Theme) -> None:
-    figure.add_shape(
-        type="line",
-        x0=0,
-        x1=1,
-        xref="paper",
-        y0=level,
-        y1=level,
-        line={"color": REFERENCE, "width": 1, "dash": "dash"},
-        layer="below",
-    )
-    figure.add_annotation(
-        x=1,
-        xref="paper",
-        y=level,
-        text="estimated price of exact independence, even if s were used",
-        showarrow=False,
-        xanchor="right",
-        yanchor="bottom",
-        font={"color": theme.quiet, "size": 11},
-    )
-
-
-def _point(mark: Mark, row: pd.Series, *, error: str, measure: str, theme: Theme) -> dict[str, Any]:
+def _point(mark: Label, theme: Theme) -> dict[str, Any]:
     """A large dot; hollow for a blend."""
-    trained = row["share"] == 0
     return {
         "type": "scatter",
-        "x": [float(row[measure])],
-        "y": [float(row[error])],
+        "x": [mark.x],
+        "y": [mark.y],
         "mode": "markers",
         "marker": {
             "size": 16,
-            "color": mark.colour if trained else theme.veil,
+            "color": theme.veil if mark.is_hollow else mark.colour,
             "symbol": mark.symbol,
-            "line": {"width": 3, "color": "white" if trained else mark.colour},
+            "line": {"width": 3, "color": mark.colour if mark.is_hollow else "white"},
         },
-        "name": escaped(mark.label),
+        "name": escaped(mark.text),
         "hoverinfo": "skip",
     }
 
 
-def _name_of(mark: Mark, x: float, y: float, *, to_the_left: bool, theme: Theme) -> dict[str, Any]:
-    """The label beside a dot."""
-    return {
-        "x": x,
-        "y": y,
-        "text": f"<b>{escaped(mark.label)}</b>",
-        "showarrow": False,
-        "xanchor": "right" if to_the_left else "left",
-        "xshift": 14,
-        "yshift": 24 if mark.lam == 0 else 14,
-        "bgcolor": theme.veil,
-        "borderpad": 0,
-        "font": {"color": mark.colour, "size": 13},
-    }
-
-
-def _fit(figure: go.Figure, test: pd.DataFrame, references: pd.DataFrame | None, measure: str) -> None:
-    """From zero, unless held-out figures fall below it, to a little beyond the furthest mean."""
-    values = (
-        [test[measure]] if references is None or references.empty else [test[measure], references[measure]]
-    )
-    together = pd.concat(values)
-    high = float(together.max())
-    figure.update_xaxes(range=[min(float(together.min()), 0.0) - 0.04 * high, 1.12 * high])
+def _fit(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
+    """From zero, unless held-out figures fall below it, to a little beyond the furthest mean; all of y."""
+    far = float(across.max())
+    x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)
+    low, high = float(heights.min()), float(heights.max())
+    room = 0.08 * (high - low) or 0.08 * abs(high) or 0.5
+    axes = (x, (low - room, high + room))
+    figure.update_xaxes(range=list(axes[0]))
+    figure.update_yaxes(range=list(axes[1]))
+    return axes

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from fairdash.dependence import LearnedFunctions
+from fairdash.figures.parts import note
 from fairdash.figures.theme import Theme, new_figure
 
 #: Enough for a smooth line; more only make the page heavier.
@@ -54,15 +55,9 @@ def transformation_figure(
             line={"color": colour, "width": 2.5, "dash": dash},
             hovertemplate=f"{name}: %{{x:.4~g}} counts as %{{y:.2f}}<extra></extra>",
         )
-        figure.add_annotation(
-            x=float(x[keep][-1]),
-            y=float(y[keep][-1]),
-            text=f"<b>{name}</b>",
-            showarrow=False,
-            xanchor="right",
-            yshift=12,
-            font={"color": colour, "size": 12},
-        )
+        end_x, end_y = float(x[keep][-1]), float(y[keep][-1])
+        above = {"xanchor": "right", "yshift": 12}
+        figure.add_annotation(note(f"<b>{name}</b>", x=end_x, y=end_y, colour=colour) | above)
     return figure
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from fairdash.dependence import REGISTRY
+from fairdash.figures.parts import note
 from fairdash.figures.theme import Theme, faded, new_figure
 from fairdash.training.objectives import OBJECTIVES
 
@@ -83,25 +84,16 @@ def objectives_figure(
                 xref=axes["xaxis"],
                 yref=f"{axes['yaxis']} domain",
                 x0=low - room,
-                x1=float(chosen[f"{measure}_floor_q95"].iloc[0]),
+                x1=float(chosen[f"{measure}_edge"].iloc[0]),
                 y0=0,
                 y1=1,
                 fillcolor=theme.floor,
                 line={"width": 0},
                 layer="below",
             )
-            figure.add_annotation(
-                x=max(low, 0.0),
-                y=0.02,
-                xref=axes["xaxis"],
-                yref=f"{axes['yaxis']} domain",
-                text="noise floor",
-                textangle=-90,
-                showarrow=False,
-                xanchor="left",
-                yanchor="bottom",
-                font={"color": theme.quiet, "size": 11},
-            )
+            upright = {"textangle": -90, "xanchor": "left", "yanchor": "bottom"}
+            inside = {"x": max(low, 0.0), "y": 0.02, "xref": axes["xaxis"], "yref": f"{axes['yaxis']} domain"}
+            figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **inside, **upright))
         figure.add_scatter(
             x=path[measure],
             y=path[error],
@@ -126,7 +118,7 @@ def objectives_figure(
                     "color": colour if size > 8 else faded(colour, 0.75),
                     "line": {"width": 1.5 if size > 8 else 0, "color": theme.veil},
                 },
-                customdata=rows[["lam", f"{measure}_floor", f"{measure}_floor_q95"]],
+                customdata=rows[["lam", f"{measure}_floor", f"{measure}_edge"]],
                 hovertemplate=(
                     "<b>λ = %{customdata[0]:g}</b>"
                     f"<br>dependence of {audited} %{{x:.3f}}"
@@ -139,18 +131,14 @@ def objectives_figure(
             if size > 8 and len(rows):
                 # Towards the middle of the panel, the standard model's below it.
                 is_right = float(rows[measure].iloc[0]) > (low + high) / 2
-                figure.add_annotation(
-                    x=float(rows[measure].iloc[0]),
-                    y=float(rows[error].iloc[0]),
-                    xref=axes["xaxis"],
-                    yref=axes["yaxis"],
-                    text=f"<b>{label}</b>",
-                    showarrow=False,
-                    xanchor="right" if is_right else "left",
-                    xshift=(-1 if is_right else 1) * (-8 if mark == "diamond" else 11),
-                    yshift=-18 if mark == "diamond" else 0,
-                    font={"color": colour, "size": 12},
-                )
+                beside = {
+                    "xanchor": "right" if is_right else "left",
+                    "xshift": (-1 if is_right else 1) * (-8 if mark == "diamond" else 11),
+                    "yshift": -18 if mark == "diamond" else 0,
+                }
+                x, y = float(rows[measure].iloc[0]), float(rows[error].iloc[0])
+                on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
+                figure.add_annotation(note(f"<b>{label}</b>", x=x, y=y, colour=colour) | on | beside)
     errors = pd.concat([frame[error] for frame in test.values()])
     room = 0.12 * (float(errors.max() - errors.min()) or 1.0)
     figure.update_yaxes(range=[float(errors.min()) - room, float(errors.max()) + room / 2])

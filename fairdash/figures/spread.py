@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from numpy.typing import NDArray
 
-from fairdash.figures.money import span
+from fairdash.figures.parts import note
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
+from fairdash.figures.transfers import span
 
 #: Height of the highest density, where 1 is the distance between two groups.
 _TALLEST = 0.85
@@ -49,7 +51,9 @@ def spread_figure(
         theme=theme,
     )
     groups = list(b["group"].unique())
-    scale = _TALLEST / float(pd.concat([a["density"], b["density"]]).max())
+    both = pd.concat([a, b])
+    varying = both.loc[~both["is_constant"], "density"].to_numpy()
+    scale = _TALLEST / float(varying.max()) if len(varying) else 0.0
     models = (
         (a, a_name, theme.standard, "dash", 0.08, "diamond"),
         (b, b_name, theme.chosen, "solid", 0.2, "circle"),
@@ -57,19 +61,20 @@ def spread_figure(
     for row, group in enumerate(groups):
         for densities, label, colour, dash, opacity, symbol in models:
             own = densities[densities["group"] == group]
-            mean = float(np.average(own["x"], weights=own["density"]))
+            mean = float(own["mean"].iloc[0])
+            x, heights = _outline(own, scale)
             about = f"{escaped(label)}, {escaped(name)} {span(own['s_low'].iloc[0], own['s_high'].iloc[0])}"
             figure.add_scatter(
-                x=own["x"],
-                y=np.full(len(own), row),
+                x=x,
+                y=0 * heights + row,
                 mode="lines",
                 line={"width": 0},
                 hoverinfo="skip",
                 name="base line",
             )
             figure.add_scatter(
-                x=own["x"],
-                y=row + scale * own["density"],
+                x=x,
+                y=row + heights,
                 mode="lines",
                 fill="tonexty",
                 fillcolor=faded(colour, opacity),
@@ -105,26 +110,42 @@ def spread_figure(
     return figure
 
 
+def _outline(own: pd.DataFrame, scale: float) -> tuple[pd.Series, pd.Series]:
+    """The curve of a group's densities; where it is constant, one line as tall as the tallest curve."""
+    if own["is_constant"].iloc[0]:
+        return pd.Series([own["mean"].iloc[0]] * 2), pd.Series([0.0, _TALLEST])
+    return own["x"], scale * own["density"]
+
+
+def _heights(own: pd.DataFrame, scale: float) -> NDArray[np.float64]:
+    """Heights over the grid, a constant group's line in its cell."""
+    density = own["density"].to_numpy()
+    return np.where(density > 0, _TALLEST, 0.0) if own["is_constant"].iloc[0] else scale * density
+
+
 def _name_the_models(figure: go.Figure, models: tuple, *, row: int, scale: float) -> float:
     """Name both curves of the top row where each stands out most from the other; how high names reach."""
     own, other = (
         densities[densities["group"] == densities["group"].unique()[row]] for densities, *_ in models
     )
-    gap = own["density"].to_numpy() - other["density"].to_numpy()
+    heights = [_heights(curve, scale) for curve in (own, other)]
+    gap = heights[0] - heights[1]
+    places = (int(gap.argmax()), int(gap.argmin()))
+    # Two lines at one place: a name on either side.
+    sides = ("right", "left") if not gap.any() else (None, None)
+    if not gap.any():
+        places = (int(heights[0].argmax()),) * 2
     reach = 0.0
-    for (_, label, colour, *_), curve, place in zip(
-        models, (own, other), (int(gap.argmax()), int(gap.argmin())), strict=True
+    for (_, label, colour, *_), curve, height, place, side in zip(
+        models, (own, other), heights, places, sides, strict=True
     ):
-        x, y = float(curve["x"].iloc[place]), row + scale * float(curve["density"].iloc[place])
+        x, y = float(curve["x"].iloc[place]), row + float(height[place])
         share = place / len(curve)
-        figure.add_annotation(
-            x=x,
-            y=y,
-            text=f"<b>{escaped(label)}</b>",
-            showarrow=False,
-            xanchor="left" if share < 0.2 else "right" if share > 0.8 else "center",
-            yanchor="bottom",
-            font={"color": colour, "size": 13},
-        )
-        reach = max(reach, y + 0.25, row + scale * float(curve["density"].max()))
+        above = {
+            "xanchor": side or ("left" if share < 0.2 else "right" if share > 0.8 else "center"),
+            "xshift": {"right": -6, "left": 6}.get(side or "", 0),
+            "yanchor": "bottom",
+        }
+        figure.add_annotation(note(f"<b>{escaped(label)}</b>", x=x, y=y, colour=colour, size=13) | above)
+        reach = max(reach, y + 0.25, row + float(height.max()))
     return reach

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,127 +11,26 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.assessment import (
-    Stop,
+    CurvePoint,
     common_grid,
+    curve_points,
+    curve_predictions,
     densities,
-    merged_groups,
-    money_moved,
-    of_sensitive,
-    path_predictions,
     quantile_profile,
-    stops,
-    summarise_splits,
+    transfers_by_group,
 )
-from fairdash.assessment.money import DEFAULT_GROUPS
-from fairdash.assessment.profile import LARGEST_NUMBER_OF_GROUPS
-from fairdash.dependence import REGISTRY
+from fairdash.assessment.verdict import EDGE
+from fairdash.reports.fronts import Front, Point
 from fairdash.reports.numbers import number
 from fairdash.runs.result import RunResult
-from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.training.tuning import tuned_settings
 
 Array = NDArray[np.float64]
 
-
-@dataclass(frozen=True)
-class Point:
-    """A place on a method's path; λ = 0 is the standard model, whatever the method."""
-
-    method: str
-    lam: float
-
-    @property
-    def is_standard(self) -> bool:
-        return self.lam == 0 or self.method == STANDARD
-
-    @property
-    def name(self) -> str:
-        """Short name for a chart's line."""
-        return "standard model" if self.is_standard else f"λ = {self.lam:g}"
-
-    @property
-    def title(self) -> str:
-        """Name that tells methods apart."""
-        return self.name if self.is_standard else f"{METHODS[self.method].title}, λ = {self.lam:g}"
-
-
-THE_STANDARD = Point(STANDARD, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Front:
-    """The figures of a run's paths for one objective and sensitive column.
-
-    Parameters
-    ----------
-    test, validation
-        Means over the splits with standard errors, one row a method and stop; `validation` may be empty.
-    single
-        Test figures of every split.
-    references
-        Means of the references' test figures, empty if there are none or they are not for this objective.
-    price
-        What exact independence costs at least, in units of ``mse``; NaN if it is not known.
-    groups, fifths
-        (n,) each row's quantile group of the sensitive column, up to 20 and up to 5 of them, with at least
-        20 test rows of every split in each; see :func:`fairdash.assessment.merged_groups`.
-    """
-
-    test: pd.DataFrame
-    validation: pd.DataFrame
-    single: pd.DataFrame
-    references: pd.DataFrame
-    price: float
-    groups: NDArray[np.intp]
-    fifths: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, result: RunResult, *, objective: str, sensitive: str) -> Front:
-        """Gather them from a run's result."""
-        path = of_sensitive(result.paths[objective], sensitive)
-        summary = summarise_splits(path, test_to_train=result.test_to_train)
-        references, price = summary.iloc[:0], float("nan")
-        if result.references is not None and not OBJECTIVES[objective].uses_target:
-            references = summarise_splits(result.references, test_to_train=result.test_to_train)
-            price = float(np.mean(result.price)) if result.price is not None else price
-        s = result.sensitive[sensitive].to_numpy(dtype=float)
-        parts = [split.test for split in result.splits]
-        return cls(
-            test=summary[summary["part"] == "test"].reset_index(drop=True),
-            validation=summary[summary["part"] == "validation"].reset_index(drop=True),
-            single=path[path["part"] == "test"].reset_index(drop=True),
-            references=references,
-            price=price,
-            groups=merged_groups(s, parts, n_groups=LARGEST_NUMBER_OF_GROUPS),
-            fifths=merged_groups(s, parts, n_groups=DEFAULT_GROUPS),
-        )
-
-    @property
-    def measures(self) -> list[str]:
-        """Ids of the measures that there are figures of."""
-        return [id for id in REGISTRY if id in self.test]
-
-    @property
-    def error(self) -> str:
-        """The column that says how wrong predictions are: the loss that was trained for."""
-        return "deviance" if "deviance" in self.test else "mse"
-
-    @property
-    def methods(self) -> list[str]:
-        return list(self.test["method"].unique())
-
-    def point(self, method: str, lam: str) -> Point | None:
-        """The stop of a method's path whose λ reads `lam` in six digits; None if there is none."""
-        lams = self.test.loc[self.test["method"] == method, "lam"]
-        return next((Point(method, float(each)) for each in lams if f"{each:g}" == lam), None)
-
-    def row(self, point: Point) -> pd.Series:
-        """The test figures of a point."""
-        rows = self.test[self.test["lam"] == point.lam]
-        own = rows[rows["method"] == point.method]
-        # The standard model stands in every path.
-        return (own if len(own) else rows).iloc[0]
+#: Column of exported rows: the first row of the data set is 1.
+ROW = "row (from 1)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,14 +43,12 @@ class Comparison:
         Name of the data set.
     plan
         What was trained.
-    result, front
-        What was found.
+    result, fronts
+        What was found, and its figures of the sensitive column in view by objective.
     objective
         Id of the objective in view; models are trained for ``plan.objective``.
     measure
         Id of the measure in view.
-    sensitive
-        The sensitive column in view.
     a, b
         The two points.
     """
@@ -159,12 +56,29 @@ class Comparison:
     title: str
     plan: Sweep
     result: RunResult
-    front: Front
+    fronts: Mapping[str, Front]
     objective: str
     measure: str
-    sensitive: str
     a: Point
     b: Point
+
+    @property
+    def front(self) -> Front:
+        """The figures of the objective in view."""
+        return self.fronts[self.objective]
+
+    @property
+    def sensitive(self) -> str:
+        """The sensitive column in view."""
+        return self.front.sensitive
+
+    @property
+    def refit_plan(self) -> Sweep:
+        """The plan to refit a model of all rows with: its settings are those that were found, if any were."""
+        tuning = self.result.tuning
+        if tuning is None:
+            return self.plan
+        return replace(self.plan, settings=tuned_settings(tuning, self.plan.settings), tune=False)
 
     @property
     def objective_seen(self) -> Objective:
@@ -173,6 +87,20 @@ class Comparison:
     @property
     def target(self) -> str:
         return self.result.target_name
+
+    @property
+    def target_called(self) -> str:
+        """The target's name for people."""
+        return self.called_column(self.target)
+
+    @property
+    def sensitive_called(self) -> str:
+        """The sensitive column's name for people."""
+        return self.called_column(self.sensitive)
+
+    def called_column(self, column: str) -> str:
+        """A column's name for people; its header where it has none."""
+        return self.result.names.get(column, column)
 
     @property
     def unit(self) -> str:
@@ -189,6 +117,31 @@ class Comparison:
         if self.front.error == "deviance":
             return "Test error (deviance ÷ that of the constant mean)"
         return "Test error (MSE ÷ variance of the target)"
+
+    @property
+    def error_meaning(self) -> str:
+        """What the ends of the error's scale are."""
+        mean = self.front.error_of_mean
+        reached = "1" if np.isnan(mean) else f"{number(mean)} on these test rows"
+        return f"{self.error_title}: 0 is perfect, giving everyone the average reaches {reached}."
+
+    @property
+    def rows_and_splits(self) -> str:
+        """Rows and splits, for under a chart's title."""
+        n_splits = len(self.result.splits)
+        splits = "1 random split" if n_splits == 1 else f"mean of {n_splits} random splits"
+        return f"{len(self.result.splits[0].test):,} test rows, {splits}"
+
+    @property
+    def subtitle(self) -> str:
+        """The same and the objective."""
+        return f"{self.rows_and_splits}; {self.objective_seen.title.lower()}"
+
+    @property
+    def subtitle_of_first_split(self) -> str:
+        """The same for what is drawn of one split."""
+        rows = f"{len(self.result.splits[0].test):,} test rows of the first split"
+        return f"{rows}; {self.objective_seen.title.lower()}"
 
     @property
     def target_mean(self) -> float:
@@ -223,23 +176,25 @@ class Comparison:
         """How much larger B's error is than A's: 0.1 is 10 %."""
         return self.mean(self.front.error, self.b) / self.mean(self.front.error, self.a) - 1
 
-    def splits_with_dependence(self, point: Point) -> tuple[int, int]:
-        """In how many splits the measure exceeds what 95 % of independent data reach, and of how many."""
-        rows = self.front.single
-        rows = rows[(rows["lam"] == point.lam) & rows["method"].isin([self._path_of(point)])]
-        return int((rows[self.measure] > rows[f"{self.measure}_floor_q95"]).sum()), len(rows)
+    def edge(self, point: Point, measure: str | None = None) -> float:
+        """The largest mean over the splits that is no link at 5 %; see :mod:`fairdash.assessment.verdict`."""
+        return self.mean(f"{measure or self.measure}{EDGE}", point)
 
-    def stop(self, point: Point) -> Stop:
+    def has_link(self, point: Point) -> bool:
+        """The verdict: whether the measure in view finds a link with the sensitive column at a point."""
+        return self.mean(self.measure, point) > self.edge(point)
+
+    def curve_point(self, point: Point) -> CurvePoint:
         """Between which trained weights a point lies."""
         lams = self.plan.lams if point.method in self.plan.methods else ()
-        found = [stop for stop in stops(lams) if stop.lam == point.lam]
-        return found[0] if found else Stop(0.0, 0.0, 0.0, 0.0)
+        found = [curve_point for curve_point in curve_points(lams) if curve_point.lam == point.lam]
+        return found[0] if found else CurvePoint(0.0, 0.0, 0.0, 0.0)
 
     def predictions(self, point: Point) -> Mapping[int, Array]:
         """Split to the predictions (n,) of a point."""
         if point not in self._predictions:
-            self._predictions[point] = path_predictions(
-                self.result.predictions, self.result.members, self._path_of(point), self.stop(point)
+            self._predictions[point] = curve_predictions(
+                self.result.predictions, self.result.members, self._path_of(point), self.curve_point(point)
             )
         return self._predictions[point]
 
@@ -258,7 +213,7 @@ class Comparison:
     @cached_property
     def moved(self) -> pd.DataFrame:
         """What moves from and to groups of the column in view when B takes the place of A."""
-        return money_moved(
+        return transfers_by_group(
             self.predictions(self.a),
             self.predictions(self.b),
             self.s,
@@ -300,8 +255,8 @@ class Comparison:
             return None
         columns = {}
         for name, point in (("a", self.a), ("b", self.b)):
-            stop = self.stop(point)
-            lam = stop.high if stop.share >= 0.5 else stop.low
+            curve_point = self.curve_point(point)
+            lam = curve_point.high if curve_point.share >= 0.5 else curve_point.low
             method = STANDARD if lam == 0 else point.method
             table = self.result.importance
             own = table[(table["method"] == method) & (table["lam"] == lam)]
@@ -316,7 +271,7 @@ class Comparison:
             pd.DataFrame(
                 {
                     "split": j + 1,
-                    "row": self.result.splits[j].test + 1,
+                    ROW: self.result.splits[j].test + 1,
                     self.sensitive: self.s[self.result.splits[j].test],
                     self.target: self.result.target[self.result.splits[j].test],
                 }
@@ -331,10 +286,12 @@ class Comparison:
 
         More error it never has: see :func:`fairdash.assessment.blend`.
         """
-        stop = self.stop(self.b)
-        if stop.is_trained:
+        curve_point = self.curve_point(self.b)
+        if curve_point.is_trained:
             return False
-        ends = [self.mean(self.measure, Point(self.b.method, lam)) for lam in (stop.low, stop.high)]
+        ends = [
+            self.mean(self.measure, Point(self.b.method, lam)) for lam in (curve_point.low, curve_point.high)
+        ]
         return self.mean(self.measure, self.b) > max(ends)
 
     def _path_of(self, point: Point) -> str:

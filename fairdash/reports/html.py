@@ -13,9 +13,9 @@ from markupsafe import Markup
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.reports import facts
-from fairdash.reports.comparison import Comparison, Front
-from fairdash.reports.pictures import has_groups, pictures
+from fairdash.reports import report_sections
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.report_figures import has_groups, pictures
 from fairdash.reports.report_tables import tables_of
 
 #: What would end a script element, or a line of a script, too early.
@@ -25,12 +25,12 @@ _REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
 
 
 def render_report(
-    found: Comparison,
+    comparison: Comparison,
     *,
     run_id: str,
     created: str,
     dataset: Dataset | None = None,
-    is_first_look: bool = False,
+    is_preview: bool = False,
 ) -> bytes:
     """The report of a comparison.
 
@@ -38,14 +38,14 @@ def render_report(
 
     Parameters
     ----------
-    found
+    comparison
         Points A and B of a run.
     run_id, created
         The run's id, and when it was asked for, ISO 8601.
     dataset
         The data that the run was trained on, for the list of features and the notes; they are left out
         without it.
-    is_first_look
+    is_preview
         Whether the run has more to come, which the report then says.
 
     Returns
@@ -53,31 +53,27 @@ def render_report(
     bytes
         An HTML document in UTF-8, about 5 MB, most of it plotly.js.
     """
-    fronts = {
-        objective: Front.of(found.result, objective=objective, sensitive=found.sensitive)
-        for objective in found.result.paths
-    }
-    drawn = pictures(found, fronts)
+    drawn = pictures(comparison)
     return (
         _environment()
         .get_template("template.html")
         .render(
-            found=found,
+            comparison=comparison,
             run_id=run_id,
             created=datetime.fromisoformat(created).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             version=__version__,
-            is_first_look=is_first_look,
-            summary=facts.summary(found, fronts),
-            points=facts.of_points(found),
-            unsaid=facts.unsaid(found),
-            data=facts.data_facts(found, dataset),
-            training=facts.training_facts(found),
-            versions=facts.versions_of_report(),
+            is_preview=is_preview,
+            summary=report_sections.summary(comparison),
+            points=report_sections.of_points(comparison),
+            unsaid=report_sections.unsaid(comparison),
+            data=report_sections.data_facts(comparison, dataset),
+            training=report_sections.training_facts(comparison),
+            versions=report_sections.versions_of_report(),
             pictures=drawn,
             json={id: as_script_json(picture.json) for id, picture in drawn.items()},
-            tables=tables_of(found, fronts, with_groups=has_groups(found)),
-            measures=[REGISTRY[id] for id in found.front.measures],
-            limits=facts.limits(found),
+            tables=tables_of(comparison, with_groups=has_groups(comparison)),
+            measures=[REGISTRY[id] for id in comparison.front.measures],
+            limits=report_sections.limits(comparison),
             plotly=plotly_script(),
         )
         .encode()

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import averages_error, merged_groups, pareto_efficient, trained_points
+from fairdash.assessment import merged_groups, pareto_efficient, trained_points
 from fairdash.assessment.distributions import MOST_ROWS
+from fairdash.assessment.verdict import EDGE
 from fairdash.dependence import REGISTRY
 from fairdash.figures.features import MOST_FEATURES
 from fairdash.reports import tables, words
-from fairdash.reports.comparison import Comparison, Front
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import Estimate
 from fairdash.reports.numbers import number, signed, with_unit
-from fairdash.reports.pictures import profiles
+from fairdash.reports.report_figures import profiles
 from fairdash.reports.words import named
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
@@ -58,53 +60,53 @@ class Table:
         )
 
 
-def tables_of(found: Comparison, fronts: Mapping[str, Front], *, with_groups: bool) -> dict[str, Table]:
+def tables_of(comparison: Comparison, *, with_groups: bool) -> dict[str, Table]:
     """All tables by id: those of the pictures under theirs, "measures", "trained-…" a method, and others."""
-    made = {"measures": _measures(found), "hypervolumes": _hypervolumes(found)}
-    made |= {f"trained-{method}": _trained(found, method) for method in found.front.methods}
-    if len(found.front.references):
-        made["references"] = _references(found)
+    made = {"measures": _measures(comparison), "hypervolumes": _hypervolumes(comparison)}
+    made |= {f"trained-{method}": _trained(comparison, method) for method in comparison.front.methods}
+    if len(comparison.front.references):
+        made["references"] = _references(comparison)
     if with_groups:
-        made |= {f"profile-{objective}": _profile(found, objective) for objective in fronts}
-        made["spread"] = _spread(found)
-        if not found.is_of_one_point:
-            made["money"] = Table.of(
-                tables.moved(found),
+        made |= {f"profile-{objective}": _profile(comparison, objective) for objective in comparison.fronts}
+        made["spread"] = _spread(comparison)
+        if not comparison.is_of_one_point:
+            made["transfers"] = Table.of(
+                tables.moved(comparison),
                 title="What moves from and to each group",
                 note="Means over the splits, test rows. The groups' totals add up to the change of the sum "
                 "of all predictions of a test part.",
             )
-    made["objectives"] = _objectives(found, fronts)
-    if found.result.importance is not None:
-        made["features"] = _features(found)
+    made["objectives"] = _objectives(comparison)
+    if comparison.result.importance is not None:
+        made["features"] = _features(comparison)
     return made
 
 
-def _measures(found: Comparison) -> Table:
-    points = list(dict.fromkeys((found.a, found.b)))
-    error, rows = found.front.error, []
-    for id in (error, *found.front.measures):
-        title = found.error_title if id == error else REGISTRY[id].title
-        rows.append((title, *_cells({named(p): found.front.row(p) for p in points}, id, found)))
+def _measures(comparison: Comparison) -> Table:
+    points = list(dict.fromkeys((comparison.a, comparison.b)))
+    error, rows = comparison.front.error, []
+    for id in (error, *comparison.front.measures):
+        title = comparison.error_title if id == error else REGISTRY[id].title
+        rows.append((title, *_cells({named(p): comparison.front.row(p) for p in points}, id, comparison)))
     return Table(
-        f"Every measure of the {found.objective_seen.audited}",
+        f"Every measure of the {comparison.objective_seen.audited}",
         ("Figure", *(title for point in points for title in (named(point), "floor"))),
         tuple(rows),
         _FLOORS,
     )
 
 
-def _trained(found: Comparison, method: str) -> Table:
-    front = found.front
+def _trained(comparison: Comparison, method: str) -> Table:
+    front = comparison.front
     others = trained_points(front.test, standard_of=method)
-    best = pareto_efficient(others[front.error], others[found.measure])
-    shown = dict.fromkeys((found.measure, *(id for id in ("fairquant",) if id in front.measures)))
+    best = pareto_efficient(others[front.error], others[comparison.measure])
+    shown = dict.fromkeys((comparison.measure, *(id for id in ("fairquant",) if id in front.measures)))
     rows = [
         (
             f"{row['lam']:g}" if row["lam"] else "0: the standard model",
             str(int(row["n_splits"])),
-            _value(row, front.error, found),
-            *(cell for id in shown for cell in (_value(row, id, found), _floor(row, id, found))),
+            _value(row, front.error, comparison),
+            *(cell for id in shown for cell in (_value(row, id, comparison), _floor(row, id, comparison))),
             "" if efficient else "yes",
         )
         for (_, row), efficient in zip(others.iterrows(), best, strict=True)
@@ -112,7 +114,7 @@ def _trained(found: Comparison, method: str) -> Table:
     ]
     titles = (title for id in shown for title in (REGISTRY[id].symbol, "floor"))
     last = f"{_FLOORS} Beaten: any trained model is at least as good in error and in "
-    last += f"{REGISTRY[found.measure].symbol}, and better in one of them."
+    last += f"{REGISTRY[comparison.measure].symbol}, and better in one of them."
     return Table(
         f"{METHODS[method].title}: every trained weight",
         ("λ", "Splits", "Error", *titles, "Beaten"),
@@ -121,45 +123,57 @@ def _trained(found: Comparison, method: str) -> Table:
     )
 
 
-def _references(found: Comparison) -> Table:
-    front = found.front
+def _references(comparison: Comparison) -> Table:
+    front = comparison.front
     rows = [
         (
             REFERENCES[row["method"]].title.partition(": ")[2],
             f"{100 * row['lam']:.0f} %" if REFERENCES[row["method"]].is_curve else "–",
-            _value(row, "mse", found),
-            _value(row, found.measure, found),
-            _floor(row, found.measure, found),
+            _value(row, "mse", comparison),
+            _value(row, comparison.measure, comparison),
+            _floor(row, comparison.measure, comparison),
         )
         for _, row in front.references.iterrows()
     ]
-    price = (
-        f" Exact independence of predictions is estimated to cost {number(front.price)} of test error or "
-        "more, even if the sensitive attribute were used."
+    price, least = front.price, front.least_error
+    note = ""
+    if np.isfinite(least[0]):
+        note = (
+            f" Predictions that are independent of {comparison.sensitive}, even if they may use it, are "
+            f"estimated to have an error of {_estimate(least)} at least: {_estimate(price)} more than those "
+            "of a model that uses it freely."
+        )
+    limits = " ".join(
+        f"{REFERENCES[id].title.partition(': ')[2]}: {REFERENCES[id].limits}"
+        for id in front.references["method"].unique()
     )
     return Table(
         "References that use the sensitive attribute",
-        ("Reference", "Strength", "MSE ÷ variance", REGISTRY[found.measure].symbol, "floor"),
+        ("Reference", "Strength", "MSE ÷ variance", REGISTRY[comparison.measure].symbol, "floor"),
         tuple(rows),
-        _FLOORS + (price if np.isfinite(front.price) else ""),
+        f"{_FLOORS}{note} {limits}",
     )
 
 
-def _hypervolumes(found: Comparison) -> Table:
+def _estimate(estimate: Estimate) -> str:
+    """A number ± its standard error, where there is one."""
+    value, error = estimate
+    text = _rounded(value, error)
+    return f"{text} ± {number(error, error=error)}" if np.isfinite(error) else text
+
+
+def _hypervolumes(comparison: Comparison) -> Table:
     return Table.of(
-        tables.hypervolumes(found),
+        tables.hypervolumes(comparison),
         title="How much each method's front wins",
         note="The share of the box between nothing and the standard model's dependence and the constant "
         "mean's error that the trained models of a method win; larger is better.",
     )
 
 
-def _profile(found: Comparison, objective: str) -> Table:
+def _profile(comparison: Comparison, objective: str) -> Table:
     seen = OBJECTIVES[objective]
-    by_point = {
-        point: profile.assign(error=averages_error(profile))
-        for point, profile in profiles(found, objective).items()
-    }
+    by_point = profiles(comparison, objective)
     points = list(by_point)
     rows = []
     for k in range(len(by_point[points[0]])):
@@ -170,18 +184,21 @@ def _profile(found: Comparison, objective: str) -> Table:
             mean, *ends = (_rounded(row[name], row["error"]) for name in ("mean", "low", "high"))
             cells.append(f"{mean} ({' to '.join(ends)})")
         rows.append((words.span(first["s_low"], first["s_high"]), number(first["n"]), *cells))
-    in_unit = f" ({found.unit})" if found.unit else ""
+    in_unit = f" ({comparison.unit})" if comparison.unit else ""
     return Table(
         f"Average {seen.audited} by group{in_unit}",
-        (found.sensitive, "Test rows", *(named(point) for point in points)),
+        (comparison.sensitive_called, "Test rows", *(named(point) for point in points)),
         tuple(rows),
-        "Means over the splits; in brackets the 95 % interval of one test part's average."
+        "Means over the splits; in brackets 95 % intervals, for new rows and the models as trained."
         + (" Residual: predicted − true." if seen.uses_target else ""),
     )
 
 
-def _spread(found: Comparison) -> Table:
-    seen = {point: found.audited_of_first_split(point) for point in dict.fromkeys((found.a, found.b))}
+def _spread(comparison: Comparison) -> Table:
+    seen = {
+        point: comparison.audited_of_first_split(point)
+        for point in dict.fromkeys((comparison.a, comparison.b))
+    }
     s = next(iter(seen.values()))[1]
     groups = merged_groups(s, [np.arange(len(s))], n_groups=3)
     rows = []
@@ -195,35 +212,35 @@ def _spread(found: Comparison) -> Table:
                 *(f"{_rounded(mean, sd / root)} ({_rounded(sd, sd / root)})" for mean, sd, root in spreads),
             )
         )
-    in_unit = f" ({found.unit})" if found.unit else ""
+    in_unit = f" ({comparison.unit})" if comparison.unit else ""
     return Table(
-        f"{found.objective_seen.audited.capitalize()}s by third{in_unit}",
-        (found.sensitive, "Test rows", *(named(point) for point in seen)),
+        f"{comparison.objective_seen.audited.capitalize()}s by third{in_unit}",
+        (comparison.sensitive_called, "Test rows", *(named(point) for point in seen)),
         tuple(rows),
         "Test rows of the first split: average, and in brackets the standard deviation."
         + (f" The picture is of {MOST_ROWS:,} of them, drawn at random." if len(s) > MOST_ROWS else ""),
     )
 
 
-def _objectives(found: Comparison, fronts: Mapping[str, Front]) -> Table:
-    points = list(dict.fromkeys((found.a, found.b)))
+def _objectives(comparison: Comparison) -> Table:
+    points = list(dict.fromkeys((comparison.a, comparison.b)))
     rows = [
         (
             f"{OBJECTIVES[objective].title} ({OBJECTIVES[objective].audited}s)",
-            *_cells({named(p): front.row(p) for p in points}, found.measure, found),
+            *_cells({named(p): front.row(p) for p in points}, comparison.measure, comparison),
         )
-        for objective, front in fronts.items()
+        for objective, front in comparison.fronts.items()
     ]
     return Table(
-        f"{REGISTRY[found.measure].symbol} under both objectives",
+        f"{REGISTRY[comparison.measure].symbol} under both objectives",
         ("Objective", *(title for point in points for title in (named(point), "floor"))),
         tuple(rows),
         _FLOORS,
     )
 
 
-def _features(found: Comparison) -> Table:
-    reliance, importance = found.importance("reliance"), found.importance("importance")
+def _features(comparison: Comparison) -> Table:
+    reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
     assert reliance is not None
     assert importance is not None
     both = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
@@ -231,12 +248,12 @@ def _features(found: Comparison) -> Table:
     rows = [
         (
             str(row["feature"]),
-            *(with_unit(number(row[f"{point}_move"]), found.unit) for point in "ab"),
+            *(with_unit(number(row[f"{point}_move"]), comparison.unit) for point in "ab"),
             *(signed(row[f"{point}_error"]) for point in "ab"),
         )
         for _, row in both.loc[most].iterrows()
     ]
-    names = (named(found.a), named(found.b))
+    names = (named(comparison.a), named(comparison.b))
     return Table(
         "Features that count most",
         ("Feature", *(f"Move: {name}" for name in names), *(f"Error: {name}" for name in names)),
@@ -247,31 +264,33 @@ def _features(found: Comparison) -> Table:
     )
 
 
-def _cells(rows: Mapping[str, pd.Series], figure: str, found: Comparison) -> list[str]:
+def _cells(rows: Mapping[str, pd.Series], figure: str, comparison: Comparison) -> list[str]:
     """Value and floor of each row; an error has no floor."""
     return [
-        cell for row in rows.values() for cell in (_value(row, figure, found), _floor(row, figure, found))
+        cell
+        for row in rows.values()
+        for cell in (_value(row, figure, comparison), _floor(row, figure, comparison))
     ]
 
 
-def _value(row: pd.Series, figure: str, found: Comparison) -> str:
+def _value(row: pd.Series, figure: str, comparison: Comparison) -> str:
     """A mean ± its standard error."""
     value, error = float(row[figure]), float(row[f"{figure}_se"])
     text = _rounded(value, error)
     if np.isfinite(error):
         text += f" ± {number(error, error=error)}"
-    return with_unit(text, found.unit) if figure.startswith("fairquant") else text
+    return with_unit(text, comparison.unit) if figure.startswith("fairquant") else text
 
 
-def _floor(row: pd.Series, figure: str, found: Comparison) -> str:
+def _floor(row: pd.Series, figure: str, comparison: Comparison) -> str:
     """Average and 95 % quantile of the floor, with the value's digits."""
     if f"{figure}_floor" not in row:
         return "–"
     mean, edge = (
-        _rounded(float(row[f"{figure}_floor{end}"]), float(row[f"{figure}_se"])) for end in ("", "_q95")
+        _rounded(float(row[f"{figure}{end}"]), float(row[f"{figure}_se"])) for end in ("_floor", EDGE)
     )
     text = f"{mean} ({edge})"
-    return with_unit(text, found.unit) if figure.startswith("fairquant") else text
+    return with_unit(text, comparison.unit) if figure.startswith("fairquant") else text
 
 
 def _rounded(value: float, error: float) -> str:

@@ -14,7 +14,7 @@ from fairdash.reproduction.scoring import QUICK, unfairness
 from fairdash.training.sweep import STANDARD
 
 #: The ways in which our models are scored.
-AS_PAPER, RIGHT = "paper", "right"
+AS_PAPER, CORRECTED_WAY = "paper", "right"
 
 
 def summary(result: StudyResult) -> pd.DataFrame:
@@ -29,7 +29,7 @@ def summary(result: StudyResult) -> pd.DataFrame:
     splits = result.tables["splits"]
     ratio = float((splits["n_test"] / splits["n_train"]).mean())
     keys = ["method", "objective"]
-    figures = ["mse", *(f"{id}_{way}" for id in FAIRNESS for way in (AS_PAPER, RIGHT))]
+    figures = ["mse", *(f"{id}_{way}" for id in FAIRNESS for way in (AS_PAPER, CORRECTED_WAY))]
     groups = splits.groupby(keys, sort=False)
     means, counts = groups[figures].mean(), groups.size()
     errors = (

@@ -17,11 +17,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.records import to_plain
 from fairdash.reproduction import scoring
-from fairdash.training.crossvalidation import Candidate, cross_validate, rows_of, standard_error
+from fairdash.seeds import Stream, seed_of
+from fairdash.training.crossvalidation import cross_validate, rows_of, standard_error
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, folds
+from fairdash.training.stacked_model import StackedModel
 
 Array = NDArray[np.float64]
 #: Hears the share done, 0 to 1.
@@ -51,7 +54,7 @@ class Protocol:
 
 
 @dataclass(frozen=True)
-class Row:
+class ChosenModels:
     """One method and objective on every split.
 
     Parameters
@@ -86,14 +89,14 @@ def error_and_u(
 def carry_out(
     dataset: Dataset,
     splits: Sequence[Split],
-    candidates: Sequence[Candidate],
+    candidates: Sequence[StackedModel],
     *,
     objective: str,
     paper: pd.Series,
     protocol: Protocol,
     random_state: int,
     progress: Share = lambda _: None,
-) -> Row:
+) -> ChosenModels:
     """Choose on each split's training rows, and train what was chosen on all of them.
 
     Parameters
@@ -124,7 +127,9 @@ def carry_out(
     table.insert(1, "batch_size", [each.batch_size for each in settings])
     table.insert(2, "weight_decay", [each.weight_decay for each in settings])
     table["diverged"] = table["diverged"] > 0
-    return Row(np.stack(predictions), pd.DataFrame(choices), table.rename_axis("candidate").reset_index())
+    return ChosenModels(
+        np.stack(predictions), pd.DataFrame(choices), table.rename_axis("candidate").reset_index()
+    )
 
 
 def choose(
@@ -152,7 +157,7 @@ def choose(
 def cross_validated(
     dataset: Dataset,
     split: Split,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[StackedModel],
     objective: str,
     protocol: Protocol,
     *,
@@ -175,7 +180,7 @@ def cross_validated(
 def _held_out(
     dataset: Dataset,
     split: Split,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[StackedModel],
     objective: str,
     protocol: Protocol,
     seed: int,
@@ -196,7 +201,7 @@ def _held_out(
             as_long,
             objective=objective,
             n_folds=protocol.n_folds,
-            random_state=_network_seed(seed, m),
+            random_state=seed_of(Stream.AVERAGED_NETWORKS, seed, m),
             device="cpu",
             progress=part,
         )
@@ -224,15 +229,11 @@ def _as_many_steps(settings: TrainingSettings, split: Split, protocol: Protocol)
     )
 
 
-def _network_seed(seed: int, network: int) -> int:
-    return int(np.random.SeedSequence([seed, network, 5]).generate_state(1)[0])
-
-
 def _scored(
     dataset: Dataset,
     split: Split,
     held_out: Array,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[StackedModel],
     objective: str,
     protocol: Protocol,
     seed: int,
@@ -251,7 +252,7 @@ def _scored(
         rows = part.validation
         squared, u = error_and_u(dataset, finite, split.train, rows, objective)
         errors.append(squared.mean(axis=-1))
-        fairness.append(scoring.as_the_paper(u, s[rows], scoring.QUICK))
+        fairness.append(scoring.paper_scoring(u, s[rows], scoring.QUICK))
     by_fold = np.stack(errors, axis=1)
     frame = pd.DataFrame(
         {
@@ -267,7 +268,7 @@ def _scored(
     return frame.join(means)
 
 
-def _blends(candidates: Sequence[Candidate]) -> list[tuple[int, int, float]]:
+def _blends(candidates: Sequence[StackedModel]) -> list[tuple[int, int, float]]:
     """Each candidate, and between it and the next λ of the same settings the blends of both."""
     found: list[tuple[int, int, float]] = []
     for k, each in enumerate(candidates):
@@ -280,7 +281,7 @@ def _blends(candidates: Sequence[Candidate]) -> list[tuple[int, int, float]]:
 def refitted(
     dataset: Dataset,
     split: Split,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[StackedModel],
     chosen: pd.Series,
     objective: str,
     protocol: Protocol,
@@ -290,17 +291,16 @@ def refitted(
     """Predictions (n,) for all rows by the choice, trained on all training rows."""
     from fairdash.training.device import resolve_device
     from fairdash.training.models import train_models
-    from fairdash.training.stack import Member
 
     ends = [candidates[k] for k in dict.fromkeys([int(chosen["low"]), int(chosen["high"])])]
     shares = [1.0] if len(ends) == 1 else [1 - float(chosen["blend"]), float(chosen["blend"])]
     total = np.zeros(dataset.n_rows)
     for m in range(protocol.n_networks):
-        own = _network_seed(random_state, m)
+        own = seed_of(Stream.AVERAGED_NETWORKS, random_state, m)
         trained = train_models(
             dataset,
             [split],
-            [Member(end.method, end.lam, 0, own, end.settings) for end in ends],
+            [replace(end, seed=own) for end in ends],
             objective=objective,
             random_state=own,
             device=resolve_device("cpu"),
@@ -311,7 +311,7 @@ def refitted(
 
 
 def _words(
-    chosen: pd.Series, candidates: Sequence[Candidate], split: int, reached: bool
+    chosen: pd.Series, candidates: Sequence[StackedModel], split: int, reached: bool
 ) -> dict[str, object]:
     low, high = candidates[int(chosen["low"])], candidates[int(chosen["high"])]
     return {
@@ -324,5 +324,5 @@ def _words(
         "validation_mse": float(chosen["mse"]),
         "validation_se": float(chosen["mse_se"]),
         **{id: float(chosen[id]) for id in scoring.QUICK},
-        "settings": json.dumps(low.settings.to_json()),
+        "settings": json.dumps(to_plain(low.settings)),
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import averages_error, corrected_standard_error
+from fairdash.assessment import corrected_standard_error
 from fairdash.reproduction.results import StudyResult
 
 #: On the same machine, with the same versions: differences up to this are rounding.
@@ -19,6 +19,8 @@ _KEYS = (
 _DRAWS = ("split", "repeat")
 #: An average and its 95 % interval, which tells its standard error.
 _INTERVAL = {"mean", "low", "high"}
+#: Standard errors from a committed average to either end of its interval, about.
+_Z = 1.96
 #: Tables that say how a choice was made; what it led to is compared.
 _ASIDE = ("choices", "validation", "floors")
 
@@ -67,7 +69,7 @@ def _compared(name: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
         overlap = ratio if "split" in keys else 0.0
         error = corrected_standard_error(variance, n_splits=counts, test_to_train=overlap)
         if column in _INTERVAL and set(before.columns) >= _INTERVAL:
-            error = averages_error(before).groupby(level=cell, sort=False).mean()
+            error = ((before["high"] - before["low"]) / (2 * _Z)).groupby(level=cell, sort=False).mean()
             error = error.loc[counts.index]
         parts.append(
             pd.DataFrame(

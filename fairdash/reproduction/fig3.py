@@ -11,14 +11,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from fairdash._version import versions
 from fairdash.data.catalogue import load_dataset
 from fairdash.nets import StackedAdam, StackedMLP
 from fairdash.reproduction.results import (
     About,
     StudyResult,
     Tell,
-    machine,
     processor_seconds,
     silent,
 )
@@ -58,11 +56,11 @@ def reproduce_fig3(*, n: int = ROWS, epochs: tuple[int, ...] = EPOCHS, tell: Tel
         order = torch.from_numpy(rng.permutation(n))
         for rows in order.split(BATCH):
             players.step(x[:, rows], y[:, rows], s[:, rows])
-    about = About(
-        study="fig3",
+    about = About.of(
+        "fig3",
+        started=started,
         command="python -m fairdash reproduce fig3",
         seed=0,
-        seconds=round(processor_seconds() - started, 1),
         options={
             "rows": n,
             "batch_size": BATCH,
@@ -71,8 +69,6 @@ def reproduce_fig3(*, n: int = ROWS, epochs: tuple[int, ...] = EPOCHS, tell: Tel
             "features": list(dataset.features.columns),
         },
         notes=dataset.notes,
-        versions=versions(),
-        machine=machine(),
     )
     return StudyResult(about, {"flow": pd.DataFrame(looks)})
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
 
-from fairdash._version import versions
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.reproduction.results import (
     About,
     StudyResult,
     Tell,
-    machine,
-    part_told,
     processor_seconds,
     silent,
+    tables_of_parts,
 )
 from fairdash.studies import FIG2_NOISES, Progress, Scene, gaussian_study, noise_axis_study
 
@@ -57,23 +53,12 @@ def reproduce_fig2(
     """
     started = processor_seconds()
     scenes = [Scene(pattern=one.id, n=n) for one in PATTERNS.values() if one.paper]
-    if processes > 1:
-        # Spawned, since torch's threads don't survive a fork.
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            parts = list(pool.map(partial(_pattern, repeats=repeats, noises=NOISES), scenes))
-    else:
-        parts = []
-        for k, scene in enumerate(scenes):
-            share = partial(part_told, tell, k / len(scenes), 1 / len(scenes))
-            parts.append(_pattern(scene, share, repeats=repeats, noises=NOISES))
+    make = partial(_pattern, repeats=repeats, noises=NOISES)
+    tables = tables_of_parts(make, scenes, processes=processes, tell=tell)
     # As one stack has them: measure by measure, and pattern by pattern within.
-    keys = ["id", "evaluation"]
-    values = pd.concat([part["values"] for part in parts], ignore_index=True)
-    order = values.groupby(keys, sort=False).ngroup()
-    tables = {
-        "values": values.iloc[np.argsort(order, kind="stable")].reset_index(drop=True),
-        "exact": pd.concat([part["exact"] for part in parts], ignore_index=True),
-    }
+    order = tables["values"].groupby(["id", "evaluation"], sort=False).ngroup()
+    rows = np.argsort(order, kind="stable")
+    tables["values"] = tables["values"].iloc[rows].reset_index(drop=True)
     options = {
         "patterns": [scene.pattern for scene in scenes],
         "noises": list(NOISES),
@@ -100,7 +85,7 @@ def _pattern(
 
 def _authors(scene: Scene, repeats: int, noises: tuple[float, ...]) -> pd.DataFrame:
     """HGR_NN of the same data sets by the paper's own networks and the authors' steps."""
-    from fairdash.reproduction.as_published import hgr_nn_published
+    from fairdash.reproduction.published_estimators import hgr_nn_published
 
     drawn = [replace(scene, noise=noise).draw(repeats=repeats) for noise in noises]
     u, v = (np.concatenate(side) for side in zip(*drawn, strict=True))
@@ -126,12 +111,5 @@ def _carried_out(name: str, study: Iterator[Progress], options: dict[str, object
 
 
 def _about(name: str, options: dict[str, object], started: float) -> About:
-    return About(
-        study=name,
-        command=f"python -m fairdash reproduce {name}",
-        seed=0,
-        seconds=round(processor_seconds() - started, 1),
-        options=options,
-        versions=versions(),
-        machine=machine(),
-    )
+    command = f"python -m fairdash reproduce {name}"
+    return About.of(name, started=started, command=command, seed=0, options=options)

@@ -6,30 +6,29 @@ dependence that the paper names; then each method is trained on five 80/20 split
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash._version import versions
 from fairdash.assessment import quantile_profile
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import independence_floor, measure_many
+from fairdash.records import to_plain
 from fairdash.reproduction.paper import HOUSEHOLD_TARGETS
 from fairdash.reproduction.results import (
     About,
     StudyResult,
     Tell,
-    machine,
     part_told,
     processor_seconds,
     silent,
+    tables_of_parts,
 )
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.methods import METHODS
@@ -122,70 +121,54 @@ def reproduce_household(
     started = processor_seconds()
     options: dict[str, Any] = {"n": n, "random_state": random_state, **asdict(reading)}
     dataset = load_dataset("household", **options)
-    plan = _Plan(n_folds=n_folds, n_splits=n_splits, settings=settings, random_state=random_state)
-    if processes > 1:
-        # Spawned, since torch's threads don't survive a fork.
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            parts = list(pool.map(partial(_objective, dataset, plan), HOUSEHOLD_TARGETS))
-    else:
-        width = 1 / len(HOUSEHOLD_TARGETS)
-        parts = [
-            _objective(dataset, plan, objective, partial(part_told, tell, k * width, width))
-            for k, objective in enumerate(HOUSEHOLD_TARGETS)
-        ]
-    about = About(
-        study=reading.study,
+    plan = {"random_state": random_state, "settings": settings, "device": "cpu"}
+    make = partial(_objective, dataset, n_folds=n_folds, n_splits=n_splits, plan=plan)
+    tables = tables_of_parts(make, list(HOUSEHOLD_TARGETS), processes=processes, tell=tell)
+    about = About.of(
+        reading.study,
+        started=started,
         command=reading.command,
         seed=random_state,
-        seconds=round(processor_seconds() - started, 1),
         options={
             **options,
             "folds": n_folds,
             "splits": n_splits,
             "lams": {objective: list(lams) for objective, lams in LAMS.items()},
             "level_measure": LEVEL_MEASURE,
-            "settings": settings.to_json(),
+            "settings": to_plain(settings),
         },
         notes=(
             "λ is chosen within the training rows of the first split; about 64 % of these are the training "
             "rows of any other.",
             *dataset.notes,
         ),
-        versions=versions(),
-        machine=machine(),
     )
-    return StudyResult(
-        about, {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
-    )
+    return StudyResult(about, tables)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Plan:
-    n_folds: int
-    n_splits: int
-    settings: TrainingSettings
-    random_state: int
-
-
-def _objective(dataset: Dataset, own: _Plan, objective: str, tell: Tell = silent) -> dict[str, pd.DataFrame]:
-    """All methods for one objective."""
+def _objective(
+    dataset: Dataset,
+    objective: str,
+    *,
+    n_folds: int,
+    n_splits: int,
+    plan: Mapping[str, Any],
+    tell: Tell = silent,
+) -> dict[str, pd.DataFrame]:
+    """All methods for one objective; `plan` has what searches and sweeps share."""
     tables: dict[str, list[pd.DataFrame]] = {"choices": [], "splits": [], "profile": []}
-    plan: dict[str, Any] = {
-        "objective": objective,
-        "random_state": own.random_state,
-        "settings": own.settings,
-        "device": "cpu",
-    }
+    plan = {"objective": objective, **plan}
     target = Target(kind=MEASURE, measure=LEVEL_MEASURE, at_most=HOUSEHOLD_TARGETS[objective])
     lams = {"standard": 0.0}
-    train = train_rows(dataset, random_state=own.random_state)
+    train = train_rows(dataset, random_state=plan["random_state"])
     for k, method in enumerate(FAIR):
         words = f"{OBJECTIVES[objective].title}, {METHODS[method].title}: choosing λ"
         search = LamSearch(
-            target=target, lams=LAMS[objective], method=method, n_folds=own.n_folds, refine=2, **plan
+            target=target, lams=LAMS[objective], method=method, n_folds=n_folds, refine=2, **plan
         )
         share = partial(part_told, tell, _CHOOSING * k / len(FAIR), _CHOOSING / len(FAIR), words)
         found = search_lam(dataset, search, rows=train, progress=share)
+        assert found.lam is not None
         lams[method] = found.lam
         row = found.frame.set_index("lam").loc[found.lam]
         tables["choices"].append(
@@ -206,7 +189,7 @@ def _objective(dataset: Dataset, own: _Plan, objective: str, tell: Tell = silent
         tell(words, _CHOOSING + (1 - _CHOOSING) * k / len(lams))
         # λ = 0: the standard network meets the level already.
         name, grid = (method, (lam,)) if lam > 0 else ("standard", (1.0,))
-        sweep = Sweep(methods=(name,), lams=grid, n_splits=own.n_splits, **plan)
+        sweep = Sweep(methods=(name,), lams=grid, n_splits=n_splits, **plan)
         key = pd.DataFrame({"objective": [objective], "method": [method]})
         splits, profile = _tested(dataset, sweep)
         tables["splits"].append(key.merge(splits.assign(lam=lam), how="cross"))
@@ -247,4 +230,4 @@ def _tested(dataset: Dataset, sweep: Sweep) -> tuple[pd.DataFrame, pd.DataFrame]
             floor = independence_floor(id, u, v, n_permutations=50, random_state=j)
             row[f"{id}_floor"], row[f"{id}_floor_q95"] = floor.mean[0], floor.q95[0]
         rows.append(row)
-    return pd.DataFrame(rows), quantile_profile(audited, s, trained.splits)
+    return pd.DataFrame(rows), quantile_profile(audited, s, trained.splits).drop(columns="error")

@@ -7,16 +7,20 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from fairdash.data.folders import write_whole
-from fairdash.errors import DataError, Problem
+from fairdash._version import versions
+from fairdash.errors import DataError
 from fairdash.reports.csv import safe_csv
+from fairdash.storage import write_whole
 
 #: The results that come with fairdash.
 COMMITTED = Path(__file__).parent / "results"
@@ -57,6 +61,12 @@ class About:
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: str = ""
 
+    @classmethod
+    def of(cls, study: str, *, started: float, **about: Any) -> About:
+        """Of a study that ends here and now; `started` is what :func:`processor_seconds` was at its begin."""
+        seconds = round(processor_seconds() - started, 1)
+        return cls(study=study, seconds=seconds, versions=versions(), machine=machine(), **about)
+
 
 @dataclass(frozen=True)
 class StudyResult:
@@ -86,6 +96,29 @@ def aloud() -> Tell:
 def part_told(tell: Tell, before: float, width: float, doing: str, share: float) -> None:
     """Tell how far a part of the whole is that begins at the share `before`."""
     tell(doing, before + width * share)
+
+
+def tables_of_parts(
+    make: Callable[..., Mapping[str, pd.DataFrame]], parts: Sequence[Any], *, processes: int, tell: Tell
+) -> dict[str, pd.DataFrame]:
+    """The tables of a study's parts, one below the other.
+
+    Parameters
+    ----------
+    make
+        Gives the tables of a part, and takes as ``tell`` who hears how far it is: here where one process
+        makes them in turn; in processes of their own they have nobody to tell.
+    processes
+        How many of them at a time; the values are the same.
+    """
+    if processes > 1 and len(parts) > 1:
+        # Spawned, since torch's threads don't survive a fork.
+        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+            made = list(pool.map(make, parts))
+    else:
+        width = 1 / len(parts)
+        made = [make(part, tell=partial(part_told, tell, k * width, width)) for k, part in enumerate(parts)]
+    return {name: pd.concat([each[name] for each in made], ignore_index=True) for name in made[0]}
 
 
 def processor_seconds() -> float:
@@ -129,11 +162,9 @@ def read_result(study: str, folder: Path = COMMITTED) -> StudyResult:
     try:
         content = json.loads((place / "about.json").read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise DataError(
-            Problem(
-                what=f"There is no result of the study {study}",
-                mend=f"Make it: python -m fairdash reproduce {study.replace('_', ' --dataset ', 1)}",
-            )
+        raise DataError.of(
+            f"There is no result of the study {study}",
+            f"Make it: python -m fairdash reproduce {study.replace('_', ' --dataset ', 1)}",
         ) from None
     about = About(**content | {"notes": tuple(content["notes"])})
     return StudyResult(about, {path.stem: pd.read_csv(path) for path in sorted(place.glob("*.csv"))})

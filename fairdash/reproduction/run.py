@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from fairdash.errors import OptionError, Problem
-from fairdash.lookup import look_up
+from fairdash.errors import OptionError
+from fairdash.registry import get_entry
 from fairdash.reproduction.figures12 import reproduce_fig1, reproduce_fig2
 from fairdash.reproduction.household import Reading, reproduce_household
 from fairdash.reproduction.paper import OBJECTIVES
@@ -52,12 +52,10 @@ def reproduce(
         from fairdash.reproduction.table1 import COMPARED, Table1Plan, reproduce_table1
 
         if (methods is not None or objectives is not None) and out is None:
-            raise OptionError(
-                Problem(
-                    column="methods",
-                    what="A part of the table would take the place of the whole",
-                    mend="Name another folder with --out.",
-                )
+            raise OptionError.of(
+                "A part of the table would take the place of the whole",
+                "Name another folder with --out.",
+                column="methods",
             )
         plan = Table1Plan(
             dataset=dataset,
@@ -74,7 +72,7 @@ def reproduce(
         "fig2": lambda: reproduce_fig2(processes=processes, tell=tell),
         "fig3": lambda: _fig3(tell),
     }
-    result = look_up(studies, study, option="study")()
+    result = get_entry(studies, study, option="study")()
     return result, write_result(result, COMMITTED if out is None else out)
 
 

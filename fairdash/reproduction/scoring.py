@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence import independence_floor, measure_many
 from fairdash.reproduction.paper import FAIRNESS
+from fairdash.seeds import Stream, rng_of
 from fairdash.studies.stack import PUBLISHED, values_of
 
 Array = NDArray[np.float64]
@@ -24,18 +25,23 @@ def unfairness(frame: pd.DataFrame, paper: pd.Series) -> pd.Series:
     return sum((frame[id] / paper[id] for id in QUICK), start=pd.Series(0.0, frame.index)) / len(QUICK)
 
 
-def as_the_paper(u: Array, s: Array, ids: Sequence[str] = FAIRNESS, *, random_state: int = 0) -> pd.DataFrame:
+def paper_scoring(
+    u: Array, s: Array, ids: Sequence[str] = FAIRNESS, *, random_state: int = 0
+) -> pd.DataFrame:
     """Each column of Table 1 as published: one row a model, u (K, n) in standard deviations of the target.
 
     Neural measures are trained and read on these same rows, densities lie on a grid cut off at ±2.5 standard
-    deviations, ranks of ties follow the order of the rows, FairQuant's groups are cumulative.
+    deviations, ranks of ties follow the order of the rows (as in a Python port of RDC), FairQuant's groups
+    are cumulative.
     """
     v = np.broadcast_to(s, u.shape)
     columns = {id: _as_published(id, u, v, random_state) for id in ids}
     return pd.DataFrame(columns)
 
 
-def done_right(u: Array, s: Array, ids: Sequence[str] = FAIRNESS, *, random_state: int = 0) -> pd.DataFrame:
+def corrected_scoring(
+    u: Array, s: Array, ids: Sequence[str] = FAIRNESS, *, random_state: int = 0
+) -> pd.DataFrame:
     """Each column on rows that its networks have not seen, densities on the whole range, ties sharing a rank,
     FairQuant as the text defines it; one row a model."""
     v = np.broadcast_to(s, u.shape)
@@ -52,7 +58,7 @@ def floors(
     dict of DataFrame
         A column a measure, the mean over the permutations, and as ``<id>_q95`` their 95 % quantile.
     """
-    rng = np.random.default_rng([random_state, 7])
+    rng = rng_of(Stream.STUDY_PERMUTATIONS, random_state)
     permuted = rng.permuted(np.broadcast_to(s, (n_permutations, len(s))), axis=1)
     means: dict[str, dict[str, Array]] = {"paper": {}, "right": {}}
 
@@ -73,7 +79,7 @@ def floors(
 
 
 def _permuted(id: str, u: Array, permuted: Array, random_state: int) -> tuple[Array, Array]:
-    """A neural column of u (n,) with each permutation (B, n) of s, as published and done right: (B,) both."""
+    """A neural column of u (n,) with each permutation (B, n) of s, as published and corrected: (B,) both."""
     first = np.broadcast_to(u, permuted.shape)
     return (
         _as_published(id, first, permuted, random_state),
@@ -83,7 +89,7 @@ def _permuted(id: str, u: Array, permuted: Array, random_state: int) -> tuple[Ar
 
 def _as_published(id: str, u: Array, v: Array, random_state: int) -> Array:
     """One published column for pairs (K, n), (K, n)."""
-    from fairdash.reproduction.as_published import chi2_nn_published, hgr_nn_published
+    from fairdash.reproduction.published_estimators import chi2_nn_published, hgr_nn_published
 
     if id == "hgr_nn":
         return hgr_nn_published(u, v, random_state=random_state)

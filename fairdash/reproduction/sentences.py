@@ -128,7 +128,8 @@ def _widening(table: pd.DataFrame, patterns: list[str]) -> Sentence:
     return Sentence(
         quote="The difference between our approach and the others increases with noise.",
         holds=len(grown) == len(patterns),
-        finding=f"From no noise to the most, the lead over the better of the others changes by {values}.",
+        finding="Compared at the two ends of the axis alone, no noise and the most, the lead over the "
+        f"better of the others changes by {values}.",
     )
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +18,29 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash._version import versions
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.errors import OptionError, Problem
-from fairdash.lookup import look_up
+from fairdash.errors import OptionError
+from fairdash.registry import get_entry
 from fairdash.reproduction import scoring
-from fairdash.reproduction.choosing import Protocol, Row, Share, carry_out, error_and_u
+from fairdash.reproduction.choosing import ChosenModels, Protocol, Share, carry_out, error_and_u
 from fairdash.reproduction.paper import METHODS, OBJECTIVES, STANDS_FOR, row_of
 from fairdash.reproduction.results import (
     About,
     StudyResult,
     Tell,
     aloud,
-    machine,
     part_told,
     processor_seconds,
     silent,
+    tables_of_parts,
 )
-from fairdash.training.crossvalidation import Candidate
+from fairdash.seeds import Stream, rng_of
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, random_splits
+from fairdash.training.stacked_model import StackedModel
 
 #: The paper's rows and fairdash's own method, which is held to the error of the paper's Fair HGR NN.
 COMPARED = (*METHODS, "hgr_spline")
@@ -80,19 +78,17 @@ class Table1Plan:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        tried = look_up(candidates(), self.dataset, option="dataset")
+        tried = get_entry(candidates(), self.dataset, option="dataset")
         if self.all_rows and "all_rows" not in tried:
-            raise OptionError(
-                Problem(
-                    column="all_rows",
-                    what=f"“{self.dataset}” has all its rows in the table already",
-                    mend="Leave the option out; it is for the motor policies.",
-                )
+            raise OptionError.of(
+                f"“{self.dataset}” has all its rows in the table already",
+                "Leave the option out; it is for the motor policies.",
+                column="all_rows",
             )
         for method in self.methods:
-            look_up(ALL_METHODS, method, option="method")
+            get_entry(ALL_METHODS, method, option="method")
         for objective in self.objectives:
-            look_up(ALL_OBJECTIVES, objective, option="objective")
+            get_entry(ALL_OBJECTIVES, objective, option="objective")
 
     @property
     def study(self) -> str:
@@ -122,22 +118,22 @@ def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
 
 def candidates_of(
     dataset: str, method: str, objective: str, *, all_rows: bool = False
-) -> tuple[Candidate, ...]:
+) -> tuple[StackedModel, ...]:
     """The models that are tried for a method: one for each λ, with the settings that a search found.
 
     With `all_rows` the epochs are fewer, so that a model takes about as many steps as with the sample.
     """
-    tried = look_up(candidates(), dataset, option="dataset")
+    tried = get_entry(candidates(), dataset, option="dataset")
     found = tried["settings"][method][objective] if "settings" in tried else {}
     own: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
     settings = replace(base_settings(tried, method), **own, **(tried["all_rows"] if all_rows else {}))
     lams = (0.0,) if method == "standard" else tried["lams"]
-    return tuple(Candidate(method, lam, settings) for lam in lams)
+    return tuple(StackedModel(method, lam, settings) for lam in lams)
 
 
 def protocol_of(dataset: str, method: str, objective: str) -> Protocol:
     """How λ is chosen for a method, and how many networks predict."""
-    tried = look_up(candidates(), dataset, option="dataset")
+    tried = get_entry(candidates(), dataset, option="dataset")
     return Protocol(
         n_folds=tried["folds"],
         n_networks=tried["networks"].get(method, 1),
@@ -147,7 +143,7 @@ def protocol_of(dataset: str, method: str, objective: str) -> Protocol:
 
 def permutations_of(plan: Table1Plan) -> int:
     """Permutations behind each floor."""
-    own: int = look_up(candidates(), plan.dataset, option="dataset")["n_permutations"]
+    own: int = get_entry(candidates(), plan.dataset, option="dataset")["n_permutations"]
     return own if plan.n_permutations is None else plan.n_permutations
 
 
@@ -176,21 +172,14 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silen
     started = processor_seconds()
     options = options_of(plan.dataset, all_rows=plan.all_rows)
     dataset = load_dataset(plan.dataset, **options)
-    if processes > 1 and len(plan.objectives) > 1:
-        # Spawned, since torch's threads don't survive a fork.
-        with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-            parts = list(pool.map(partial(_objective, dataset, plan), plan.objectives))
-    else:
-        parts = []
-        for k, objective in enumerate(plan.objectives):
-            part_tell = partial(part_told, tell, k / len(plan.objectives), 1 / len(plan.objectives))
-            parts.append(_objective(dataset, plan, objective, part_tell))
-    tried = look_up(candidates(), plan.dataset, option="dataset")
-    about = About(
-        study=plan.study,
+    make = partial(_objective, dataset, plan)
+    tables = tables_of_parts(make, plan.objectives, processes=processes, tell=tell)
+    tried = get_entry(candidates(), plan.dataset, option="dataset")
+    about = About.of(
+        plan.study,
+        started=started,
         command=plan.command,
         seed=plan.random_state,
-        seconds=round(processor_seconds() - started, 1),
         options={
             "dataset": plan.dataset,
             **options,
@@ -203,16 +192,12 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silen
             "n_permutations": permutations_of(plan),
         },
         notes=_notes(plan, dataset),
-        versions=versions(),
-        machine=machine(),
     )
-    return StudyResult(
-        about, {name: pd.concat([part[name] for part in parts], ignore_index=True) for name in parts[0]}
-    )
+    return StudyResult(about, tables)
 
 
 def _objective(
-    dataset: Dataset, plan: Table1Plan, objective: str, tell: Tell | None = None
+    dataset: Dataset, plan: Table1Plan, objective: str, *, tell: Tell | None = None
 ) -> dict[str, pd.DataFrame]:
     """All methods of one objective; a process of its own says aloud what it is at."""
     tell = tell or aloud()
@@ -267,7 +252,7 @@ def _measured_rows(split: Split, plan: Table1Plan, j: int) -> NDArray[np.int64]:
     """Test rows of split `j` that the fairness columns are measured on."""
     if not plan.all_rows:
         return split.test
-    rng = np.random.default_rng([plan.random_state, j, 6])
+    rng = rng_of(Stream.STUDY_ROWS, plan.random_state, j)
     return np.sort(rng.choice(split.test, MOTOR_TEST_ROWS, replace=False))
 
 
@@ -276,7 +261,7 @@ def _tested(
     splits: Sequence[Split],
     plan: Table1Plan,
     objective: str,
-    row: Row,
+    row: ChosenModels,
     neural: dict[int, dict[str, pd.DataFrame]],
     progress: Share,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -292,8 +277,8 @@ def _tested(
         measured = _measured_rows(split, plan, j)
         _, u = error_and_u(dataset, y_pred, split.train, measured, objective)
         own_s, seed = s[measured], plan.random_state
-        paper = scoring.as_the_paper(u[None], own_s, random_state=seed).add_suffix("_paper")
-        right = scoring.done_right(u[None], own_s, random_state=seed).add_suffix("_right")
+        paper = scoring.paper_scoring(u[None], own_s, random_state=seed).add_suffix("_paper")
+        right = scoring.corrected_scoring(u[None], own_s, random_state=seed).add_suffix("_right")
         own = pd.DataFrame(
             {
                 "split": [j],
@@ -330,7 +315,7 @@ def _tested(
 
 
 def _notes(plan: Table1Plan, dataset: Dataset) -> tuple[str, ...]:
-    tried = look_up(candidates(), plan.dataset, option="dataset")
+    tried = get_entry(candidates(), plan.dataset, option="dataset")
     notes = [
         "The same models are scored in both ways; “as the paper” concerns the scoring alone.",
         f"λ is chosen for each split by {tried['folds']}-fold cross-validation within its own training rows; "

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
+from fairdash.records import to_plain
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import Sweep
@@ -41,7 +42,12 @@ What is in here
   load_model.py       predicts for the rows of a table
 
 How to use it
-  Install fairdash {fairdash} with Python 3.11 or newer. Then:
+  Install fairdash {fairdash} with Python 3.11 or newer, from the folder of its source code, the one with
+  pyproject.toml in it: it is not on PyPI. Whoever gave you this file has it.
+
+      python -m pip install path/to/fairdash -c path/to/fairdash/constraints.txt
+
+  Then:
 
       python load_model.py table.csv
 
@@ -161,7 +167,7 @@ def card_of(
             "objective": model.objective,
             "objective_meaning": OBJECTIVES[model.objective].meaning,
             "lam": model.lam_,
-            "settings": plan.settings.to_json(),
+            "settings": to_plain(plan.settings),
             "random_state": plan.random_state,
             "device": model.device_,
             "epochs": model.n_iter_,

@@ -8,8 +8,8 @@ from fairdash.data.source import DatasetSource
 from fairdash.detached import start_detached
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.standby import hand_over
 from fairdash.runs.store import Job, Run, create_run
+from fairdash.runs.warm_worker import assign
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
@@ -48,5 +48,5 @@ def start_model(
 
 
 def _start(job: Job) -> None:
-    if not hand_over(job.id):
+    if not assign(job.id):
         start_detached("fairdash.runs.worker", job.id, log=job.folder / "worker.log")

@@ -9,23 +9,18 @@ The other files are a run's; see :mod:`fairdash.runs.store`.
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
-from fairdash.data.folders import data_folder, write_whole
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
 from fairdash.runs.bundle import card_of, zip_bundle
-from fairdash.runs.store import Job
+from fairdash.runs.store import Job, JobSpec
+from fairdash.storage import data_folder, write_whole
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -33,13 +28,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelSpec:
+class ModelSpec(JobSpec):
     """Which model to refit.
 
     Parameters
     ----------
-    source
-        How to get its data set.
     plan
         The sweep that it was found in: its settings, objective, seed and device are the refit's.
     run
@@ -51,48 +44,19 @@ class ModelSpec:
     figures
         What the user was shown of this model, by name: numbers, texts, or None. They go into its card as
         estimates from the splits. Numbers that are not finite are kept as None.
-    created
-        When it was asked for, ISO 8601, UTC.
+    source, created
+        As in :class:`fairdash.runs.store.JobSpec`.
     """
 
-    source: DatasetSource
     plan: Sweep
     run: str
     method: str
     lam: float
     figures: Mapping[str, float | str | None] = field(default_factory=dict)
-    created: str
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "figures", {name: _plain(value) for name, value in self.figures.items()})
-
-    def to_json(self) -> str:
-        return json.dumps(
-            {
-                "fairdash": __version__,
-                "source": json.loads(self.source.to_json()),
-                "plan": self.plan.to_json(),
-                "run": self.run,
-                "method": self.method,
-                "lam": self.lam,
-                "figures": self.figures,
-                "created": self.created,
-            },
-            indent=2,
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> ModelSpec:
-        content = json.loads(text)
-        return cls(
-            source=DatasetSource.from_json(json.dumps(content["source"])),
-            plan=Sweep.from_json(content["plan"]),
-            run=str(content["run"]),
-            method=str(content["method"]),
-            lam=float(content["lam"]),
-            figures=dict(content["figures"]),
-            created=content["created"],
-        )
 
 
 def _plain(value: float | str | None) -> float | str | None:
@@ -122,6 +86,7 @@ def refit(
     from sklearn.exceptions import ConvergenceWarning
 
     from fairdash.training.regressor import FairRegressor
+    from fairdash.training.regressor_fit import fit_regressor
 
     plan = spec.plan
     model = FairRegressor(
@@ -137,7 +102,8 @@ def refit(
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         try:
-            model._fit(
+            fit_regressor(
+                model,
                 dataset.features,
                 dataset.target,
                 sensitive_features=dataset.sensitive,
@@ -148,22 +114,18 @@ def refit(
             raise RunError(
                 Problem(
                     what="The training on all rows stopped being finite",
-                    mend="Take a smaller weight λ, or train with a lower learning rate first.",
+                    hint="Take a smaller weight λ, or train with a lower learning rate first.",
                 )
             ) from error
     return model
 
 
-class ModelJob(Job):
+class ModelJob(Job[ModelSpec]):
     """One model in the store."""
 
-    room: ClassVar[str] = "models"
-    word: ClassVar[str] = "model"
-
-    @property
-    def spec(self) -> ModelSpec:
-        """Which model it is; RunError if its file can't be read."""
-        return self._read_spec(ModelSpec.from_json)
+    folder_name: ClassVar[str] = "models"
+    label: ClassVar[str] = "model"
+    spec_kind: ClassVar[type] = ModelSpec
 
     def write_bundle(self, model: FairRegressor, dataset: Dataset) -> None:
         """Keep the bundle of the model refitted on `dataset`: all of it or nothing."""
@@ -196,35 +158,21 @@ def create_model(
     figures: Mapping[str, float | str | None] | None = None,
 ) -> ModelJob:
     """A new model to refit, queued; nobody works at it yet. Parameters as in :class:`ModelSpec`."""
-    spec = ModelSpec(
-        source=source,
-        plan=plan,
-        run=run,
-        method=method,
-        lam=lam,
-        figures={} if figures is None else figures,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+    return ModelJob.create(
+        ModelSpec(source=source, plan=plan, run=run, method=method, lam=lam, figures=figures or {})
     )
-    return ModelJob.create(spec.to_json())
 
 
 def find_model(*, run: str, method: str, lam: float) -> ModelJob | None:
     """The newest model that was asked for at a place of a run; None if there is none that can be read."""
     found = []
-    folder = data_folder(ModelJob.room)
+    folder = data_folder(ModelJob.folder_name)
     for path in folder.iterdir() if folder.is_dir() else ():
         try:
-            place, created = _asked_for(path)
+            spec = ModelJob(path.name).spec
         except RunError:
             # Damaged, or being made: not this one.
             continue
-        if place == (run, method, lam):
-            found.append((created, path.name))
+        if (spec.run, spec.method, spec.lam) == (run, method, lam):
+            found.append((spec.created, path.name))
     return ModelJob(max(found)[1]) if found else None
-
-
-@lru_cache(maxsize=10_000)
-def _asked_for(folder: Path) -> tuple[tuple[str, str, float], str]:
-    """A model's place and when it was asked for, read once: a job's spec never changes."""
-    spec = ModelJob(folder.name).spec
-    return (spec.run, spec.method, spec.lam), spec.created

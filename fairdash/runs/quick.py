@@ -7,6 +7,8 @@ from dataclasses import replace
 from fairdash.api import DEFAULT_LAMS
 from fairdash.data.dataset import Dataset
 from fairdash.training.methods import METHODS
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.suggested_loss import suggested_loss
 from fairdash.training.sweep import STANDARD, Sweep
 
 #: Up to so many rows a first look takes seconds on two cores.
@@ -28,11 +30,14 @@ def quick_plans(dataset: Dataset, *, objective: str) -> tuple[Sweep, Sweep]:
     several = len(dataset.roles.sensitive) > 1
     beside = [method for method in METHODS_BESIDE if METHODS[method].multivariate or not several]
     first_method = FIRST_METHOD if METHODS[FIRST_METHOD].multivariate or not several else beside.pop(0)
+    weight = None if dataset.weight is None else dataset.weight.to_numpy()
     first = Sweep(
         methods=(STANDARD, first_method),
         lams=DEFAULT_LAMS,
         objective=objective,
         n_splits=1,
         validation_share=VALIDATION_SHARE,
+        tune=True,
+        settings=TrainingSettings(loss=suggested_loss(dataset.target.to_numpy(), weight)[0]),
     )
     return first, replace(first, methods=(STANDARD, first_method, *beside), n_splits=N_SPLITS)

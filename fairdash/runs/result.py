@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +12,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.data.folders import write_whole
+from fairdash.assessment import Gain, with_edges
+from fairdash.storage import write_whole
+from fairdash.training.models import TrainedModels
 from fairdash.training.splits import Split
 
 #: Marks of a row's part in a split.
 _TRAIN, _TEST, _VALIDATION = 0, 1, 2
+#: Older results hold a "price" of independence for a base that was not told s: that is no bound.
+_PRICE = "price_of_independence"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RunResult:
-    """What a finished run has found, as :class:`fairdash.api.SweepResult` has it, and the rows behind it.
+class RunResult(TrainedModels):
+    """What a finished run has found: what was trained, what it is worth, and the rows behind it.
 
     Parameters
     ----------
@@ -31,9 +35,7 @@ class RunResult:
         Objective to the figures of every trained model, as :attr:`fairdash.api.SweepResult.frame`: models
         that were trained for one are judged by both.
     paths
-        Objective to the figures of every stop, as :func:`fairdash.assessment.assess_path` gives them.
-    members, predictions, splits
-        As in :class:`fairdash.api.SweepResult`.
+        Objective to the figures of every stop, as :func:`fairdash.assessment.assess_curve` gives them.
     target
         (n,) the target of the rows that were predicted.
     sensitive
@@ -47,21 +49,24 @@ class RunResult:
     references
         Test figures of prices that use s, as :class:`fairdash.api.ReferenceResult`; None if there are none.
     price
-        (J,) what exact independence costs each split at least, in units of ``mse``; None likewise.
-    importance
-        As :attr:`fairdash.api.SweepResult.importance`, or None.
-    device, seconds, notes
-        As in :class:`fairdash.api.SweepResult`.
+        (J,) what exact independence costs each split at least, in units of ``mse``; None likewise, and in
+        runs of before their references were told s.
+    baselines
+        Objective to the test figures of :data:`fairdash.training.baselines.BASELINES`, without floors; empty
+        in a run of before there were any.
+    gain
+        What the standard model gains over its training rows' average; None in a run of before it was kept.
     versions
         Package to its version when the run was carried out; empty in a run of before they were kept.
+    names
+        Target or sensitive column to its name for people, for those that have one.
+    members, predictions, splits, device, seconds, notes, importance, tuning
+        As in :class:`fairdash.training.models.TrainedModels`.
     """
 
     objective: str
     frames: Mapping[str, pd.DataFrame]
     paths: Mapping[str, pd.DataFrame]
-    members: pd.DataFrame
-    predictions: NDArray[np.float64]
-    splits: tuple[Split, ...]
     target: NDArray[np.float64]
     sensitive: pd.DataFrame
     weight: NDArray[np.float64] | None
@@ -69,11 +74,10 @@ class RunResult:
     units: Mapping[str, str]
     references: pd.DataFrame | None
     price: NDArray[np.float64] | None
-    importance: pd.DataFrame | None
-    device: str
-    seconds: float
-    notes: tuple[str, ...]
     versions: Mapping[str, str] = field(default_factory=dict)
+    baselines: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    gain: Gain | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -94,10 +98,11 @@ def write_result(result: RunResult, folder: Path) -> None:
     """Write all files of a result into an empty folder."""
     from safetensors.numpy import save_file
 
-    for kind, tables in (("frame", result.frames), ("path", result.paths)):
+    kinds = (("frame", result.frames), ("path", result.paths), ("baselines", result.baselines))
+    for kind, tables in kinds:
         for objective, table in tables.items():
             table.to_parquet(folder / f"{kind}-{objective}.parquet")
-    for name in ("members", "references", "importance"):
+    for name in ("members", "references", "importance", "tuning"):
         table = getattr(result, name)
         if table is not None:
             table.to_parquet(folder / f"{name}.parquet")
@@ -112,7 +117,7 @@ def write_result(result: RunResult, folder: Path) -> None:
     }
     arrays |= {
         name: value
-        for name, value in (("weight", result.weight), ("price", result.price))
+        for name, value in (("weight", result.weight), (_PRICE, result.price))
         if value is not None
     }
     save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / "rows.safetensors")
@@ -126,6 +131,8 @@ def write_result(result: RunResult, folder: Path) -> None:
         "seconds": result.seconds,
         "notes": result.notes,
         "versions": dict(result.versions),
+        "gain": None if result.gain is None else asdict(result.gain),
+        "names": dict(result.names),
     }
     write_whole(folder / "about.json", json.dumps(about).encode())
 
@@ -137,13 +144,16 @@ def read_result(folder: Path) -> RunResult:
 
     def optional(name: str) -> pd.DataFrame | None:
         path = folder / f"{name}.parquet"
-        return pd.read_parquet(path) if path.exists() else None
+        return with_edges(pd.read_parquet(path)) if path.exists() else None
 
     try:
         arrays = load_file(folder / "rows.safetensors")
         about: dict[str, Any] = json.loads((folder / "about.json").read_text(encoding="utf-8"))
         frames, paths = (
-            {each: pd.read_parquet(folder / f"{kind}-{each}.parquet") for each in about["objectives"]}
+            {
+                each: with_edges(pd.read_parquet(folder / f"{kind}-{each}.parquet"))
+                for each in about["objectives"]
+            }
             for kind in ("frame", "path")
         )
         return RunResult(
@@ -162,12 +172,20 @@ def read_result(folder: Path) -> RunResult:
             target_name=about["target"],
             units=about["units"],
             references=optional("references"),
-            price=arrays.get("price"),
+            price=arrays.get(_PRICE),
             importance=optional("importance"),
             device=about["device"],
             seconds=about["seconds"],
             notes=tuple(about["notes"]),
             versions=about.get("versions", {}),
+            tuning=optional("tuning"),
+            baselines={
+                each: table
+                for each in about["objectives"]
+                if (table := optional(f"baselines-{each}")) is not None
+            },
+            gain=None if about.get("gain") is None else Gain(**about["gain"]),
+            names=about.get("names", {}),
         )
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise UnreadableError from error

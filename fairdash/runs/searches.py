@@ -10,155 +10,74 @@ train nothing that one could look at.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 
-from fairdash._version import __version__
-from fairdash.data.folders import write_whole
 from fairdash.data.source import DatasetSource
-from fairdash.runs.store import Job
-from fairdash.training.lam_search import LamChoice, LamSearch
+from fairdash.records import from_plain, to_plain
+from fairdash.runs.store import Job, JobSpec
+from fairdash.storage import write_whole
+from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SearchResult, SettingsSearch
 from fairdash.training.settings import TrainingSettings
 
-_PLANS: Mapping[str, type[SettingsSearch | LamSearch]] = MappingProxyType(
-    {"settings": SettingsSearch, "lam": LamSearch}
-)
-
 
 @dataclass(frozen=True, kw_only=True)
-class SearchSpec:
+class SearchSpec(JobSpec):
     """What a search has to do.
 
     Parameters
     ----------
-    source
-        How to get its data set.
+    kind
+        What is looked for: ``"settings"`` or ``"lam"``.
     plan
-        What to look for.
-    created
-        When it was asked for, ISO 8601, UTC.
+        How.
+    source, created
+        As in :class:`fairdash.runs.store.JobSpec`.
     """
 
-    source: DatasetSource
+    kind: str
     plan: SettingsSearch | LamSearch
-    created: str
-
-    def to_json(self) -> str:
-        (kind,) = (kind for kind, plan in _PLANS.items() if isinstance(self.plan, plan))
-        return json.dumps(
-            {
-                "fairdash": __version__,
-                "source": json.loads(self.source.to_json()),
-                "kind": kind,
-                "plan": self.plan.to_json(),
-                "created": self.created,
-            },
-            indent=2,
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> SearchSpec:
-        content = json.loads(text)
-        return cls(
-            source=DatasetSource.from_json(json.dumps(content["source"])),
-            plan=_PLANS[content["kind"]].from_json(content["plan"]),
-            created=content["created"],
-        )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """What a finished search has found.
-
-    Parameters
-    ----------
-    frame
-        One row a candidate or weight; see :class:`fairdash.training.search.SearchResult` and
-        :class:`fairdash.training.lam_search.LamChoice`.
-    rule
-        What was chosen and how, in words.
-    settings
-        The best settings; None if a weight was looked for.
-    lam
-        The weight; None if settings were looked for.
-    reached
-        Whether the target is met; True for settings, which have none.
-    seconds, device, notes
-        As in both results.
-    """
-
-    frame: pd.DataFrame
-    rule: str
-    settings: TrainingSettings | None = None
-    lam: float | None = None
-    reached: bool = True
-    seconds: float
-    device: str
-    notes: tuple[str, ...]
-
-    @classmethod
-    def of(cls, result: SearchResult | LamChoice) -> Finding:
-        """What is kept of a result."""
-        common: dict[str, Any] = {
-            name: getattr(result, name) for name in ("frame", "rule", "seconds", "device", "notes")
-        }
-        if isinstance(result, SearchResult):
-            return cls(settings=result.best, **common)
-        return cls(lam=result.lam, reached=result.reached, **common)
-
-
-class SearchJob(Job):
+class SearchJob(Job[SearchSpec]):
     """One search in the store."""
 
-    room: ClassVar[str] = "searches"
-    word: ClassVar[str] = "search"
+    folder_name: ClassVar[str] = "searches"
+    label: ClassVar[str] = "search"
+    spec_kind: ClassVar[type] = SearchSpec
 
-    @property
-    def spec(self) -> SearchSpec:
-        """What it has to do; RunError if its file can't be read."""
-        return self._read_spec(SearchSpec.from_json)
-
-    def write_finding(self, finding: Finding) -> None:
+    def write_result(self, result: SearchResult) -> None:
         """Keep the result: all of it or nothing."""
-        settings = finding.settings
-        about = {
-            "rule": finding.rule,
-            "settings": None if settings is None else settings.to_json(),
-            "lam": finding.lam,
-            "reached": finding.reached,
-            "seconds": finding.seconds,
-            "device": finding.device,
-            "notes": finding.notes,
-        }
+        about = {name: getattr(result, name) for name in _PLAIN}
+        about["settings"] = None if result.best is None else to_plain(result.best)
         with self._result_folder() as folder:
-            finding.frame.to_parquet(folder / "frame.parquet")
+            result.frame.to_parquet(folder / "frame.parquet")
             write_whole(folder / "about.json", json.dumps(about).encode())
 
-    def read_finding(self) -> Finding:
+    def read_result(self) -> SearchResult:
         """The kept result; RunError if it is not there or can't be read."""
         folder = self.folder / "result"
         try:
             about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
-            settings = about.pop("settings")
-            return Finding(
-                **about
-                | {
-                    "frame": pd.read_parquet(folder / "frame.parquet"),
-                    "settings": None if settings is None else TrainingSettings.from_json(settings),
-                    "notes": tuple(about["notes"]),
-                }
+            settings = about["settings"]
+            plain = {name: about[name] for name in _PLAIN if name in about}
+            return SearchResult(
+                **plain | {"notes": tuple(plain["notes"])},
+                frame=pd.read_parquet(folder / "frame.parquet"),
+                best=None if settings is None else from_plain(TrainingSettings, settings),
             )
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise self._damaged() from error
 
 
+#: What of a result is kept as it is.
+_PLAIN = ("rule", "lam", "reached", "measure", "seconds", "device", "notes")
+
+
 def create_search(source: DatasetSource, plan: SettingsSearch | LamSearch) -> SearchJob:
     """A new search, queued; nobody works at it yet."""
-    spec = SearchSpec(source=source, plan=plan, created=datetime.now(UTC).isoformat(timespec="seconds"))
-    return SearchJob.create(spec.to_json())
+    kind = "lam" if isinstance(plan, LamSearch) else "settings"
+    return SearchJob.create(SearchSpec(source=source, kind=kind, plan=plan))

@@ -7,6 +7,7 @@
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
 <home>/runs/<id>/cancel          there if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the worker as long as it lives
+<home>/runs/<id>/process.json    which process the worker is
 <home>/runs/<id>/worker.log      what the worker printed
 """
 
@@ -17,21 +18,24 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from fairdash._version import __version__
-from fairdash.data.folders import data_folder, write_whole
 from fairdash.data.source import DatasetSource
+from fairdash.detached import LOCK, is_at_work
 from fairdash.errors import FairdashError, Problem, RunError
+from fairdash.records import from_plain, to_plain
 from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
+from fairdash.storage import cant_keep, data_folder, make_folder, write_whole
 from fairdash.training.sweep import Sweep
 
 Spec = TypeVar("Spec")
@@ -41,51 +45,45 @@ _ID = re.compile(r"[0-9a-f]{12}")
 SECONDS_TO_START = 60
 
 RESULT, FIRST = "result", "first"
-QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
+_STATES = QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSpec:
-    """What a run has to do.
+class JobSpec:
+    """What every job on a data set says.
 
     Parameters
     ----------
     source
         How to get its data set.
-    plan
-        The sweep.
     created
-        When it was asked for, ISO 8601, UTC.
-    first
-        A smaller sweep to begin with, so that there is soon something to look at.
+        When it was asked for, ISO 8601, UTC; now unless told.
     """
 
     source: DatasetSource
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def __post_init__(self) -> None:
+        # A ValueError tells that a file is damaged.
+        datetime.fromisoformat(self.created)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSpec(JobSpec):
+    """What a run has to do.
+
+    Parameters
+    ----------
+    plan
+        The sweep.
+    first
+        A smaller sweep to begin with, so that there is soon something to look at.
+    source, created
+        As in :class:`JobSpec`.
+    """
+
     plan: Sweep
-    created: str
     first: Sweep | None = None
-
-    def to_json(self) -> str:
-        return json.dumps(
-            {
-                "fairdash": __version__,
-                "source": json.loads(self.source.to_json()),
-                "plan": self.plan.to_json(),
-                "created": self.created,
-                "first": None if self.first is None else self.first.to_json(),
-            },
-            indent=2,
-        )
-
-    @classmethod
-    def from_json(cls, text: str) -> RunSpec:
-        content = json.loads(text)
-        return cls(
-            source=DatasetSource.from_json(json.dumps(content["source"])),
-            plan=Sweep.from_json(content["plan"]),
-            created=content["created"],
-            first=None if content["first"] is None else Sweep.from_json(content["first"]),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,92 +113,106 @@ class RunStatus:
     seconds_left: float | None = None
     message: str = ""
 
+    def __post_init__(self) -> None:
+        if self.state not in _STATES:
+            raise ValueError("not a status")
+
     @property
     def is_over(self) -> bool:
         return self.state in (DONE, CANCELLED, FAILED)
 
 
-class Job:
+class Job(Generic[Spec]):
     """A piece of work in the store: its folder, how far it is, and the wish to stop it."""
 
-    #: Folder of all jobs of this kind, and what one is called in messages.
-    room: ClassVar[str] = "runs"
-    word: ClassVar[str] = "run"
+    #: Folder of all jobs of this kind, what one is called in messages, and what says what it has to do.
+    folder_name: ClassVar[str]
+    label: ClassVar[str]
+    spec_kind: ClassVar[type]
 
     def __init__(self, job_id: str) -> None:
         """Open the job; RunError if there is none of this id."""
         # The id comes from a page's address: anything but hex digits could point out of the folder.
-        if not _ID.fullmatch(job_id) or not (data_folder(self.room) / job_id / "spec.json").is_file():
+        if not _ID.fullmatch(job_id) or not (data_folder(self.folder_name) / job_id / "spec.json").is_file():
             raise RunError(
                 Problem(
-                    what=f"This {self.word} is gone, or was made on another machine",
-                    mend=f"Choose another {self.word}, or start a new one.",
+                    what=f"This {self.label} is gone, or was made on another machine",
+                    hint=f"Choose another {self.label}, or start a new one.",
                 )
             )
         self.id = job_id
-        self.folder = data_folder(self.room) / job_id
+        self.folder = data_folder(self.folder_name) / job_id
 
     @classmethod
-    def create(cls, spec: str) -> Self:
+    def create(cls, spec: Spec) -> Self:
         """A new job, queued; nobody works at it yet."""
         job_id = secrets.token_hex(6)
-        folder = data_folder(cls.room) / job_id
-        folder.mkdir(parents=True, mode=0o700)
-        write_whole(folder / "status.json", json.dumps(asdict(RunStatus(state=QUEUED))).encode())
+        folder = data_folder(cls.folder_name) / job_id
+        make_folder(folder)
+        write_whole(folder / "status.json", json.dumps(to_plain(RunStatus(state=QUEUED))).encode())
         # Last: a folder without a spec is no job.
-        write_whole(folder / "spec.json", spec.encode())
+        write_whole(folder / "spec.json", spec_text(spec).encode())
         return cls(job_id)
+
+    @property
+    def spec(self) -> Spec:
+        """What it has to do, read once; RunError if its file can't be read."""
+        try:
+            path = self.folder / "spec.json"
+            about = path.stat()
+            spec: Spec = _read_spec(self.spec_kind, path, (about.st_mtime_ns, about.st_size))
+        except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError) as error:
+            raise self._damaged() from error
+        return spec
 
     @property
     def status(self) -> RunStatus:
         """How far it is. A run whose worker has died is failed, whatever its file says."""
-        try:
-            content = json.loads((self.folder / "status.json").read_text(encoding="utf-8"))
-            status = RunStatus(**content)
-        except (OSError, ValueError, TypeError) as error:
-            raise self._damaged() from error
+        status = self.stored_status()
         if status.is_over or self.is_held():
             return status
         age = datetime.now(UTC).timestamp() - (self.folder / "status.json").stat().st_mtime
         if status.state == QUEUED and age < SECONDS_TO_START:
             return status
         # The worker may have finished between the two looks.
-        content = json.loads((self.folder / "status.json").read_text(encoding="utf-8"))
-        if RunStatus(**content).is_over:
-            return RunStatus(**content)
+        again = self.stored_status()
+        if again.is_over:
+            return again
         return replace(
             status,
             state=FAILED,
-            message=f"The process that carried out this {self.word} has ended. Start it again.",
+            message=f"The process that carried out this {self.label} has ended. Start it again.",
         )
+
+    def stored_status(self) -> RunStatus:
+        """What its file says, whether or not its worker lives; RunError if it can't be read."""
+        try:
+            return from_plain(
+                RunStatus, json.loads((self.folder / "status.json").read_text(encoding="utf-8"))
+            )
+        except (OSError, ValueError, RecursionError) as error:
+            raise self._damaged() from error
 
     def is_held(self) -> bool:
         """Whether a worker is alive and at this run."""
-        try:
-            with self.lock():
-                return False
-        except Timeout:
-            return True
+        return is_at_work(self.folder)
 
     def lock(self, *, seconds: float = 0.0) -> FileLock:
         """The lock that the worker holds; taking it fails with filelock.Timeout if held for `seconds`."""
-        return FileLock(self.folder / "worker.lock", timeout=seconds, is_singleton=False)
+        return FileLock(self.folder / LOCK, timeout=seconds, is_singleton=False)
 
     def write_status(self, status: RunStatus) -> None:
-        write_whole(self.folder / "status.json", json.dumps(asdict(status)).encode())
+        write_whole(self.folder / "status.json", json.dumps(to_plain(status)).encode())
 
     def ask_to_cancel(self) -> None:
         """Ask the worker to stop; it looks several times a second."""
-        (self.folder / "cancel").touch()
+        try:
+            (self.folder / "cancel").touch()
+        except OSError as error:
+            raise cant_keep(error) from error
 
     def is_cancelled(self) -> bool:
         return (self.folder / "cancel").exists()
-
-    def _read_spec(self, parse: Callable[[str], Spec]) -> Spec:
-        try:
-            return parse((self.folder / "spec.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError, KeyError, TypeError, FairdashError) as error:
-            raise self._damaged() from error
 
     @contextmanager
     def _result_folder(self, name: str = "result") -> Iterator[Path]:
@@ -216,19 +228,33 @@ class Job:
     def _damaged(self) -> RunError:
         return RunError(
             Problem(
-                what=f"The files of this {self.word} are incomplete or damaged",
-                mend=f"Start the {self.word} again; others are not concerned.",
+                what=f"The files of this {self.label} are incomplete or damaged",
+                hint=f"Start the {self.label} again; the others are not affected.",
             )
         )
 
 
-class Run(Job):
+def spec_text(spec: object) -> str:
+    """What a job has to do, and which version was asked, as its file has it."""
+    return json.dumps({"fairdash": __version__, **to_plain(spec)}, indent=2)
+
+
+def parse_spec(kind: type[Spec], text: str) -> Spec:
+    """What :func:`spec_text` wrote; ValueError or a FairdashError if it is damaged."""
+    return from_plain(kind, {name: each for name, each in json.loads(text).items() if name != "fairdash"})
+
+
+@lru_cache(maxsize=10_000)
+def _read_spec(kind: type[Any], path: Path, version: tuple[int, int]) -> Any:  # noqa: ARG001 (its key)
+    return parse_spec(kind, path.read_text(encoding="utf-8"))
+
+
+class Run(Job[RunSpec]):
     """One run in the store."""
 
-    @property
-    def spec(self) -> RunSpec:
-        """What it has to do; RunError if its file can't be read."""
-        return self._read_spec(RunSpec.from_json)
+    folder_name: ClassVar[str] = "runs"
+    label: ClassVar[str] = "run"
+    spec_kind: ClassVar[type] = RunSpec
 
     def add_curve(self, curve: pd.DataFrame) -> None:
         """Append an epoch's training curve (see :class:`fairdash.training.sweep.SweepProgress`)."""
@@ -251,7 +277,7 @@ class Run(Job):
         return next((name for name in (RESULT, FIRST) if (self.folder / name).is_dir()), None)
 
     @property
-    def plan_seen(self) -> Sweep:
+    def available_plan(self) -> Sweep:
         """The plan of what there is to look at: the first look's, or the whole."""
         spec = self.spec
         return spec.first if self.look == FIRST and spec.first is not None else spec.plan
@@ -271,14 +297,12 @@ class Run(Job):
 
 def runs_folder() -> Path:
     """Where all runs are kept."""
-    return data_folder(Run.room)
+    return data_folder(Run.folder_name)
 
 
 def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:
     """A new run, queued; nobody works at it yet."""
-    created = datetime.now(UTC).isoformat(timespec="seconds")
-    spec = RunSpec(source=source, plan=plan, created=created, first=first)
-    return Run.create(spec.to_json())
+    return Run.create(RunSpec(source=source, plan=plan, first=first))
 
 
 @dataclass(frozen=True)
@@ -310,10 +334,9 @@ def list_runs() -> RunList:
         if _ID.fullmatch(folder.name) and (folder / "spec.json").is_file():
             run = Run(folder.name)
             try:
+                run.stored_status()  # reading it is the test: whether a worker lives is asked elsewhere
                 found.append((run.spec.created, run.id, run))
-                run.status  # noqa: B018 (reading it is the test)
             except RunError:
                 damaged.append(run.id)
-    found = [entry for entry in found if entry[1] not in damaged]
     newest_first = sorted(found, key=lambda entry: entry[:2], reverse=True)
     return RunList(tuple(run for *_, run in newest_first), tuple(sorted(damaged)))

@@ -8,17 +8,22 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import shutil
 import sys
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from types import MappingProxyType
+from typing import Any, TypeVar
 
 from filelock import Timeout
 
-from fairdash.errors import Cancelled, FairdashError, RunError
+from fairdash.detached import sign
+from fairdash.errors import Cancelled, FairdashError, Problem
+from fairdash.memory import beyond, is_out_of_memory, limit_memory
 from fairdash.runs.models import ModelJob, refit
-from fairdash.runs.searches import Finding, SearchJob
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunStatus
+from fairdash.storage import data_folder
 from fairdash.traces import trace_of
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.search import search_settings
@@ -30,7 +35,7 @@ SECONDS_FOR_THE_LOCK = 3.0
 
 log = logging.getLogger("fairdash.worker")
 
-SomeJob = TypeVar("SomeJob", bound=Job)
+SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
 
 def main(job_id: str) -> int:
@@ -48,20 +53,25 @@ def work_at(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     try:
         with job.lock(seconds=SECONDS_FOR_THE_LOCK):
+            if not (job.folder / "spec.json").is_file():
+                # Deleted while this process was starting; taking the lock has made an empty folder.
+                shutil.rmtree(job.folder, ignore_errors=True)
+                return 1
+            sign(job.folder)
             return _work(job, work)
     except Timeout:
-        log.info("another worker is at this %s", job.word)
+        log.info("another worker is at this %s", job.label)
         return 0
 
 
+#: Folder of the home to the kind of job that lies in it.
+KINDS = MappingProxyType({kind.folder_name: kind for kind in (Run, SearchJob, ModelJob)})
+
+
 def open_job(job_id: str) -> Run | SearchJob | ModelJob:
-    """The search or model of this id, or else the run; RunError if there is none of them."""
-    for kind in (SearchJob, ModelJob):
-        try:
-            return kind(job_id)
-        except RunError:
-            continue
-    return Run(job_id)
+    """The job of this id, whose kind its folder says; RunError if there is none."""
+    found = (kind for name, kind in KINDS.items() if (data_folder(name) / job_id).is_dir())
+    return next(found, Run)(job_id)
 
 
 def _work(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
@@ -80,15 +90,26 @@ def _work(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
         # The boundary of the process: the trace goes to the log, the user gets its number.
         error_id = secrets.token_hex(4)
         log.error("error %s: %s", error_id, trace_of(error))
+        if is_out_of_memory(error):
+            reporter.end(FAILED, str(_too_much_memory(job.label)))
+            return 1
         reporter.end(
             FAILED, f"Something went wrong that fairdash did not foresee; its log names it {error_id}."
         )
         return 1
 
 
+def _too_much_memory(word: str) -> Problem:
+    return Problem(
+        what=f"This {word} takes more {beyond()}",
+        hint="Take a sample of the rows, fewer weights or smaller networks, or set FAIRDASH_MEMORY to more "
+        "(in GB).",
+    )
+
+
 def _train(run: Run, reporter: Reporter) -> None:
     """The first look, if the plan has one, then the whole."""
-    from fairdash.runs.findings import find_out
+    from fairdash.runs.execute_sweep import execute_sweep
 
     reporter.begin("reading the data")
     spec = run.spec
@@ -96,18 +117,18 @@ def _train(run: Run, reporter: Reporter) -> None:
     # Work grows with the number of models; the first look takes its share of the bar.
     begun = 0.0
     if spec.first is not None:
-        begun = len(spec.first.members()) / (len(spec.first.members()) + len(spec.plan.members()))
-        first = find_out(
+        begun = len(spec.first.models()) / (len(spec.first.models()) + len(spec.plan.models()))
+        first = execute_sweep(
             dataset,
             spec.first,
-            is_first_look=True,
-            tell=lambda doing, share: reporter.tell(f"first look: {doing}", begun * share),
+            is_preview=True,
+            progress=lambda doing, share: reporter.progress(f"first look: {doing}", begun * share),
         )
         run.write_result(first, first=True)
-    result = find_out(
+    result = execute_sweep(
         dataset,
         spec.plan,
-        tell=lambda doing, share: reporter.tell(doing, begun + (1 - begun) * share),
+        progress=lambda doing, share: reporter.progress(doing, begun + (1 - begun) * share),
         on_curve=run.add_curve,
     )
     reporter.begin("writing the result", fraction=1.0)
@@ -121,24 +142,25 @@ def _search(search: SearchJob, reporter: Reporter) -> None:
     dataset = spec.source.load()
     (split,) = random_splits(dataset.n_rows, n_splits=1, random_state=spec.plan.random_state)
 
-    def tell(share: float) -> None:
-        reporter.tell("cross-validating", share)
+    def progress(share: float) -> None:
+        reporter.progress("cross-validating", share)
 
     plan = spec.plan
     if isinstance(plan, LamSearch):
-        finding = Finding.of(search_lam(dataset, plan, rows=split.train, progress=tell))
+        result = search_lam(dataset, plan, rows=split.train, progress=progress)
     else:
-        finding = Finding.of(search_settings(dataset, plan, rows=split.train, progress=tell))
-    search.write_finding(finding)
+        result = search_settings(dataset, plan, rows=split.train, progress=progress)
+    search.write_result(result)
 
 
-def be_modest() -> None:
-    """Leave the machine usable: low priority, and one thread, since two under contention collapse."""
+def lower_priority() -> None:
+    """Leave the machine usable: low priority, a part of its memory, and one thread, as two may collapse."""
     import torch
 
     if hasattr(os, "nice"):
         os.nice(10)
     torch.set_num_threads(1)
+    limit_memory()
 
 
 def _refit(model: ModelJob, reporter: Reporter) -> None:
@@ -146,10 +168,10 @@ def _refit(model: ModelJob, reporter: Reporter) -> None:
     spec = model.spec
     dataset = spec.source.load()
 
-    def tell(share: float) -> None:
-        reporter.tell("training on all rows", share)
+    def progress(share: float) -> None:
+        reporter.progress("training on all rows", share)
 
-    model.write_bundle(refit(dataset, spec, on_step=tell), dataset)
+    model.write_bundle(refit(dataset, spec, on_step=progress), dataset)
 
 
 class Reporter:
@@ -169,7 +191,7 @@ class Reporter:
         seconds = time.monotonic() - self.started
         self.job.write_status(RunStatus(state=state, fraction=1.0, seconds=seconds, message=message))
 
-    def tell(self, doing: str, fraction: float) -> None:
+    def progress(self, doing: str, fraction: float) -> None:
         """Write that `fraction` of the work is done; Cancelled if the user wants it stopped."""
         now = time.monotonic()
         if now - self.last < SECONDS_BETWEEN_REPORTS:
@@ -190,5 +212,5 @@ class Reporter:
 
 
 if __name__ == "__main__":
-    be_modest()
+    lower_priority()
     sys.exit(main(sys.argv[1]))

@@ -4,10 +4,11 @@ A study is a generator: it yields how far it is and the tables that it has so fa
 of its own (:mod:`fairdash.studies.store`); the command line and benchmarks may call it directly.
 """
 
+from fairdash.lazy import moved_names
+from fairdash.studies.estimates import scene_estimates, scene_study
 from fairdash.studies.gaussians import gaussian_study
 from fairdash.studies.noise_axis import FIG2_NOISES, noise_axis_study
 from fairdash.studies.power import power_study
-from fairdash.studies.readings import readings, scene_study
 from fairdash.studies.scene import SCENES, SHAPES, Example, Scene
 from fairdash.studies.stack import Progress
 from fairdash.studies.truth import Truth, truth_of
@@ -23,7 +24,9 @@ __all__ = [
     "gaussian_study",
     "noise_axis_study",
     "power_study",
-    "readings",
+    "scene_estimates",
     "scene_study",
     "truth_of",
 ]
+
+__getattr__ = moved_names(__name__, {"readings": "fairdash.studies.scene_estimates"})

@@ -9,7 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence.exact import gaussian
-from fairdash.studies.stack import Progress, described, over_stack, studied, target_of
+from fairdash.studies.stack import OURS, Progress, described, over_stack, studied, target_of
+from fairdash.studies.supplement import unit_of
 
 Array = NDArray[np.float64]
 
@@ -69,3 +70,23 @@ def exact_curves(rhos: Array) -> pd.DataFrame:
     rows = [(rho, one.hgr**2, one.chi2, one.mi) for rho in rhos.tolist() for one in [gaussian(rho)]]
     frame = pd.DataFrame(rows, columns=["rho", "hgr2", "chi2", "mi"])
     return frame.assign(mi_bits=frame["mi"] / np.log(2))
+
+
+def means_along_rho(values: pd.DataFrame, *, base: str) -> pd.DataFrame:
+    """The estimators' means and ranges in the units of the lines: HGR squared, information in `base`.
+
+    Parameters
+    ----------
+    values
+        As :func:`gaussian_study` gives them; those of our own way are taken.
+
+    Returns
+    -------
+    DataFrame
+        ``id``, ``rho``, ``mean``, ``min``, ``max``.
+    """
+    ours = values[values["evaluation"] == OURS]
+    value = ours["value"].where(~ours["id"].str.startswith("hgr_"), ours["value"] * ours["value"].abs())
+    value = value.where(~ours["id"].str.startswith("mi_"), value / unit_of(base))
+    grouped = ours.assign(value=value).groupby(["id", "rho"])["value"]
+    return grouped.agg(["mean", "min", "max"]).reset_index()

@@ -6,14 +6,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fairdash.dependence.patterns import HALF_WIDTH, PATTERNS, Pattern, draw, pattern_from_points
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import Checks, OptionError
 
 Array = NDArray[np.float64]
 
@@ -74,30 +73,24 @@ class Scene:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        problems = []
-        if self.pattern not in SHAPES and self.pattern != POINTS:
-            names = ", ".join([*SHAPES, POINTS])
-            problems.append(
-                Problem(
-                    what="There is no pattern of that name", mend=f"Choose one of {names}.", column="pattern"
-                )
-            )
-        if self.n < 10:
-            problems.append(Problem(what="There are too few rows", mend="Take at least 10 rows.", column="n"))
-        if not 0 <= self.noise < np.inf:
-            problems.append(
-                Problem(what="The noise is not usable", mend="Give a number of at least 0.", column="noise")
-            )
-        if not 0 <= self.ties < 1:
-            problems.append(
-                Problem(
-                    what="The share of ties is not usable",
-                    mend="Give a number from 0 to under 1.",
-                    column="ties",
-                )
-            )
-        if problems:
-            raise OptionError(*problems)
+        checks = Checks(OptionError)
+        checks.require(
+            self.pattern in SHAPES or self.pattern == POINTS,
+            "pattern",
+            "There is no pattern of that name",
+            f"Choose one of {', '.join([*SHAPES, POINTS])}.",
+        )
+        checks.require(self.n >= 10, "n", "There are too few rows", "Take at least 10 rows.")
+        checks.require(
+            0 <= self.noise < np.inf, "noise", "The noise is not usable", "Give a number of at least 0."
+        )
+        checks.require(
+            0 <= self.ties < 1, "ties", "The share of ties is not usable", "Give a number from 0 to under 1."
+        )
+        checks.finish()
+        for name in ("noise", "ties"):
+            # 2 and 2.0 are one scene, and one text that its study is known by.
+            object.__setattr__(self, name, float(getattr(self, name)))
 
     @property
     def named(self) -> Pattern:
@@ -148,22 +141,6 @@ class Scene:
         f = self.shape(middles)
         sd = math.hypot(float(f.std()), self.noise)
         return np.asarray(np.exp(_LOG_SD * (v - f.mean()) / (sd if sd > 0 else 1.0)))
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "pattern": self.pattern,
-            "points": [list(point) for point in self.points],
-            "n": self.n,
-            "noise": self.noise,
-            "ties": self.ties,
-            "heavy_tails": self.heavy_tails,
-            "seed": self.seed,
-        }
-
-    @classmethod
-    def from_json(cls, content: Mapping[str, Any]) -> Scene:
-        points = tuple((float(u), float(f)) for u, f in content["points"])
-        return cls(**{**content, "points": points})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,8 +206,9 @@ SCENES: tuple[Example, ...] = (
         measure="hgr_rdc",
         button="ties",
         look_at="Nine rows in ten have the same U, and V has nothing to do with it. The open diamond is RDC "
-        "with ordinal ranks, as published: tied rows are ranked in the order of the file, here sorted by V, "
-        "and it finds a strong link. With average ranks it stays at its floor.",
+        "with the ordinal ranks of a Python port: tied rows are ranked in the order of the file, here sorted "
+        "by V, and it finds a strong link. With average ranks, as in its authors' R code, it stays at its "
+        "floor.",
         scene=Scene(pattern=NO_LINK, noise=2.0, ties=0.9, seed=4),
     ),
     Example(

@@ -65,13 +65,14 @@ def is_detected(id: str, value: float, floor_q95: float) -> bool:
 
 
 def published_way(measure: Measure) -> str | None:
-    """How the measure was published, in plain words, where fairdash does otherwise."""
+    """How the measure was published, or ported, in plain words, where fairdash does otherwise."""
     if measure.fitted:
         return "read on the rows it was fitted to"
     return {
         "hgr_kde": "grid cut off at ±2.5 standard deviations",
         "chi2_kde": "grid cut off at ±2.5 standard deviations",
-        "hgr_rdc": "ties ranked in the order of the file, which is sorted by V",
+        "hgr_rdc": "as a Python port has it, ties ranked in the order of the file, which is sorted by V (the "
+        "authors' R code averages them)",
     }.get(measure.id)
 
 
@@ -95,7 +96,8 @@ def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_sta
 
 
 def _ordinal(u: Array, v: Array) -> tuple[Array, Array]:
-    """Rows sorted by v, and u as ordinal ranks: ties follow the order of the rows."""
+    """Rows sorted by v, and u as ordinal ranks, as a Python port of RDC has them: ties follow the order of
+    the rows. The R code that its authors printed, ``rank(u) / length(u)``, averages ties."""
     order = np.argsort(v, axis=-1, kind="stable")
     u, v = np.take_along_axis(u, order, axis=-1), np.take_along_axis(v, order, axis=-1)
     ranks = np.argsort(np.argsort(u, axis=-1, kind="stable"), axis=-1, kind="stable")

@@ -5,6 +5,7 @@
 <cache>/studies/<key>/<table>.parquet what it has found so far
 <cache>/studies/<key>/cancel          there if nobody waits for it any more
 <cache>/studies/<key>/worker.lock     held by the process that is at it
+<cache>/studies/<key>/process.json    which process that is
 <cache>/studies/<key>/worker.log      what the process printed
 
 Anything here can be computed again.
@@ -26,16 +27,17 @@ import pandas as pd
 from filelock import FileLock, Timeout
 
 from fairdash._version import __version__
-from fairdash.data.folders import cache_folder, write_whole
 from fairdash.data.source import DatasetSource
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.patterns import PATTERNS
-from fairdash.detached import start_detached
+from fairdash.detached import LOCK, is_at_work, sign, start_detached
+from fairdash.records import from_plain, to_plain
+from fairdash.storage import cache_folder, cant_keep, write_whole
+from fairdash.studies.estimates import scene_study
 from fairdash.studies.gaussians import gaussian_study
 from fairdash.studies.noise_axis import noise_axis_study
 from fairdash.studies.power import power_study
 from fairdash.studies.proxies import proxy_study
-from fairdash.studies.readings import scene_study
 from fairdash.studies.scene import Scene
 from fairdash.studies.stack import Progress, studied, target_of
 
@@ -73,20 +75,13 @@ class Study:
     sensitive: str = ""
 
     def to_json(self) -> str:
-        content = {"kind": self.kind, "scene": self.scene.to_json()}
-        if self.source:
-            content |= {"source": self.source, "sensitive": self.sensitive}
+        # Without what it does not name, so that studies of before keep their keys.
+        content = {name: value for name, value in to_plain(self, own_way=False).items() if value != ""}
         return json.dumps(content, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Study:
-        content = json.loads(text)
-        return cls(
-            kind=content["kind"],
-            scene=Scene.from_json(content["scene"]),
-            source=content.get("source", ""),
-            sensitive=content.get("sensitive", ""),
-        )
+        return from_plain(cls, json.loads(text), own_way=False)
 
     @property
     def key(self) -> str:
@@ -168,7 +163,7 @@ def status_of(study: Study) -> StudyStatus:
     """How far it is; absent if nobody is at it, failed if its process has ended before it was done."""
     path = study.folder / "status.json"
     status = _read(path)
-    if status is None or status.is_over or _is_held(study):
+    if status is None or status.is_over or is_at_work(study.folder):
         return status or StudyStatus(state=ABSENT)
     if status.state == QUEUED and time.time() - path.stat().st_mtime < SECONDS_TO_START:
         return status
@@ -199,9 +194,19 @@ def tables_of(study: Study) -> dict[str, pd.DataFrame]:
 
 
 def start(study: Study) -> None:
-    """Start a process that carries the study out, unless it is done or one is at it."""
+    """Start a process that carries the study out, unless it is done or one is at it.
+
+    Raises
+    ------
+    StorageError
+        Its folder can't be written.
+    """
     # Asked for again: a process that has not yet seen the wish to stop may go on.
-    (study.folder / "cancel").unlink(missing_ok=True)
+    if (study.folder / "cancel").exists():
+        try:
+            (study.folder / "cancel").unlink(missing_ok=True)
+        except OSError as error:
+            raise cant_keep(error) from error
     if status_of(study).state in (DONE, QUEUED, RUNNING):
         return
     write_whole(study.folder / "study.json", study.to_json().encode())
@@ -223,6 +228,11 @@ def work(key: str) -> bool:
         raise ValueError("this study was asked for by another version of fairdash")
     try:
         with _lock(study, seconds=SECONDS_FOR_THE_LOCK):
+            if not (folder / "study.json").is_file():
+                # Deleted while this process was starting; taking the lock has made an empty folder.
+                shutil.rmtree(folder, ignore_errors=True)
+                return False
+            sign(folder)
             return _work(study)
     except Timeout:
         return False
@@ -263,15 +273,7 @@ def _write_status(study: Study, status: StudyStatus) -> None:
 
 
 def _lock(study: Study, *, seconds: float = 0.0) -> FileLock:
-    return FileLock(study.folder / "worker.lock", timeout=seconds, is_singleton=False)
-
-
-def _is_held(study: Study) -> bool:
-    try:
-        with _lock(study):
-            return False
-    except Timeout:
-        return True
+    return FileLock(study.folder / LOCK, timeout=seconds, is_singleton=False)
 
 
 def _tidy() -> None:

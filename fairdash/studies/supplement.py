@@ -10,7 +10,7 @@ threshold. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +20,14 @@ Array = NDArray[np.float64]
 BASES = ("bits", "nats")
 
 
+def unit_of(base: str) -> float:
+    """A unit of information in nats: 1, or that of a bit."""
+    return 1.0 if base == "nats" else math.log(2)
+
+
 def information(chi2: Array, base: str) -> Array:
     """Mutual information of the normal law with this χ²: ½ log(1 + χ²)."""
-    nats = 0.5 * np.log1p(chi2)
-    return nats if base == "nats" else nats / math.log(2)
+    return np.asarray(0.5 * np.log1p(chi2) / unit_of(base))
 
 
 def middle(mutual_information: Array) -> Array:
@@ -38,46 +42,26 @@ def hgr2(chi2: Array) -> Array:
 
 def upper(chi2: Array, base: str) -> Array:
     """The middle term with I replaced by its bound log(1 + χ²), from which the threshold comes."""
-    nats = np.log1p(chi2)
-    return middle(nats if base == "nats" else nats / math.log(2))
+    return middle(np.log1p(chi2) / unit_of(base))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Thresholds:
-    """Where the curves really cross.
-
-    Attributes
-    ----------
-    printed
-        t as the formula in the supplement evaluates: (a − 1)/(a + 1) with a = exp(−1/(2 ln 2)); negative.
-    bound_nats
-        χ² at which 1 − 2^(−2 ln(1 + χ²)) = χ², the bound in nats.
-    bound_bits
-        The same with log₂: 1 − (1 + χ²)^(−2) = χ²; the golden ratio less 1.
-    mi_hgr2_nats, mi_hgr2_bits
-        ρ² at which the mutual information itself crosses HGR².
-    """
-
-    printed: float
-    bound_nats: float
-    bound_bits: float
-    mi_hgr2_nats: float
-    mi_hgr2_bits: float
-
-
-def thresholds() -> Thresholds:
-    """All crossings, found numerically."""
+def printed_threshold() -> float:
+    """t as the formula in the supplement evaluates: (a − 1)/(a + 1) with a = exp(−1/(2 ln 2)); negative."""
     a = math.exp(-1 / (2 * math.log(2)))
-    return Thresholds(
-        printed=(a - 1) / (a + 1),
-        bound_nats=_root(lambda x: float(upper(np.array(x), "nats")) - x, 0.05, 5.0),
-        bound_bits=_root(lambda x: float(upper(np.array(x), "bits")) - x, 0.05, 5.0),
-        mi_hgr2_nats=_root(lambda x: -0.5 * math.log1p(-x) - x, 0.05, 0.999),
-        mi_hgr2_bits=_root(lambda x: -0.5 * math.log2(1 - x) - x, 0.05, 0.999),
-    )
+    return (a - 1) / (a + 1)
 
 
-def _root(function, low: float, high: float) -> float:  # type: ignore[no-untyped-def]
+def bound_crossing(base: str) -> float:
+    """χ² at which the bound, 1 − 2^(−2 log(1 + χ²)), really crosses χ²; in bits the golden ratio less 1."""
+    return _root(lambda x: float(upper(np.array(x), base)) - x, 0.05, 5.0)
+
+
+def mi_crossing(base: str) -> float:
+    """ρ² at which the mutual information itself crosses HGR²."""
+    return _root(lambda x: -0.5 * math.log1p(-x) / unit_of(base) - x, 0.05, 0.999)
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
     """Where the function changes sign between ``low`` and ``high``, by bisection."""
     sign = function(low) > 0
     for _ in range(100):

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 
+from fairdash.memory import limit_memory
 from fairdash.studies.store import fail, work
 from fairdash.traces import trace_of
 
@@ -18,6 +19,7 @@ def main(key: str) -> int:
     # The app and the user's own work come first.
     if hasattr(os, "nice"):
         os.nice(10)
+    limit_memory()
     try:
         return 0 if work(key) else 1
     except Exception as error:

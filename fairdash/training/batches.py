@@ -1,4 +1,4 @@
-"""Mini-batches for a stack: each split draws its own order of rows, and all its members share it."""
+"""Mini-batches for a stack: each split draws its own order of rows, and all its models share it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Batch:
-    """Some rows of every split, or, once they are handed out, of every member.
+    """Some rows of every split, or, once they are handed out, of every model.
 
     Parameters
     ----------
     x
-        (S, b, p), or (T, b, p) handed out: a table a split where every split has as many members, else
-        a table a member.
+        (S, b, p), or (T, b, p) handed out: a table a split where every split has as many models, else
+        a table a model.
     y
         (S or K, b, 1).
     s
@@ -42,33 +42,33 @@ class Batch:
 
 
 class Tables:
-    """Rows of S splits, handed to the K members of a stack.
+    """Rows of S splits, handed to the K models of a stack.
 
     Parameters
     ----------
     which_split
-        (K,) index of each member's split.
+        (K,) index of each model's split.
     n_splits
         S.
     """
 
     def __init__(self, which_split: Tensor, n_splits: int) -> None:
         self.which_split = which_split
-        # Members in the order of their splits, equally many: networks can share their split's table.
+        # Models in the order of their splits, equally many: networks can share their split's table.
         each = len(which_split) // n_splits
         in_order = torch.arange(n_splits, device=which_split.device).repeat_interleave(each)
         self.shared = torch.equal(which_split, in_order)
 
     def inputs(self, rows: Tensor) -> Tensor:
-        """Inputs of the predictors from (S, b, p) rows: those rows, or a copy for each member."""
+        """Inputs of the predictors from (S, b, p) rows: those rows, or a copy for each model."""
         return rows if self.shared else rows.index_select(0, self.which_split)
 
     def each(self, rows: Tensor) -> Tensor:
-        """(K, b, …) from (S, b, …): every member's own rows."""
+        """(K, b, …) from (S, b, …): every model's own rows."""
         return rows.index_select(0, self.which_split)
 
     def hand_out(self, batch: Batch) -> Batch:
-        """Each member's own rows of a batch that has each split's."""
+        """Each model's own rows of a batch that has each split's."""
         return replace(batch.take(self.each), x=self.inputs(batch.x))
 
 
@@ -131,7 +131,7 @@ class Batches:
             yield replace(self.tables.hand_out(batch), masks=self._masks())
 
     def _masks(self) -> list[Tensor] | None:
-        """Dropout's factors; the members of a split leave out by the same random numbers."""
+        """Dropout's factors; the models of a split leave out by the same random numbers."""
         if self.dropout is None:
             return None
         keep = (1 - self.dropout)[:, None, None]

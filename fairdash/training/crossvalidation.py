@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY, independence_floor, measure_many
 from fairdash.errors import OptionError, Problem
-from fairdash.lookup import look_up
+from fairdash.registry import get_entry
+from fairdash.seeds import Stream, rng_of
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import Split, folds
-from fairdash.training.sweep import initial_seed
+from fairdash.training.splits import Split, corrected_standard_error, folds, initial_seed
+from fairdash.training.stacked_model import StackedModel
 
 #: Share of a fold's training rows that stopping early looks at; never the rows that it is scored on.
 STOPPING_SHARE = 0.2
@@ -30,15 +30,6 @@ TRAINING_SHARE = 0.9
 ENOUGH_ROWS = 50
 #: Permutations behind a floor; a measure that takes seconds a value gets few.
 N_PERMUTATIONS, N_PERMUTATIONS_IF_SLOW = 100, 20
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A model to try: how it is trained, and the weight λ of its penalty."""
-
-    method: str
-    lam: float
-    settings: TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -73,7 +64,7 @@ class OutOfFold:
 
 def cross_validate(
     dataset: Dataset,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[StackedModel],
     *,
     objective: str,
     n_folds: int,
@@ -93,9 +84,6 @@ def cross_validate(
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     """
-    from fairdash.training.stack import Member
-
-    where = resolve_device(device)
     held_out, splits = _folds(dataset.n_rows, candidates, n_folds=n_folds, random_state=random_state)
     seed = initial_seed(random_state, 0)
     stacks: dict[tuple[object, ...], int] = {}
@@ -109,25 +97,28 @@ def cross_validate(
     trained = train_models(
         dataset,
         splits,
-        [Member(candidates[c].method, candidates[c].lam, f, seed, candidates[c].settings) for c, f in order],
+        [replace(candidates[c], split=f, seed=seed) for c, f in order],
         objective=objective,
         random_state=random_state,
-        device=where,
-        progress=None if progress is None else lambda training: progress(training.fraction),
+        device=resolve_device(device),
+        progress=None if progress is None else lambda at: progress(at.fraction),
     )
     predictions = np.empty((len(candidates), dataset.n_rows))
-    loss = np.empty((len(candidates), n_folds))
+    loss = np.full((len(candidates), n_folds), np.nan)
     diverged = np.zeros(len(candidates), dtype=bool)
     for k, (c, f) in enumerate(order):
         rows = held_out[f]
         predictions[c, rows] = trained.predictions[k, rows]
-        diverged[c] |= trained.diverged[k] or not np.isfinite(predictions[c, rows]).all()
+        diverged[c] |= trained.members["diverged"].iloc[k] or not np.isfinite(predictions[c, rows]).all()
     predictions[diverged] = np.nan
+    y = dataset.target.to_numpy(dtype=float)
+    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
     for c, f in order:
-        train, rows = splits[f].train, held_out[f]
-        loss[c, f] = np.nan if diverged[c] else _loss(dataset, candidates[c], train, rows, predictions[c])
-    notes = tuple(note for note in (where.note, *trained.notes) if note)
-    return OutOfFold(predictions, loss, diverged, held_out, where.name, notes)
+        if not diverged[c]:
+            loss[c, f] = candidates[c].settings.loss_function.relative(
+                y, predictions[c], weight, rows=held_out[f], train=splits[f].train
+            )
+    return OutOfFold(predictions, loss, diverged, held_out, trained.device, trained.notes)
 
 
 def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
@@ -164,7 +155,7 @@ class Dependence:
 
 def permutations_of(measure: str) -> int:
     """Permutations behind a floor of all rows."""
-    quick = look_up(REGISTRY, measure, option="measure").quick
+    quick = get_entry(REGISTRY, measure, option="measure").quick
     return N_PERMUTATIONS if quick else N_PERMUTATIONS_IF_SLOW
 
 
@@ -183,7 +174,7 @@ def dependence_of(
     A model whose predictions are NaN has NaN. The floors come from `n_permutations` permutations;
     :func:`permutations_of` the measure if None.
     """
-    audit = look_up(OBJECTIVES, objective, option="objective").audit
+    audit = get_entry(OBJECTIVES, objective, option="objective").audit
     there = ~np.isnan(predictions[:, rows]).any(axis=1)
     u = audit(predictions[there][:, rows], dataset.target.to_numpy(dtype=float)[rows])
     n_permutations = permutations_of(measure) if n_permutations is None else n_permutations
@@ -209,7 +200,7 @@ def dependence_of(
 
 
 def dependence_out_of_fold(
-    dataset: Dataset, found: OutOfFold, *, objective: str, measure: str, random_state: int
+    dataset: Dataset, out_of_fold: OutOfFold, *, objective: str, measure: str, random_state: int
 ) -> tuple[Dependence, NDArray[np.bool_]]:
     """Measure candidates on their held-out predictions of all folds together, and see to what that hides.
 
@@ -228,18 +219,18 @@ def dependence_out_of_fold(
     of = partial(
         dependence_of,
         dataset,
-        found.predictions,
+        out_of_fold.predictions,
         objective=objective,
         measure=measure,
         random_state=random_state,
     )
     together = of(np.arange(dataset.n_rows))
-    diluted = np.zeros(len(found.predictions), dtype=bool)
-    if min(len(rows) for rows in found.held_out) < ENOUGH_ROWS:
+    diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
+    if min(len(rows) for rows in out_of_fold.held_out) < ENOUGH_ROWS:
         return together, diluted
     # The folds' permutations together make up as many as one floor of all rows has.
-    few = math.ceil(permutations_of(measure) / len(found.held_out))
-    by_fold = np.stack([of(rows, n_permutations=few).excess for rows in found.held_out], axis=1)
+    few = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
+    by_fold = np.stack([of(rows, n_permutations=few).excess for rows in out_of_fold.held_out], axis=1)
     mean = by_fold.mean(axis=1)
     diluted = mean - 2 * standard_error(by_fold) > together.excess
     value = np.where(diluted, together.floor + mean, together.value)
@@ -247,27 +238,16 @@ def dependence_out_of_fold(
 
 
 def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard error of the mean over F folds, (..., F) to (...): √((1/F + 1/(F − 1)) σ²).
-
-    The training rows of the folds overlap; Nadeau and Bengio (2003), eq. 9, with n_test/n_train =
-    1/(F − 1), allows for it.
-    """
+    """Standard error of the mean over F folds, (..., F) to (...), whose training rows overlap."""
     n_folds = by_fold.shape[-1]
-    variance = by_fold.var(axis=-1, ddof=1)
-    error: NDArray[np.float64] = np.sqrt((1 / n_folds + 1 / (n_folds - 1)) * variance)
+    error: NDArray[np.float64] = corrected_standard_error(
+        by_fold.var(axis=-1, ddof=1), n_splits=n_folds, test_to_train=1 / (n_folds - 1)
+    )
     return error
 
 
-def fold_problems(n_folds: int) -> list[Problem]:
-    """Why so many folds make no sense, whatever the data."""
-    if n_folds >= 2:
-        return []
-    mend = "Choose 2 or more; 5 and 10 are usual."
-    return [Problem(column="n_folds", what="Cross-validation needs several folds", mend=mend)]
-
-
 def _folds(
-    n_rows: int, candidates: Sequence[Candidate], *, n_folds: int, random_state: int
+    n_rows: int, candidates: Sequence[StackedModel], *, n_folds: int, random_state: int
 ) -> tuple[tuple[NDArray[np.int64], ...], tuple[Split, ...]]:
     """Rows that each fold is scored on, and what it is trained on."""
     # Two rows to score, and enough to train on whatever is set aside for stopping.
@@ -276,7 +256,7 @@ def _folds(
             Problem(
                 column="n_folds",
                 what="There are too few rows for so many folds",
-                mend=f"Choose fewer folds, or give more rows than {n_rows}.",
+                hint=f"Choose fewer folds, or give more rows than {n_rows}.",
             )
         )
     parts = folds(np.arange(n_rows), n_folds=n_folds, random_state=random_state)
@@ -286,24 +266,7 @@ def _folds(
     splits = []
     for f, part in enumerate(parts):
         # Stopping where the held-out rows are best would flatter the score on them.
-        order = np.random.default_rng([random_state, f, 4]).permutation(part.train)
+        order = rng_of(Stream.FOLD_STOPPING_ROWS, random_state, f).permutation(part.train)
         watched, train = np.split(order, [round(STOPPING_SHARE * len(order))])
         splits.append(Split(train=np.sort(train), test=part.validation, validation=np.sort(watched)))
     return held_out, tuple(splits)
-
-
-def _loss(
-    dataset: Dataset,
-    candidate: Candidate,
-    train: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    predictions: NDArray[np.float64],
-) -> float:
-    """Loss on `rows`, divided by that of the training rows' mean on the training rows."""
-    settings = candidate.settings
-    loss = settings.loss_function
-    y = dataset.target.to_numpy(dtype=float)
-    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy()
-    mean = np.average(y[train], weights=weight[train])
-    constant = loss.mean_deviance(y[train], np.full(len(train), mean), weight[train])
-    return loss.mean_deviance(y[rows], predictions[rows], weight[rows]) / constant

@@ -51,7 +51,7 @@ def resolve_device(name: str) -> Device:
             Problem(
                 column="device",
                 what="This device is not known",
-                mend=f"Choose one of: auto, {', '.join(there)}.",
+                hint=f"Choose one of: auto, {', '.join(there)}.",
             )
         )
     if not there[name]():

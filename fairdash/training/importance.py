@@ -1,6 +1,6 @@
 """Which features a model leans on: permutation importance, for all models of a stack at once.
 
->>> draws = Draws(random_state=0, rows=(np.array([3, 5, 8]),))
+>>> draws = PermutationPlan(random_state=0, rows=(np.array([3, 5, 8]),))
 >>> sorted(draws.shuffle(0, feature=2)[0].tolist())
 [0, 1, 2]
 """
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.seeds import Stream, rng_of
 from fairdash.training.splits import Split
 
 if TYPE_CHECKING:
@@ -52,12 +53,12 @@ class Importance:
     def frame(self, members: pd.DataFrame) -> pd.DataFrame:
         """Columns ``method``, ``lam``, ``split``, ``feature``, ``importance``, ``reliance``.
 
-        A row a model and feature. `members` has K rows and tells of each model's ``method``, ``lam``,
-        ``split`` and whether it ``diverged``; those that did are left out.
+        A row a model and feature, under the model's index. `members` has K rows and tells of each model's
+        ``method``, ``lam``, ``split`` and whether it ``diverged``; those that did are left out.
         """
         whole = ~members["diverged"].to_numpy(dtype=bool)
         models = members.loc[whole, ["method", "lam", "split"]]
-        table = models.loc[models.index.repeat(len(self.features))].reset_index(drop=True)
+        table = models.loc[models.index.repeat(len(self.features))]
         return table.assign(
             feature=np.tile(np.array(self.features, dtype=object), len(models)),
             importance=self.error[whole].ravel(),
@@ -66,7 +67,7 @@ class Importance:
 
 
 @dataclass(frozen=True)
-class Draws:
+class PermutationPlan:
     """The test rows that are looked at, and how they are permuted: the same for all models of a split.
 
     Parameters
@@ -81,20 +82,20 @@ class Draws:
     rows: tuple[NDArray[np.int64], ...]
 
     @classmethod
-    def of(cls, splits: Sequence[Split], *, random_state: int) -> Draws:
+    def of(cls, splits: Sequence[Split], *, random_state: int) -> PermutationPlan:
         """Draw each split's test rows: all of them, or 2,000."""
         n_rows = min(MOST_ROWS, *(len(split.test) for split in splits))
         return cls(
             random_state,
             tuple(
-                np.random.default_rng([random_state, j, 5]).choice(split.test, n_rows, replace=False)
+                rng_of(Stream.IMPORTANCE, random_state, j).choice(split.test, n_rows, replace=False)
                 for j, split in enumerate(splits)
             ),
         )
 
     def shuffle(self, split: int, *, feature: int) -> list[NDArray[np.int64]]:
         """The permutations of a split's m rows for one feature."""
-        rng = np.random.default_rng([self.random_state, split, 5, feature])
+        rng = rng_of(Stream.IMPORTANCE, self.random_state, split, then=(feature,))
         return [rng.permutation(len(self.rows[split])) for _ in range(N_PERMUTATIONS)]
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,26 +13,23 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.errors import OptionError, Problem
-from fairdash.lookup import look_up
+from fairdash.errors import Checks, OptionError, Problem
 from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
-    Candidate,
     cross_validate,
     dependence_out_of_fold,
-    fold_problems,
     rows_of,
     standard_error,
 )
-from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import TrainingSettings
-from fairdash.training.sweep import STANDARD, lam_problems
+from fairdash.training.methods import METHODS, STANDARD
+from fairdash.training.plan import SearchPlan, check_lams
+from fairdash.training.search import SearchResult
+from fairdash.training.stacked_model import StackedModel
 from fairdash.training.target import ERROR, EXCESS, MEASURE, Target
 
 
 @dataclass(frozen=True, kw_only=True)
-class LamSearch:
+class LamSearch(SearchPlan):
     """A plan: which weights λ to compare, and what is wanted of them.
 
     Parameters
@@ -43,21 +39,11 @@ class LamSearch:
     lams
         Weights λ ≥ 0 to try, each different, one of them above 0; the standard model (λ = 0) is always
         tried beside them.
-    method
-        Id in :data:`fairdash.training.methods.METHODS`, not ``"standard"``.
-    objective
-        Id in :data:`fairdash.training.objectives.OBJECTIVES`.
-    n_folds
-        Folds of the cross-validation, 2 or more; 10 as in the paper.
     refine
         Weights to try in a second round, between the one that was found and its neighbour on the other
         side of the target; 0 for no second round.
-    random_state
-        Seed of the folds, the initial weights, the mini-batches and the permutations.
-    settings
-        How all of them are trained.
-    device
-        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
+    method, n_folds, objective, random_state, settings, device
+        As in :class:`fairdash.training.plan.SearchPlan`; not ``"standard"``, and 10 folds as in the paper.
 
     Raises
     ------
@@ -67,103 +53,33 @@ class LamSearch:
 
     target: Target
     lams: tuple[float, ...]
-    method: str = "hgr_nn"
-    objective: str = "demographic_parity"
     n_folds: int = 10
     refine: int = 0
-    random_state: int = 0
-    settings: TrainingSettings = field(default_factory=TrainingSettings)
-    device: str = "auto"
 
-    def __post_init__(self) -> None:
-        look_up(METHODS, self.method, option="method")
-        look_up(OBJECTIVES, self.objective, option="objective")
-        problems = [*fold_problems(self.n_folds), *lam_problems(self.lams, needed=True)]
-        if self.method == STANDARD:
-            problems.append(
-                Problem(
-                    column="method", what="The standard model has no weight λ", mend="Choose a fair method."
-                )
-            )
-        if not problems and not any(lam > 0 for lam in self.lams):
-            problems.append(
-                Problem(column="lams", what="No weight λ is above 0", mend="Give at least one to try.")
-            )
-        if self.refine < 0:
-            problems.append(
-                Problem(
-                    column="refine", what="The second round has fewer than no weights", mend="Use 0 or more."
-                )
-            )
-        if problems:
-            raise OptionError(*problems)
+    def _check(self, checks: Checks) -> None:
+        super()._check(checks)
+        check_lams(checks, self.lams, needed=True)
+        checks.require(
+            self.method != STANDARD, "method", "The standard model has no weight λ", "Choose a fair method."
+        )
+        checks.require(
+            checks.problems or any(lam > 0 for lam in self.lams),
+            "lams",
+            "No weight λ is above 0",
+            "Give at least one to try.",
+        )
+        checks.require(
+            self.refine >= 0, "refine", "The second round has fewer than no weights", "Use 0 or more."
+        )
 
     @property
     def measure(self) -> str:
-        """Id of the measure that the weights are compared by: the target's, or the method's judge."""
-        return self.target.measure or METHODS[self.method].judge
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, for a run's description."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return values | {
-            "target": str(self.target),
-            "lams": list(self.lams),
-            "settings": self.settings.to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> LamSearch:
-        """The plan that :meth:`to_json` wrote."""
-        return cls(
-            **values
-            | {
-                "target": Target.parse(values["target"]),
-                "lams": tuple(values["lams"]),
-                "settings": TrainingSettings.from_json(values["settings"]),
-            }
-        )
+        """Id of the measure that the weights are compared by: the target's, or the method's own."""
+        return self.target.measure or METHODS[self.method].selection_measure
 
 
-@dataclass(frozen=True)
-class LamChoice:
-    """The weight that was found.
-
-    Parameters
-    ----------
-    lam
-        λ; 0 if the standard model meets the target already. If the target was not reached, the weight
-        that comes nearest to it, but for noise.
-    reached
-        Whether the target is met on the held-out rows.
-    frame
-        One row a weight, in increasing order, the first (λ = 0) the standard model: ``lam``; ``loss``
-        (mean over the folds; 0 is perfect, 1 is what a constant reaches) and ``loss_se``; ``increase``,
-        the loss's share above the standard model's; ``dependence`` by `measure`, ``floor`` and
-        ``floor_q95`` (mean and 95 % quantile of the same with the sensitive column permuted) and
-        ``excess`` above the mean, all of the pooled held-out rows; ``diluted``, whether pooling hid
-        dependence that the folds have each for themselves, so that `excess` and `dependence` are those of
-        the folds; ``meets`` the target; ``diverged``.
-    rule
-        What was chosen and how, in words.
-    measure
-        Id of the measure.
-    seconds
-        Wall time.
-    device
-        Where it was trained.
-    notes
-        Sentences that the user should read.
-    """
-
-    lam: float
-    reached: bool
-    frame: pd.DataFrame
-    rule: str
-    measure: str
-    seconds: float
-    device: str
-    notes: tuple[str, ...]
+#: The name by which notebooks know what is found here.
+LamChoice = SearchResult
 
 
 def search_lam(
@@ -172,7 +88,7 @@ def search_lam(
     *,
     rows: NDArray[np.int64] | None = None,
     progress: Callable[[float], None] | None = None,
-) -> LamChoice:
+) -> SearchResult:
     """Find the weight that meets the target of `plan`, by cross-validation within `rows`.
 
     For a bound on dependence this is, of the weights that meet it, the one with the smallest loss; if none
@@ -188,6 +104,14 @@ def search_lam(
     that counts (:func:`fairdash.training.crossvalidation.dependence_out_of_fold`). On Crime, whose folds'
     models are alike, HGR_KDE of as many rows drawn across the folds was within 0.016 of the folds' own. The
     values hold for as many rows as are in `rows`: on fewer rows an estimator's floor is higher.
+
+    The frame has one row a weight, in increasing order, the first (λ = 0) the standard model: ``lam``;
+    ``loss`` (mean over the folds; 0 is perfect, 1 is what a constant reaches) and ``loss_se``;
+    ``increase``, the loss's share above the standard model's; ``dependence`` by `measure`, ``floor`` and
+    ``floor_q95`` (mean and 95 % quantile of the same with the sensitive column permuted) and ``excess``
+    above the mean, all of the pooled held-out rows; ``diluted``, whether pooling hid dependence that the
+    folds have each for themselves, so that `excess` and `dependence` are those of the folds; ``meets`` the
+    target; ``diverged``.
 
     Parameters
     ----------
@@ -209,20 +133,20 @@ def search_lam(
     lams = sorted({float(lam) for lam in plan.lams if lam > 0})
     share = len(lams) / (len(lams) + plan.refine)
 
-    def tell(before: float, width: float) -> Callable[[float], None] | None:
+    def part(before: float, width: float) -> Callable[[float], None] | None:
         return None if progress is None else lambda done: progress(before + width * done)
 
-    frame, notes, device = _try(within, plan, [0.0, *lams], progress=tell(0.0, share))
+    frame, notes, device = _try(within, plan, [0.0, *lams], progress=part(0.0, share))
     lam, reached, words = choose_lam(frame, plan)
     finer = _between(frame, plan, lam, reached=reached)
     if finer:
-        more, more_notes, _ = _try(within, plan, finer, progress=tell(share, 1 - share))
+        more, more_notes, _ = _try(within, plan, finer, progress=part(share, 1 - share))
         frame = pd.concat([frame, more], ignore_index=True).sort_values("lam", ignore_index=True)
         notes = tuple(dict.fromkeys([*notes, *more_notes]))
         lam, reached, words = choose_lam(frame, plan)
     if progress is not None:
         progress(1.0)
-    return LamChoice(
+    return SearchResult(
         lam=lam,
         reached=reached,
         frame=_judged(frame, plan.target),
@@ -241,7 +165,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
     Parameters
     ----------
     frame
-        Columns of :class:`LamChoice` up to ``excess``, and ``diverged``; the first row is the standard
+        Columns of :func:`search_lam` up to ``excess``, and ``diverged``; the first row is the standard
         model, λ = 0.
     """
     target, judged = plan.target, _judged(frame, plan.target)
@@ -251,7 +175,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
     if judged["diverged"].iloc[0] or fair.empty:
         who = "The standard model" if judged["diverged"].iloc[0] else "Every weight"
         raise OptionError(
-            Problem(column="lr", what=f"{who} diverged in training", mend="Try a smaller learning rate.")
+            Problem(column="lr", what=f"{who} diverged in training", hint="Try a smaller learning rate.")
         )
     if target.kind == ERROR:
         met = fair[fair["meets"]]
@@ -338,9 +262,9 @@ def _try(
     dataset: Dataset, plan: LamSearch, lams: Sequence[float], *, progress: Callable[[float], None] | None
 ) -> tuple[pd.DataFrame, tuple[str, ...], str]:
     """Cross-validate some weights: a row each, and the notes and the device of the training."""
-    found = cross_validate(
+    out_of_fold = cross_validate(
         dataset,
-        [Candidate(STANDARD if lam == 0 else plan.method, lam, plan.settings) for lam in lams],
+        [StackedModel(STANDARD if lam == 0 else plan.method, lam, plan.settings) for lam in lams],
         objective=plan.objective,
         n_folds=plan.n_folds,
         random_state=plan.random_state,
@@ -349,7 +273,7 @@ def _try(
     )
     dependence, diluted = dependence_out_of_fold(
         dataset,
-        found,
+        out_of_fold,
         objective=plan.objective,
         measure=plan.measure,
         random_state=plan.random_state,
@@ -357,14 +281,14 @@ def _try(
     frame = pd.DataFrame(
         {
             "lam": lams,
-            "loss": found.loss.mean(axis=1),
-            "loss_se": standard_error(found.loss),
+            "loss": out_of_fold.loss.mean(axis=1),
+            "loss_se": standard_error(out_of_fold.loss),
             "dependence": dependence.value,
             "floor": dependence.floor,
             "floor_q95": dependence.floor_q95,
             "excess": dependence.excess,
             "diluted": diluted,
-            "diverged": found.diverged,
+            "diverged": out_of_fold.diverged,
         }
     )
-    return frame, found.notes, found.device
+    return frame, out_of_fold.notes, out_of_fold.device

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.errors import OptionError, Problem
-from fairdash.lookup import look_up
+from fairdash.registry import get_entry
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -72,6 +72,26 @@ class Loss:
             + (eta * (2 - p)).exp() / (2 - p)
         )
 
+    def deviances(self, y: NDArray[np.float64], y_pred: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Deviance of each row, y and y_pred of shape (n,): what :meth:`mean_deviance` averages."""
+        from scipy.special import xlogy
+
+        p = self.power
+        each: NDArray[np.float64]
+        if p == 0:
+            each = (y - y_pred) ** 2
+        elif p == 1:
+            each = 2 * (xlogy(y, y / y_pred) - y + y_pred)
+        elif p == 2:
+            each = 2 * (np.log(y_pred / y) + y / y_pred - 1)
+        else:
+            each = 2 * (
+                np.power(y, 2 - p) / ((1 - p) * (2 - p))
+                - y * np.power(y_pred, 1 - p) / (1 - p)
+                + np.power(y_pred, 2 - p) / (2 - p)
+            )
+        return each
+
     def mean_deviance(
         self,
         y: NDArray[np.float64],
@@ -82,6 +102,36 @@ class Loss:
         from sklearn.metrics import mean_tweedie_deviance
 
         return float(mean_tweedie_deviance(y, y_pred, sample_weight=sample_weight, power=self.power))
+
+    def relative(
+        self,
+        y: NDArray[np.float64],
+        y_pred: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        *,
+        rows: NDArray[np.int64],
+        train: NDArray[np.int64],
+        base: NDArray[np.int64] | None = None,
+    ) -> float:
+        """Mean deviance on some rows in units of the constant model's: 0 is perfect, 1 is what it reaches.
+
+        Parameters
+        ----------
+        y, y_pred, weight
+            (n,) of all rows.
+        rows
+            Those that are predicted.
+        train
+            Those whose mean the constant model has learned.
+        base
+            Those that the constant model is measured on; the training rows unless told.
+        """
+        base = train if base is None else base
+        constant = np.full(len(base), np.average(y[train], weights=weight[train]))
+        unit = self.mean_deviance(y[base], constant, weight[base])
+        own = self.mean_deviance(y[rows], y_pred[rows], weight[rows])
+        # A constant target leaves nothing to be better at.
+        return own / unit if unit > 0 else 1.0
 
     def target_problem(self, y: NDArray[np.float64], *, column: str) -> Problem | None:
         """Why this target can't have this loss; None if it can."""
@@ -96,7 +146,7 @@ class Loss:
             column=column,
             count=int(wrong.sum()),
             what=f"The {self.title.lower()} needs a target that is {least}",
-            mend="Choose squared error, or leave these rows out.",
+            hint="Choose squared error, or leave these rows out.",
         )
 
 
@@ -141,7 +191,7 @@ def find_loss(name: str, *, tweedie_power: float = 1.5) -> Loss:
     OptionError
         Unknown name, or a power outside its range.
     """
-    loss = look_up(LOSSES, name, option="loss")
+    loss = get_entry(LOSSES, name, option="loss")
     if name != "tweedie":
         return loss
     if not 1 < tweedie_power < 2:
@@ -149,7 +199,7 @@ def find_loss(name: str, *, tweedie_power: float = 1.5) -> Loss:
             Problem(
                 column="tweedie_power",
                 what="The power of the Tweedie deviance is out of its range",
-                mend="Choose a number between 1 (towards Poisson) and 2 (towards gamma).",
+                hint="Choose a number between 1 (towards Poisson) and 2 (towards gamma).",
             )
         )
     return Loss(id=loss.id, title=loss.title, meaning=loss.meaning, power=tweedie_power)

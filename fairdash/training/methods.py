@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fairdash.training.penalties import Penalty
 
+#: Id of the method without a penalty.
+STANDARD = "standard"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Method:
@@ -32,7 +35,7 @@ class Method:
         Whether it takes several sensitive columns at once.
     adversarial
         Whether its penalty trains networks of its own, whose settings then matter.
-    judge
+    selection_measure
         Id of the quick measure that compares its models in a search: not one that its own penalty nearly is.
     """
 
@@ -43,7 +46,7 @@ class Method:
     source: str
     multivariate: bool = True
     adversarial: bool = False
-    judge: str = "hgr_kde"
+    selection_measure: str = "hgr_kde"
 
     def penalty_class(self) -> type[Penalty] | None:
         """The class of Ψ, for its ``encode`` and to build it; None for no penalty."""
@@ -100,7 +103,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 source="Mary et al. 2019, “Fairness-aware learning for continuous attributes and "
                 "treatments”; baseline “Mary2019” of Grari et al.",
                 multivariate=False,
-                judge="hgr_rdc",
+                selection_measure="hgr_rdc",
             ),
             Method(
                 id="mine",

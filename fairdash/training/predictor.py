@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.training.encoding import FeatureEncoder
+from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.preprocessing import TargetScale
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.training.encoding import FeatureEncoder
+from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.losses import Loss
 
 

@@ -13,8 +13,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
-from numbers import Integral
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Self
 
@@ -22,28 +21,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_consistent_length, check_random_state, check_X_y
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from fairdash.errors import DataError, OptionError, Problem
-from fairdash.lookup import look_up
-from fairdash.training.device import resolve_device
-from fairdash.training.methods import METHODS
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.regressor_options import find_columns, option_problems, settings_of
+from fairdash.training.regressor_fit import fit_regressor
 from fairdash.training.regressor_tables import (
-    checked_weights,
     clean_features,
-    constant_problem,
-    number_problems,
-    require_cells,
     require_columns,
     require_unique,
     sensitive_table,
 )
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.single import Rows, train_single
 
 _DEFAULT = TrainingSettings()
 
@@ -193,48 +180,7 @@ adversary_steps, dropout, loss, tweedie_power, balance, patience
         ConvergenceWarning
             The training stopped being finite; the last finite weights predict.
         """
-        return self._fit(X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
-
-    def _fit(
-        self,
-        X: Any,
-        y: ArrayLike,
-        *,
-        sensitive_features: Any,
-        sample_weight: ArrayLike | None,
-        on_step: Callable[[float], None] | None = None,
-    ) -> Self:
-        """Train, and tell `on_step` the share done; what it raises ends the training."""
-        settings = self._settings()
-        rows = self._rows(X, y, sensitive_features, sample_weight, settings)
-        device = resolve_device(self.device)
-        if device.note:
-            warnings.warn(device.note, UserWarning, stacklevel=3)
-        lam = 0.0 if METHODS[self.method].penalty is None else float(self.lam)
-        trained = train_single(
-            rows,
-            method=self.method,
-            lam=lam,
-            objective=self.objective,
-            settings=settings,
-            seed=self._seed(),
-            device=device.name,
-            validation_share=self.validation_fraction,
-            on_step=on_step,
-        )
-        self.predictor_ = trained.predictor
-        self.lam_ = lam
-        self.n_iter_ = trained.n_epochs
-        self.best_epoch_ = trained.best_epoch
-        self.device_ = device.name
-        if trained.diverged:
-            warnings.warn(
-                "The training stopped being finite; the last finite weights predict. Try a lower lr or "
-                "adversary_lr.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return self
+        return fit_regressor(self, X, y, sensitive_features=sensitive_features, sample_weight=sample_weight)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predictions (n,) for the rows of X, in the target's units.
@@ -307,109 +253,3 @@ adversary_steps, dropout, loss, tweedie_power, balance, patience
         from fairdash.training.regressor_file import read_regressor
 
         return read_regressor(cls, path)
-
-    def _settings(self) -> TrainingSettings:
-        """All options checked; those of the training."""
-        look_up(METHODS, self.method, option="method")
-        look_up(OBJECTIVES, self.objective, option="objective")
-        problems = option_problems(lam=self.lam, validation_fraction=self.validation_fraction)
-        if problems:
-            raise OptionError(*problems)
-        return settings_of(self.get_params(deep=False))
-
-    def _rows(
-        self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any, settings: TrainingSettings
-    ) -> Rows:
-        """What fit was given, checked and cut into its parts."""
-        if isinstance(X, pd.DataFrame):
-            require_unique(X)
-            validate_data(self, X, y, skip_check_array=True)
-            # scikit-learn would turn the columns into one array; they are checked one by one below.
-            _, y = check_X_y(np.zeros((len(X), 1)), y, y_numeric=True, ensure_min_samples=2)
-        else:
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                dtype=np.float64,
-                ensure_all_finite="allow-nan",
-                y_numeric=True,
-                ensure_min_samples=2,
-            )
-        table = pd.DataFrame(X).reset_index(drop=True)
-        table.columns = pd.Index(getattr(self, "feature_names_in_", range(table.shape[1])))
-        names = find_columns(self.sensitive_columns, list(table.columns))
-        s = self._sensitive(table[names], sensitive_features)
-        y, weight = np.asarray(y, dtype=float), None
-        if sample_weight is not None:
-            weight = checked_weights(sample_weight, len(table))
-            # A row of weight 0 takes no part, not even in the size of a batch.
-            used = weight > 0
-            table, y, weight = table[used].reset_index(drop=True), y[used], weight[used]
-            s = None if s is None else s[used]
-        self._refuse_constants(y, s, settings)
-        self.sensitive_names_ = tuple(names)
-        features = clean_features(table.drop(columns=names))
-        require_cells(features)
-        return Rows(features=features, y=y, s=s, weight=weight)
-
-    def _sensitive(self, of_x: pd.DataFrame, given: Any) -> NDArray[np.float64] | None:
-        """The sensitive features (n, d), checked; None if there are none and none are needed."""
-        if given is not None and of_x.shape[1]:
-            raise OptionError(
-                Problem(
-                    column="sensitive_columns",
-                    what="Sensitive features were given twice: these, and sensitive_features in fit",
-                    mend="Give them in one of the two ways.",
-                )
-            )
-        if given is not None:
-            s = sensitive_table(given, name="sensitive_features")
-            check_consistent_length(of_x, s)
-        elif of_x.shape[1]:
-            s = sensitive_table(of_x, name="X")
-        elif self._penalises:
-            raise OptionError(
-                Problem(
-                    column="lam",
-                    what="A weight λ above 0 needs to know the sensitive features",
-                    mend="Call fit with sensitive_features=, name sensitive_columns of X, or choose lam=0.",
-                )
-            )
-        else:
-            return None
-        if self._penalises and s.shape[1] > 1 and not METHODS[self.method].multivariate:
-            raise OptionError(
-                Problem(
-                    column="method",
-                    what=f"“{self.method}” takes one sensitive column only",
-                    mend="Choose one sensitive column, or another method.",
-                )
-            )
-        return s
-
-    @property
-    def _penalises(self) -> bool:
-        return METHODS[self.method].penalty is not None and self.lam > 0
-
-    def _refuse_constants(
-        self, y: NDArray[np.float64], s: NDArray[np.float64] | None, settings: TrainingSettings
-    ) -> None:
-        """DataError for a target or a sensitive feature that nothing can be learned from."""
-        loss = settings.loss_function
-        problems = [*number_problems("y", y), loss.target_problem(y, column="y")]
-        problems.append(constant_problem("y", y, what="target"))
-        if s is not None and self._penalises:
-            for position, column in enumerate(s.T):
-                name = "sensitive_features" if s.shape[1] == 1 else f"sensitive feature {position}"
-                problems.append(constant_problem(name, column, what="sensitive feature"))
-        found = [problem for problem in problems if problem is not None]
-        if found:
-            raise DataError(*found)
-
-    def _seed(self) -> int:
-        """The seed of this fit."""
-        random_state = check_random_state(self.random_state)
-        if isinstance(self.random_state, Integral):
-            return int(self.random_state)
-        return int(random_state.randint(np.iinfo(np.int32).max))

@@ -19,9 +19,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash._version import __version__
-from fairdash.data.folders import write_whole
 from fairdash.errors import Problem, StorageError
-from fairdash.training.encoding import FeatureEncoder
+from fairdash.storage import write_whole
+from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.predictor import Predictor
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def write_regressor(model: FairRegressor, path: str | PathLike[str]) -> None:
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {"format": f"{_KIND}/{_FORMAT}", "about": text, "sha256": _digest(text, arrays)}
     content = _in_order(save(arrays, metadata))
-    write_whole(Path(path), content, mend="Free some space, or choose another place.")
+    write_whole(Path(path), content, hint="Free some space, or choose another place.")
 
 
 def read_regressor(cls: type[Regressor], path: str | PathLike[str]) -> Regressor:
@@ -166,5 +166,5 @@ def _damaged() -> StorageError:
     return _refusal("The model's file is damaged, or not a model's", "Save the model again.")
 
 
-def _refusal(what: str, mend: str) -> StorageError:
-    return StorageError(Problem(what=what, mend=mend))
+def _refusal(what: str, hint: str) -> StorageError:
+    return StorageError(Problem(what=what, hint=hint))

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import Checks, OptionError
 from fairdash.training.settings import TrainingSettings
 
 
@@ -20,17 +20,13 @@ def settings_of(params: dict[str, Any]) -> TrainingSettings:
     A list serves where a tuple is meant.
     """
     values: dict[str, Any] = {}
-    problems = []
+    checks = Checks(OptionError)
     for field in fields(TrainingSettings):
         value = params[field.name]
         wanted = _wanted(field.default, value)
-        if wanted is not None:
-            problems.append(
-                Problem(column=field.name, what="Not a usable training setting", mend=f"Give {wanted}.")
-            )
+        checks.require(wanted is None, field.name, "Not a usable training setting", f"Give {wanted}.")
         values[field.name] = tuple(value) if isinstance(field.default, tuple) and wanted is None else value
-    if problems:
-        raise OptionError(*problems)
+    checks.finish()
     return TrainingSettings(**values)
 
 
@@ -58,22 +54,22 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def option_problems(*, lam: Any, validation_fraction: Any) -> list[Problem]:
-    """What is wrong with the weight λ and the share of validation rows."""
-    problems = []
-    if not _is_number(lam) or not math.isfinite(lam) or lam < 0:
-        problems.append(
-            Problem(column="lam", what="Not a usable weight λ", mend="Give a number of at least 0.")
-        )
-    if not _is_number(validation_fraction) or not 0 < validation_fraction < 1:
-        problems.append(
-            Problem(
-                column="validation_fraction",
-                what="The share of validation rows is out of its range",
-                mend="Choose a number between 0 and 1, such as 0.1.",
-            )
-        )
-    return problems
+def check_options(*, lam: Any, validation_fraction: Any) -> None:
+    """OptionError if the weight λ or the share of validation rows can't be used."""
+    checks = Checks(OptionError)
+    checks.require(
+        _is_number(lam) and math.isfinite(lam) and lam >= 0,
+        "lam",
+        "Not a usable weight λ",
+        "Give a number of at least 0.",
+    )
+    checks.require(
+        _is_number(validation_fraction) and 0 < validation_fraction < 1,
+        "validation_fraction",
+        "The share of validation rows is out of its range",
+        "Choose a number between 0 and 1, such as 0.1.",
+    )
+    checks.finish()
 
 
 def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
@@ -103,20 +99,18 @@ def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
             found.append(columns[int(each)])
         else:
             lacking.append(str(each))
-    if lacking:
-        raise OptionError(
-            Problem(
-                column="sensitive_columns",
-                what=f"X has no column {', '.join(lacking)}",
-                mend="Name columns of the DataFrame, or count them from 0.",
-            )
-        )
-    if len(set(found)) == len(columns):
-        raise OptionError(
-            Problem(
-                column="sensitive_columns",
-                what=f"X has {len(columns)} feature(s), and all are sensitive",
-                mend="The predictor never sees a sensitive column: add others to X.",
-            )
-        )
+    checks = Checks(OptionError)
+    checks.require(
+        not lacking,
+        "sensitive_columns",
+        f"X has no column {', '.join(lacking)}",
+        "Name columns of the DataFrame, or count them from 0.",
+    )
+    checks.require(
+        lacking or len(set(found)) < len(columns),
+        "sensitive_columns",
+        f"X has {len(columns)} feature(s), and all are sensitive",
+        "The predictor never sees a sensitive column: add others to X.",
+    )
+    checks.finish()
     return list(dict.fromkeys(found))

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from fairdash.data.dataset import LARGEST_MAGNITUDE, infinite_problem
+from fairdash.data.roles import LARGEST_MAGNITUDE, infinite_problem
 from fairdash.errors import DataError, Problem
 
 #: What a categorical column's levels may be: what a JSON file keeps.
@@ -22,7 +22,7 @@ def require_unique(table: pd.DataFrame) -> None:
     """DataError if two columns share a name."""
     twice = table.columns[table.columns.duplicated()].unique()
     _refuse(
-        Problem(column=str(name), what="The name is used for several columns", mend="Rename all but one.")
+        Problem(column=str(name), what="The name is used for several columns", hint="Rename all but one.")
         for name in twice
     )
 
@@ -33,7 +33,7 @@ def require_columns(table: pd.DataFrame, columns: Iterable[Hashable]) -> None:
         Problem(
             column=str(name),
             what="The model was fitted with this column, and X lacks it",
-            mend="Add it to X under the same name.",
+            hint="Add it to X under the same name.",
         )
         for name in columns
         if name not in table.columns
@@ -43,8 +43,8 @@ def require_columns(table: pd.DataFrame, columns: Iterable[Hashable]) -> None:
 def require_cells(features: pd.DataFrame) -> None:
     """DataError if there is nothing to predict from: no column, or missing cells only."""
     if not features.notna().any(axis=None):
-        mend = "Add a column that is not sensitive."
-        _refuse([Problem(what="X has no feature with any cell in it", mend=mend)])
+        hint = "Add a column that is not sensitive."
+        _refuse([Problem(what="X has no feature with any cell in it", hint=hint)])
 
 
 def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -> pd.DataFrame:
@@ -76,7 +76,7 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
                 Problem(
                     column=str(name),
                     what=f"A feature of type {column.dtype} can't be used",
-                    mend="Leave it out, or turn it into numbers or text.",
+                    hint="Leave it out, or turn it into numbers or text.",
                 )
             )
         clean[name] = column
@@ -102,7 +102,7 @@ def sensitive_table(values: Any, *, name: str) -> NDArray[np.float64]:
     if not isinstance(values, (pd.Series, pd.DataFrame)):
         values = np.asarray(values)
         if values.ndim not in (1, 2):
-            _refuse([Problem(column=name, what="The shape is not (n,) or (n, d)", mend="Give a table.")])
+            _refuse([Problem(column=name, what="The shape is not (n,) or (n, d)", hint="Give a table.")])
     table = pd.DataFrame(values)
     columns, problems = [], []
     for position in range(table.shape[1]):
@@ -120,7 +120,7 @@ def sensitive_table(values: Any, *, name: str) -> NDArray[np.float64]:
                     column=title,
                     what="The sensitive feature has missing cells (NaN)",
                     count=missing,
-                    mend="Leave these rows out, or fill the cells.",
+                    hint="Leave these rows out, or fill the cells.",
                 )
             )
         problems += number_problems(title, cells)
@@ -141,7 +141,7 @@ def number_problems(name: str, cells: NDArray[np.float64]) -> list[Problem]:
             Problem(
                 column=name,
                 what="Numbers this large can't be squared",
-                mend="Express them in a larger unit.",
+                hint="Express them in a larger unit.",
                 count=int(large.sum()),
             )
         )
@@ -153,7 +153,7 @@ def checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     if isinstance(sample_weight, Real):
         sample_weight = np.full(n_rows, sample_weight)
     weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    mend = "Give one weight a row, above 0 for the rows to learn from and else 0."
+    hint = "Give one weight a row, above 0 for the rows to learn from and else 0."
     what = None
     if weight.shape != (n_rows,):
         what = f"The weights have the shape {weight.shape}, and X has {n_rows:,} rows"
@@ -162,7 +162,7 @@ def checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     elif (weight > 0).sum() < 2:
         what = "Fewer than two weights are above zero"
     if what is not None:
-        _refuse([Problem(column="sample_weight", what=what, mend=mend)])
+        _refuse([Problem(column="sample_weight", what=what, hint=hint)])
     return np.asarray(weight)
 
 
@@ -171,7 +171,7 @@ def constant_problem(name: str, cells: NDArray[np.float64], *, what: str) -> Pro
     if (cells != cells[0]).any():
         return None
     return Problem(
-        column=name, what=f"The {what} holds the same value in every row", mend="Choose one that varies."
+        column=name, what=f"The {what} holds the same value in every row", hint="Choose one that varies."
     )
 
 
@@ -207,7 +207,7 @@ def _not_numbers(name: Hashable, column: pd.Series) -> Problem:
         column=str(name),
         what="Numbers are needed here",
         count=int((cells.isna() & column.notna()).sum()) or None,
-        mend="Turn the column into numbers.",
+        hint="Turn the column into numbers.",
     )
 
 

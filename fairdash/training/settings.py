@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
 
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import Checks, OptionError
 from fairdash.training.losses import Loss, find_loss
 
 
@@ -66,39 +65,29 @@ class TrainingSettings:
     patience: int | None = None
 
     def __post_init__(self) -> None:
-        problems = []
+        checks = Checks(OptionError)
         for name, lowest in _LOWEST.items():
             value = getattr(self, name)
             if name == "patience" and value is None:
                 continue
             numbers = value if isinstance(value, tuple) else (value,)
             kind = "numbers" if isinstance(value, tuple) else "a number"
-            if not numbers or any(not math.isfinite(n) or n < lowest for n in numbers):
-                problems.append(
-                    Problem(
-                        column=name,
-                        what="Not a usable training setting",
-                        mend=f"Give {kind} of at least {lowest}.",
-                    )
-                )
-        if self.dropout >= 1:
-            problems.append(
-                Problem(
-                    column="dropout",
-                    what="Dropout would leave no unit",
-                    mend="Choose a share below 1, such as 0.1.",
-                )
+            checks.require(
+                numbers and all(math.isfinite(n) and n >= lowest for n in numbers),
+                name,
+                "Not a usable training setting",
+                f"Give {kind} of at least {lowest}.",
             )
-        if not problems and self.warm_up_epochs >= self.n_epochs:
-            problems.append(
-                Problem(
-                    column="warm_up_epochs",
-                    what="The warm-up takes all epochs, so that no fair training is left",
-                    mend=f"Choose fewer than {self.n_epochs} warm-up epochs.",
-                )
-            )
-        if problems:
-            raise OptionError(*problems)
+        checks.require(
+            self.dropout < 1, "dropout", "Dropout would leave no unit", "Choose a share below 1, such as 0.1."
+        )
+        checks.require(
+            checks.problems or self.warm_up_epochs < self.n_epochs,
+            "warm_up_epochs",
+            "The warm-up takes all epochs, so that no fair training is left",
+            f"Choose fewer than {self.n_epochs} warm-up epochs.",
+        )
+        checks.finish()
         self.loss_function  # noqa: B018 (it refuses what is unknown)
 
     @property
@@ -113,17 +102,6 @@ class TrainingSettings:
         What is left out of it may differ from model to model: learning rates, weight decay, dropout.
         """
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in _PER_MODEL)
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain numbers and lists, for a run's description."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> TrainingSettings:
-        """The settings that :meth:`to_json` wrote."""
-        plain: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
-        return cls(**plain)
 
 
 _LOWEST = {

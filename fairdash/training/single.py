@@ -1,4 +1,4 @@
-"""One model of one table: the engine's stack with a single member."""
+"""One model of one table: the engine's stack with a single model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.training.encoding import FeatureEncoder
+from fairdash.seeds import Stream, seed_of
+from fairdash.training.feature_encoder import FeatureEncoder
+from fairdash.training.methods import STANDARD
 from fairdash.training.predictor import Predictor
 from fairdash.training.preprocessing import TargetScale
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.sweep import STANDARD, initial_seed
+from fairdash.training.splits import initial_seed
+from fairdash.training.stacked_model import StackedModel
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,7 +80,8 @@ def train_single(
     Parameters
     ----------
     method, lam, objective, settings
-        As in :class:`fairdash.training.stack.Member` and :func:`fairdash.training.stack.train_stack`.
+        As in :class:`fairdash.training.stacked_model.StackedModel` and
+        :func:`fairdash.training.stack.train_stack`.
     seed
         Of the initial weights, the mini-batches and the validation rows.
     device
@@ -89,7 +93,7 @@ def train_single(
     """
     import torch
 
-    from fairdash.training.stack import Member, StackData, train_stack
+    from fairdash.training.stack import StackData, train_stack
 
     loss = settings.loss_function
     train, validation = _parts(len(rows.y), seed, 0.0 if settings.patience is None else validation_share)
@@ -118,9 +122,9 @@ def train_single(
             validation=(torch.from_numpy(validation),),
             weight=None if weight is None else table(weight[:, None]),
         ),
-        [Member(method, lam, 0, initial_seed(seed, 0), settings)],
+        [StackedModel(method, lam, settings, 0, initial_seed(seed, 0))],
         objective=objective,
-        batch_seeds=[_seed(seed, 2)],
+        batch_seeds=[seed_of(Stream.MINI_BATCHES, seed, 0)],
         device=device,
         on_step=on_step,
         on_epoch=lambda epoch: epochs.append(epoch.number),
@@ -136,10 +140,5 @@ def train_single(
 def _parts(n_rows: int, seed: int, validation_share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sorted numbers of the training rows and of the validation rows; at least one of these if any."""
     n_validation = int(np.ceil(n_rows * validation_share))
-    order = np.random.default_rng(_seed(seed, 3)).permutation(n_rows)
+    order = np.random.default_rng(seed_of(Stream.STOPPING_ROWS, seed, 0)).permutation(n_rows)
     return np.sort(order[n_validation:]), np.sort(order[:n_validation])
-
-
-def _seed(seed: int, use: int) -> int:
-    """A seed for one use, as the sweep's first split has it."""
-    return int(np.random.SeedSequence([seed, 0, use]).generate_state(1)[0])

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any, overload
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.errors import OptionError, Problem
+from fairdash.seeds import Stream, seed_of
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def folds(rows: NDArray[np.int64], *, n_folds: int, random_state: int) -> tuple[
             Problem(
                 column="n_folds",
                 what="The rows can't be dealt into that many folds",
-                mend=f"Choose a number from 2 to {len(rows):,}.",
+                hint=f"Choose a number from 2 to {len(rows):,}.",
             )
         )
     order = np.random.default_rng([random_state, len(rows)]).permutation(rows)
@@ -85,3 +88,34 @@ def folds(rows: NDArray[np.int64], *, n_folds: int, random_state: int) -> tuple[
         )
         for j, part in enumerate(parts)
     )
+
+
+def with_held_out(split: Split, *, random_state: int) -> Split:
+    """The split without its test rows; validation rows are a fifth of the training rows if it has none."""
+    if len(split.validation):
+        return Split(split.train, split.test[:0], split.validation)
+    return folds(split.train, n_folds=5, random_state=random_state)[0]
+
+
+def initial_seed(random_state: int, split: int) -> int:
+    """Seed of the initial weights of all models of a split, so that its λ differ in nothing but λ."""
+    return seed_of(Stream.INITIAL_WEIGHTS, random_state, split)
+
+
+@overload
+def corrected_standard_error(variance: float, *, n_splits: int, test_to_train: float) -> float: ...
+
+
+@overload
+def corrected_standard_error(
+    variance: pd.Series, *, n_splits: pd.Series | int, test_to_train: float
+) -> pd.Series: ...
+
+
+def corrected_standard_error(variance: Any, *, n_splits: Any, test_to_train: float) -> Any:
+    """Standard error of a mean over J overlapping random splits: √((1/J + n_test/n_train) σ²).
+
+    Nadeau and Bengio (2003), "Inference for the generalization error", eq. 9. `variance` is the sample
+    variance over the splits (J − 1 in the denominator).
+    """
+    return ((1 / n_splits + test_to_train) * variance) ** 0.5

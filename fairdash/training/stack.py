@@ -8,8 +8,10 @@
 ...     train=(torch.arange(64), torch.arange(16, 80)),
 ... )
 >>> settings = TrainingSettings(n_epochs=2, warm_up_epochs=1)
->>> members = [Member("hgr_nn", lam, split, seed=1, settings=settings) for split in (0, 1) for lam in (0, 1)]
->>> trained = train_stack(data, members, objective="demographic_parity", batch_seeds=[1, 2])
+>>> models = [
+...     StackedModel("hgr_nn", lam, settings, split, seed=1) for split in (0, 1) for lam in (0, 1)
+... ]
+>>> trained = train_stack(data, models, objective="demographic_parity", batch_seeds=[1, 2])
 >>> trained.predict(data.x).shape
 (4, 80)
 """
@@ -17,7 +19,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,41 +27,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairdash.lookup import look_up
 from fairdash.nets import StackedMLP
+from fairdash.registry import get_entry
 from fairdash.training.batches import Batch, Batches, Tables
-from fairdash.training.game import Game
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS
+from fairdash.training.minimax import MinimaxTrainer
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
+from fairdash.training.stacked_model import StackedModel
 
 ROWS_AT_ONCE = 4096  # when predicting: bounds the memory of K hidden layers
-
-
-@dataclass(frozen=True)
-class Member:
-    """One model of a stack.
-
-    Parameters
-    ----------
-    method
-        Id in :data:`fairdash.training.methods.METHODS`; the same for all members of a stack.
-    lam
-        Weight λ ≥ 0 of the penalty.
-    split
-        Which split's training rows it sees: index into the first dimension of the data.
-    seed
-        Seed of its initial weights.
-    settings
-        How it is trained; the members of a stack share its ``stack_key``.
-    """
-
-    method: str
-    lam: float
-    split: int
-    seed: int
-    settings: TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -121,16 +99,18 @@ class Epoch:
     dependence: NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainedStack:
     """K trained predictors.
 
     Parameters
     ----------
-    members
-        What each of them is.
     predictor
         Their networks.
+    which_split
+        (K,); which split's rows each of them sees.
+    loss
+        What makes their outputs predictions.
     diverged
         (K,); True for a model whose loss stopped being finite: it keeps its last finite weights.
     best_epoch
@@ -139,8 +119,9 @@ class TrainedStack:
         (K,); a prediction is ``factor * h(x) + shift``: 1 and 0 unless it was balanced.
     """
 
-    members: tuple[Member, ...]
     predictor: StackedMLP
+    which_split: Tensor
+    loss: Loss
     diverged: NDArray[np.bool_]
     best_epoch: NDArray[np.int64]
     factor: NDArray[np.float64]
@@ -148,13 +129,13 @@ class TrainedStack:
 
     def predict(self, x: Tensor) -> NDArray[np.float64]:
         """Predictions (K, N) on the scale of the target given, for encoded rows x (S, N, p)."""
-        raw = _predictions(self.predictor, x, self.members)
+        raw = _predictions(self.predictor, x, self.which_split, self.loss)
         return self.factor[:, None] * raw + self.shift[:, None]
 
 
 def train_stack(
     data: StackData,
-    members: Sequence[Member],
+    models: Sequence[StackedModel],
     *,
     objective: str,
     batch_seeds: Sequence[int],
@@ -162,17 +143,17 @@ def train_stack(
     on_step: Callable[[float], None] | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
 ) -> TrainedStack:
-    """Train all `members` together.
+    """Train all `models` together.
 
-    The members of a split see the same mini-batches in the same order, and members with the same seed
-    start from the same weights, whatever else is in the stack.
+    The models of a split see the same mini-batches in the same order, and models with the same seed start
+    from the same weights, whatever else is in the stack.
 
     Parameters
     ----------
     data
         Rows of every split.
-    members
-        The models; one method and one ``stack_key`` for all.
+    models
+        One method and one ``stack_key`` for all.
     objective
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
     batch_seeds
@@ -183,38 +164,12 @@ def train_stack(
     on_epoch
         Called after each epoch.
     """
-    ((method, _),) = {(member.method, member.settings.stack_key) for member in members}
-    settings = members[0].settings
-    seeds = [member.seed for member in members]
-    loss = settings.loss_function
-    # Ranks and the like are taken in double precision, which not every device has.
-    s, penalty_class = data.s.to(data.x.dtype), look_up(METHODS, method, option="method").penalty_class()
-    if penalty_class is not None:
-        s = penalty_class.encode(data.s, data.train, data.weight).to(data.x.dtype)
-    data = replace(data, s=s).to(device)
-
-    def of_each(values: Sequence[float]) -> Tensor:
-        return torch.tensor(values, dtype=data.x.dtype, device=device)
-
-    tables = Tables(torch.tensor([member.split for member in members], device=device), len(data.x))
-    penalty = None
-    if penalty_class is not None:
-        penalty = penalty_class(seeds=seeds, s=data.s, which_split=tables.which_split, settings=settings)
-    predictor = StackedMLP([data.x.shape[2], *settings.hidden, 1], seeds=seeds).to(device, data.x.dtype)
-    game = Game(
-        predictor=predictor,
-        penalty=None if penalty is None else penalty.to(device, data.x.dtype),
-        lam=of_each([member.lam for member in members]),
-        objective=look_up(OBJECTIVES, objective, option="objective"),
-        loss=loss,
-        scale=tables.each(_loss_of_constant(data, loss)),
-        lr=of_each([member.settings.lr for member in members]),
-        weight_decay=of_each([member.settings.weight_decay for member in members]),
-        adversary_lr=of_each([member.settings.adversary_lr for member in members]),
-        adversary_steps=settings.adversary_steps,
-    )
+    settings, loss = models[0].settings, models[0].settings.loss_function
+    which_split = torch.tensor([model.split for model in models], device=device)
+    tables = Tables(which_split, len(data.x))
+    trainer, data = _minimax_trainer(data, models, tables, objective=objective, device=device)
     rows = Batch(data.x, data.y, data.s, data.weight)
-    dropout = of_each([member.settings.dropout for member in members])
+    dropout = torch.tensor([model.settings.dropout for model in models], dtype=data.x.dtype, device=device)
     batches = Batches(
         rows,
         train=data.train,
@@ -226,15 +181,78 @@ def train_stack(
     )
     best = None
     if settings.patience is not None:
-        best = _Best(game, tables.hand_out(_validation(rows, data.validation)), patience=settings.patience)
+        validation = tables.hand_out(_validation(rows, data.validation))
+        best = _Best(trainer, validation, patience=settings.patience)
+    epochs = _train_epochs(trainer, batches, settings, best, on_step=on_step, on_epoch=on_epoch)
+    last = torch.full((len(models),), epochs)
+    factor, shift = np.ones(len(models)), np.zeros(len(models))
+    best_epoch = (last if best is None else best.restore()).cpu().numpy()
+    if settings.balance:
+        factor, shift = _balance(trainer.predictor, data, which_split, loss)
+    return TrainedStack(
+        predictor=trainer.predictor,
+        which_split=which_split,
+        loss=loss,
+        diverged=~trainer.alive.cpu().numpy(),
+        best_epoch=best_epoch,
+        factor=factor,
+        shift=shift,
+    )
+
+
+def _minimax_trainer(
+    data: StackData, models: Sequence[StackedModel], tables: Tables, *, objective: str, device: str
+) -> tuple[MinimaxTrainer, StackData]:
+    """Predictors, adversaries and their optimisers; and the rows on `device`, s as the penalty sees it."""
+    ((method, _),) = {(model.method, model.settings.stack_key) for model in models}
+    settings, seeds = models[0].settings, [model.seed for model in models]
+    # Ranks and the like are taken in double precision, which not every device has.
+    s, penalty_class = data.s.to(data.x.dtype), get_entry(METHODS, method, option="method").penalty_class()
+    if penalty_class is not None:
+        s = penalty_class.encode(data.s, data.train, data.weight).to(data.x.dtype)
+    data = replace(data, s=s).to(device)
+
+    def of_each(values: Iterable[float]) -> Tensor:
+        return torch.tensor(list(values), dtype=data.x.dtype, device=device)
+
+    penalty = None
+    if penalty_class is not None:
+        penalty = penalty_class(seeds=seeds, s=data.s, which_split=tables.which_split, settings=settings)
+        penalty = penalty.to(device, data.x.dtype)
+    predictor = StackedMLP([data.x.shape[2], *settings.hidden, 1], seeds=seeds).to(device, data.x.dtype)
+    trainer = MinimaxTrainer(
+        predictor=predictor,
+        penalty=penalty,
+        lam=of_each(model.lam for model in models),
+        objective=get_entry(OBJECTIVES, objective, option="objective"),
+        loss=settings.loss_function,
+        scale=tables.each(_loss_of_constant(data, settings.loss_function)),
+        lr=of_each(model.settings.lr for model in models),
+        weight_decay=of_each(model.settings.weight_decay for model in models),
+        adversary_lr=of_each(model.settings.adversary_lr for model in models),
+        adversary_steps=settings.adversary_steps,
+    )
+    return trainer, data
+
+
+def _train_epochs(
+    trainer: MinimaxTrainer,
+    batches: Batches,
+    settings: TrainingSettings,
+    best: _Best | None,
+    *,
+    on_step: Callable[[float], None] | None,
+    on_epoch: Callable[[Epoch], None] | None,
+) -> int:
+    """Train every epoch, or until no model is left to wait for; how many there were."""
     n_steps = settings.n_epochs * batches.per_epoch
     step = epoch = 0
     for epoch in range(1, settings.n_epochs + 1):
         fair = epoch > settings.warm_up_epochs
-        totals = torch.zeros(2, len(members), device=device)
+        totals = torch.zeros(2, len(trainer.lam), device=trainer.lam.device)
         for batch in batches.epoch():
             lr_factor = 0.5 * (1 + math.cos(math.pi * step / n_steps))
-            totals += game.step(batch, lr_factor=lr_factor, fair=fair)
+            totals += trainer.step(batch, lr_factor=lr_factor, fair=fair)
             step += 1
             if on_step is not None:
                 on_step(step / n_steps)
@@ -243,14 +261,7 @@ def train_stack(
             on_epoch(Epoch(epoch, error, dependence))
         if best is not None and fair and best.is_over_after(epoch):
             break
-    last = torch.full((len(members),), epoch)
-    return TrainedStack(
-        tuple(members),
-        predictor,
-        diverged=~game.alive.cpu().numpy(),
-        best_epoch=(last if best is None else best.restore()).cpu().numpy(),
-        **_balance(predictor, data, members, loss, wanted=settings.balance),
-    )
+    return epoch
 
 
 def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
@@ -277,14 +288,14 @@ def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
 class _Best:
     """The weights of each model's best epoch on the validation rows, found with some patience."""
 
-    def __init__(self, game: Game, validation: Batch, *, patience: int) -> None:
-        self.game = game
+    def __init__(self, trainer: MinimaxTrainer, validation: Batch, *, patience: int) -> None:
+        self.trainer = trainer
         self.validation = validation
         self.patience = patience
-        count = len(game.lam)
-        self.score = torch.full((count,), math.inf, device=game.lam.device)
-        self.epoch = torch.zeros(count, dtype=torch.long, device=game.lam.device)
-        self.weights = game.descent.weights.clone()
+        count = len(trainer.lam)
+        self.score = torch.full((count,), math.inf, device=trainer.lam.device)
+        self.epoch = torch.zeros(count, dtype=torch.long, device=trainer.lam.device)
+        self.weights = trainer.descent.weights.clone()
 
     def is_over_after(self, epoch: int) -> bool:
         """Look at the validation rows; True once no model is left to wait for.
@@ -292,53 +303,47 @@ class _Best:
         A model whose patience has run out is closed, so that its result does not depend on how long the
         others go on.
         """
-        score = self.game.score(self.validation)
+        score = self.trainer.score(self.validation)
         open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)
-        better = open_ & self.game.alive & (score < self.score)
+        better = open_ & self.trainer.alive & (score < self.score)
         self.score = torch.where(better, score, self.score)
         self.epoch = torch.where(better, epoch, self.epoch)
-        self.weights = torch.where(better[:, None], self.game.descent.weights, self.weights)
-        return bool(((epoch - self.epoch >= self.patience) | ~self.game.alive).all())
+        self.weights = torch.where(better[:, None], self.trainer.descent.weights, self.weights)
+        return bool(((epoch - self.epoch >= self.patience) | ~self.trainer.alive).all())
 
     def restore(self) -> Tensor:
         """Put the best weights back; the epoch of each, (K,)."""
         found = self.epoch > 0
-        weights = self.game.descent.weights
+        weights = self.trainer.descent.weights
         weights.copy_(torch.where(found[:, None], self.weights, weights))
         return self.epoch
 
 
-@torch.no_grad()
 def _balance(
-    predictor: StackedMLP, data: StackData, members: Sequence[Member], loss: Loss, *, wanted: bool
-) -> dict[str, NDArray[np.float64]]:
+    predictor: StackedMLP, data: StackData, which_split: Tensor, loss: Loss
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Factor and shift, (K,) each, that make the training rows' predictions add up to their target."""
-    factor, shift = np.ones(len(members)), np.zeros(len(members))
-    if wanted:
-        predictions = _predictions(predictor, data.x, members, loss)
-        y = data.y.squeeze(-1).double().cpu().numpy()
-        weight = np.ones_like(y) if data.weight is None else data.weight.squeeze(-1).double().cpu().numpy()
-        for k, member in enumerate(members):
-            rows = data.train[member.split].cpu().numpy()
-            mass = weight[member.split, rows]
-            target = np.average(y[member.split, rows], weights=mass)
-            reached = np.average(predictions[k, rows], weights=mass)
-            if loss.has_log_link:
-                factor[k] = target / reached
-            else:
-                shift[k] = target - reached
-    return {"factor": factor, "shift": shift}
+    factor, shift = np.ones(len(which_split)), np.zeros(len(which_split))
+    predictions = _predictions(predictor, data.x, which_split, loss)
+    y = data.y.squeeze(-1).double().cpu().numpy()
+    weight = np.ones_like(y) if data.weight is None else data.weight.squeeze(-1).double().cpu().numpy()
+    for k, split in enumerate(which_split.tolist()):
+        rows = data.train[split].cpu().numpy()
+        mass = weight[split, rows]
+        target = np.average(y[split, rows], weights=mass)
+        reached = np.average(predictions[k, rows], weights=mass)
+        if loss.has_log_link:
+            factor[k] = target / reached
+        else:
+            shift[k] = target - reached
+    return factor, shift
 
 
 @torch.no_grad()
-def _predictions(
-    predictor: StackedMLP, x: Tensor, members: Sequence[Member], loss: Loss | None = None
-) -> NDArray[np.float64]:
+def _predictions(predictor: StackedMLP, x: Tensor, which_split: Tensor, loss: Loss) -> NDArray[np.float64]:
     """Predictions (K, N) as the networks give them."""
-    settings = members[0].settings
-    loss = loss or settings.loss_function
     device = predictor.biases[0].device
-    tables = Tables(torch.tensor([member.split for member in members], device=device), len(x))
+    tables = Tables(which_split, len(x))
     parts = [
         loss.prediction(predictor(tables.inputs(rows.to(device)))).squeeze(-1)
         for rows in x.split(ROWS_AT_ONCE, dim=1)

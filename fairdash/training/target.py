@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
-from fairdash.lookup import look_up
+from fairdash.registry import get_entry
 
 MEASURE, EXCESS, ERROR = "measure", "excess", "error"
 _TEXT = re.compile(
@@ -59,7 +59,7 @@ class Target:
             if self.measure:
                 raise _refused("A target for the error has no measure")
             return
-        if look_up(REGISTRY, self.measure, option="measure").discrete:
+        if get_entry(REGISTRY, self.measure, option="measure").discrete:
             raise _refused(f"“{self.measure}” is for discrete variables, and predictions are not")
 
     @classmethod
@@ -101,4 +101,4 @@ class Target:
 
 
 def _refused(what: str) -> OptionError:
-    return OptionError(Problem(column="target", what=what, mend=_HOW_TO_WRITE))
+    return OptionError(Problem(column="target", what=what, hint=_HOW_TO_WRITE))

@@ -3,33 +3,64 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
-from fairdash.data.building import offers
+from fairdash.data.bounds import bounded
+from fairdash.data.column_profile import ColumnProfile, profile_table
+from fairdash.data.data_checks import support_sentence, target_remarks
 from fairdash.data.dataset import Dataset
-from fairdash.data.outcomes import SensitiveSupport, outcome_remarks, sensitive_support
-from fairdash.data.profile import ColumnProfile, profile_table
-from fairdash.data.reading import ReadingOptions, ReadingReport, file_contents, read_table
+from fairdash.data.features import suggested_fixes
+from fairdash.data.readers.reading import file_contents
+from fairdash.data.readers.report import ReadingOptions, ReadingReport
 from fairdash.data.source import DatasetSource, UploadSource
-from fairdash.data.uploads import read_upload
-from fairdash.dependence import independence_floor, measure
+from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
+from fairdash.dependence import IndependenceFloor, independence_floor, measure
 from fairdash.errors import Problem
-from fairdash.reports.comparison import Front
+from fairdash.reports import fronts
+from fairdash.reports.fronts import Front
+from fairdash.runs.deletion import last_deletion
 from fairdash.runs.result import RunResult
 from fairdash.runs.store import Run
 
 
+class _Seen:
+    """The last deletion that this process knows of."""
+
+    deletion: bytes | None = None
+
+
+def forget_what_was_deleted() -> None:
+    """Take everything out of memory if a file was deleted in this home since, by whatever process.
+
+    Tables are found here by what they are made from, not by whether it is still there.
+    """
+    last = last_deletion()
+    if _Seen.deletion != last:
+        if _Seen.deletion is not None:
+            st.cache_data.clear()
+            st.cache_resource.clear()
+            forget_tables()
+            # Only where it is needed: charts take long to import.
+            from fairdash.reports.comparison_figures import forget_fronts
+
+            forget_fronts()
+        _Seen.deletion = last
+
+
 @st.cache_data(max_entries=4, show_spinner=False)
 def _load(source_json: str) -> Dataset:
-    return DatasetSource.from_json(source_json).load()
+    with bounded():
+        return DatasetSource.from_json(source_json).load()
 
 
 def dataset_of(source: DatasetSource) -> Dataset:
     """The data set that a source describes, read once a server."""
+    forget_what_was_deleted()
+    if isinstance(source, UploadSource):
+        check_kept(source.sha256)
     return _load(source.to_json())
 
 
@@ -42,96 +73,63 @@ def _result(run_id: str, look: str | None) -> RunResult:  # noqa: ARG001 (the fi
 
 def result_of(run: Run) -> RunResult:
     """What there is of a run's result, read once a server."""
+    forget_what_was_deleted()
     return _result(run.id, run.look)
 
 
 @st.cache_resource(max_entries=12, show_spinner=False)
-def _front(run_id: str, look: str | None, objective: str, sensitive: str) -> Front:
-    return Front.of(_result(run_id, look), objective=objective, sensitive=sensitive)
+def _fronts(run_id: str, look: str | None, sensitive: str) -> dict[str, Front]:
+    return fronts.fronts_of(_result(run_id, look), sensitive=sensitive)
 
 
-def front_of(run: Run, *, objective: str, sensitive: str) -> Front:
-    """The figures of a run's paths, gathered once a server."""
-    return _front(run.id, run.look, objective, sensitive)
+def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
+    """The figures of a run's paths by objective, gathered once a server."""
+    forget_what_was_deleted()
+    return _fronts(run.id, run.look, sensitive)
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """The table in an uploaded file, and how it was read."""
-    return read_table(read_upload(digest), name=name, **asdict(reading))
+    """The table in an uploaded file, and how it was read, parsed once a server."""
+    forget_what_was_deleted()
+    with bounded():
+        return table_of_upload(digest, reading, name=name)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
+def _contents(digest: str) -> tuple[str, tuple[str, ...]]:
+    with bounded():
+        return file_contents(read_upload(digest))
+
+
 def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     """What an uploaded file is, and the sheets or tables in it."""
-    return file_contents(read_upload(digest))
+    forget_what_was_deleted()
+    check_kept(digest)
+    return _contents(digest)
 
 
-@dataclass(frozen=True)
-class Facts:
-    """What the data page says of a data set besides its pictures.
-
-    Parameters
-    ----------
-    remarks
-        On the target's zeros and tail.
-    support
-        How finely each sensitive column can be cut, by its name.
-    profile
-        A line on each column.
-    offers
-        Columns that are left out and could be used.
-    """
-
-    remarks: tuple[str, ...]
-    support: Mapping[str, SensitiveSupport]
-    profile: tuple[ColumnProfile, ...]
-    offers: tuple[Problem, ...]
+#: What the data page says of a data set besides its pictures: remarks on the target's zeros and tail, how
+#: finely each sensitive column can be cut, a line on each column, and fixes that would bring further ones in.
+Summary = tuple[tuple[str, ...], Mapping[str, str], tuple[ColumnProfile, ...], tuple[Problem, ...]]
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _facts(source_json: str) -> Facts:
+def _summary(source_json: str) -> Summary:
     source = DatasetSource.from_json(source_json)
     dataset = dataset_of(source)
-    found: tuple[Problem, ...] = ()
+    ways: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
         frame, _ = upload_of(source.sha256, source.name, source.reading)
-        found = offers(frame, source.roles, source.mends)
-    return Facts(
-        remarks=outcome_remarks(dataset.target),
-        support={name: sensitive_support(dataset.sensitive[name]) for name in dataset.roles.sensitive},
-        profile=profile_table(dataset.table()),
-        offers=found,
-    )
+        ways = suggested_fixes(frame, source.roles, source.fixes)
+    support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
+    profile = profile_table(dataset.table(), weight=dataset.weight)
+    return target_remarks(dataset.target), support, profile, ways
 
 
-def facts_of(source: DatasetSource) -> Facts:
+def summary_of(source: DatasetSource) -> Summary:
     """What there is to say of a source's data set, found out once a server."""
-    return _facts(source.to_json())
-
-
-def forget_uploads() -> None:
-    """Take everything that was read from uploads out of memory."""
-    for cached in (_load, upload_of, contents_of, _link, _facts):
-        cached.clear()
-
-
-@dataclass(frozen=True)
-class Link:
-    """How strongly the target depends on a sensitive column, before any model.
-
-    Parameters
-    ----------
-    value, floor, floor_q95
-        HGR_KDE, its mean and 95 % quantile with the sensitive column permuted.
-    n
-        Rows that were used.
-    """
-
-    value: float
-    floor: float
-    floor_q95: float
-    n: int
+    forget_what_was_deleted()
+    return _summary(source.to_json())
 
 
 #: Rows that a page measures at most: a random sample beyond.
@@ -139,16 +137,24 @@ ROWS_MEASURED = 5000
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def _link(fingerprint: str, sensitive: str, _dataset: Dataset) -> Link:  # noqa: ARG001 (the fingerprint is the cache's key)
+def _link(fingerprint: str, sensitive: str, _dataset: Dataset) -> tuple[float, IndependenceFloor, int]:  # noqa: ARG001 (the fingerprint is the cache's key)
     y = _dataset.target.to_numpy(dtype=float)
     s = _dataset.sensitive[sensitive].to_numpy(dtype=float)
+    weight = None if _dataset.weight is None else _dataset.weight.to_numpy(dtype=float)
     if len(y) > ROWS_MEASURED:
         rows = np.random.default_rng(0).choice(len(y), ROWS_MEASURED, replace=False)
         y, s = y[rows], s[rows]
-    floor = independence_floor("hgr_kde", y[None], s[None], n_permutations=100, random_state=0)
-    return Link(measure("hgr_kde", y, s), float(floor.mean[0]), float(floor.q95[0]), len(y))
+        weight = None if weight is None else weight[rows]
+    floor = independence_floor(
+        "hgr_kde", y[None], s[None], n_permutations=100, sample_weight=weight, random_state=0
+    )
+    return measure("hgr_kde", y, s, sample_weight=weight), floor, len(y)
 
 
-def link_of(dataset: Dataset, sensitive: str) -> Link:
-    """HGR_KDE between target and a sensitive column, on at most ROWS_MEASURED rows."""
+def link_of(dataset: Dataset, sensitive: str) -> tuple[float, IndependenceFloor, int]:
+    """How strongly the target depends on a sensitive column, before any model.
+
+    HGR_KDE by the rows' exposure, its floor with the sensitive column permuted, and the rows that were
+    used: at most ROWS_MEASURED.
+    """
     return _link(dataset.fingerprint, sensitive, dataset)

@@ -1,4 +1,4 @@
-"""What every page has around it: errors in plain words, one look for charts and downloads."""
+"""What every page has around it: errors in plain words, and one look for charts."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from fairdash.errors import FairdashError, Mend, Problem
+from fairdash.errors import FairdashError, Fix, Problem
 from fairdash.figures.theme import Theme, theme_of
-from fairdash.reports.csv import safe_csv
 from fairdash.traces import trace_of
+from fairdash.ui.keys import Keys, name_in
 from fairdash.ui.text import safe
+
+KEY = Keys(__file__)
 
 log = logging.getLogger("fairdash.app")
 
-MEND_LABELS = {
+FIX_LABELS = {
     "drop_rows": "Drop these rows",
     "convert": "Convert to numbers",
     "leave_out": "Leave it out",
@@ -42,24 +43,29 @@ def plain_errors() -> Iterator[None]:
     """Show what goes wrong inside in plain words; a trace goes to the log, never to the page."""
     try:
         yield
-    except FairdashError as error:
-        show_problems(error)
     except Exception as error:
-        error_id = secrets.token_hex(4)
-        log.error("error %s: %s", error_id, trace_of(error))
-        st.error(
-            f"Something went wrong that fairdash did not foresee. The log names it `{error_id}`; your data "
-            "and finished runs are untouched. Reload the page to go on."
-        )
+        st.error(in_plain_words(error))
+
+
+def in_plain_words(error: Exception) -> str:
+    """What to tell the user, in Markdown; the trace of an error that was not foreseen goes to the log."""
+    if isinstance(error, FairdashError):
+        lines = [safe(problem) for problem in error.problems]
+        return lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines)
+    error_id = secrets.token_hex(4)
+    log.error("error %s: %s", error_id, trace_of(error))
+    return (
+        f"Something went wrong that fairdash did not foresee. The log names it `{error_id}`; your data "
+        "and finished runs are untouched. Reload the page to go on."
+    )
 
 
 def show_problems(error: FairdashError) -> None:
     """All problems of an error, one a line, as plain text."""
-    lines = [safe(problem) for problem in error.problems]
-    st.error(lines[0] if len(lines) == 1 else "\n".join(f"- {line}" for line in lines))
+    st.error(in_plain_words(error))
 
 
-def show_mends(problems: Sequence[Problem], *, key: str, mend: Callable[[Mend], None], blocked: bool) -> None:
+def show_fixes(problems: Sequence[Problem], *, key: str, fix: Callable[[Fix], None], blocked: bool) -> None:
     """Problems as plain text, each with buttons for the ways out that take one click.
 
     Parameters
@@ -68,18 +74,18 @@ def show_mends(problems: Sequence[Problem], *, key: str, mend: Callable[[Mend], 
         What is in the way, or what could be used as well.
     key
         Begins the buttons' keys.
-    mend
+    fix
         Called with the way out that was chosen.
     blocked
         Whether they are in the way; red if so.
     """
     for problem in problems:
         (st.error if blocked else st.info)(safe(problem))
-        if problem.mends:
+        if problem.fixes:
             with st.container(horizontal=True):
-                for way in problem.mends:
-                    name = f"{key} {problem.what} {way.kind} {way.column}"
-                    st.button(MEND_LABELS[way.kind], key=name, on_click=mend, args=(way,))
+                for way in problem.fixes:
+                    name = KEY("fix", key, problem.what, way.kind, way.column)
+                    st.button(FIX_LABELS[way.kind], key=name, on_click=fix, args=(way,))
 
 
 def theme() -> Theme:
@@ -88,27 +94,14 @@ def theme() -> Theme:
 
 
 #: Session key of the format in which charts are saved: "PNG" or "SVG".
-PICTURE_FORMAT = "picture format"
+PICTURE_FORMAT = KEY("picture-format")
 
 
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     """A chart with its camera button; `alt` says in words what it shows."""
     form = str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
-    image = {"filename": f"fairdash-{key}", "scale": 2 if form == "png" else 1, "format": form}
+    image = {"filename": f"fairdash-{name_in(key)}", "scale": 2 if form == "png" else 1, "format": form}
     st.plotly_chart(figure, key=key, alt=alt, theme=None, config=_PLOTLY | {"toImageButtonOptions": image})
-
-
-def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, name: str, key: str) -> None:
-    """A button that gives a table, or what makes it, as CSV that is safe to open in a spreadsheet."""
-    st.download_button(
-        label,
-        data=lambda: safe_csv(frame() if callable(frame) else frame),
-        file_name=f"fairdash-{name}.csv",
-        mime="text/csv",
-        key=key,
-        icon=":material/download:",
-        on_click="ignore",
-    )
 
 
 @st.cache_resource(show_spinner=False)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.runs.store import CANCELLED, DONE, FAILED, QUEUED, Job, RunStatus
+from fairdash.ui.frame import plain_errors
+from fairdash.ui.keys import Keys
 from fairdash.ui.text import duration, safe
+
+KEY = Keys(__file__)
 
 SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -36,5 +40,6 @@ def show_progress(job: Job) -> None:
     if status.is_over:
         st.rerun()
     show_status(job, status)
-    if st.button("Cancel", key=f"cancel {job.id}", icon=":material/stop:", disabled=job.is_cancelled()):
-        job.ask_to_cancel()
+    if st.button("Cancel", key=KEY("cancel", job.id), icon=":material/stop:", disabled=job.is_cancelled()):
+        with plain_errors():
+            job.ask_to_cancel()

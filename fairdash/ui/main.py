@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.frame import freeze_imports, plain_errors
 from fairdash.ui.pages import sections
 from fairdash.ui.state import source_title
@@ -22,9 +23,11 @@ if st.context.theme.type == "dark":
         "<style>[data-testid=stBaseButton-primary], [data-testid=stMultiSelect] span[title] "
         "{ color: #0b0f14 }</style>"
     )
+forget_what_was_deleted()
 chosen = st.navigation(sections())
 with plain_errors():
     chosen.run()
-# After the page, which may have put another data set into use.
-st.sidebar.caption(f"Data in use: {safe(source_title()) or 'none'}")
+with plain_errors(), st.sidebar:
+    # After the page, which may have put another data set into use.
+    st.caption(f"Data in use: {safe(source_title()) or 'none'}")
 freeze_imports()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from types import MappingProxyType
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
-_FOLDER = Path(__file__).resolve().parents[2] / "pages"
+from fairdash.ui.serving import app_folder
 
-#: Name to section, script, title and icon. The name is the page's address; home is at the root.
-_PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
+_FOLDER = app_folder() / "pages"
+
+#: Every page: name to section, script, title and icon. The name is the page's address; home is at the root.
+PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
     {
         "home": ("", "home/home.py", "Home", ":material/home:"),
         "patterns": ("Learn", "learn/patterns.py", "Association patterns", ":material/scatter_plot:"),
@@ -27,7 +28,7 @@ _PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
 
 def page(name: str) -> StreamlitPage:
     """The page of this name, for ``st.page_link`` and ``st.switch_page``."""
-    _, script, title, icon = _PAGES[name]
+    _, script, title, icon = PAGES[name]
     address = None if name == "home" else name
     return st.Page(_FOLDER / script, title=title, icon=icon, url_path=address, default=name == "home")
 
@@ -35,6 +36,6 @@ def page(name: str) -> StreamlitPage:
 def sections() -> dict[str, list[StreamlitPage]]:
     """All pages by section, for ``st.navigation``."""
     found: dict[str, list[StreamlitPage]] = {}
-    for name, (section, *_) in _PAGES.items():
+    for name, (section, *_) in PAGES.items():
         found.setdefault(section, []).append(page(name))
     return found

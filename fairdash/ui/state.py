@@ -2,49 +2,64 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import streamlit as st
 
 from fairdash.data.source import CatalogueSource, DatasetSource, load_source, save_source
-from fairdash.errors import FairdashError
+from fairdash.errors import FairdashError, StorageError
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Run
+from fairdash.ui.frame import show_problems
+from fairdash.ui.keys import Address, Keys
+
+KEY = Keys(__file__)
+
+AnyJob = TypeVar("AnyJob", Run, SearchJob)
 
 DEFAULT_SOURCE = CatalogueSource(dataset="household")
-_DATASET, _RUN, _SEARCH = "dataset", "run", "search"
+#: Session key of the data sets chosen here that could not be kept, by id.
+_UNSAVED = KEY("unsaved")
 
 
 def chosen_source() -> DatasetSource:
     """The data set in use: the address names it, or the session, or it is the default one."""
-    name = st.query_params.get(_DATASET) or st.session_state.get(_DATASET)
+    name = st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)
     if name is None:
         return DEFAULT_SOURCE
     try:
-        source = load_source(name)
+        source = _source(name)
     except FairdashError:
-        _forget(_DATASET)
+        _forget(Address.DATASET)
         raise
-    _remember(_DATASET, name)
+    _remember(Address.DATASET, name)
     return source
 
 
 def source_title() -> str:
     """Name of the data set in use, for the sidebar; empty if it is gone."""
-    name = st.query_params.get(_DATASET) or st.session_state.get(_DATASET)
+    name = st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)
     if name is None:
         return DEFAULT_SOURCE.title
     try:
-        return load_source(name).title
+        return _source(name).title
     except FairdashError:
         return ""
 
 
 def choose_source(source: DatasetSource) -> None:
     """Put a data set into use; a run of another one leaves the view."""
-    name = save_source(source)
-    if st.session_state.get(_DATASET) not in (None, name):
-        _forget(_RUN)
-        _forget(_SEARCH)
-    _remember(_DATASET, name)
+    try:
+        name = save_source(source)
+    except StorageError as error:
+        # What is there can be seen all the same, in this session.
+        name = source.id
+        st.session_state[_UNSAVED] = {**st.session_state.get(_UNSAVED, {}), name: source}
+        show_problems(error)
+    if st.session_state.get(Address.DATASET) not in (None, name):
+        _forget(Address.RUN)
+        _forget(Address.SEARCH)
+    _remember(Address.DATASET, name)
 
 
 def chosen_run() -> Run | None:
@@ -52,66 +67,63 @@ def chosen_run() -> Run | None:
 
     RunError if it is gone; the next call then gives None.
     """
-    name = st.query_params.get(_RUN) or st.session_state.get(_RUN)
-    if name is None:
-        return None
-    try:
-        run = Run(name)
-        _adopt_data(run)
-    except FairdashError:
-        _forget(_RUN)
-        raise
-    _remember(_RUN, name)
-    return run
+    return _chosen(Run, Address.RUN)
 
 
 def choose_run(run: Run | None) -> None:
     """Bring a run into view, or none."""
-    if run is None:
-        _forget(_RUN)
-    else:
-        _remember(_RUN, run.id)
+    _choose(run, Address.RUN)
 
 
 def chosen_search() -> SearchJob | None:
-    """The search in view: the address names it, or the session; None if there is none.
-
-    RunError if it is gone; the next call then gives None.
-    """
-    name = st.query_params.get(_SEARCH) or st.session_state.get(_SEARCH)
-    if name is None:
-        return None
-    try:
-        search = SearchJob(name)
-        _adopt_data(search)
-    except FairdashError:
-        _forget(_SEARCH)
-        raise
-    _remember(_SEARCH, name)
-    return search
+    """The search in view, likewise."""
+    return _chosen(SearchJob, Address.SEARCH)
 
 
 def choose_search(search: SearchJob | None) -> None:
     """Bring a search into view, or none."""
-    if search is None:
-        _forget(_SEARCH)
+    _choose(search, Address.SEARCH)
+
+
+def _chosen(kind: type[AnyJob], key: Address) -> AnyJob | None:
+    name = st.query_params.get(key) or st.session_state.get(key)
+    if name is None:
+        return None
+    try:
+        job = kind(name)
+        _adopt_data(job)
+    except FairdashError:
+        _forget(key)
+        raise
+    _remember(key, name)
+    return job
+
+
+def _choose(job: Run | SearchJob | None, key: Address) -> None:
+    if job is None:
+        _forget(key)
     else:
-        _remember(_SEARCH, search.id)
+        _remember(key, job.id)
 
 
 def _adopt_data(job: Run | SearchJob) -> None:
     """Someone came by the job's address: its data are the data in use."""
-    if _DATASET not in st.session_state and _DATASET not in st.query_params:
+    if Address.DATASET not in st.session_state and Address.DATASET not in st.query_params:
         choose_source(job.spec.source)
 
 
-def _remember(key: str, value: str) -> None:
+def _source(name: str) -> DatasetSource:
+    unsaved: dict[str, DatasetSource] = st.session_state.get(_UNSAVED, {})
+    return unsaved[name] if name in unsaved else load_source(name)
+
+
+def _remember(key: Address, value: str) -> None:
     st.session_state[key] = value
     if st.query_params.get(key) != value:
         st.query_params[key] = value
 
 
-def _forget(key: str) -> None:
+def _forget(key: Address) -> None:
     st.session_state.pop(key, None)
     if key in st.query_params:
         del st.query_params[key]

@@ -9,7 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.studies.store import DONE, FAILED, Study, StudyStatus, cancel, start, status_of, tables_of
+from fairdash.ui.frame import plain_errors
+from fairdash.ui.keys import Keys
 from fairdash.ui.text import duration
+
+KEY = Keys(__file__)
 
 SECONDS_BETWEEN_LOOKS = 0.7
 #: A study follows a slider only after the slider has rested this long: each one is a process to start.
@@ -49,7 +53,7 @@ def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) ->
     slot
         Name of the place on the page: a study that takes the place of another stops it.
     """
-    asked = f"study-{slot}"
+    asked = KEY("study", slot)
     earlier = st.session_state.get(asked)
     if earlier is None or earlier[0] != study:
         if earlier is not None and not status_of(earlier[0]).is_over:
@@ -65,11 +69,14 @@ def _follow(study: Study, show: Callable[[Tables], None] | None, asked: str, dra
         st.rerun()
     if status.state == FAILED:
         st.warning("The background computation has ended before it was done.")
-        if st.button("Try again", icon=":material/replay:", key=f"{asked}-again"):
-            start(study)
+        if st.button("Try again", icon=":material/replay:", key=KEY("again", asked)):
+            with plain_errors():
+                start(study)
         return
     if time.monotonic() - st.session_state[asked][1] >= SECONDS_OF_REST:
-        start(study)
+        # A fragment's own runs have nobody around them who says what goes wrong.
+        with plain_errors():
+            start(study)
     st.progress(status.fraction, text=_words(status))
     if show is not None:
         show(tables_of(study))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from decimal import ROUND_HALF_UP, Decimal
 
 from fairdash.reports.numbers import label, number, signed, with_unit
 
-__all__ = ["duration", "label", "number", "safe", "signed", "with_unit"]
+__all__ = ["duration", "fixed", "label", "number", "safe", "signed", "with_unit"]
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&=^@/])")
 
@@ -14,6 +15,16 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&=^@/])")
 def safe(name: object) -> str:
     """A user's name as Markdown that shows it as it is: no link, image, formula or HTML comes alive."""
     return _MARKDOWN.sub(r"\\\1", " ".join(str(name).split()))
+
+
+def fixed(value: float, decimals: int = 3) -> str:
+    """A number with so many decimals, rounded as the browser rounds what tables and charts show.
+
+    Python takes a tie to the even digit, JavaScript away from 0: .5625 would be .562 in a sentence and .563
+    in the table below it.
+    """
+    rounded = Decimal(value).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
+    return str(abs(rounded) if rounded == 0 else rounded)
 
 
 def duration(seconds: float) -> str:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.stats import t
 
 from fairdash.assessment import (
     assess_predictions,
@@ -237,15 +238,40 @@ def test_the_profile_averages_test_rows_by_group():
     assert (profile["high"] > profile["mean"]).all()
 
 
-def test_the_profiles_interval_covers_the_groups_true_mean():
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_splits", [1, 2, 5, 10])
+def test_the_profiles_interval_covers_the_groups_true_mean(n_splits, weighted):
     rng = np.random.default_rng(0)
     n, covered = 2000, []
-    for repeat in range(40):
+    for repeat in range(100):
         s = rng.uniform(size=n)
-        values = rng.normal(size=(1, n))
-        profile = quantile_profile(values, s, random_splits(n, n_splits=1, random_state=repeat))
+        values = np.tile(rng.normal(size=n), (n_splits, 1))
+        weight = rng.uniform(0.1, 1, n) if weighted else None
+        splits = random_splits(n, n_splits=n_splits, random_state=repeat)
+        profile = quantile_profile(values, s, splits, weight=weight)
         covered.append(((profile["low"] < 0) & (profile["high"] > 0)).mean())
-    assert 0.92 < np.mean(covered) < 0.97
+    # 2,000 intervals, each of 20 test rows a split.
+    assert 0.935 < np.mean(covered) < 0.965
+
+
+def test_the_profiles_interval_covers_the_average_of_the_models_as_they_were_trained():
+    rng = np.random.default_rng(1)
+    covered = []
+    x_new, s_new = rng.normal(size=(200_000, 3)), rng.uniform(size=200_000)
+    groups_new = np.minimum((s_new * 4).astype(int), 3)
+    x_new[:, 0] += s_new
+    for repeat in range(60):
+        x, s = rng.normal(size=(400, 3)), rng.uniform(size=400)
+        x[:, 0] += s
+        y = x.sum(axis=1) + 3 * rng.normal(size=400)
+        splits = random_splits(400, n_splits=5, random_state=repeat)
+        slopes = np.array([np.linalg.lstsq(x[j.train], y[j.train], rcond=None)[0] for j in splits])
+        groups = np.minimum((s * 4).astype(int), 3)
+        profile = quantile_profile(slopes @ x.T, s, splits, groups=groups)
+        fresh = x_new @ slopes.mean(axis=0)
+        true = np.bincount(groups_new, fresh) / np.bincount(groups_new)
+        covered.append(((profile["low"] < true) & (profile["high"] > true)).mean())
+    assert 0.91 < np.mean(covered) < 0.98
 
 
 def test_the_profile_counts_rows_by_their_weight():
@@ -261,7 +287,9 @@ def test_the_profile_counts_rows_by_their_weight():
     # By hand: the standard error of a ratio of sums.
     gap = twice[rows] * (values[0, rows] - one["mean"][0])
     error = np.sqrt((gap**2).sum() * 200 / 199) / twice[rows].sum()
-    assert one["high"][0] - one["mean"][0] == pytest.approx(1.96 * error)
+    as_good_as = twice[rows].sum() ** 2 / (twice[rows] ** 2).sum()
+    assert one["error"][0] == pytest.approx(error)
+    assert one["high"][0] - one["mean"][0] == pytest.approx(t.ppf(0.975, as_good_as - 1) * error)
 
 
 def test_ties_leave_fewer_groups():
@@ -271,3 +299,10 @@ def test_ties_leave_fewer_groups():
     averages = group_averages(2 * s, s)
     assert averages["mean"].tolist() == [2, 4, 6]
     assert averages["n"].tolist() == [200, 200, 200]
+
+
+def test_parts_that_are_asked_for_alone_read_the_same():
+    *_, whole = _assessed()
+    *_, alone = _assessed(parts=("test",))
+    test_rows = whole[whole["part"] == "test"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(alone.reset_index(drop=True), test_rows)

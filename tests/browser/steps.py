@@ -45,6 +45,27 @@ def chart(page: Page, title: str) -> dict:
     )
 
 
+def come_to_rest(page: Page) -> None:
+    """Wait until the app has drawn what it was asked for.
+
+    While a script runs Streamlit keeps what the last one drew, marked stale and fading: a chart may be there
+    twice, and text has less contrast than it will have. So the server must be done, nothing stale, no
+    transition under way, and all that for as long as a click may need to reach the server.
+    """
+    page.evaluate("() => { delete window.restingSince }")
+    page.wait_for_function(
+        """stillFor => {
+            const state = document.querySelector('[data-testid=stApp]')?.dataset.testScriptState;
+            const busy = state !== 'notRunning' || document.querySelector('[data-stale=true]')
+                || document.getAnimations().some(each => each.playState === 'running');
+            if (busy) delete window.restingSince;
+            else window.restingSince ??= performance.now();
+            return !busy && performance.now() - window.restingSince > stillFor;
+        }""",
+        arg=800,
+    )
+
+
 def take_screenshots(page: Page, name: str) -> None:
     """The whole page at 1440 and at 390 px, which must not scroll sideways."""
     SCREENSHOTS.mkdir(exist_ok=True)

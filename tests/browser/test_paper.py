@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
+from playwright.sync_api import expect
+
+from tests.browser.steps import come_to_rest
 
 pytestmark = pytest.mark.browser
 
@@ -38,13 +41,20 @@ def test_the_paper_is_read_part_by_part(page) -> None:
 def test_the_household_by_residuals_and_from_the_surface_alone(page) -> None:
     page.goto("/paper")
     page.get_by_text("Fig. 4: household prices").click()
-    page.get_by_text("Average price by age").wait_for()
+    page.get_by_text("Average price by age").first.wait_for()
     page.get_by_text("Equalized residuals", exact=True).click()
-    page.get_by_text("Average residual by age").wait_for()
     page.get_by_text("The standard network's residuals have an HGR of").wait_for()
+    come_to_rest(page)
+    # Once at rest; while the page is drawn anew the chart before is still there, fading.
+    expect(page.get_by_text("Average residual by age")).to_have_count(1)
     page.get_by_text("the surface alone", exact=True).click()
     page.get_by_text("Seeing the surface alone").wait_for()
-    page.get_by_text("Average residual by age").wait_for()
+    come_to_rest(page)
+    expect(page.get_by_text("Average residual by age")).to_have_count(1)
+    assert "objective=equalized_residuals" in page.url
+    assert "reading=household_surface" in page.url
+    page.reload()
+    page.get_by_text("Seeing the surface alone").wait_for()
     page.set_viewport_size({"width": 390, "height": 900})
     fits_a_phone(page)
 

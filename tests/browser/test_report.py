@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 
 #: Width between the margins of a sheet of A4, in CSS pixels.
 A4 = 680
-PLOTS = ["front", "profile-demographic_parity", "profile-equalized_residuals", "spread", "money", "objectives", "features"]  # fmt: skip
+PLOTS = ["front", "profile-demographic_parity", "profile-equalized_residuals", "spread", "transfers", "objectives", "features"]  # fmt: skip
 
 
 def write(tmp_path, **names):

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from fairdash.data.source import CatalogueSource
 from fairdash.runs import worker
 from fairdash.runs.store import create_run
-from tests.browser.steps import chart, take_screenshots
+from tests.browser.steps import chart, come_to_rest, take_screenshots
 from tests.serving import served
 from tests.ui.conftest import PLAN
 
@@ -62,7 +62,7 @@ def test_keys_move_the_slider_through_blends_to_trained_weights(opened: Page):
     slider.press("End")
     opened.get_by_text("chosen: λ = 4", exact=True).wait_for()
     after = chart(opened, "What fairness costs")["chosen: λ = 4"]
-    assert after["x"][0] < before["x"][0], "more weight, less dependence"
+    assert after["y"][0] > before["y"][0], "more weight, more error"
     opened.reload()
     opened.get_by_text("chosen: λ = 4", exact=True).wait_for()
 
@@ -85,8 +85,15 @@ def test_the_report_and_the_model_are_taken_away(opened: Page, tmp_path: Path):
     text = download.value.path().read_text(encoding="utf-8")
     assert "no longer be told" in text or "depends" in text
     opened.get_by_role("button", name="Refit this model on all rows").click()
-    with opened.expect_download(timeout=60_000) as download:
-        opened.get_by_role("button", name="Model, refitted on all rows (zip)").click(timeout=60_000)
+    model = opened.get_by_role("button", name="Model, refitted on all rows (zip)")
+    model.wait_for(timeout=60_000)
+    with opened.expect_download(timeout=90_000) as download:
+        # A click while the page is still drawn anew, after the refit, can be lost: a hand would click again.
+        for _ in range(8):
+            model.click(timeout=60_000)
+            opened.wait_for_timeout(8_000)
+            if download.is_done():
+                break
     assert download.value.path().read_bytes()[:2] == b"PK"
 
 
@@ -99,7 +106,7 @@ def test_nobody_is_kept_out_and_nothing_scrolls_sideways(opened: Page, scheme):
     take_screenshots(opened, f"tradeoff-{scheme}")
     for panel in ("Who pays", "Find the point", "All numbers"):
         opened.get_by_role("radio", name=panel).or_(opened.get_by_role("button", name=panel)).first.click()
-        opened.wait_for_timeout(800)
+        come_to_rest(opened)
         found = [
             (each["id"], each["impact"], [node["html"][:200] for node in each["nodes"]][:3])
             for each in Axe().run(opened, context=NOT_OURS).response["violations"]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Roles, build_dataset
-from fairdash.data.building import why_left_out
+from fairdash.data.features import exclusion_reason
 from fairdash.errors import DataError
 from tests.data.tables import ROLES, policies
 
@@ -268,7 +268,7 @@ def test_tiny_exposures_are_rescaled_like_any_column() -> None:
 
 def test_identifiers_are_judged_by_share_and_number() -> None:
     def levels(n_levels: int, n_rows: int) -> str | None:
-        return why_left_out(pd.Series([f"level {i % n_levels}" for i in range(n_rows)]))
+        return exclusion_reason(pd.Series([f"level {i % n_levels}" for i in range(n_rows)]))
 
     assert levels(19, 19) is None
     assert levels(25, 60) is None

@@ -19,7 +19,7 @@ def test_entries_are_described_and_their_defaults_hold(dataset_id: str) -> None:
 
 def test_a_generated_set_loads_with_its_options_and_says_the_same_of_itself() -> None:
     entry = CATALOGUE["household"]
-    assert entry.on_hand()
+    assert entry.is_local()
     dataset = load_dataset("household")
     assert (dataset.name, dataset.title, dataset.n_rows) == (entry.id, entry.title, entry.n_rows)
     assert load_dataset("household", n=300, rooms=5, spread="variance").n_rows == 300
@@ -29,7 +29,7 @@ def test_a_generated_set_loads_with_its_options_and_says_the_same_of_itself() ->
 @pytest.mark.parametrize("dataset_id", ["crime", "motor", "census_county"])
 def test_published_sets_say_the_same_of_themselves(real_data: object, dataset_id: str) -> None:
     entry, dataset = CATALOGUE[dataset_id], load_dataset(dataset_id)
-    assert entry.on_hand()
+    assert entry.is_local()
     assert (dataset.name, dataset.title, dataset.n_rows) == (entry.id, entry.title, entry.n_rows)
     table = dataset.table()
     assert set(dataset.units) <= set(table)
@@ -39,7 +39,7 @@ def test_published_sets_say_the_same_of_themselves(real_data: object, dataset_id
 def test_every_set_is_made_here_fetched_or_brought(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     for entry in CATALOGUE.values():
-        ways = [entry.on_hand(), entry.needs_download, entry.how_to_bring is not None]
+        ways = [entry.is_local(), entry.needs_download, entry.how_to_bring is not None]
         assert ways.count(True) == 1, entry.id
 
 

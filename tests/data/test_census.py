@@ -8,13 +8,13 @@ import pytest
 from fairdash.data import CATALOGUE, Dataset, load_dataset
 from fairdash.data import census as census_module
 from fairdash.data.census import (
+    CHECKSUMS,
     COUNTY_FILE,
     SENSITIVE,
     TARGET,
-    TRACT_CHECKSUMS,
     TRACT_FILE,
-    census_on_hand,
     git_blob_id,
+    is_local,
     parse,
 )
 from fairdash.errors import DownloadError
@@ -85,7 +85,7 @@ def test_a_part_of_the_tract_file_is_not_taken_for_it(
     real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     placed((real_data / "census" / SUBSET).read_bytes(), tmp_path, monkeypatch)
-    assert census_on_hand()
+    assert is_local(TRACT_FILE)
     with pytest.raises(DownloadError, match="checksum differs"):
         load_dataset("census")
 
@@ -95,7 +95,7 @@ def test_a_tract_file_with_the_known_id_is_loaded(tmp_path: Path, monkeypatch: p
     placed(content, tmp_path, monkeypatch)
     with pytest.raises(DownloadError, match=r"checksum differs\. Delete it"):
         load_dataset("census")
-    monkeypatch.setitem(TRACT_CHECKSUMS, TRACT_FILE, git_blob_id(content))
+    monkeypatch.setitem(CHECKSUMS, TRACT_FILE, git_blob_id(content))
     dataset = load_dataset("census")
     assert (dataset.name, dataset.title, dataset.n_rows) == ("census", CATALOGUE["census"].title, 7)
     assert dataset.features.shape[1] == 31
@@ -115,7 +115,7 @@ def test_a_file_that_is_not_here_is_asked_for_in_plain_words(
 ) -> None:
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     entry = CATALOGUE[dataset_id]
-    assert not entry.on_hand()
+    assert not entry.is_local()
     with pytest.raises(DownloadError, match=f"{file} is not on this machine") as caught:
         load_dataset(dataset_id)
     said = str(caught.value)
@@ -143,7 +143,7 @@ def test_a_file_handed_over_is_kept_where_it_is_found(
     monkeypatch.delenv("FAIRDASH_DATA")
     entry = CATALOGUE["census_county"]
     entry.keep_brought(content)
-    assert entry.on_hand()
+    assert entry.is_local()
     assert load_dataset("census_county").n_rows == 3_218
 
 
@@ -153,19 +153,19 @@ def test_another_file_handed_over_is_not_kept(dataset_id: str, monkeypatch: pyte
     entry = CATALOGUE[dataset_id]
     with pytest.raises(DownloadError, match="not the published acs2015"):
         entry.keep_brought(table_of())
-    assert not entry.on_hand()
+    assert not entry.is_local()
 
 
 def test_the_tracts_handed_over_are_known_by_their_id(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     content = table_of()
-    monkeypatch.setitem(TRACT_CHECKSUMS, TRACT_FILE, git_blob_id(content))
+    monkeypatch.setitem(CHECKSUMS, TRACT_FILE, git_blob_id(content))
     CATALOGUE["census"].keep_brought(content)
     assert load_dataset("census").n_rows == 7
 
 
 def test_the_units_of_percentages_are_said() -> None:
     dataset = tracts(table_of())
-    assert dataset.label(TARGET) == "ChildPoverty (%)"
+    assert dataset.label(TARGET) == "child poverty (%)"
     assert dataset.label("Walk") == "Walk (%)"
     assert CATALOGUE["census"].url == census_module.URL

@@ -7,10 +7,11 @@ import pytest
 
 from fairdash.data import crime as crime_module
 from fairdash.data import fetch
-from fairdash.data.crime import CHECKSUMS, SENSITIVE, TARGET, crime_on_hand
+from fairdash.data.crime import CHECKSUMS, SENSITIVE, TARGET, crime_is_local
 from fairdash.data.crime import crime as load_crime
-from fairdash.data.fetch import fetch_members, sha256
+from fairdash.data.fetch import fetch_members
 from fairdash.errors import Cancelled, DownloadError, StorageError
+from fairdash.storage import sha256
 from tests.data.publisher import Server, address
 
 PAYLOAD = {"a.data": b"1,2\n" * 5000, "a.names": b"@attribute x numeric\n"}
@@ -120,7 +121,7 @@ def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) ->
         # Bound but not listening: the connection is refused.
         monkeypatch.setattr(crime_module, "URL", f"http://127.0.0.1:{taken.getsockname()[1]}/crime.zip")
         monkeypatch.delenv("FAIRDASH_DATA", raising=False)
-        assert not crime_on_hand()
+        assert not crime_is_local()
         with pytest.raises(DownloadError, match="Connect to the internet") as caught:
             load_crime()
     assert "FAIRDASH_DATA" in str(caught.value)
@@ -134,7 +135,7 @@ def test_fetched_once_then_found(
     monkeypatch.setattr(crime_module, "URL", address(server))
     monkeypatch.delenv("FAIRDASH_DATA")
     first = load_crime()
-    assert crime_on_hand()
+    assert crime_is_local()
     second = load_crime()
     assert server.requests_seen == 1
     assert first.fingerprint == second.fingerprint

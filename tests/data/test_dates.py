@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Dataset, Roles, build_dataset, read_table
-from fairdash.data.building import offers
-from fairdash.data.dates import DAY_FIRST, MONTH_FIRST, date_orders, to_dates
-from fairdash.errors import DataError, Mend
+from fairdash.data.features import suggested_fixes
+from fairdash.data.grammar import DAY_FIRST, MONTH_FIRST, date_orders, to_dates
+from fairdash.errors import DataError, Fix
 from tests.data.tables import policies
 from tests.data.workbooks import workbook
 
@@ -54,8 +54,8 @@ def test_dates_of_one_reading_are_read_and_offered_as_dates(how: str) -> None:
     assert frame["born"].isna().tolist() == [k == 5 for k in range(60)]
     assert (frame["born"] == days)[frame["born"].notna()].all()
     assert any("“born” is read as dates, with" in sentence for sentence in report.sentences())
-    (offer,) = offers(frame, ROLES)
-    assert offer.mends == (Mend("year", "born"), Mend("age", "born"))
+    (offer,) = suggested_fixes(frame, ROLES)
+    assert offer.fixes == (Fix("year", "born"), Fix("age", "born"))
 
 
 @pytest.mark.bad_input(28)
@@ -69,9 +69,9 @@ def test_text_of_typed_files_is_offered_alike(suffix: str) -> None:
         table.to_parquet(buffer)
         content = buffer.getvalue()
     frame, _ = read_table(content)
-    (offer,) = offers(frame, ROLES)
-    assert offer.mends == (Mend("year", "born"), Mend("age", "born"))
-    year = build(frame, mends=(Mend("year", "born"),)).features["born"]
+    (offer,) = suggested_fixes(frame, ROLES)
+    assert offer.fixes == (Fix("year", "born"), Fix("age", "born"))
+    year = build(frame, fixes=(Fix("year", "born"),)).features["born"]
     pd.testing.assert_series_equal(np.floor(year), born().dt.year.astype(float))
 
 
@@ -85,12 +85,12 @@ def test_day_and_month_that_can_not_be_told_apart_are_never_guessed(mark: str) -
     assert any("may have the day or the month first" in sentence for sentence in report.sentences())
     dataset = build(frame)
     assert "born" not in dataset.features
-    (offer,) = offers(frame, ROLES)
+    (offer,) = suggested_fixes(frame, ROLES)
     kinds = ["year_day_first", "year_month_first", "age_day_first", "age_month_first"]
-    assert offer.mends == tuple(Mend(kind, "born") for kind in kinds)
+    assert offer.fixes == tuple(Fix(kind, "born") for kind in kinds)
     assert "can't be told apart" in offer.what
     both = {
-        order: build(frame, mends=(Mend(f"year_{order}", "born"),)).features["born"]
+        order: build(frame, fixes=(Fix(f"year_{order}", "born"),)).features["born"]
         for order in (DAY_FIRST, MONTH_FIRST)
     }
     for k, (one, two, year) in enumerate(parts):
@@ -106,10 +106,10 @@ def test_as_a_sensitive_column_either_reading_is_asked_for() -> None:
     with pytest.raises(DataError) as caught:
         build_dataset(frame, roles, name="test")
     (problem,) = caught.value.problems
-    assert (problem.column, len(problem.mends)) == ("born", 4)
+    assert (problem.column, len(problem.fixes)) == ("born", 4)
     assert "day and month can't be told apart" in problem.what
     assert "1950" not in str(problem)
-    dataset = build_dataset(frame, roles, name="test", mends=(Mend("age_day_first", "born"),))
+    dataset = build_dataset(frame, roles, name="test", fixes=(Fix("age_day_first", "born"),))
     assert "“born” is read as dates, with the day first, and used as an age in years" in "".join(
         dataset.notes
     )

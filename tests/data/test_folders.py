@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.data.folders import cache_folder, data_folder, write_whole
+from fairdash.storage import cache_folder, data_folder, write_whole
 
 
 def test_one_home_for_everything(home: Path) -> None:

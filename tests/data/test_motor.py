@@ -7,7 +7,7 @@ import pytest
 
 from fairdash.data import CatalogueSource, Dataset, Roles
 from fairdash.data import motor as motor_module
-from fairdash.data.motor import CLAIMS, FILE, N_POLICIES, TARGETS, motor_on_hand
+from fairdash.data.motor import CLAIMS, FILE, N_POLICIES, TARGETS, motor_is_local
 from fairdash.data.motor import motor as load_motor
 from fairdash.errors import DownloadError
 from tests.data.publisher import Server, address
@@ -48,7 +48,7 @@ def test_the_papers_task(by_target: dict[str, Dataset]) -> None:
     assert dataset.target.max() == pytest.approx(12_878.36991)
     assert dataset.sensitive["Age"].agg(["min", "max"]).tolist() == [18, 75]
     assert dataset.features.notna().all(axis=None)
-    assert dataset.label("Indtppd") == "Indtppd (€)"
+    assert dataset.label("Indtppd") == "cost of material claims (€)"
     assert set(dataset.table()) == set(dataset.meanings)
     assert any("pg15pricing" in note for note in dataset.notes)
     assert "88% of the policies have no cost." in dataset.notes
@@ -138,10 +138,10 @@ def test_fetched_once_then_found(
     server.body = (real_data / "motor" / FILE).read_bytes()
     monkeypatch.setattr(motor_module, "URL", address(server))
     monkeypatch.delenv("FAIRDASH_DATA")
-    assert not motor_on_hand()
+    assert not motor_is_local()
     seen: list[tuple[int, int | None]] = []
     first = load_motor(n=100, progress=lambda done, total: seen.append((done, total)))
-    assert motor_on_hand()
+    assert motor_is_local()
     assert load_motor(n=100).fingerprint == first.fingerprint
     assert server.requests_seen == 1
     assert seen[-1] == (len(server.body), len(server.body))
@@ -158,7 +158,7 @@ def test_a_server_that_sends_something_else(
     with pytest.raises(DownloadError, match="has changed: its checksum is not the known one") as caught:
         load_motor()
     assert "FAIRDASH_DATA" in str(caught.value)
-    assert not motor_on_hand()
+    assert not motor_is_local()
 
 
 def test_a_server_that_breaks_off(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ def test_a_server_that_breaks_off(server: Server, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     with pytest.raises(DownloadError, match="could not be reached or broke off"):
         load_motor()
-    assert not motor_on_hand()
+    assert not motor_is_local()
 
 
 def test_a_changed_file_on_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,3 +52,11 @@ def test_each_kind_of_column() -> None:
 def test_huge_numbers_raise_no_warning() -> None:
     (profile,) = profile_table(pd.DataFrame({"x": [1.7e308, 1.7e308]}))
     assert profile.mean == np.inf
+
+
+def test_means_count_rows_by_exposure() -> None:
+    frame = pd.DataFrame({"rate": [0.0, 4.0, np.nan], "power": [1, 3, 5], "years": [1.0, 0.25, 2.0]})
+    got = {profile.name: profile.mean for profile in profile_table(frame, weight=frame["years"])}
+    assert got["rate"] == 0.25 * 4 / 1.25
+    assert got["power"] == (1 + 0.75 + 10) / 3.25
+    assert got["years"] == 3.25 / 3

@@ -10,7 +10,7 @@ from fairdash.data import Dataset
 from fairdash.data.proxies import corrected_p_values, foretell, rank_proxies
 from fairdash.data.source import CatalogueSource
 from fairdash.dependence import exact, measure
-from fairdash.dependence.categories import category_basis, hgr_category, number_basis
+from fairdash.dependence.categories import category_basis, hgr_of_bases, number_basis
 from fairdash.dependence.spline import scores
 from fairdash.errors import OptionError
 from fairdash.studies.proxies import proxy_study, ranking_of_tables
@@ -120,6 +120,11 @@ def test_the_step_down_follows_its_definition() -> None:
         assert together[j] == pytest.approx(max(before, single[j]))
 
 
+def hgr_category(codes: np.ndarray, v: np.ndarray) -> float:
+    """Spline HGR, cross-fitted, of a category and a number."""
+    return float(hgr_of_bases(category_basis(codes), number_basis(v))[0])
+
+
 def test_a_category_against_a_closed_form() -> None:
     """HGR of two variables with few levels is the second singular value of their normalised table."""
     rng = np.random.default_rng(5)
@@ -185,7 +190,7 @@ def test_the_study_tells_how_far_it_is_and_keeps_what_it_found() -> None:
     assert list(steps[0].tables["values"]) == ["feature", "hgr"]
     study = Study(PROXIES, source=source.to_json(), sensitive="Age")
     assert Study.from_json(study.to_json()) == study
-    from fairdash.data.folders import write_whole
+    from fairdash.storage import write_whole
 
     write_whole(study.folder / "study.json", study.to_json().encode())
     assert work(study.key)

@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data import reading
-from fairdash.data.reading import read_table
-from fairdash.errors import Mend, OptionError, ReadingError
+from fairdash.data.readers import delimited, limits
+from fairdash.data.readers.reading import read_table
+from fairdash.errors import Fix, OptionError, ReadingError
 
 
 def read(text: str | bytes, **options: object):
@@ -240,7 +240,7 @@ def test_duplicate_headers_are_listed() -> None:
 @pytest.mark.bad_input(13)
 def test_duplicate_headers_are_numbered_when_the_user_agrees() -> None:
     text = "age,cost,age,Age,age (2), age\n1,2,3,4,5,6\n"
-    assert [problem.mends for problem in refused(text).problems] == [(Mend("number_names", "age"),)]
+    assert [problem.fixes for problem in refused(text).problems] == [(Fix("number_names", "age"),)]
     frame, report = read(text, number_names=True)
     assert frame.to_dict("records") == [
         {"age": 1, "cost": 2, "age (3)": 3, "Age": 4, "age (2)": 5, "age (4)": 6}
@@ -300,12 +300,12 @@ def test_limits_hold_before_anything_is_cut(tmp_path: Path, monkeypatch: pytest.
     def never(*args: object, **options: object) -> None:
         raise AssertionError("the cells were cut")
 
-    monkeypatch.setattr(reading, "cut", never)
-    monkeypatch.setattr(reading, "MOST_CELLS", 1000)
+    monkeypatch.setattr(delimited, "cut", never)
+    monkeypatch.setattr(limits, "MOST_CELLS", 1000)
     assert "about 1,002 cells" in str(refused("a,b\n" + "1,2\n" * 500))
-    monkeypatch.setattr(reading, "MOST_COLUMNS", 10)
+    monkeypatch.setattr(limits, "MOST_COLUMNS", 10)
     assert "about 11 columns" in str(refused(",".join("abcdefghijk") + "\n" + ",".join("1" * 11) + "\n"))
-    monkeypatch.setattr(reading, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(limits, "LARGEST_FILE", 10**6)
     path = tmp_path / "large.csv"
     path.write_bytes(b"a,b\n" + b"1,2\n" * 500_000)
     for source in (path, path.read_bytes()):

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairdash.data import excel, read_table, reading
+from fairdash.data import read_table
+from fairdash.data.readers import excel, limits
 from fairdash.errors import OptionError, ReadingError
 from tests.data.tables import policies
 from tests.data.workbooks import HEAD, MAIN, day, formula, sheet_xml, workbook
@@ -199,12 +200,12 @@ def test_the_numbers_of_rows_that_pandas_writes_are_left_out() -> None:
 def test_a_parquet_bomb_is_refused_by_its_footer(monkeypatch: pytest.MonkeyPatch) -> None:
     content = parquet(pa.table({f"c{k}": pa.array(np.zeros(2_000_000)) for k in range(4)}))
     assert len(content) < 100_000
-    monkeypatch.setattr(reading, "MOST_CELLS", 7_999_999)
+    monkeypatch.setattr(limits, "MOST_CELLS", 7_999_999)
     monkeypatch.setattr(pq.ParquetFile, "read", lambda *a, **o: pytest.fail("a column was read"))
     before = pa.total_allocated_bytes()
     assert "8,000,000 cells, more than 7,999,999" in refused(content)
     assert pa.total_allocated_bytes() - before < 1e6
-    monkeypatch.setattr(reading, "MOST_COLUMNS", 3)
+    monkeypatch.setattr(limits, "MOST_COLUMNS", 3)
     assert "4 columns, more than 3" in refused(content)
 
 
@@ -222,7 +223,7 @@ def test_a_long_text_in_each_row_is_refused() -> None:
 @pytest.mark.bad_input(20)
 def test_a_packed_feather_file_is_counted_batch_by_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     content = feather(pa.table({"a": np.zeros(10_000)}), "zstd")
-    monkeypatch.setattr(reading, "MOST_CELLS", 5_000)
+    monkeypatch.setattr(limits, "MOST_CELLS", 5_000)
     assert "cells, more than 5,000" in refused(content)
 
 

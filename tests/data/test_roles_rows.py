@@ -1,4 +1,4 @@
-"""Choosing roles: every row of that table of bad inputs, with the mends that are offered."""
+"""Choosing roles: every row of that table of bad inputs, with the fixes that are offered."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Dataset, Roles, build_dataset, suggest_roles
-from fairdash.data.building import offers
-from fairdash.data.copies import find_copies, tells
-from fairdash.data.mending import can_convert, to_numbers
-from fairdash.data.outcomes import outcome_remarks, sensitive_support
+from fairdash.data.data_checks import quantile_support, support_sentence, target_remarks
+from fairdash.data.features import determines, find_leakage, suggested_fixes
+from fairdash.data.fixes import can_convert
+from fairdash.data.grammar import to_numbers
 from fairdash.data.source import DatasetSource, UploadSource
-from fairdash.errors import DataError, Mend, Problem
+from fairdash.errors import DataError, Fix, Problem
 from tests.data.tables import ROLES, policies
 
 
@@ -39,7 +39,7 @@ def all_features(frame: pd.DataFrame) -> Roles:
 def test_a_constant_outcome_is_blocked_without_a_mend(column: str) -> None:
     (problem,) = refused(policies().assign(**{column: 7391}))
     assert "dependence on it is undefined" in problem.what
-    assert problem.mends == ()
+    assert problem.fixes == ()
     assert "7391" not in str(problem)
 
 
@@ -50,8 +50,8 @@ def test_rows_without_an_outcome_go_when_the_user_agrees(column: str) -> None:
     frame.loc[[3, 11], column] = np.nan
     (problem,) = refused(frame)
     assert (problem.column, problem.count, list(problem.lines)) == (column, 2, [5, 13])
-    assert problem.mends == (Mend("drop_rows", column),)
-    dataset = build(frame, mends=problem.mends)
+    assert problem.fixes == (Fix("drop_rows", column),)
+    dataset = build(frame, fixes=problem.fixes)
     assert dataset.n_rows == 68
     assert f"2 rows left out: “{column}” can't be used there." in dataset.notes
 
@@ -72,12 +72,12 @@ def test_identifiers_are_left_out_until_the_user_keeps_them() -> None:
     frame = policies().assign(name=[f"person {i}" for i in range(60)])
     roles = all_features(frame)
     assert "name" not in build(frame, roles).features
-    (offer,) = offers(frame, roles)
-    assert offer.mends == (Mend("keep", "name"),)
-    assert offers(frame, roles, offer.mends) == ()
-    assert "name" in build(frame, roles, mends=offer.mends).features
+    (offer,) = suggested_fixes(frame, roles)
+    assert offer.fixes == (Fix("keep", "name"),)
+    assert suggested_fixes(frame, roles, offer.fixes) == ()
+    assert "name" in build(frame, roles, fixes=offer.fixes).features
     too_many = policies(1200).assign(name=[f"person {i}" for i in range(1200)])
-    assert offers(too_many, roles) == (), "1,200 levels would be 1,200 inputs"
+    assert suggested_fixes(too_many, roles) == (), "1,200 levels would be 1,200 inputs"
 
 
 @pytest.mark.bad_input(28)
@@ -88,9 +88,9 @@ def test_dates_are_offered_as_year_and_age(kind: str, low: float, high: float) -
     frame = policies().assign(born=born)
     frame.loc[5, "born"] = pd.NaT
     roles = all_features(frame)
-    (offer,) = offers(frame, roles)
-    assert offer.mends == (Mend("year", "born"), Mend("age", "born"))
-    dataset = build(frame, roles, mends=(Mend(kind, "born"),))
+    (offer,) = suggested_fixes(frame, roles)
+    assert offer.fixes == (Fix("year", "born"), Fix("age", "born"))
+    dataset = build(frame, roles, fixes=(Fix(kind, "born"),))
     assert dataset.features["born"].between(low, high).sum() == 59
     year = pd.DatetimeIndex(born).year + (pd.DatetimeIndex(born).day_of_year - 1) / 365.25
     expected = year if kind == "year" else born.year.max() + 1 - year
@@ -105,7 +105,7 @@ def test_a_date_as_sensitive_column_asks_what_it_should_be() -> None:
     roles = Roles(target="cost", sensitive=("born",), features=("rooms",))
     (problem,) = refused(frame, roles)
     assert "holds dates" in problem.what
-    dataset = build(frame, roles, mends=(Mend("age", "born"),))
+    dataset = build(frame, roles, fixes=(Fix("age", "born"),))
     assert dataset.sensitive["born"].between(0, 34).all()
     assert dataset.sensitive["born"].is_monotonic_decreasing
 
@@ -143,9 +143,9 @@ def test_copies_of_the_sensitive_column_are_found_and_a_choice_is_asked(copy) ->
     (problem,) = refused(frame, all_features(frame))
     assert problem.column == "other"
     assert "“age” can be read off" in problem.what
-    leave, keep = problem.mends
-    assert "other" not in build(frame, all_features(frame), mends=(leave,)).features
-    assert "other" in build(frame, all_features(frame), mends=(keep,)).features
+    leave, keep = problem.fixes
+    assert "other" not in build(frame, all_features(frame), fixes=(leave,)).features
+    assert "other" in build(frame, all_features(frame), fixes=(keep,)).features
 
 
 @pytest.mark.bad_input(29)
@@ -155,7 +155,7 @@ def test_continuous_copies_are_found_by_their_order() -> None:
     features = pd.DataFrame(
         {"minus": -s, "cubed": s**3, "other": rng.normal(size=500), "noisy": s + rng.normal(size=500)}
     )
-    assert list(find_copies(features, s.to_frame())) == [("minus", "s"), ("cubed", "s")]
+    assert list(find_leakage(features, s.to_frame())) == [("minus", "s"), ("cubed", "s")]
 
 
 @pytest.mark.bad_input(29)
@@ -166,12 +166,12 @@ def test_what_is_no_copy_is_not_called_one() -> None:
         s = pd.Series((rng.random(n) < 0.02).astype(float))
         s.iloc[0] = 1 - s.iloc[1]
         # A code with nearly as many levels as rows agrees with a rare value by chance.
-        assert not tells(pd.Series(rng.integers(0, 150, n)), s)
-        assert not tells(pd.Series(rng.normal(size=n)), s)
+        assert not determines(pd.Series(rng.integers(0, 150, n)), s)
+        assert not determines(pd.Series(rng.normal(size=n)), s)
     # The other way round: a coarser cut of the sensitive column does not tell it.
     age = pd.Series(rng.integers(18, 80, 500).astype(float))
-    assert not tells(age // 10, age)
-    assert tells(age, age // 10)
+    assert not determines(age // 10, age)
+    assert determines(age, age // 10)
 
 
 INSURED = Roles(target="cost", sensitive=("age",), features=("rooms", "town"), weight="years")
@@ -184,7 +184,7 @@ def test_unusable_exposure_is_blocked_until_the_user_drops_the_rows(cell: float)
     frame.loc[[3, 11], "years"] = cell
     (problem,) = refused(frame, INSURED)
     assert (problem.count, list(problem.lines)) == (2, [5, 13])
-    dataset = build(frame, INSURED, mends=problem.mends)
+    dataset = build(frame, INSURED, fixes=problem.fixes)
     assert dataset.n_rows == 68
     assert (dataset.weight == 1).all()
     assert "2 rows left out: “years” can't be used there." in dataset.notes
@@ -193,30 +193,33 @@ def test_unusable_exposure_is_blocked_until_the_user_drops_the_rows(cell: float)
 @pytest.mark.bad_input(31)
 def test_the_quantile_groups_that_ties_leave_are_counted() -> None:
     ages = pd.Series(np.repeat(np.arange(18.0, 38.0), 10))
-    support = sensitive_support(ages)
-    assert (support.n_distinct, support.n_groups, support.largest_share) == (20, 20, 0.05)
-    assert "Of 50 quantile groups 20 can be told apart" in support.sentence()
-    assert sensitive_support(pd.Series(np.arange(500.0))).n_groups == 50
-    assert sensitive_support(pd.Series([0.0, 1.0] * 30)).n_groups == 2
-    assert sensitive_support(pd.Series(np.arange(30.0))).n_groups == 30
+    assert support_sentence(ages) == (
+        "20 different values; the commonest stands in 5 % of the rows. Of 50 quantile groups 20 can be told "
+        "apart."
+    )
+    assert "30 different values; no two rows are tied" in support_sentence(pd.Series(np.arange(30.0)))
+    assert quantile_support(ages) == 20
+    assert quantile_support(pd.Series(np.arange(500.0))) == 50
+    assert quantile_support(pd.Series([0.0, 1.0] * 30)) == 2
+    assert quantile_support(pd.Series(np.arange(30.0))) == 30
 
 
 @pytest.mark.bad_input(32)
 def test_zeros_and_heavy_tails_are_said_and_nothing_is_clipped() -> None:
     rng = np.random.default_rng(4)
     cost = np.where(rng.random(10_000) < 0.88, 0, rng.pareto(1.5, 10_000) * 100)
-    remarks = outcome_remarks(pd.Series(cost, name="cost"))
+    remarks = target_remarks(pd.Series(cost, name="cost"))
     assert "“cost” is zero in 88 % of the rows" in remarks[0]
     assert "heavy tail: the 1 % of rows" in remarks[1]
     assert f"beyond {np.quantile(cost, 0.99):.3g}" in remarks[1]
     sizes = np.sort(np.abs(cost - np.median(cost)))[::-1]
     assert f"make up {100 * sizes[:100].sum() / sizes.sum():.0f} %" in remarks[1]
     for usual in (rng.normal(size=5000), rng.exponential(size=5000), rng.integers(0, 5, 5000)):
-        assert outcome_remarks(pd.Series(usual, name="y")) == ()
+        assert target_remarks(pd.Series(usual, name="y")) == ()
     frame = policies(200).assign(cost=cost[:200])
     assert build(frame).target.tolist() == cost[:200].tolist()
     # Beyond the quantile stand two rows: it would tell of single persons.
-    assert "beyond" not in "".join(outcome_remarks(pd.Series(cost[:200], name="cost")))
+    assert "beyond" not in "".join(target_remarks(pd.Series(cost[:200], name="cost")))
 
 
 @pytest.mark.bad_input(33)
@@ -241,13 +244,13 @@ def test_thousands_are_converted_when_the_user_agrees(space: str) -> None:
     exact = frame["cost"].mul(100).round(2)
     frame["cost"] = exact.map(lambda value: f"{value:,.2f}".replace(",", space).replace(".", ","))
     (problem,) = refused(frame)
-    assert problem.mends == (Mend("convert", "cost"),)
-    dataset = build(frame, mends=problem.mends)
+    assert problem.fixes == (Fix("convert", "cost"),)
+    dataset = build(frame, fixes=problem.fixes)
     np.testing.assert_allclose(dataset.target, exact, rtol=1e-12)
     assert "“cost” is converted from text to numbers." in dataset.notes
     as_feature = Roles(target="age", sensitive=("rooms",), features=("cost",))
-    (offer,) = offers(frame, as_feature)
-    assert offer.mends == (Mend("convert", "cost"),)
+    (offer,) = suggested_fixes(frame, as_feature)
+    assert offer.fixes == (Fix("convert", "cost"),)
 
 
 @pytest.mark.bad_input(16)
@@ -256,10 +259,10 @@ def test_a_few_words_among_numbers_become_missing_when_the_user_agrees() -> None
     frame["cost"] = frame["cost"].round(2).astype(str)
     frame.loc[[4, 9], "cost"] = "CANARY"
     (problem,) = refused(frame)
-    assert (problem.count, list(problem.lines), problem.mends) == (2, [6, 11], (Mend("convert", "cost"),))
-    (again,) = refused(frame, mends=problem.mends)
+    assert (problem.count, list(problem.lines), problem.fixes) == (2, [6, 11], (Fix("convert", "cost"),))
+    (again,) = refused(frame, fixes=problem.fixes)
     assert "missing" in again.what
-    dataset = build(frame, mends=(*problem.mends, *again.mends))
+    dataset = build(frame, fixes=(*problem.fixes, *again.fixes))
     assert dataset.n_rows == 68
     assert any("2 cells that are none become missing" in note for note in dataset.notes)
     assert "CANARY" not in str(problem) + str(again) + "".join(dataset.notes)
@@ -283,23 +286,23 @@ def test_columns_that_are_not_offered_as_numbers() -> None:
         assert not can_convert(pd.Series(cells, dtype="str"))
 
 
-def test_all_problems_come_at_once_each_with_its_mends() -> None:
+def test_all_problems_come_at_once_each_with_its_fixes() -> None:
     frame = policies(70).astype({"age": float}).assign(years=1.0, born=policies(70)["age"] * 2)
     frame.loc[0, "cost"] = np.nan
     frame.loc[1, "age"] = np.inf
     frame.loc[2, "years"] = 0
     problems = refused(frame, INSURED)
-    assert [(p.column, [mend.kind for mend in p.mends]) for p in problems] == [
+    assert [(p.column, [fix.kind for fix in p.fixes]) for p in problems] == [
         ("cost", ["drop_rows"]), ("age", ["drop_rows"]), ("years", ["drop_rows"])
     ]  # fmt: skip
-    mends = tuple(mend for problem in problems for mend in problem.mends)
-    assert build(frame, INSURED, mends=mends).n_rows == 67
+    fixes = tuple(fix for problem in problems for fix in problem.fixes)
+    assert build(frame, INSURED, fixes=fixes).n_rows == 67
 
 
-def test_mends_that_name_nothing_are_refused() -> None:
-    for mend in (Mend("convert", "gone"), Mend("sing", "cost")):
+def test_fixes_that_name_nothing_are_refused() -> None:
+    for fix in (Fix("convert", "gone"), Fix("sing", "cost")):
         with pytest.raises(DataError):
-            build(policies(), mends=(mend,))
+            build(policies(), fixes=(fix,))
 
 
 # An existing prediction and a row id.
@@ -309,7 +312,7 @@ def test_an_existing_prediction_and_a_row_id_are_carried_along() -> None:
     frame = policies(70).assign(price=np.linspace(1, 2, 70), id=[f"P{i}" for i in range(70)])
     frame.loc[3, "cost"] = np.nan
     roles = Roles(target="cost", sensitive=("age",), features=("rooms",), prediction="price", row_id="id")
-    dataset = build(frame, roles, mends=(Mend("drop_rows", "cost"),))
+    dataset = build(frame, roles, fixes=(Fix("drop_rows", "cost"),))
     assert dataset.roles == roles
     assert dataset.prediction.tolist() == frame["price"].drop(3).tolist()
     assert dataset.row_id.tolist() == frame["id"].drop(3).tolist()
@@ -326,7 +329,7 @@ def test_a_prediction_with_missing_cells_is_blocked_and_a_constant_one_is_not() 
     frame.loc[2, "price"] = np.nan
     (problem,) = refused(frame, roles)
     assert "the existing prediction has missing cells" in problem.what
-    assert build(frame, roles, mends=problem.mends).n_rows == 69
+    assert build(frame, roles, fixes=problem.fixes).n_rows == 69
 
 
 @pytest.mark.parametrize("part", ["prediction", "row_id"])
@@ -344,7 +347,7 @@ def test_they_are_suggested_by_name() -> None:
 
 
 def test_a_recipe_keeps_what_the_user_agreed_to() -> None:
-    source = UploadSource(sha256="0" * 64, name="x", roles=ROLES, mends=(Mend("convert", "cost"),))
+    source = UploadSource(sha256="0" * 64, name="x", roles=ROLES, fixes=(Fix("convert", "cost"),))
     assert DatasetSource.from_json(source.to_json()) == source
     assert source.id != UploadSource(sha256="0" * 64, name="x", roles=ROLES).id
     content = json.loads(source.to_json())

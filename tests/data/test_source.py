@@ -14,6 +14,7 @@ from fairdash.data import (
     load_source,
     save_source,
 )
+from fairdash.data.names import NAMES
 from fairdash.errors import DataError, OptionError, StorageError
 from tests.data.tables import ROLES, policies
 
@@ -123,6 +124,8 @@ def test_unknown_addresses(source_id: str) -> None:
         '{"fairdash_source": 1, "kind": "pickle"}',
         '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household"}',
         '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": {"target": "x"}}',
+        '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": {"target": 5, '
+        '"sensitive": ["a"], "features": ["b"]}}',
         '{"fairdash_source": 1, "kind": "upload", "sha256": "../x", "name": "x", "roles": null}',
         '{"fairdash_source": 1, "kind": "catalogue", "dataset": "household", "roles": null, "more": 1}',
     ],
@@ -147,3 +150,26 @@ def test_a_recipe_for_a_set_or_an_option_that_is_unknown() -> None:
 
 def test_no_cell_is_in_the_recipe() -> None:
     assert "Lyon" not in uploaded().to_json()
+
+
+def test_names_for_people_go_along_and_change_no_id_where_there_are_none() -> None:
+    plain = CatalogueSource(dataset="household", options={"n": 200})
+    named = CatalogueSource(dataset="household", options={"n": 200}, names={"Cost": "yearly price"})
+    assert "names" not in plain.to_json()
+    assert DatasetSource.from_json(named.to_json()) == named
+    assert named.id != plain.id
+    dataset = named.load()
+    assert dataset.label("Cost").startswith("yearly price")
+    assert dataset.called("Age") == "Age"
+    assert dataset.fingerprint == plain.load().fingerprint, "a name trains no other model"
+
+
+@pytest.mark.data
+def test_built_in_columns_have_names_for_people(real_data: Path) -> None:
+    assert real_data
+    dataset = CatalogueSource(dataset="crime").load()
+    assert dataset.called(dataset.roles.target) == "violent crimes per head"
+    assert dataset.label(dataset.roles.sensitive[0]).startswith("share of Black people")
+    for id in ("motor", "census_county"):
+        roles = CatalogueSource(dataset=id).load().roles
+        assert {roles.target, *roles.sensitive} <= set(NAMES[id])

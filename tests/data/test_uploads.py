@@ -1,13 +1,99 @@
 import hashlib
 import os
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from fairdash.data import delete_expired, delete_upload, keep_upload, list_uploads, read_upload, set_retention
-from fairdash.data.uploads import DEFAULT_DAYS
-from fairdash.errors import StorageError
+from fairdash.data import (
+    ReadingOptions,
+    UploadSource,
+    delete_expired,
+    delete_upload,
+    keep_upload,
+    list_uploads,
+    read_upload,
+    set_retention,
+    uploads,
+)
+from fairdash.data.uploads import DEFAULT_DAYS, table_of_upload
+from fairdash.errors import Fix, StorageError
+from tests.data.tables import ROLES, policies
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> list[ReadingOptions]:
+    """The options of each time that a file's bytes were parsed; nothing is in memory at the start."""
+    seen: list[ReadingOptions] = []
+    read = uploads.read_content
+
+    def counting(content: bytes, options: ReadingOptions) -> object:
+        seen.append(options)
+        return read(content, options)
+
+    uploads.forget_tables()
+    monkeypatch.setattr(uploads, "read_content", counting)
+    return seen
+
+
+def kept_policies() -> str:
+    return keep_upload(policies().to_csv(index=False).encode(), name="policies.csv").sha256
+
+
+def test_roles_fixes_and_names_never_parse_a_file_again(parsed: list[ReadingOptions]) -> None:
+    source = UploadSource(sha256=kept_policies(), name="policies.csv", roles=ROLES)
+    first = source.load()
+    others = (
+        replace(source, roles=replace(ROLES, target="rooms", features=("town",), weight="cost")),
+        replace(source, fixes=(Fix("leave_out", "town"),)),
+        replace(source, names={"age": "age of the driver"}, name="other.csv"),
+        replace(source, roles=replace(ROLES, weight="rooms", features=("town",), rate=True)),
+    )
+    for other in others:
+        assert other.load().fingerprint != first.fingerprint or other.names
+    assert parsed == [ReadingOptions()]
+    replace(source, reading=ReadingOptions(decimal=".")).load()
+    assert len(parsed) == 2, "other options read otherwise"
+
+
+def test_a_table_in_memory_cannot_be_spoiled(parsed: list[ReadingOptions]) -> None:
+    digest = kept_policies()
+    frame, report = table_of_upload(digest, ReadingOptions(), name="a.csv")
+    wanted = frame.copy(deep=True)
+    frame.loc[:, "cost"] = -1.0
+    frame.iloc[0, 1] = 0
+    frame["town"] = "elsewhere"
+    frame["more"] = 1
+    del frame["rooms"]
+    with pytest.raises(ValueError, match="read-only"):
+        report.lines[0] = 99
+    with pytest.raises(TypeError):
+        report.missing_found["x"] = 1  # type: ignore[index]
+    again, other = table_of_upload(digest, ReadingOptions(), name="b.csv")
+    assert again.equals(wanted)
+    cells = again["cost"].to_numpy()
+    if cells.flags.writeable:
+        cells[:] = np.nan
+    assert table_of_upload(digest, ReadingOptions(), name="c.csv")[0].equals(wanted)
+    assert (report.name, other.name) == ("a.csv", "b.csv")
+    assert len(parsed) == 1
+
+
+@pytest.mark.parametrize("by", ["this process", "another"])
+def test_a_deleted_files_table_leaves_the_memory(by: str, home: Path, parsed: list[ReadingOptions]) -> None:
+    digest = kept_policies()
+    table_of_upload(digest, ReadingOptions(), name="x")
+    if by == "another":
+        (home / "uploads" / f"{digest}.upload").unlink()
+    else:
+        delete_upload(digest)
+        assert uploads._table.cache_info().currsize == 0
+    with pytest.raises(StorageError, match="not kept here"):
+        table_of_upload(digest, ReadingOptions(), name="x")
+    assert uploads._table.cache_info().currsize == 0
+    assert len(parsed) == 1
 
 
 def test_kept_listed_read_back_and_deleted(home: Path) -> None:

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import common_grid, densities, money_moved
-from fairdash.figures.money import money_figure, span
+from fairdash.assessment import common_grid, densities, transfers_by_group
 from fairdash.figures.objectives import objectives_figure
 from fairdash.figures.spread import spread_figure
 from fairdash.figures.theme import DARK, LIGHT, escaped
+from fairdash.figures.transfers import span, transfers_figure
 from fairdash.training.splits import random_splits
 
 EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
@@ -24,7 +24,7 @@ def moved():
     rng = np.random.default_rng(0)
     s = rng.uniform(18, 90, 1000)
     splits = random_splits(len(s), n_splits=2, random_state=0)
-    return money_moved({0: s, 1: s}, {0: s * 0 + 50, 1: s * 0 + 52}, s, splits)
+    return transfers_by_group({0: s, 1: s}, {0: s * 0 + 50, 1: s * 0 + 52}, s, splits)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def path(shift=0.0):
     frame = pd.concat(
         [pd.DataFrame(own).assign(method="hgr_nn"), pd.DataFrame(other).assign(method="pearson")]
     )
-    return frame.assign(hgr_kde_floor=0.1, hgr_kde_floor_q95=0.15 + shift)
+    return frame.assign(hgr_kde_floor=0.1, hgr_kde_edge=0.15 + shift)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def both():
 
 
 def test_bars_are_the_change_a_head_of_each_group(moved):
-    figure = money_figure(moved, unit="€", theme=LIGHT, **NAMES)
+    figure = transfers_figure(moved, unit="€", theme=LIGHT, **NAMES)
     (bars,) = figure.data
     np.testing.assert_array_equal(bars.y, moved["per_head"])
     assert figure.layout.yaxis.title.text == "Change a head (€)"
@@ -63,7 +63,7 @@ def test_bars_are_the_change_a_head_of_each_group(moved):
 
 
 def test_no_change_is_drawn_as_none(moved):
-    (bars,) = money_figure(moved.assign(per_head=0.0, total=0.0), unit="", theme=DARK, **NAMES).data
+    (bars,) = transfers_figure(moved.assign(per_head=0.0, total=0.0), unit="", theme=DARK, **NAMES).data
     assert set(bars.text) == {"+0"}
 
 
@@ -84,6 +84,29 @@ def test_the_shapes_of_one_group_are_drawn_alone(spreads):
     alone = [each[each["group"] == "low"] for each in spreads]
     figure = spread_figure(*alone, audited="residual", level="x", theme=DARK, **NAMES)
     assert len([trace for trace in figure.data if trace.fill == "tonexty"]) == 2
+
+
+@pytest.mark.parametrize("noise", [0.0, 5e-9])
+@pytest.mark.parametrize("other", ["spread", "constant", "constant elsewhere"])
+def test_a_constant_model_is_one_line(noise, other):
+    rng = np.random.default_rng(0)
+    s = rng.uniform(size=900)
+    a = 0.0716 + noise * rng.normal(size=900)
+    b = {"spread": 0.07 + 0.02 * rng.normal(size=900), "constant": a, "constant elsewhere": a + 0.05}[other]
+    given = [densities(each, s, grid=common_grid(a, b)) for each in (a, b)]
+    figure = spread_figure(*given, audited="prediction", level="Price (€)", theme=LIGHT, **NAMES)
+    lines = {trace.name: trace for trace in figure.data if trace.fill == "tonexty"}
+    for group, row in (("low", 0), ("high", 2)):
+        line = lines[f"standard model, {group}"]
+        np.testing.assert_allclose(line.x, [0.0716, 0.0716], atol=1e-8)
+        assert line.y[0] == row
+        curve = lines[f"λ = 1, {group}"]
+        if other == "spread":
+            assert max(curve.y) - row > 0.4, "the other model's curves keep their height"
+        else:
+            np.testing.assert_allclose(curve.x, b.mean(), atol=1e-8)
+    named = [(note.x, note.xanchor) for note in figure.layout.annotations]
+    assert len(set(named)) == 2
 
 
 def test_both_panels_show_one_path_and_mark_the_same_model(both):
@@ -116,7 +139,7 @@ def test_a_name_is_shown_as_it_is():
 def test_names_never_become_html(moved, spreads, both):
     names = NAMES | {"sensitive": EVIL, "subtitle": EVIL}
     for figure in (
-        money_figure(moved, unit=EVIL, theme=LIGHT, **names),
+        transfers_figure(moved, unit=EVIL, theme=LIGHT, **names),
         spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names),
         objectives_figure(
             both, measure="hgr_kde", method="hgr_nn", chosen_lam=1, error="mse", subtitle=EVIL, theme=LIGHT

@@ -8,11 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import assess_path, quantile_profile, summarise_splits
+from fairdash.assessment import assess_curve, quantile_profile, summarise_splits
 from fairdash.figures.curves import curves_figure
 from fairdash.figures.data import distribution_figure, link_figure
-from fairdash.figures.front import Mark, front_without_marks, with_marks
-from fairdash.figures.profile import profile_figure
+from fairdash.figures.front import front_without_marks, with_marks
+from fairdash.figures.labels import Label
+from fairdash.figures.quantile_profile import profile_figure
 from fairdash.figures.theme import DARK, LIGHT, theme_of
 from fairdash.reports.csv import safe_csv
 from fairdash.training.methods import METHODS
@@ -21,11 +22,18 @@ from tests.assessment.test_assessment import _assessed
 from tests.ui.conftest import numbers
 
 
-def front_figure(test, single, *, marks, error, measure, theme, references=None, price=np.nan, **words):
+def front_figure(test, single, *, marks, error, measure, theme, references=None, **words):
+    """The front with marks: λ of the fair path to what is written beside it."""
     figure = front_without_marks(
-        test, single, error=error, measure=measure, theme=theme, references=references, price=price, **words
+        test, single, error=error, measure=measure, theme=theme, references=references, **words
     )
-    return with_marks(figure.to_plotly_json(), test, marks, error=error, measure=measure, theme=theme)
+    rows = test.set_index("lam")
+    labels = [
+        Label(x=rows.loc[lam, measure], y=rows.loc[lam, error], text=text, colour="#000000", symbol="circle")
+        for lam, text in marks.items()
+    ]
+    edge = rows.loc[list(marks)[-1], f"{measure}_edge"]
+    return with_marks(figure.to_plotly_json(), labels, edge=edge, theme=theme)
 
 
 EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
@@ -40,17 +48,27 @@ def _all_figures(name=EVIL):
         *profiles, chosen_name="λ = 1", audited="prediction", sensitive=name, level=name, reference=1.0,
         reference_name=name, subtitle=name, theme=LIGHT,
     )  # fmt: skip
-    path = assess_path(dataset, predictions, frame, members, splits, objective="demographic_parity")
+    path = assess_curve(dataset, predictions, frame, members, splits, objective="demographic_parity")
     test = path[path["part"] == "test"]
     references = summarise_splits(frame)
     references = references[references["part"] == "test"].assign(method="barycentre")
     yield front_figure(
         summarise_splits(test, test_to_train=0.25), test, error="mse", error_title=name, measure="hgr_kde",
-        measure_title=name, method="hgr_nn", references=references, price=0.3, subtitle=name, theme=DARK,
-        marks=[Mark("hgr_nn", 0.0, "standard model", "#000000", "diamond"), Mark("hgr_nn", 1.0, name, "#000000")],
+        measure_title=name, method="hgr_nn", references=references, least_error=(0.3, 0.02), subtitle=name, theme=DARK,
+        marks={0.0: "standard model", 1.0: name},
     )  # fmt: skip
     yield distribution_figure(y, role="target", label=name, theme=LIGHT)
     yield link_figure(s, y, profiles[0], sensitive=name, target=name, theme=LIGHT)
+
+
+def test_the_front_draws_the_least_error_of_independence_with_its_standard_error():
+    figure = list(_all_figures("x"))[1]
+    (line,) = [shape for shape in figure.layout.shapes if shape.type == "line"]
+    assert (line.y0, line.y1) == (0.3, 0.3)
+    assert any(
+        text == "least error of independence: 0.3 ± 0.02"
+        for text in (a.text for a in figure.layout.annotations)
+    )
 
 
 def test_names_never_become_html():
@@ -95,12 +113,12 @@ def test_the_front_greys_what_another_point_beats_and_only_that():
         "mse": errors,
         "hgr_kde": dependences,
     }
-    columns |= {f"{c}{end}": 0.01 for c in ("mse", "hgr_kde") for end in ("_se", "_floor", "_floor_q95")}
+    columns |= {f"{c}{end}": 0.01 for c in ("mse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
     test = pd.DataFrame(columns)
     single = test.assign(split=0)
     figure = front_figure(
         test, single, error="mse", error_title="error", measure="hgr_kde", measure_title="HGR",
-        method="hgr_nn", marks=[Mark("hgr_nn", 0.0, "standard model", "#000000")], subtitle="", theme=LIGHT,
+        method="hgr_nn", marks={0.0: "standard model"}, subtitle="", theme=LIGHT,
     )  # fmt: skip
     (beaten,) = [trace for trace in figure.data if trace.name.endswith("beaten by another point")]
     (best,) = [trace for trace in figure.data if trace.name == "Fair HGR network"]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import assess_path, assess_predictions
+from fairdash.assessment import assess_curve, assess_predictions
 from fairdash.data.dataset import Dataset
-from fairdash.reports.comparison import Comparison, Front, Point
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import Point, fronts_of
 from fairdash.runs.result import RunResult
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import random_splits
@@ -66,7 +67,7 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demograph
     for each in OBJECTIVES:
         options = {"objective": each, "measures": MEASURES}
         frames[each] = assess_predictions(dataset, predictions, members, splits, n_permutations=20, **options)
-        paths[each] = assess_path(dataset, predictions, frames[each], members, splits, **options)
+        paths[each] = assess_curve(dataset, predictions, frames[each], members, splits, **options)
     features = pd.DataFrame(
         [
             (row.method, row.lam, row.split, feature, 0.1 * k - 0.05 * row.lam, 10.0 * k + row.lam)
@@ -100,10 +101,9 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demograph
         title=dataset.title,
         plan=plan,
         result=result,
-        front=Front.of(result, objective=objective, sensitive=sensitive),
+        fronts=fronts_of(result, sensitive=sensitive),
         objective=objective,
         measure="hgr_kde",
-        sensitive=sensitive,
         a=Point("standard", 0.0) if a == 0 else Point("hgr_nn", a),
         b=Point("hgr_nn", lam),
     )

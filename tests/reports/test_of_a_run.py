@@ -9,10 +9,12 @@ import pytest
 from fairdash.__main__ import main
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import OptionError
-from fairdash.reports.comparison import Point
-from fairdash.reports.naming import comparison_of
+from fairdash.reports.fronts import Point
+from fairdash.reports.parse_comparison import parse_comparison
+from fairdash.reports.report_tables import tables_of
 from fairdash.runs import worker
 from fairdash.runs.store import Run, create_run, runs_folder
+from fairdash.training.references import REFERENCES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 
@@ -41,16 +43,16 @@ def run(_trained) -> Run:
 
 
 def test_what_is_not_named_is_as_the_page_has_it(run):
-    found = comparison_of(run)
+    found = parse_comparison(run)
     assert (found.a, found.b) == (Point("standard", 0.0), Point("hgr_spline", 1.0))
-    assert (found.objective, found.measure) == (PLAN.objective, "hgr_kde")
+    assert (found.objective, found.measure) == (PLAN.objective, "hgr_rdc")
 
 
 def test_points_are_found_by_their_names(run):
-    found = comparison_of(run, method="pearson", lam=4, against="hgr_spline:0.5", measure="fairquant")
+    found = parse_comparison(run, method="pearson", lam=4, against="hgr_spline:0.5", measure="fairquant")
     assert (found.a, found.b) == (Point("hgr_spline", 0.5), Point("pearson", 4.0))
-    between = comparison_of(run).front.test["lam"].iloc[15]
-    assert comparison_of(run, lam=float(f"{between:g}")).b.lam == between
+    between = parse_comparison(run).front.test["lam"].iloc[15]
+    assert parse_comparison(run, lam=float(f"{between:g}")).b.lam == between
 
 
 @pytest.mark.parametrize(
@@ -67,7 +69,7 @@ def test_points_are_found_by_their_names(run):
 )
 def test_what_is_not_there_is_refused_with_what_is(run, named, said):
     with pytest.raises(OptionError, match=said):
-        comparison_of(run, **named)
+        parse_comparison(run, **named)
 
 
 def test_a_shell_writes_the_report(run, tmp_path, capsys):
@@ -79,6 +81,19 @@ def test_a_shell_writes_the_report(run, tmp_path, capsys):
     # The data set was read again for its features.
     assert f"Features ({len(run.spec.source.load().roles.features)})" in page
     assert f"{place}: " in capsys.readouterr().out
+
+
+def test_the_table_of_references_says_what_independence_costs_at_least_and_what_a_curve_is_not(run):
+    found = parse_comparison(run)
+    table = tables_of(found, with_groups=False)["references"]
+    front = found.front
+    (whole,) = front.references.query("method == 'barycentre' and lam == 1").itertuples()
+    assert front.least_error == (whole.mse, whole.mse_se)
+    assert front.price[0] == pytest.approx(found.result.price.mean())
+    assert "independent of Age, even if they may use it" in table.note
+    assert table.note.count("±") >= 2
+    # On Crime networks that do not see s undercut the curve on the way, never at its end.
+    assert REFERENCES["barycentre"].limits in table.note
 
 
 def test_a_shell_is_told_what_can_not_be_reported(run, capsys):

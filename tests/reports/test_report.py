@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from fairdash.assessment import path_predictions
+from fairdash.assessment import Gain, curve_predictions
 from fairdash.dependence import REGISTRY
-from fairdash.reports import facts
-from fairdash.reports.comparison import Front
+from fairdash.reports import report_sections
 from fairdash.reports.html import as_script_json, plotly_script, render_report
 from fairdash.reports.numbers import number
-from fairdash.reports.pictures import has_groups, pictures, profiles
+from fairdash.reports.report_figures import has_groups, pictures, profiles
 from fairdash.reports.report_tables import tables_of
+from fairdash.reports.words import answer
+from fairdash.runs.result import read_result, write_result
 from fairdash.training.objectives import OBJECTIVES
 from tests.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
 
@@ -59,10 +62,6 @@ class Reader(HTMLParser):
                 self.tables[-1][-1][-1] += data
 
 
-def fronts_of(found):
-    return {each: Front.of(found.result, objective=each, sensitive=found.sensitive) for each in OBJECTIVES}
-
-
 @pytest.fixture(scope="module")
 def dataset():
     return make_dataset()
@@ -101,16 +100,15 @@ def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objecti
     known |= {number(found.mean_change), number(abs(100 * (after / before - 1)))}
     known |= {number(abs(after - before) / len(splits[0].test))}
     for point in (found.a, found.b):
-        caught, _ = found.splits_with_dependence(point)
-        known |= {str(caught), str(len(splits) - caught), found.shown(error, point)}
-        known |= {found.shown("hgr_kde", point), number(found.mean("hgr_kde_floor_q95", point))}
-    for front in fronts_of(found).values():
+        known |= {"95", found.shown(error, point)}
+        known |= {found.shown("hgr_kde", point), number(found.edge(point))}
+    for front in found.fronts.values():
         known |= {number(front.row(point)["hgr_kde"]) for point in (found.a, found.b)}
         known.add(number(front.test.loc[front.test["lam"] == 0, "hgr_kde"].iloc[0]))
     known |= {f"{edge:.3g}" for column in ("s_low", "s_high") for edge in moved[column]}
     known |= {f"{abs(change):.1f}" for change in moved["per_head"]}
     known |= {f"{abs(change):.0f}" for change in moved["per_head"]}
-    said = facts.summary(found, fronts_of(found))
+    said = report_sections.summary(found)
     assert len(said) >= 4
     strange = [each for each in numbers_in(" ".join(said)) if each.rstrip(".") not in known]
     assert not strange, (strange, said)
@@ -123,11 +121,36 @@ def test_the_standard_model_alone_is_reported_as_such(dataset):
     assert "What moves from and to each group" not in text
 
 
+def test_where_nothing_was_learned_the_report_says_so_first_and_claims_nothing(dataset):
+    learned = make_comparison(dataset, lam=1.0)
+    blind = Gain(error=1.002, error_se=0.004, is_beyond_noise=False)
+    found = replace(learned, result=replace(learned.result, gain=blind))
+    (said,) = report_sections.summary(found)
+    assert said == answer(found)
+    assert said.startswith("Nothing was learned")
+    assert "1.002" in said
+    assert not re.search(r"no link|depends|grows|rise", said)
+    assert said in " ".join(Reader(render_report(found, dataset=dataset, **RUN)).texts)
+    seen = replace(learned, result=replace(learned.result, gain=replace(blind, is_beyond_noise=True)))
+    assert answer(seen) == answer(learned)
+    assert not answer(seen).startswith("Nothing")
+
+
+def test_a_model_that_is_no_better_than_the_average_is_said_to_be_worthless(dataset):
+    found = make_comparison(dataset, lam=1.0)
+    assert "everyone the average" not in answer(found)
+    worst = found.mean("mse", found.b)
+    mean = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [worst - 0.01]})
+    lost = replace(found, fronts={**found.fronts, found.objective: replace(found.front, baselines=mean)})
+    assert "no smaller than that of giving everyone the average" in answer(lost)
+    assert f"the average reaches {number(worst - 0.01)} on these test rows" in lost.error_meaning
+
+
 def test_each_figure_has_its_words_and_its_table(page, found):
     reader = Reader(page)
-    drawn = pictures(found, fronts_of(found))
+    drawn = pictures(found)
     assert list(drawn) == [
-        "front", "profile-demographic_parity", "profile-equalized_residuals", "spread", "money",
+        "front", "profile-demographic_parity", "profile-equalized_residuals", "spread", "transfers",
         "objectives", "features",
     ]  # fmt: skip
     plots = [attributes for tag, attributes in reader.elements if attributes.get("class") == "plot"]
@@ -142,13 +165,13 @@ def test_each_figure_has_its_words_and_its_table(page, found):
         assert "100 test rows" in picture.subtitle
         assert json.loads(picture.json)["data"]
     # The front's tables are those of every method.
-    tables = tables_of(found, fronts_of(found), with_groups=True)
+    tables = tables_of(found, with_groups=True)
     assert set(drawn) - {"front"} <= set(tables)
     assert len(reader.tables) == len(tables)
 
 
 def test_a_floor_and_a_standard_error_stand_beside_every_dependence_value(found):
-    tables = tables_of(found, fronts_of(found), with_groups=True)
+    tables = tables_of(found, with_groups=True)
     rows = {row[0]: row[1:] for row in tables["measures"].rows}
     for id in found.front.measures:
         for point, cells in (
@@ -158,7 +181,7 @@ def test_a_floor_and_a_standard_error_stand_beside_every_dependence_value(found)
             value, floor = cells
             row = found.front.row(point)
             amounts = [float(each.replace("−", "-")) for each in re.findall(r"−?[\d.]+", f"{value} {floor}")]
-            given = [row[id], row[f"{id}_se"], row[f"{id}_floor"], row[f"{id}_floor_q95"]]
+            given = [row[id], row[f"{id}_se"], row[f"{id}_floor"], row[f"{id}_edge"]]
             np.testing.assert_allclose(amounts, given, atol=0.6 * row[f"{id}_se"])
             assert ("€" in value) == (id == "fairquant")
     assert len(tables["trained-hgr_nn"].rows) == 1 + len(LAMS)
@@ -182,9 +205,10 @@ def test_a_blend_is_named_as_one(dataset):
     path = make_comparison(dataset).front.test
     lam = float(path.loc[(path["low"] == 1) & (path["share"] == 0.5), "lam"].iloc[0])
     found = make_comparison(dataset, lam=lam)
-    assert any("a blend, 50 % of the model at λ = 2" in each for each in facts.unsaid(found))
+    assert any("a blend, 50 % of the model at λ = 2" in each for each in report_sections.unsaid(found))
     assert (
-        "a blend, 50 % of the model at λ = 2 and the rest of the one at λ = 1." in facts.of_points(found)[1]
+        "a blend, 50 % of the model at λ = 2 and the rest of the one at λ = 1."
+        in report_sections.of_points(found)[1]
     )
 
 
@@ -216,11 +240,11 @@ def test_no_group_holds_fewer_than_20_rows(values, weight):
     assert min(fewest(row.s_low, row.s_high) for row in found.moved.itertuples()) >= 20
     for densities in found.spreads().values():
         assert densities["n"].min() >= 20
-    tables = tables_of(found, fronts_of(found), with_groups=True)
+    tables = tables_of(found, with_groups=True)
     for id, column in (("spread", 1), *((f"profile-{each}", 1) for each in OBJECTIVES)):
         assert min(float(row[column]) for row in tables[id].rows) >= 20
     # Nothing drawn names a smaller group: counts in the hover texts.
-    drawn = pictures(found, fronts_of(found))
+    drawn = pictures(found)
     for picture in drawn.values():
         for trace in json.loads(picture.json)["data"]:
             hover = trace.get("hovertemplate") or ""
@@ -230,8 +254,8 @@ def test_no_group_holds_fewer_than_20_rows(values, weight):
 
 def test_a_profile_is_the_average_of_the_rows_it_names():
     found = make_comparison(make_dataset(n=240, values=[0] * 5 + [1, 2, 3, 4, 5]))
-    predictions = path_predictions(
-        found.result.predictions, found.result.members, "hgr_nn", found.stop(found.b)
+    predictions = curve_predictions(
+        found.result.predictions, found.result.members, "hgr_nn", found.curve_point(found.b)
     )
     for row in profiles(found, "demographic_parity")[found.b].itertuples():
         means = []
@@ -306,7 +330,7 @@ def test_json_in_a_script_says_what_it_said():
 
 
 def test_a_first_look_is_called_one(page, found):
-    hasty = render_report(found, is_first_look=True, **RUN)
+    hasty = render_report(found, is_preview=True, **RUN)
     assert "A first look:" in " ".join(Reader(hasty).texts)
     assert "A first look:" not in " ".join(Reader(page).texts)
 
@@ -314,3 +338,23 @@ def test_a_first_look_is_called_one(page, found):
 def test_without_the_data_set_it_says_so(found):
     text = " ".join(Reader(render_report(found, **RUN)).texts)
     assert "the data set itself was not at hand" in text
+
+
+def test_it_calls_columns_what_people_call_them(dataset, tmp_path):
+    found = make_comparison(dataset)
+    named = replace(
+        found, result=replace(found.result, names={"age": "driver's <b>age</b>", "price": "premium"})
+    )
+    text = render_report(named, dataset=dataset, **RUN).decode()
+    assert "the prediction of premium" in text
+    assert "driver's <b>" not in text
+    facts_shown = dict(report_sections.data_facts(named, dataset))
+    assert facts_shown["Target"].startswith("premium (")
+    assert "column price" in facts_shown["Target"]
+    write_result(named.result, tmp_path)
+    assert read_result(tmp_path).names == named.result.names
+    about = tmp_path / "about.json"
+    kept = json.loads(about.read_text())
+    del kept["names"]
+    about.write_text(json.dumps(kept))
+    assert read_result(tmp_path).names == {}, "a run of before they were kept"

@@ -12,14 +12,14 @@ from fairdash.data.catalogue import load_dataset
 from fairdash.reproduction import choosing
 from fairdash.reproduction.choosing import BLENDS, Protocol, carry_out, cross_validated, error_and_u
 from fairdash.reproduction.paper import row_of
-from fairdash.training.crossvalidation import Candidate
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
+from fairdash.training.stacked_model import StackedModel
 
 SETTINGS = TrainingSettings(
     hidden=(6,), adversary_hidden=(4,), batch_size=32, n_epochs=6, warm_up_epochs=2, adversary_steps=1
 )
-TRIED = tuple(Candidate("hgr_spline", lam, SETTINGS) for lam in (0.1, 1.0, 10.0))
+TRIED = tuple(StackedModel("hgr_spline", lam, SETTINGS) for lam in (0.1, 1.0, 10.0))
 PROTOCOL = Protocol(n_folds=3, n_networks=2)
 PAPER = row_of("crime", "hgr_nn", "demographic_parity")
 

@@ -15,17 +15,17 @@ from fairdash.__main__ import main
 from fairdash.data.catalogue import load_dataset
 from fairdash.dependence.exact import gaussian
 from fairdash.errors import DataError, OptionError
-from fairdash.reproduction import as_published, committed, figures12, read_result, write_result
+from fairdash.reproduction import committed, figures12, published_estimators, read_result, write_result
 from fairdash.reproduction import table1 as study
-from fairdash.reproduction.as_published import chi2_nn_published, hgr_nn_published
 from fairdash.reproduction.cells import Cell, Count, cells, chosen_method, summary
 from fairdash.reproduction.choosing import choose
 from fairdash.reproduction.fig3 import reproduce_fig3
 from fairdash.reproduction.figures12 import reproduce_fig2
 from fairdash.reproduction.household import SETTINGS, Reading, reproduce_household
 from fairdash.reproduction.paper import FAIRNESS, METHODS, OBJECTIVES, row_of, table1
+from fairdash.reproduction.published_estimators import chi2_nn_published, hgr_nn_published
 from fairdash.reproduction.run import reproduce
-from fairdash.reproduction.scoring import as_the_paper, done_right, floors
+from fairdash.reproduction.scoring import corrected_scoring, floors, paper_scoring
 from fairdash.reproduction.sentences import sentences
 from fairdash.reproduction.table1 import Table1Plan, reproduce_table1
 from fairdash.training.splits import random_splits
@@ -85,13 +85,13 @@ def _algorithm_2(u, v, *, seed, n_steps):
 
 
 def test_the_published_networks_find_a_link_and_fit_noise():
-    strong = hgr_nn_published(*pairs(0.8))
+    strong = hgr_nn_published(*pairs(0.8, count=2))
     assert strong.mean() == pytest.approx(0.8, abs=0.05)
-    noise = hgr_nn_published(*pairs(0.0))
+    noise = hgr_nn_published(*pairs(0.0, count=2))
     assert 0.1 < noise.mean() < 0.3  # in-sample: above the 0 that is true
-    chi2 = chi2_nn_published(*pairs(0.6))
+    chi2 = chi2_nn_published(*pairs(0.6, count=2))
     assert 0.2 < chi2.mean() < gaussian(0.6).chi2 + 0.1
-    assert abs(chi2_nn_published(*pairs(0.0)).mean()) < 0.06
+    assert abs(chi2_nn_published(*pairs(0.0, count=2)).mean()) < 0.06
 
 
 def test_a_constant_prediction_is_fair_by_both_networks():
@@ -104,7 +104,7 @@ def test_cumulative_fairquant_is_what_the_protocol_has_and_the_text_is_done_righ
     from fairdash.dependence import fairquant
 
     u, v = pairs(0.0, count=1)  # noise: cumulative groups average it away
-    paper, right = (way(u, v[0], ["fairquant"])["fairquant"][0] for way in (as_the_paper, done_right))
+    paper, right = (way(u, v[0], ["fairquant"])["fairquant"][0] for way in (paper_scoring, corrected_scoring))
     assert paper == pytest.approx(fairquant(u[0], v[0], cumulative=True).value)
     assert right == pytest.approx(fairquant(u[0], v[0]).value)
     assert paper < right / 2
@@ -113,12 +113,12 @@ def test_cumulative_fairquant_is_what_the_protocol_has_and_the_text_is_done_righ
 def test_floors_are_what_independent_rows_read():
     u, v = pairs(0.9, count=1)
     found = floors(u, v[0], ["hgr_kde", "fairquant"], n_permutations=40)
-    free = as_the_paper(pairs(0.0, count=1, seed=4)[0], v[0], ["hgr_kde", "fairquant"])
+    free = paper_scoring(pairs(0.0, count=1, seed=4)[0], v[0], ["hgr_kde", "fairquant"])
     for id in ("hgr_kde", "fairquant"):
         floor = found["paper"].iloc[0]
         assert floor[id] < floor[f"{id}_q95"]
         assert free[id][0] < 2 * floor[f"{id}_q95"]
-        assert as_the_paper(u, v[0], [id])[id][0] > floor[f"{id}_q95"]
+        assert paper_scoring(u, v[0], [id])[id][0] > floor[f"{id}_q95"]
 
 
 def tried(rows):
@@ -243,7 +243,9 @@ def tiny(monkeypatch):
     }
     monkeypatch.setattr(study, "candidates", lambda: {"crime": few})
     for name in ("hgr_nn_published", "chi2_nn_published"):
-        monkeypatch.setattr(as_published, name, partial(getattr(as_published, name), n_steps=20))
+        monkeypatch.setattr(
+            published_estimators, name, partial(getattr(published_estimators, name), n_steps=20)
+        )
 
 
 def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):

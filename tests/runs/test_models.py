@@ -21,10 +21,11 @@ import fairdash as fd
 from fairdash.data import Roles, UploadSource, keep_upload
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import RunError
+from fairdash.records import to_plain
 from fairdash.runs import worker
 from fairdash.runs.launch import start_model
 from fairdash.runs.models import ModelJob, ModelSpec, create_model, find_model
-from fairdash.runs.store import CANCELLED, DONE, FAILED, Run, list_runs
+from fairdash.runs.store import CANCELLED, DONE, FAILED, Run, list_runs, parse_spec, spec_text
 from fairdash.training.sweep import Sweep
 from tests.runs.test_runs import wait
 
@@ -82,7 +83,7 @@ def by_hand(source, plan, *, method, lam, **options) -> fd.FairRegressor:
     dataset = source.load()
     model = fd.FairRegressor(
         method=method, lam=lam, objective=plan.objective, random_state=plan.random_state, device="cpu",
-        **options, **{name: getattr(plan.settings, name) for name in plan.settings.to_json()},
+        **options, **{name: getattr(plan.settings, name) for name in to_plain(plan.settings)},
     )  # fmt: skip
     return model.fit(
         dataset.features,
@@ -106,7 +107,7 @@ def test_a_specs_file_gives_it_back_and_no_number_that_json_lacks():
         created="2026-01-02T00:00:00+00:00",
     )
     assert spec.figures["mse_se"] is None
-    assert ModelSpec.from_json(spec.to_json()) == spec
+    assert parse_spec(ModelSpec, spec_text(spec)) == spec
 
 
 def test_a_model_is_made_in_a_process_of_its_own_and_is_no_run():
@@ -182,13 +183,15 @@ def test_the_card_says_what_it_is_and_whose_the_figures_are():
     assert card["data"]["rows"] == 200
     assert card["data"]["fingerprint"] == source.load().fingerprint
     assert (card["model"]["method"], card["model"]["lam"]) == ("hgr_spline", 1.0)
-    assert card["model"]["settings"] == QUICK.to_json()
+    assert card["model"]["settings"] == to_plain(QUICK)
     assert card["model"]["random_state"] == 3
     assert {"fairdash", "torch", "numpy"} <= set(card["made_with"])
     assert card["figures"]["values"] == {"mse": 0.25, "hgr_kde": None}
     assert "not of this very fit" in card["figures"]["about"]
     readme = " ".join(content["README.txt"].decode().split())
     assert f"fairdash {fd.__version__}" in readme
+    assert "from the folder of its source code" in readme
+    assert "python -m pip install path/to/fairdash -c path/to/fairdash/constraints.txt" in readme
     assert "all 200 rows of the data set, with the weight lambda = 1 on fairness" in readme
     for sentence in card["limits"]:
         assert sentence in readme
@@ -280,9 +283,9 @@ def test_the_newest_model_of_a_place_is_found_whatever_else_is_there(monkeypatch
     (damaged.folder / "spec.json").write_text("{")
     assert find_model(**ASKED).id == old.id
     spec = replace(old.spec, created="9999-01-01T00:00:00+00:00")
-    new = ModelJob.create(spec.to_json())
+    new = ModelJob.create(spec)
     assert find_model(**ASKED).id == new.id
-    # A second look opens no spec again.
+    # A second look parses no spec again.
     (damaged.folder / "spec.json").unlink()
-    monkeypatch.setattr(ModelJob, "spec", None)
+    monkeypatch.setattr("fairdash.runs.store.parse_spec", None)
     assert find_model(**ASKED).id == new.id

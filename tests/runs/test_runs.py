@@ -13,14 +13,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from filelock import FileLock
+from safetensors.numpy import load_file, save_file
 
-from fairdash.data.source import CatalogueSource
+from fairdash.data import keep_upload
+from fairdash.data.source import CatalogueSource, UploadSource
 from fairdash.errors import RunError
+from fairdash.reports.fronts import Front
 from fairdash.runs import store, worker
 from fairdash.runs.launch import start_run
+from fairdash.runs.models import create_model
+from fairdash.runs.quick import quick_plans
+from fairdash.runs.searches import create_search
 from fairdash.runs.store import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Run, create_run, list_runs
+from fairdash.training.lam_search import LamSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
+from fairdash.training.target import Target
+from tests.data.test_rate import ROLES, claims
 
 SOURCE = CatalogueSource(dataset="household", options={"n": 200})
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=4, warm_up_epochs=1)
@@ -65,13 +74,52 @@ def test_the_worker_gives_what_a_sweep_gives():
     assert np.allclose(run.read_result().predictions, here.predictions)
 
 
-def test_a_run_is_cancelled_within_two_seconds():
+def test_claims_with_an_exposure_are_carried_out_as_rates():
+    frame = claims(600)
+    upload = keep_upload(frame.to_csv(index=False).encode(), name="claims.csv")
+    source = UploadSource(sha256=upload.sha256, name="claims.csv", roles=ROLES)
+    _, plan = quick_plans(source.load(), objective="demographic_parity")
+    assert plan.settings.loss == "poisson"
+    quick = replace(QUICK, loss="poisson")
+    run = create_run(
+        source, replace(plan, methods=("standard", "hgr_spline"), lams=(1.0,), n_splits=2, settings=quick)
+    )
+    assert worker.main(run.id) == 0, run.status
+    result = run.read_result()
+    assert np.average(result.target, weights=result.weight) == pytest.approx(
+        frame["ClaimNb"].sum() / frame["Exposure"].sum()
+    )
+    assert result.units["ClaimNb"] == "per unit of exposure"
+    assert np.isfinite(result.references["deviance"]).all()
+
+
+def test_the_price_of_a_base_that_was_not_told_s_is_not_read_as_a_bound():
+    run = create_run(SOURCE, PLAN)
+    assert worker.main(run.id) == 0
+    result = run.read_result()
+    assert result.price.shape == (2,)
+    path = run.folder / "result" / "rows.safetensors"
+    arrays = load_file(path)
+    # As results were written before.
+    arrays["price"] = arrays.pop("price_of_independence")
+    save_file(arrays, path)
+    older = run.read_result()
+    assert older.price is None
+    front = Front.of(older, objective="demographic_parity", sensitive="Age")
+    assert np.isnan(front.least_error[0])
+    front = Front.of(result, objective="demographic_parity", sensitive="Age")
+    whole = result.references.query("method == 'barycentre' and lam == 1")["mse"]
+    assert front.least_error[0] == pytest.approx(whole.mean())
+    spread = 0.5 + 0.25  # two splits, 40 test rows a 160 of training (Nadeau and Bengio)
+    assert front.price[1] == pytest.approx(np.sqrt(spread * result.price.var(ddof=1)))
+
+
+def test_a_run_is_cancelled_in_the_middle():
     run = start_run(SOURCE, ENDLESS)
-    wait(run, lambda status: status.fraction > 0)
-    asked = time.monotonic()
+    before = wait(run, lambda status: status.fraction > 0)
     run.ask_to_cancel()
+    assert before.fraction < 0.5, "it would have gone on for long"
     assert wait(run, lambda status: status.is_over).state == CANCELLED
-    assert time.monotonic() - asked < 2
 
 
 def test_a_worker_killed_outright_is_noticed():
@@ -97,7 +145,7 @@ def test_a_fault_that_nobody_foresaw_is_logged_with_its_number(monkeypatch, capl
     def break_down(*_, **__):
         raise ZeroDivisionError("secret 4711")
 
-    monkeypatch.setattr("fairdash.api.run_sweep", break_down)
+    monkeypatch.setattr("fairdash.runs.execute_sweep.train_sweep", break_down)
     run = create_run(SOURCE, PLAN)
     assert worker.main(run.id) == 1
     status = run.status
@@ -112,7 +160,7 @@ def test_an_error_for_the_user_is_shown_as_it_is(monkeypatch):
     from fairdash.errors import DataError, Problem
 
     def refuse(self, **_):
-        raise DataError(Problem(what="the target is constant", mend="Choose another.", column="y"))
+        raise DataError(Problem(what="the target is constant", hint="Choose another.", column="y"))
 
     monkeypatch.setattr(CatalogueSource, "load", refuse)
     run = create_run(SOURCE, PLAN)
@@ -197,3 +245,37 @@ def test_the_store_holds_no_pickle():
     worker.main(run.id)
     kinds = {path.suffix for path in run.folder.rglob("*") if path.is_file()}
     assert kinds <= {".json", ".jsonl", ".parquet", ".safetensors", ".lock", ".log"}
+
+
+def test_a_list_of_runs_takes_no_lock_and_parses_each_spec_once(monkeypatch):
+    runs = [create_run(SOURCE, PLAN) for _ in range(3)]
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "is_at_work", None)
+        assert {run.id for run in list_runs().runs} == {run.id for run in runs}
+        patch.setattr(store, "parse_spec", None)
+        assert [Run(run.id).spec.plan for run in runs] == [PLAN] * 3
+        assert len(list_runs().runs) == 3
+    changed = replace(runs[0].spec, plan=replace(PLAN, n_splits=7))
+    (runs[0].folder / "spec.json").write_text(store.spec_text(changed))
+    assert Run(runs[0].id).spec == changed, "a file that has changed is read again"
+
+
+def test_the_folder_says_what_kind_of_job_it_is():
+    search = create_search(SOURCE, LamSearch(target=Target.parse("error<=+10%"), lams=(1.0,)))
+    model = create_model(SOURCE, PLAN, run="0" * 12, method="hgr_nn", lam=1.0)
+    for job in (create_run(SOURCE, PLAN), search, model):
+        again = worker.open_job(job.id)
+        assert (type(again), again.folder) == (type(job), job.folder)
+    for nobody in ("0" * 12, "", "..", "../runs"):
+        with pytest.raises(RunError, match="gone"):
+            worker.open_job(nobody)
+
+
+def test_baselines_and_references_are_measured_on_test_rows_alone():
+    run = create_run(SOURCE, replace(PLAN, methods=("standard", "hgr_spline"), n_splits=1))
+    assert worker.main(run.id) == 0
+    result = run.read_result()
+    for table in (*result.baselines.values(), result.references):
+        assert set(table["part"]) == {"test"}
+    assert set(result.baselines) == set(result.frames) == set(result.paths)
+    assert result.references["hgr_spline_floor"].notna().all()

@@ -38,7 +38,7 @@ LAM = LamSearch(
 def test_a_search_goes_to_done_in_a_process_of_its_own_and_is_no_run():
     search = start_search(SOURCE, SETTINGS)
     assert wait(search, lambda status: status.is_over, seconds=120).state == DONE
-    assert SearchJob(search.id).read_finding().settings.lr == 2e-2
+    assert SearchJob(search.id).read_result().best.lr == 2e-2
     assert list_runs().runs == ()
     with pytest.raises(RunError, match="gone"):
         Run(search.id)
@@ -49,15 +49,15 @@ def test_the_worker_finds_what_the_library_finds_on_the_training_rows_of_the_fir
     search = create_search(SOURCE, plan)
     assert search.spec.plan == plan
     assert worker.main(search.id) == 0
-    found = search.read_finding()
+    found = search.read_result()
     dataset = SOURCE.load()
     rows = random_splits(200, n_splits=1, random_state=plan.random_state)[0].train
     if plan is SETTINGS:
         here = search_settings(dataset, plan, rows=rows)
-        assert (found.settings, found.lam) == (here.best, None)
+        assert (found.best, found.lam) == (here.best, None)
     else:
         here = search_lam(dataset, plan, rows=rows)
-        assert (found.settings, found.lam, found.reached) == (None, here.lam, here.reached)
+        assert (found.best, found.lam, found.reached) == (None, here.lam, here.reached)
     pd.testing.assert_frame_equal(found.frame, here.frame)
     assert found.rule == here.rule
     assert "160 rows" in found.rule
@@ -69,7 +69,7 @@ def test_a_search_can_be_cancelled():
     assert worker.main(search.id) == 1
     assert search.status.state == CANCELLED
     with pytest.raises(RunError, match="files of this search"):
-        search.read_finding()
+        search.read_result()
 
 
 def test_a_search_that_cannot_be_done_says_why():

@@ -13,9 +13,9 @@ from sklearn.inspection import permutation_importance as sklearns
 
 import fairdash as fd
 from fairdash.errors import Cancelled
-from fairdash.training import importance, models, stack
-from fairdash.training.encoding import FeatureEncoder
-from fairdash.training.importance import Draws, Importance, permutation_importance
+from fairdash.training import importance, stack, stack_trainer
+from fairdash.training.feature_encoder import FeatureEncoder
+from fairdash.training.importance import Importance, PermutationPlan, permutation_importance
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, train_sweep
 
@@ -86,9 +86,9 @@ def test_it_is_what_a_loop_over_the_raw_cells_gives(monkeypatch, loss):
     result = train_sweep(dataset, plan, importance=True)
     (trained,) = captured
     y, weight = dataset.target.to_numpy(), dataset.weight.to_numpy()
-    draws = Draws.of(result.splits, random_state=0)
+    draws = PermutationPlan.of(result.splits, random_state=0)
     expected = []
-    for k, member in enumerate(plan.members()):
+    for k, member in enumerate(plan.models()):
         fitted_to = result.splits[member.split].train
         encoder = FeatureEncoder.fit(dataset.features, rows=fitted_to, sample_weight=weight[fitted_to])
         mean = np.average(y[fitted_to], weights=weight[fitted_to])
@@ -176,14 +176,14 @@ def test_the_blocks_of_an_encoder_are_its_columns_outputs():
     for name, columns in encoder.blocks.items():
         alone = FeatureEncoder.fit(features[[name]])
         assert np.allclose(encoded[:, columns], alone.transform(features[[name]]))
-    assert sum(len(range(*part.indices(encoder.n_outputs))) for part in encoder.blocks.values()) == 9
+    assert sum(len(range(*part.indices(encoded.shape[1]))) for part in encoder.blocks.values()) == 9
 
 
 def test_the_same_seed_gives_the_same_and_other_models_change_nothing(found, monkeypatch):
     again = train_sweep(table(), PLAN, importance=True)
     pd.testing.assert_frame_equal(again.importance, found)
     # Alone in its stack, and with no other split; float32 sums in another order.
-    monkeypatch.setattr(models, "MOST_MODELS_PER_STACK", 1)
+    monkeypatch.setattr(stack_trainer, "MOST_MODELS_PER_STACK", 1)
     alone = train_sweep(table(), replace(PLAN, methods=("hgr_spline",), lams=(1.0,)), importance=True)
     there = found[(found["method"] == "hgr_spline") & (found["lam"] == 1.0)].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone.importance, there, rtol=1e-3, atol=1e-5)
@@ -206,11 +206,11 @@ def test_the_public_verb_hands_it_on(found):
 
 def test_test_rows_alone_are_drawn_and_of_many_some():
     splits = random_splits(15_000, n_splits=2, random_state=0)
-    draws = Draws.of(splits, random_state=4)
+    draws = PermutationPlan.of(splits, random_state=4)
     for split, rows in zip(splits, draws.rows, strict=True):
         assert len(np.unique(rows)) == importance.MOST_ROWS == len(rows)
         assert np.isin(rows, split.test).all()
-    few = Draws.of(random_splits(100, n_splits=1, random_state=0), random_state=4)
+    few = PermutationPlan.of(random_splits(100, n_splits=1, random_state=0), random_state=4)
     assert len(few.rows[0]) == 20
     orders = [*draws.shuffle(0, feature=0), *draws.shuffle(0, feature=1), *draws.shuffle(1, feature=0)]
     assert len({order.tobytes() for order in orders}) == 3 * importance.N_PERMUTATIONS

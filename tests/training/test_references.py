@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, RidgeCV
 
 import fairdash as fd
+from fairdash.assessment import corrected_standard_error
 from fairdash.data.crime import crime
 from fairdash.data.dataset import Dataset
 from fairdash.data.household import household
 from fairdash.dependence import measure
 from fairdash.errors import OptionError
-from fairdash.training.encoding import FeatureEncoder
+from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import (
@@ -454,14 +457,22 @@ def _mixed(n=400):
     )
 
 
-def test_the_references_stand_on_the_standard_networks_of_the_same_splits():
+def test_the_references_stand_on_the_standard_networks_told_s():
     dataset = _mixed()
     settings = TrainingSettings(hidden=(8,), n_epochs=30, warm_up_epochs=1, batch_size=64, lr=1e-2)
     result = fd.references(dataset, n_splits=2, settings=settings, strengths=(0.0, 0.5, 1.0))
-    sweep = fd.sweep(dataset, methods=["standard"], lams=(), n_splits=2, settings=settings, device="cpu")
+    told = Dataset(
+        name="told",
+        features=dataset.features.assign(years=dataset.sensitive["age"]),
+        target=dataset.target,
+        sensitive=dataset.sensitive,
+    )
+    sweep = fd.sweep(
+        told, methods=["standard"], lams=(), n_splits=2, settings=settings, tune=True, device="cpu"
+    )
     members = result.members
-    base = (members["method"] == "barycentre") & (members["lam"] == 0)
-    assert np.allclose(result.predictions[base], sweep.predictions, atol=1e-3)
+    base = result.predictions[(members["method"] == "barycentre") & (members["lam"] == 0)]
+    assert np.allclose(base, sweep.predictions, atol=1e-3)
     assert set(result.frame["method"]) == set(REFERENCES)
     assert not set(result.frame["method"]) & set(METHODS)
     test = result.frame[result.frame["part"] == "test"].groupby(["method", "lam"]).mean(numeric_only=True)
@@ -471,18 +482,88 @@ def test_the_references_stand_on_the_standard_networks_of_the_same_splits():
     # The premium gives up the direct use of age, and keeps what the proxy tells of it.
     assert along.loc[1.0, "hgr_kde"] < test.loc[("discrimination_free", 1.0), "hgr_kde"]
     assert test.loc[("discrimination_free", 1.0), "hgr_kde"] < along.loc[0.0, "hgr_kde"]
-    # The best prediction is own + 1.8 proxy; given age its mean is 1.8 age, its spread always the same:
-    # the price is 1.8² of a target variance of 1 + 2² + 0.5². The network of 320 rows falls short of it.
-    assert result.price.mean() == pytest.approx(3.24 / 5.25, abs=0.2)
+    # The best prediction is own + proxy + age; given age its mean is 2 age, its spread always the same:
+    # the price is 2² of a target variance of 1 + 2² + 0.5².
+    assert result.price.mean() == pytest.approx(4 / 5.25, abs=0.2)
 
 
-def test_the_price_of_independence_is_what_full_strength_moves():
+def interaction(n, *, seed):
+    """y = ½x₁ + s·x₂ + noise: without s nothing of x₂ can be used, so that E[y | x] says little."""
+    rng = np.random.default_rng(seed)
+    x, s = rng.normal(size=(n, 2)), rng.normal(size=n)
+    y = 0.5 * x[:, 0] + s * x[:, 1] + 0.2 * rng.normal(size=n)
+    features = pd.DataFrame(x, columns=["x1", "x2"])
+    dataset = Dataset(
+        name="interaction",
+        features=features,
+        target=pd.Series(y, name="y"),
+        sensitive=pd.DataFrame({"s": s}),
+    )
+    # Given s the best prediction is N(0, σ²), σ² = ¼ + s²: the barycentre's law is N(0, E[σ]²).
+    nodes, mass = np.polynomial.hermite_e.hermegauss(200)
+    spread = mass @ np.sqrt(0.25 + nodes**2) / mass.sum()
+    price = 1.25 - spread**2
+    return dataset, price / 1.29, (price + 0.04) / 1.29
+
+
+def test_the_least_error_of_independence_where_s_changes_what_a_feature_does():
+    dataset, price, least = interaction(4_000, seed=18)
+    assert least == pytest.approx(0.229, abs=0.001)
+    result = fd.references(dataset, n_splits=2, strengths=(0.0, 1.0), measures=())
+    frame = result.frame[(result.frame["part"] == "test") & (result.frame["method"] == "barycentre")]
+    # A base that is not told s says .8: it would be undercut by ½x₁ + √(2/π)·sign(s)·x₂, at .313.
+    assert frame.loc[frame["lam"] == 1, "mse"].mean() == pytest.approx(least, abs=0.05)
+    assert result.price.mean() == pytest.approx(price, abs=0.04)
+
+
+def test_the_price_is_weighted_as_the_errors_are():
     dataset = _mixed()
+    weight = pd.Series(np.random.default_rng(3).uniform(0.01, 1, dataset.n_rows), name="years")
+    weighted = replace(dataset, weight=weight)
     settings = TrainingSettings(hidden=(8,), n_epochs=10, warm_up_epochs=1, batch_size=64)
-    result = fd.references(dataset, n_splits=1, settings=settings, strengths=(0.0, 1.0))
-    split, y = result.splits[0], dataset.target.to_numpy()
-    moved = result.predictions[1, split.test] - result.predictions[0, split.test]
-    assert result.price[0] == pytest.approx(np.mean(moved**2) / y[split.train].var())
+    result = fd.references(weighted, n_splits=2, settings=settings, strengths=(0.0, 1.0), measures=())
+    test = result.frame[(result.frame["part"] == "test") & (result.frame["method"] == "barycentre")]
+    mse = test.set_index(["split", "lam"])["mse"].unstack()
+    assert result.price == pytest.approx((mse[1.0] - mse[0.0]).to_numpy())
+
+
+def test_independence_costs_nothing_where_s_tells_nothing():
+    rng = np.random.default_rng(19)
+    x = pd.DataFrame(rng.normal(size=(1_500, 2)), columns=["a", "b"])
+    dataset = Dataset(
+        name="independent",
+        features=x,
+        target=(x["a"] - x["b"] + rng.normal(size=1_500)).rename("y"),
+        sensitive=pd.DataFrame({"s": rng.normal(size=1_500)}),
+    )
+    settings = TrainingSettings(hidden=(8,), n_epochs=20, warm_up_epochs=1, batch_size=64, lr=1e-2)
+    price = fd.references(dataset, n_splits=5, settings=settings, strengths=(0.0, 1.0), measures=()).price
+    error = corrected_standard_error(
+        pd.Series([price.var(ddof=1)]), n_splits=pd.Series([5]), test_to_train=0.25
+    ).iloc[0]
+    assert abs(price.mean()) < 2 * error + 0.002
+
+
+def test_with_a_log_link_no_reference_falls_to_zero():
+    rng = np.random.default_rng(20)
+    s, x, years = rng.normal(size=800), rng.normal(size=800), rng.choice([0.05, 0.3, 1.0], 800)
+    counts = rng.poisson(0.3 * np.exp(0.5 * s + 2 * x) * years)
+    dataset = Dataset(
+        name="claims",
+        features=pd.DataFrame({"x": x}),
+        target=pd.Series(counts / years, name="rate"),
+        sensitive=pd.DataFrame({"s": s}),
+        weight=pd.Series(years, name="years"),
+        per_exposure=True,
+    )
+    settings = TrainingSettings(
+        hidden=(8,), n_epochs=40, warm_up_epochs=1, batch_size=64, lr=2e-2, weight_decay=0.0, loss="poisson"
+    )
+    result = fd.references(dataset, n_splits=1, settings=settings, measures=())
+    # Smoothed and shifted to keep its mean, the law reaches below 0 here, where no deviance is defined.
+    curves = result.predictions[result.members["method"] == "barycentre"].reshape(1, 9, -1)
+    assert (curves >= curves[:, :1].min(axis=2, keepdims=True)).all()
+    assert np.isfinite(result.frame["deviance"]).all()
 
 
 @pytest.mark.data

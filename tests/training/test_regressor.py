@@ -104,10 +104,10 @@ def test_its_parameters_are_those_of_the_training_settings_and_its_own():
 
 
 def test_every_setting_reaches_the_training(monkeypatch):
-    from fairdash.training import regressor
+    from fairdash.training import regressor_fit
 
     seen = []
-    monkeypatch.setattr(regressor, "train_single", lambda rows, **given: seen.append(given) or 1 / 0)
+    monkeypatch.setattr(regressor_fit, "train_single", lambda rows, **given: seen.append(given) or 1 / 0)
     other = TrainingSettings(
         hidden=(5, 4),
         lr=1e-4,
@@ -226,10 +226,10 @@ def test_several_sensitive_columns(method):
 def test_a_method_for_one_column_refuses_two(monkeypatch):
     from dataclasses import replace
 
-    from fairdash.training import regressor
+    from fairdash.training import regressor_fit
 
     alone = {"hgr_nn": replace(METHODS["hgr_nn"], multivariate=False)}
-    monkeypatch.setattr(regressor, "METHODS", alone)
+    monkeypatch.setattr(regressor_fit, "METHODS", alone)
     x, y, s = _arrays()
     with pytest.raises(OptionError, match="one sensitive column only"):
         _model().fit(x, y, sensitive_features=np.column_stack([s, s]))

@@ -11,9 +11,9 @@ from sklearn.metrics import mean_poisson_deviance, mean_squared_error
 
 import fairdash as fd
 from fairdash.errors import Cancelled, OptionError
+from fairdash.records import from_plain, to_plain
 from fairdash.training import search
 from fairdash.training.crossvalidation import (
-    Candidate,
     OutOfFold,
     cross_validate,
     dependence_of,
@@ -27,7 +27,7 @@ from fairdash.training.models import train_models
 from fairdash.training.search import GRIDS, SearchGrid, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, random_splits
-from fairdash.training.stack import Member
+from fairdash.training.stacked_model import StackedModel
 from fairdash.training.sweep import initial_seed
 from fairdash.training.target import Target
 
@@ -92,7 +92,7 @@ def test_a_crushing_weight_decay_loses(household):
 
 def test_the_score_weighs_loss_and_excess_dependence_on_held_out_rows(household, found):
     """Everything in a row computed once more, by other means."""
-    candidates = [Candidate("hgr_spline", 1.0, settings) for settings in GRID.candidates(QUICK)]
+    candidates = [StackedModel("hgr_spline", 1.0, settings) for settings in GRID.candidates(QUICK)]
     out = cross_validate(
         household, candidates, objective="demographic_parity", n_folds=3, random_state=0, device="cpu"
     )
@@ -118,7 +118,7 @@ def test_the_loss_is_the_one_trained_on_weighted_by_exposure(household):
     dataset = replace(household, target=counts, weight=pd.Series(exposure, name="exposure"))
     out = cross_validate(
         dataset,
-        [Candidate("standard", 0.0, replace(QUICK, loss="poisson"))],
+        [StackedModel("standard", 0.0, replace(QUICK, loss="poisson"))],
         objective="demographic_parity",
         n_folds=2,
         random_state=0,
@@ -162,8 +162,8 @@ def test_the_standard_method_is_scored_by_its_loss(household):
 
 
 def test_no_method_is_judged_by_its_own_penalty():
-    assert METHODS["hgr_nn"].judge == METHODS["hgr_spline"].judge == "hgr_kde"
-    assert METHODS["chi2_kde"].judge == "hgr_rdc"
+    assert METHODS["hgr_nn"].selection_measure == METHODS["hgr_spline"].selection_measure == "hgr_kde"
+    assert METHODS["chi2_kde"].selection_measure == "hgr_rdc"
 
 
 def test_rows_left_out_are_never_touched(household):
@@ -179,7 +179,7 @@ def test_rows_left_out_are_never_touched(household):
 
 @pytest.mark.parametrize("patience", [None, 3])
 def test_a_fold_is_not_seen_by_the_model_that_predicts_it(household, patience):
-    candidates = [Candidate("hgr_spline", 1.0, replace(QUICK, patience=patience))]
+    candidates = [StackedModel("hgr_spline", 1.0, replace(QUICK, patience=patience))]
     options = {"objective": "demographic_parity", "n_folds": 3, "random_state": 0, "device": "cpu"}
     clean = cross_validate(household, candidates, **options)
     rows = clean.held_out[1]
@@ -197,7 +197,7 @@ def test_folds_and_grid_in_stacks_equal_a_loop_of_single_trainings(household):
     settings = grid.candidates(replace(QUICK, n_epochs=5))
     together = cross_validate(
         household,
-        [Candidate("hgr_nn", 1.0, each) for each in settings],
+        [StackedModel("hgr_nn", 1.0, each) for each in settings],
         objective="equalized_residuals",
         n_folds=3,
         random_state=7,
@@ -212,7 +212,7 @@ def test_folds_and_grid_in_stacks_equal_a_loop_of_single_trainings(household):
             single = train_models(
                 household,
                 splits,
-                [Member("hgr_nn", 1.0, f, initial_seed(7, 0), each)],
+                [StackedModel("hgr_nn", 1.0, each, f, initial_seed(7, 0))],
                 objective="equalized_residuals",
                 random_state=7,
                 device=resolve_device("cpu"),
@@ -288,8 +288,8 @@ def test_a_grid_that_makes_no_sense_is_refused():
 
 
 def test_plans_survive_json():
-    assert SettingsSearch.from_json(SEARCH.to_json()) == SEARCH
-    assert LamSearch.from_json(LAMS.to_json()) == LAMS
+    assert from_plain(SettingsSearch, to_plain(SEARCH)) == SEARCH
+    assert from_plain(LamSearch, to_plain(LAMS)) == LAMS
 
 
 @pytest.mark.parametrize("verb", ["settings", "lam"])
@@ -461,7 +461,7 @@ def test_a_bound_on_dependence_is_reached_or_said_not_to_be(household, chosen):
 def test_dependence_is_measured_on_all_held_out_predictions_together(household, chosen):
     out = cross_validate(
         household,
-        [Candidate("hgr_spline", 2.0, LAMS.settings)],
+        [StackedModel("hgr_spline", 2.0, LAMS.settings)],
         objective="demographic_parity",
         n_folds=3,
         random_state=0,

@@ -12,13 +12,14 @@ from fairdash.dependence import independence_floor, measure
 from fairdash.dependence.hgr_network import standardise
 from fairdash.errors import Cancelled
 from fairdash.training.batches import Batch
-from fairdash.training.game import Game
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS
+from fairdash.training.minimax import MinimaxTrainer
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.hgr_nn import HGRPenalty
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.stack import Member, StackData, train_stack
+from fairdash.training.stack import StackData, train_stack
+from fairdash.training.stacked_model import StackedModel
 
 FAIR = [method for method in METHODS if METHODS[method].penalty is not None]
 SETTINGS = TrainingSettings(
@@ -35,8 +36,8 @@ def _data(n_splits=2, n=128, p=3, seed=0):
     return StackData(x=x, y=y / y.std(), s=s / s.std(), train=every)
 
 
-def _members(method="hgr_nn", lams=(0.0, 0.5, 2.0), splits=(0, 1), settings=SETTINGS):
-    return [Member(method, lam, split, 100 + split, settings) for split in splits for lam in lams]
+def _models(method="hgr_nn", lams=(0.0, 0.5, 2.0), splits=(0, 1), settings=SETTINGS):
+    return [StackedModel(method, lam, settings, split, 100 + split) for split in splits for lam in lams]
 
 
 def _train(data, members, **options):
@@ -53,7 +54,7 @@ def _weights(trained):
 def test_a_stack_equals_its_members_one_by_one_for_twenty_steps(objective, method):
     data = _data()
     lams = (0.0,) if method == "standard" else (0.0, 0.5, 2.0)
-    members = _members(method, lams)
+    members = _models(method, lams)
     assert SETTINGS.n_epochs * (128 // SETTINGS.batch_size) == 20
     together = _weights(_train(data, members, objective=objective))
     for k, member in enumerate(members):
@@ -69,7 +70,7 @@ def test_a_stack_equals_its_members_one_by_one_for_twenty_steps(objective, metho
 
 
 def test_same_seed_same_result_and_another_seed_another():
-    data, members = _data(), _members()
+    data, members = _data(), _models()
     first, again = _train(data, members), _train(data, members)
     assert torch.equal(_weights(first), _weights(again))
     other = _train(data, [replace(member, seed=member.seed + 50) for member in members])
@@ -80,8 +81,8 @@ def test_same_seed_same_result_and_another_seed_another():
 def test_lambda_zero_is_the_standard_model_to_the_last_bit(method):
     data = _data()
     # Beside a member with a penalty, which must not touch it.
-    fair = _train(data, _members(method, (0.0, 3.0)))
-    standard = _train(data, _members("standard", (0.0,)))
+    fair = _train(data, _models(method, (0.0, 3.0)))
+    standard = _train(data, _models("standard", (0.0,)))
     assert torch.equal(_weights(fair)[::2], _weights(standard))
     assert not torch.allclose(_weights(fair)[1::2], _weights(standard), atol=1e-3)
 
@@ -104,7 +105,7 @@ def _players(lam, objective="demographic_parity", penalty=True):
     predictor = StackedMLP([3, 8, 1], seeds=[3]).double()
     adversary = _hgr_penalty([4], settings).double() if penalty else None
     one = torch.ones(1, dtype=torch.float64)
-    return Game(
+    return MinimaxTrainer(
         predictor=predictor,
         penalty=adversary,
         lam=lam * one,
@@ -214,29 +215,30 @@ def test_a_huge_lambda_stays_finite_and_reaches_independence_on_the_training_row
     data = _data(n=512)
     settings = replace(
         SETTINGS,
-        n_epochs=60,
+        n_epochs=40,
         batch_size=128,
-        adversary_steps=10,
+        adversary_steps=5,
         adversary_hidden=(16, 16),
-        warm_up_epochs=10,
+        warm_up_epochs=5,
     )
-    trained = _train(data, _members(method, (0.0, 1000.0), settings=settings))
+    models = _models(method, (0.0, 1000.0), settings=settings)
+    trained = _train(data, models)
     predictions = trained.predict(data.x)
     assert np.isfinite(predictions).all()
     assert not trained.diverged.any()
-    for k, member in enumerate(trained.members):
-        s = data.s[member.split, :, 0].numpy()
+    for k, model in enumerate(models):
+        s = data.s[model.split, :, 0].numpy()
         # The linear penalty promises linear independence and no more.
         name = "pearson" if method == "pearson" else "hgr_kde"
         value = abs(measure(name, predictions[k], s))
         edge = independence_floor(name, predictions[k : k + 1], s[None], random_state=0).q95[0]
-        assert (value > 2 * edge) if member.lam == 0 else (value < edge)
+        assert (value > 2 * edge) if model.lam == 0 else (value < edge)
 
 
 def test_a_member_that_diverges_stops_alone_at_finite_weights(monkeypatch):
-    data, members = _data(), _members(lams=(0.5, 2.0), splits=(0, 1))
+    data, members = _data(), _models(lams=(0.5, 2.0), splits=(0, 1))
     clean = _weights(_train(data, members))
-    step = Game.step
+    step = MinimaxTrainer.step
     steps = []
 
     def poisoned(self, batch, **options):
@@ -247,7 +249,7 @@ def test_a_member_that_diverges_stops_alone_at_finite_weights(monkeypatch):
             batch = replace(batch, y=y)
         return step(self, batch, **options)
 
-    monkeypatch.setattr(Game, "step", poisoned)
+    monkeypatch.setattr(MinimaxTrainer, "step", poisoned)
     trained = _train(data, members)
     assert trained.diverged.tolist() == [False, True, False, False]
     assert torch.isfinite(_weights(trained)).all()
@@ -257,7 +259,7 @@ def test_a_member_that_diverges_stops_alone_at_finite_weights(monkeypatch):
 
 
 def test_progress_is_told_and_may_cancel():
-    data, members = _data(), _members()
+    data, members = _data(), _models()
     shares, epochs = [], []
     _train(data, members, on_step=shares.append, on_epoch=epochs.append)
     assert len(shares) == 20
@@ -275,6 +277,6 @@ def test_progress_is_told_and_may_cancel():
 def test_the_warm_up_trains_without_the_adversary():
     epochs = []
     settings = replace(SETTINGS, warm_up_epochs=2)
-    _train(_data(), _members(settings=settings), on_epoch=epochs.append)
+    _train(_data(), _models(settings=settings), on_epoch=epochs.append)
     assert np.isnan(epochs[1].dependence).all()
     assert np.isfinite(epochs[2].dependence).all()

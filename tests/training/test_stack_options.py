@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from sklearn.metrics import d2_tweedie_score
 
 from fairdash.training.losses import LOSSES
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.stack import Member, StackData, train_stack
+from fairdash.training.stack import StackData, train_stack
+from fairdash.training.stacked_model import StackedModel
 
 SETTINGS = TrainingSettings(
     hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=5, warm_up_epochs=0, adversary_steps=2
@@ -29,9 +31,9 @@ def _data(n_splits=2, n=128, seed=0, weight=False, positive=False):
 
 
 def _train(data, settings, *, lams=(0.0, 1.0), method="hgr_nn", **options):
-    members = [Member(method, lam, j, 100 + j, settings) for j in range(len(data.x)) for lam in lams]
+    models = [StackedModel(method, lam, settings, j, 100 + j) for j in range(len(data.x)) for lam in lams]
     return train_stack(
-        data, members, objective="demographic_parity", batch_seeds=range(len(data.x)), **options
+        data, models, objective="demographic_parity", batch_seeds=range(len(data.x)), **options
     )
 
 
@@ -48,24 +50,24 @@ def test_learning_rates_decay_and_dropout_may_differ_in_a_stack():
     ]
 
     def train(settings):
-        members = [Member("hgr_nn", 1.0, 0, 100, each) for each in settings]
-        return train_stack(data, members, objective="demographic_parity", batch_seeds=[0]).predict(data.x)
+        models = [StackedModel("hgr_nn", 1.0, each, 0, 100) for each in settings]
+        return train_stack(data, models, objective="demographic_parity", batch_seeds=[0]).predict(data.x)
 
     together = train(kinds)
     for k, each in enumerate(kinds):
-        # With dropout somewhere in the stack all members take the plain way through the network.
+        # With dropout somewhere in the stack all models take the plain way through the network.
         assert np.allclose(together[k], train([each])[0], atol=1e-3)
     assert len({row.round(2).tobytes() for row in together}) == len(kinds)
 
 
 def test_a_stack_refuses_members_of_different_architectures():
     data = _data(n_splits=1)
-    members = [
-        Member("hgr_nn", 1.0, 0, 100, SETTINGS),
-        Member("hgr_nn", 1.0, 0, 100, replace(SETTINGS, hidden=(4,))),
+    models = [
+        StackedModel("hgr_nn", 1.0, SETTINGS, 0, 100),
+        StackedModel("hgr_nn", 1.0, replace(SETTINGS, hidden=(4,)), 0, 100),
     ]
     with pytest.raises(ValueError, match="unpack"):
-        train_stack(data, members, objective="demographic_parity", batch_seeds=[0])
+        train_stack(data, models, objective="demographic_parity", batch_seeds=[0])
 
 
 def test_equal_weights_are_no_weights():
@@ -123,6 +125,25 @@ def test_the_deviance_is_scikit_learns(power):
     assert loss.mean_deviance(y, mu) == pytest.approx(mine, rel=1e-10)
 
 
+@pytest.mark.parametrize("loss", LOSSES.values(), ids=lambda loss: loss.id)
+def test_a_relative_loss_is_what_the_mean_leaves_unexplained(loss):
+    generator = np.random.default_rng(2)
+    y, y_pred, weight = generator.gamma(2.0, size=(3, 80))
+    every = np.arange(80)
+    value = loss.relative(y, y_pred, weight, rows=every, train=every)
+    explained = d2_tweedie_score(y, y_pred, sample_weight=weight, power=loss.power)
+    assert value == pytest.approx(1 - explained, rel=1e-10)
+    train, rows = every[:60], every[60:]
+    mean = np.full(80, np.average(y[train], weights=weight[train]))
+    options = {"rows": rows, "train": train}
+    assert loss.relative(y, mean, weight, base=rows, **options) == pytest.approx(1, rel=1e-10)
+    assert loss.relative(y, mean, weight, **options) == pytest.approx(
+        loss.mean_deviance(y[rows], mean[rows], weight[rows])
+        / loss.mean_deviance(y[train], mean[train], weight[train])
+    )
+    assert loss.relative(np.ones(80), np.ones(80), weight, **options) == 1, "a constant target"
+
+
 @pytest.mark.parametrize("loss", list(LOSSES))
 @pytest.mark.parametrize("weight", [False, True])
 def test_balanced_predictions_add_up_to_the_target_on_the_training_rows(loss, weight):
@@ -132,9 +153,9 @@ def test_balanced_predictions_add_up_to_the_target_on_the_training_rows(loss, we
     settings = replace(SETTINGS, loss=loss, balance=True)
     trained = _train(data, settings)
     weights = np.ones((2, 100)) if data.weight is None else data.weight[:, :100, 0].double().numpy()
-    for k, member in enumerate(trained.members):
-        y = data.y[member.split, :100, 0].double().numpy()
-        y_pred, w = trained.predict(data.x)[k, :100], weights[member.split]
+    for k, split in enumerate(trained.which_split.tolist()):
+        y = data.y[split, :100, 0].double().numpy()
+        y_pred, w = trained.predict(data.x)[k, :100], weights[split]
         assert w @ y_pred == pytest.approx(w @ y, rel=1e-6)
     plain = _train(data, replace(settings, balance=False))
     assert not np.allclose(plain.predict(data.x), trained.predict(data.x), atol=1e-3)

@@ -10,9 +10,10 @@ import pytest
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, DataError, DeviceError, OptionError
-from fairdash.training import models, stack
+from fairdash.records import from_plain, to_plain
+from fairdash.training import stack, stack_trainer
 from fairdash.training.device import resolve_device
-from fairdash.training.encoding import FeatureEncoder
+from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import folds, random_splits
 from fairdash.training.sweep import Sweep, train_sweep
@@ -52,7 +53,7 @@ def test_splits_hold_every_row_once_and_keep_the_first_ones():
 
 
 def test_members_share_seeds_within_a_split_only():
-    members = Sweep(lams=(0.5, 1.0), n_splits=3).members()
+    members = Sweep(lams=(0.5, 1.0), n_splits=3).models()
     assert len(members) == 3 + 3 * 2
     seeds = {split: {m.seed for m in members if m.split == split} for split in range(3)}
     assert all(len(found) == 1 for found in seeds.values())
@@ -90,7 +91,7 @@ def test_settings_that_make_no_sense_are_refused(options):
 
 def test_plans_survive_json():
     plan = Sweep(lams=(0.5, 2.0), objective="equalized_residuals", n_splits=3, settings=QUICK, device="cpu")
-    assert Sweep.from_json(plan.to_json()) == plan
+    assert from_plain(Sweep, to_plain(plan)) == plan
 
 
 def test_predictions_are_in_the_targets_units_and_repeatable():
@@ -146,7 +147,7 @@ def test_stacks_are_cut_without_changing_the_models(monkeypatch):
     dataset = small_dataset()
     plan = Sweep(lams=(0.5, 1.0, 2.0), n_splits=2, settings=QUICK)
     whole = train_sweep(dataset, plan)
-    monkeypatch.setattr(models, "MOST_MODELS_PER_STACK", 4)
+    monkeypatch.setattr(stack_trainer, "MOST_MODELS_PER_STACK", 4)
     sizes = []
     train_stack = stack.train_stack
 
@@ -302,7 +303,9 @@ def test_devices():
     import torch
 
     assert resolve_device("cpu").name == "cpu"
-    assert resolve_device("auto").name in ("cpu", "cuda", "mps")
+    mps = torch.backends.mps.is_available()
+    best = "cuda" if torch.cuda.is_available() else "mps" if mps else "cpu"
+    assert resolve_device("auto").name == best
     with pytest.raises(OptionError, match="not known"):
         resolve_device("abacus")
     if not torch.cuda.is_available():

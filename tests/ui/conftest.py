@@ -5,14 +5,18 @@ from __future__ import annotations
 import base64
 import json
 import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from fairdash.data.source import CatalogueSource
 from fairdash.runs import worker
+from fairdash.runs.result import RunResult
 from fairdash.runs.store import Run, create_run, runs_folder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
@@ -65,6 +69,10 @@ def numbers(values):
     return np.array(values, dtype=float)
 
 
+#: Two fair methods, as the first look's successor has them.
+TWO_METHODS = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), lams=(1.0,), n_splits=1)
+
+
 @pytest.fixture(scope="session")
 def _trained(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
@@ -79,3 +87,31 @@ def finished_run(_trained) -> Run:
     """A run that is done, in this test's own store."""
     shutil.copytree(_trained, runs_folder() / _trained.name)
     return Run(_trained.name)
+
+
+@pytest.fixture(scope="session")
+def _trained_twice(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("trained")))
+        run = create_run(SOURCE, TWO_METHODS)
+        assert worker.main(run.id) == 0
+        return run.folder
+
+
+@pytest.fixture
+def run_of_two_methods(_trained_twice) -> Run:
+    """A run of two fair methods that is done, in this test's own store."""
+    shutil.copytree(_trained_twice, runs_folder() / _trained_twice.name)
+    return Run(_trained_twice.name)
+
+
+@pytest.fixture
+def another_result(monkeypatch) -> Iterator[Callable[[RunResult], None]]:
+    """Lets every run have found what is given, whatever the server has read before."""
+
+    def give(result: RunResult) -> None:
+        st.cache_resource.clear()
+        monkeypatch.setattr("fairdash.runs.store.Run.read_result", lambda run: result)
+
+    yield give
+    st.cache_resource.clear()

@@ -11,12 +11,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data.folders import write_whole
+from fairdash.data import Roles, build_dataset, uploads
 from fairdash.data.source import load_source
 from fairdash.data.uploads import list_uploads
+from fairdash.dependence import measure, quantile_groups
+from fairdash.runs.quick import quick_plans
+from fairdash.storage import write_whole
 from fairdash.studies.store import PROXIES, Study, work
+from fairdash.ui.cached import link_of
+from tests.data.test_rate import ROLES, claims
 from tests.data.workbooks import formula, workbook
-from tests.ui.conftest import open_page, words
+from tests.ui.conftest import charts, numbers, open_page, words
 
 
 def policies(n: int = 120) -> pd.DataFrame:
@@ -31,7 +36,7 @@ def csv(frame: pd.DataFrame) -> bytes:
 
 
 def choose_upload(at, content: bytes, name: str = "policies.csv"):
-    at = at.segmented_control(key="table").set_value("upload").run()
+    at = at.segmented_control(key="data.choice table").set_value("upload").run()
     return at.file_uploader[0].set_value((name, content, "application/octet-stream")).run()
 
 
@@ -133,7 +138,7 @@ def test_how_a_text_is_read_can_be_changed() -> None:
     assert "with semicolons" in said(at)
 
 
-# Choosing roles: a problem is shown with its mend, and one click mends it.
+# Choosing roles: a problem is shown with its hint, and one click fixes it.
 
 
 def roles_set(at, *, target: str = "cost", sensitive: str = "age"):
@@ -342,7 +347,7 @@ def test_what_is_wrong_with_a_further_sensitive_column_names_it() -> None:
 
 @pytest.mark.data
 def test_a_data_set_of_the_catalogue_takes_further_sensitive_columns(real_data) -> None:
-    at = open_page("data").segmented_control(key="table").set_value("crime").run()
+    at = open_page("data").segmented_control(key="data.choice table").set_value("crime").run()
     assert not at.exception
     at = further(at, "racePctHisp")
     assert not at.error
@@ -352,6 +357,35 @@ def test_a_data_set_of_the_catalogue_takes_further_sensitive_columns(real_data) 
     (methods,) = [each for each in train.multiselect if each.label == "Fair methods"]
     assert "Fair KDE network" not in methods.options
     assert len(methods.options) > 3
+
+
+def test_a_file_is_parsed_once_whatever_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed, read = [], uploads.read_content
+    monkeypatch.setattr(uploads, "read_content", lambda *given: parsed.append(given) or read(*given))
+    frame = two_sensitive().assign(
+        exposure=np.arange(1, 301) / 300, claims=np.arange(300) % 3, born="1980-05-17"
+    )
+    frame.loc[::2, "born"] = "1975-01-02"
+    at = upload(csv(frame))
+    at = box(at, "Target").set_value("claims").run()
+    assert "claims ÷ exposure" in said(at)
+    at = box(at, "Sensitive attribute").set_value("power").run()
+    at = further(at, "age")
+    at = box(at, "Exposure").set_value("None: every row counts alike").run()
+    at = box(at, "Exposure").set_value("exposure").run()
+    (features,) = [each for each in at.multiselect if each.label.startswith("Features")]
+    at = features.set_value(["income", "born"]).run()
+    at = click(at, "Use the age")
+    (name,) = [each for each in at.text_input if each.label == "“claims” is called"]
+    at = name.set_value("claims a year").run()
+    assert not at.exception
+    assert not at.error
+    assert "claims a year" in said(at)
+    address = at.query_params["dataset"]
+    for page in ("train", "data"):
+        assert not open_page(page, dataset=address).exception
+    assert load_source(address).load().roles.features == ("income", "born")
+    assert len(parsed) == 1
 
 
 # Keeping files.
@@ -368,7 +402,7 @@ def test_a_file_can_be_deleted_and_does_not_come_back() -> None:
     assert list_uploads() == ()
     gone = open_page("data", dataset=address)
     assert not gone.exception
-    assert "not kept here any more" in said_in_errors(gone)
+    assert "names a data set that is not kept here" in said_in_errors(gone)
 
 
 def test_how_long_a_file_is_kept_can_be_chosen() -> None:
@@ -383,7 +417,7 @@ def test_how_long_a_file_is_kept_can_be_chosen() -> None:
 
 def test_another_session_does_not_see_this_ones_files() -> None:
     at = upload(csv(policies()), "policies.csv")
-    other = open_page("data").segmented_control(key="table").set_value("upload").run()
+    other = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
     assert not [each for each in other.selectbox if "uploaded before" in each.label]
     known = open_page("data", dataset=at.query_params["dataset"])
     assert box(known, "or a file that you uploaded before").value.name == "policies.csv"
@@ -452,13 +486,13 @@ def test_what_is_read_otherwise_than_it_looks_is_said(content: bytes, words: str
 
 @pytest.mark.bad_input(10, 20, 21)
 def test_files_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairdash.data import excel, reading
+    from fairdash.data.readers import excel, limits
 
-    monkeypatch.setattr(reading, "MOST_CELLS", 300)
+    monkeypatch.setattr(limits, "MOST_CELLS", 300)
     assert "more than 300" in said_in_errors(upload(SOUND))
-    monkeypatch.setattr(reading, "LARGEST_FILE", 3000)
+    monkeypatch.setattr(limits, "LARGEST_FILE", 3000)
     assert "when it is unpacked" in said_in_errors(upload(gzip.compress(SOUND * 9), "policies.csv.gz"))
-    monkeypatch.setattr(reading, "LARGEST_FILE", 10**6)
+    monkeypatch.setattr(limits, "LARGEST_FILE", 10**6)
     monkeypatch.setattr(excel, "MOST_EXCEL_CELLS", 100)
     rows = [list(policies()), *policies().to_numpy().tolist()]
     assert "more than 100" in said_in_errors(upload(workbook({"Tab": rows}), "policies.xlsx"))
@@ -474,3 +508,110 @@ def test_a_hostile_files_name_and_header_stay_plain_text() -> None:
     assert "<b>$" not in shown
     assert "../../![x]" in said(at)
     assert at.dataframe[0].value.columns[0] == "=1+1"
+
+
+def test_a_header_is_no_picture_in_a_label():
+    header = "![x](https://evil.example/p.png)"
+    at = upload(csv(policies().rename(columns={"cost": header})))
+    at = box(at, "Target").set_value(header).run()
+    assert not at.exception
+    labels = [each.label for each in (*at.text_input, *at.checkbox, *at.selectbox)]
+    assert any("evil" in label for label in labels)
+    assert not any("![" in label or "](" in label for label in labels)
+
+
+def test_columns_are_called_what_the_user_calls_them():
+    at = upload(csv(policies()))
+    at = next(each for each in at.text_input if "cost" in each.label).set_value("yearly *cost*").run()
+    assert not at.exception
+    assert not at.error
+    source = load_source(at.query_params["dataset"])
+    assert source.names == {"cost": "yearly *cost*"}
+    assert "yearly *cost* depends on age" in said(at)
+    assert "yearly *cost* depends" in said(open_page("data", dataset=source.id))
+    at = next(each for each in at.text_input if "cost" in each.label).set_value(" ").run()
+    assert load_source(at.query_params["dataset"]).names == {}
+
+
+@pytest.mark.data
+def test_built_in_columns_have_plain_names(real_data):
+    at = open_page("data").segmented_control(key="data.choice table").set_value("crime").run()
+    assert "violent crimes per head depends on share of Black people" in said(at)
+    axes = [
+        json.loads(each.proto.spec)["layout"]["xaxis"]["title"]["text"] for each in at.get("plotly_chart")
+    ]
+    assert any(axis.startswith("share of Black people") for axis in axes)
+    assert not any("racepctblack" in axis for axis in axes)
+    assert any("column racepctblack" in each.proto.help for each in at.markdown)
+
+
+# Exposure.
+
+
+def test_counts_with_an_exposure_are_predicted_as_a_rate_and_the_page_says_so() -> None:
+    frame = claims()
+    frequency = frame["ClaimNb"].sum() / frame["Exposure"].sum()
+    at = upload(csv(frame))
+    box(at, "Sensitive").set_value("DrivAge").run()
+    assert box(at, "Target").value == "ClaimNb"
+    (asked,) = [each for each in at.checkbox if each.label.startswith("Predict ClaimNb per unit")]
+    assert asked.value
+    assert "target: ClaimNb ÷ Exposure" in said(at)
+    assert f"= {frequency:.4g} over all rows" in said(at)
+    assert load_source(at.query_params["dataset"]).load().per_exposure
+    drawn = charts(at)
+    (target,) = [each for title, each in drawn.items() if "Distribution of the target" in title]
+    assert f"mean by exposure {frequency:.4g}" in str(target["layout"])
+    asked.set_value(False).run()
+    assert "target: ClaimNb ·" in said(at)
+    assert not load_source(at.query_params["dataset"]).load().per_exposure
+
+
+def test_a_rate_is_not_divided_again() -> None:
+    frame = claims()
+    at = upload(
+        csv(
+            frame.assign(ClaimNb=frame["ClaimNb"] / frame["Exposure"]).rename(
+                columns={"ClaimNb": "ClaimRate"}
+            )
+        )
+    )
+    box(at, "Sensitive").set_value("DrivAge").run()
+    box(at, "Target").set_value("ClaimRate").run()
+    (asked,) = [each for each in at.checkbox if each.label.startswith("Predict ClaimRate per unit")]
+    assert not asked.value
+    assert "target: ClaimRate ·" in said(at)
+
+
+def test_averages_count_rows_by_exposure_and_say_so() -> None:
+    frame = claims()
+    at = upload(csv(frame))
+    box(at, "Sensitive").set_value("DrivAge").run()
+    (drawn,) = [each for title, each in charts(at).items() if "follows" in title]
+    assert "group averages, by exposure" in str(drawn["layout"])
+    (line,) = [trace for trace in drawn["data"] if trace["name"] == "average by group"]
+    # Ages in the lowest group, by the quantiles that the page cuts at.
+    s, averages = frame["DrivAge"].to_numpy(), numbers(line["y"])
+    lowest = quantile_groups(s.astype(float), 20) == 0
+    expected = frame["ClaimNb"][lowest].sum() / frame["Exposure"][lowest].sum()
+    assert averages[0] == pytest.approx(expected)
+    assert "rows count by their exposure" in said(at)
+    assert "Means count each row by its exposure, Exposure." in said(at)
+
+
+def test_the_sentence_on_the_link_counts_rows_by_exposure() -> None:
+    dataset = build_dataset(claims(), Roles(**(vars(ROLES) | {"rate": False})), name="claims")
+    value, _, _ = link_of(dataset, "DrivAge")
+    y, s = dataset.target.to_numpy(), dataset.sensitive["DrivAge"].to_numpy()
+    assert value == measure("hgr_kde", y, s, sample_weight=dataset.weight.to_numpy())
+
+
+def test_a_table_of_claims_opens_training_on_the_poisson_deviance() -> None:
+    at = upload(csv(claims()))
+    box(at, "Sensitive").set_value("DrivAge").run()
+    source = load_source(at.query_params["dataset"])
+    assert quick_plans(source.load(), objective="demographic_parity")[1].settings.loss == "poisson"
+    at = open_page("train", dataset=source.id)
+    assert at.selectbox(key="train.form loss").value == "poisson"
+    assert "as the target is a count or a rate of counts" in said(at)
+    assert "ClaimNb ÷ Exposure" in said(at)

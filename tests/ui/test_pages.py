@@ -15,9 +15,9 @@ import pytest
 from fairdash.data.source import CatalogueSource, load_source
 from fairdash.data.uploads import keep_upload, list_uploads
 from fairdash.runs.store import DONE, Run, create_run, list_runs
+from fairdash.ui.pages import PAGES
+from fairdash.ui.train.fields import GRID, METHOD
 from tests.ui.conftest import PLAN, ROOT, SOURCE, charts, open_page, words
-
-PAGES = ["home", "patterns", "gaussians", "paper", "data", "train", "tradeoff"]
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -71,7 +71,7 @@ def test_home_lists_runs_and_names_the_damaged(finished_run):
 )
 def test_a_grid_that_makes_no_sense_is_refused_at_the_field(weights, words_of_the_error):
     at = open_page("train")
-    at = at.selectbox(key="grid").set_value("My own").run()
+    at = at.selectbox(key=GRID).set_value("My own").run()
     at = at.text_input[0].set_value(weights).run()
     at = next(button for button in at.button if button.label == "Train").click().run()
     assert not at.exception
@@ -81,9 +81,9 @@ def test_a_grid_that_makes_no_sense_is_refused_at_the_field(weights, words_of_th
 
 def test_training_from_the_page_to_the_tradeoff():
     at = open_page("train")
-    at = at.selectbox(key="grid").set_value("My own").run()
+    at = at.selectbox(key=GRID).set_value("My own").run()
     at = at.text_input[0].set_value("1").run()
-    at = at.slider(key="splits").set_value(1).run()
+    at = at.slider(key="train.form splits").set_value(1).run()
     epochs = next(each for each in at.number_input if each.label.startswith("Epochs"))
     at = epochs.set_value(4).run()
     at = next(button for button in at.button if button.label == "Train").click().run()
@@ -102,12 +102,12 @@ def test_training_from_the_page_to_the_tradeoff():
 
 def test_several_methods_and_another_loss_are_trained_and_compared():
     at = open_page("train")
-    at = at.multiselect(key="method").set_value(["hgr_spline", "pearson"]).run()
-    at = at.selectbox(key="loss").set_value("poisson").run()
-    at = at.checkbox(key="balance").set_value(True).run()
-    at = at.selectbox(key="grid").set_value("My own").run()
+    at = at.multiselect(key=METHOD).set_value(["hgr_spline", "pearson"]).run()
+    at = at.selectbox(key="train.form loss").set_value("poisson").run()
+    at = at.checkbox(key="train.form balance").set_value(True).run()
+    at = at.selectbox(key=GRID).set_value("My own").run()
     at = at.text_input[0].set_value("1").run()
-    at = at.slider(key="splits").set_value(1).run()
+    at = at.slider(key="train.form splits").set_value(1).run()
     epochs = next(each for each in at.number_input if each.label.startswith("Epochs"))
     at = epochs.set_value(4).run()
     at = next(button for button in at.button if button.label == "Train").click().run()
@@ -134,7 +134,7 @@ def test_several_methods_and_another_loss_are_trained_and_compared():
 
 
 def choose_upload(at, content, name="policies.csv"):
-    at = at.segmented_control(key="table").set_value("upload").run()
+    at = at.segmented_control(key="data.choice table").set_value("upload").run()
     return at.file_uploader[0].set_value((name, content, "text/csv")).run()
 
 
@@ -234,7 +234,7 @@ def test_the_app_process_stays_without_torch(finished_run):
     program = (
         "import sys\n"
         "from tests.ui.conftest import open_page\n"
-        f"for name in {PAGES!r}:\n"
+        f"for name in {list(PAGES)!r}:\n"
         f"    at = open_page(name, run={finished_run.id!r})\n"
         "    assert not at.exception and not at.error, (name, at.error)\n"
         "print('torch' in sys.modules or 'sklearn' in sys.modules)\n"
@@ -258,7 +258,7 @@ def test_a_run_deleted_while_it_is_shown_does_not_crash_the_page(finished_run):
 
 
 def choose(at, dataset):
-    return at.segmented_control(key="table").set_value(dataset).run()
+    return at.segmented_control(key="data.choice table").set_value(dataset).run()
 
 
 def box(at, label):

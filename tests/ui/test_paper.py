@@ -6,18 +6,20 @@ import json
 
 import pytest
 
-from fairdash.reproduction import StudyResult, again, committed, read_result, write_result
+from fairdash.reproduction import StudyResult, committed, read_result, write_result
 from fairdash.reproduction.cells import cells, count, summary
+from fairdash.reproduction.job import ReproductionJob, ReproductionSpec
 from fairdash.reproduction.paper import FAIRNESS, OBJECTIVES, row_of
 from fairdash.reproduction.sentences import sentences
 from fairdash.runs.store import DONE, RunStatus
-from fairdash.ui.paper import table1
+from fairdash.training.methods import METHODS
+from fairdash.ui.paper import table1, titles
 from tests.ui.conftest import open_page, words
 
 
 def open_part(part):
     at = open_page("paper")
-    at.session_state["paper-part"] = part
+    at.session_state["paper.parts part"] = part
     return at.run()
 
 
@@ -41,15 +43,53 @@ def test_the_answer_is_counted_from_the_committed_cells():
     assert reached == found.reached
 
 
-def test_every_part_begins_with_the_counts_of_all_data_sets():
-    found = {name: count(read_result(f"table1_{name}"), table1.dataset_of(name)) for name in table1.names()}
-    assert {"crime", "motor"} <= set(found)
-    at = open_part("fig3")
-    for name, each in found.items():
-        assert f"{table1.title_of(name)} {each.reached} of {each.total}" in words(at)
-    reached, total = (sum(getattr(each, what) for each in found.values()) for what in ("reached", "total"))
-    verdict = {0: "No", total: "Yes"}.get(reached, "In part")
-    assert f"**{verdict}.**" in at.markdown[0].value
+def test_every_part_begins_with_the_counts_of_the_comparable_data_alone():
+    result = read_result("table1_crime")
+    strict, share = (count(result, "crime", as_share=each) for each in (False, True))
+    said = open_part("fig3").markdown[0].value
+    assert f"{strict.reached} of {strict.total} with the error in standardised units" in said
+    assert f"{share.reached} of {share.total} with it as a share of a constant" in said
+    verdict = {0: "No", 2 * strict.total: "Yes"}.get(strict.reached + share.reached, "In part")
+    assert f"**{verdict}.**" in said
+    counted, _, aside = said.partition("Not comparable, and not counted: ")
+    for name in ("motor", "motor_all", "census_county"):
+        assert titles.title_of(name) not in counted
+        assert titles.title_of(name) in aside
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("census_county", "all 12 values of the paper's Fair HGR NN lie below the noise floor"),
+        ("motor", "HGR_NN of 0.354 here and of 0.201 in the paper"),
+        ("motor_all", "HGR_NN of 0.361 here and of 0.201 in the paper"),
+    ],
+)
+def test_what_is_not_comparable_is_shown_with_the_reason_and_not_counted(name, reason):
+    at = open_page("paper", data=name)
+    assert not at.exception
+    said = at.markdown[1].value
+    assert "not comparable, and not counted" in said
+    assert reason in said
+    assert "of 12 fairness values" not in words(at)
+    assert "Not at or below" not in words(at)
+    ours = at.dataframe[0].value
+    ours = ours[ours["Values"] == "ours, their way"]
+    assert len(ours) == 6
+    assert not ours.apply(lambda column: column.str.contains("lower|higher")).any(axis=None)
+
+
+def test_equivalence_stands_beside_the_count_and_says_what_it_needs():
+    assert "can't be said from 5 splits: that takes at least 20" in words(open_page("paper"))
+
+
+def test_the_table_has_our_error_as_a_share_of_the_constants_too():
+    shown = open_page("paper").dataframe[0].value
+    splits = read_result("table1_crime").tables["splits"]
+    own = splits[(splits["method"] == "hgr_nn") & (splits["objective"] == "demographic_parity")]
+    share = own["mse"].mean() / own["constant"].mean()
+    row = shown[(shown["Method"] == "Fair HGR") & (shown["Values"] == "ours, their way")]
+    assert list(row[table1.SHARE]) == [f"{share:.3f}"]
 
 
 def test_the_second_count_holds_shares_of_a_constant_predictions_error_to_the_papers():
@@ -67,7 +107,7 @@ def test_the_second_count_holds_shares_of_a_constant_predictions_error_to_the_pa
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_every_cell_that_is_missed_is_listed_with_its_floor(objective):
     at = open_page("paper")
-    at.session_state["paper-objective"] = objective
+    at.session_state["paper.table1 objective"] = objective
     at.run()
     assert not at.exception
     said = words(at)
@@ -98,8 +138,8 @@ def test_a_row_can_be_run_again_by_a_command():
     at = open_page("paper")
     (code,) = at.code
     assert code.value.startswith("python -m fairdash reproduce table1 --dataset crime --methods standard ")
-    at.selectbox(key="paper-row").set_value("mine").run()
-    at.selectbox(key="paper-row-objective").set_value("equalized_residuals").run()
+    at.selectbox(key="paper.table1 row").set_value("mine").run()
+    at.selectbox(key="paper.table1 row-objective").set_value("equalized_residuals").run()
     assert "--methods mine --objectives equalized_residuals --out again" in at.code[0].value
 
 
@@ -107,7 +147,9 @@ def test_a_row_can_be_run_again_by_a_command():
 def started(monkeypatch):
     """Jobs are created, and no process is started."""
     jobs = []
-    monkeypatch.setattr(again, "start_detached", lambda module, id, *, log: jobs.append(id))
+    monkeypatch.setattr(
+        "fairdash.reproduction.job.start_detached", lambda module, id, *, log: jobs.append(id)
+    )
     return jobs
 
 
@@ -118,11 +160,11 @@ def again_button(at):
 
 def test_a_row_can_be_run_again_in_the_app(started):
     at = open_page("paper")
-    at.selectbox(key="paper-row").set_value("hgr_spline").run()
+    at.selectbox(key="paper.table1 row").set_value("hgr_spline").run()
     again_button(at).click().run()
     assert not at.exception
-    (job,) = [again.AgainJob(id) for id in started]
-    assert job.spec == again.AgainSpec(
+    (job,) = [ReproductionJob(id) for id in started]
+    assert job.spec == ReproductionSpec(
         study="table1", dataset="crime", method="hgr_spline", objective="demographic_parity"
     )
     # While it works there is a way to stop it, and none to start it twice.
@@ -144,7 +186,7 @@ def test_what_comes_of_it_stands_beside_the_committed_values(started):
     committed_one = read_result("fig1")
     values = committed_one.tables["values"].copy()
     values.loc[0, "value"] += 0.5
-    finish(again.AgainJob(started[0]), StudyResult(committed_one.about, {"values": values}))
+    finish(ReproductionJob(started[0]), StudyResult(committed_one.about, {"values": values}))
     at.run()
     assert not at.exception
     n = len(values.groupby(["id", "evaluation", "rho"]))
@@ -167,8 +209,8 @@ def test_the_papers_sentences_are_judged_from_the_data(networks):
     result = read_result("fig2")
     found = sentences(result.tables["values"], result.tables["exact"], networks=networks)
     at = open_page("paper")
-    at.session_state["paper-part"] = "fig2"
-    at.session_state["paper-networks"] = networks
+    at.session_state["paper.parts part"] = "fig2"
+    at.session_state["paper.figures networks"] = networks
     at.run()
     said = words(at)
     for one in found:
@@ -188,7 +230,7 @@ def test_every_figure_is_drawn(part):
 def test_the_picture_of_the_networks_follows_the_slider():
     flow = read_result("fig3").tables["flow"]
     at = open_part("fig3")
-    at.select_slider(key="paper-epoch").set_value(int(flow["epoch"].iloc[1])).run()
+    at.select_slider(key="paper.figures epoch").set_value(int(flow["epoch"].iloc[1])).run()
     (element,) = at.get("plotly_chart")
     notes = [note["text"] for note in json.loads(element.proto.spec)["layout"]["annotations"]]
     assert any(f"{flow['j'].iloc[1]:+.3f}" in note for note in notes)
@@ -198,8 +240,8 @@ def test_the_picture_of_the_networks_follows_the_slider():
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_household_says_what_it_costs_beside_the_papers_percentages(objective):
     at = open_page("paper")
-    at.session_state["paper-part"] = "household"
-    at.session_state["paper-fig4-objective"] = objective
+    at.session_state["paper.parts part"] = "household"
+    at.session_state["paper.figures fig4-objective"] = objective
     at.run()
     splits = read_result("household").tables["splits"]
     mse = splits[splits["objective"] == objective].groupby("method")["mse"].mean()
@@ -216,3 +258,94 @@ def test_what_was_tried_is_shown_with_its_failures():
     (shown,) = [each.value for each in open_page("paper").dataframe if "Error found" in each.value]
     assert list(shown["Error found"]) == [f"{value:.3f}" for value in tries["mse"]]
     assert list(shown["Cells"]) == list(tries["cells"])
+
+
+@pytest.mark.parametrize(
+    ("address", "key", "chosen"),
+    [
+        ({"part": "fig2"}, "paper.parts part", "fig2"),
+        ({"part": "household", "objective": "equalized_residuals"}, "paper.figures fig4-objective", None),
+        ({"part": "household", "reading": "household_surface"}, "paper.figures reading", None),
+        ({"data": "motor"}, "paper.table1 data", None),
+        ({"objective": "equalized_residuals"}, "paper.table1 objective", None),
+        ({"part": "fig2", "networks": "ours"}, "paper.figures networks", None),
+    ],
+)
+def test_the_address_holds_ids(address, key, chosen):
+    at = open_page("paper", **address)
+    assert not at.exception
+    assert not at.warning
+    assert at.segmented_control(key=key).value == (chosen or list(address.values())[-1])
+
+
+def test_what_is_chosen_goes_into_the_address_by_its_id_and_is_there_on_coming_back():
+    at = open_page("paper")
+    assert not {"part", "data", "objective"} & set(at.query_params)
+    at.segmented_control(key="paper.table1 objective").set_value("equalized_residuals").run()
+    at.segmented_control(key="paper.parts part").set_value("fig2").run()
+    at.segmented_control(key="paper.figures networks").set_value("ours").run()
+    address = {name: "".join(value) for name, value in at.query_params.items()}
+    assert address == {"part": "fig2", "objective": "equalized_residuals", "networks": "ours"}
+    at.segmented_control(key="paper.parts part").set_value("table1").run()
+    assert at.segmented_control(key="paper.table1 objective").value == "equalized_residuals"
+
+
+@pytest.mark.parametrize(
+    ("address", "key", "known"),
+    [
+        ({"part": "fig9 <b>"}, "paper.parts part", ["table1", "fig1", "fig2", "fig3", "household"]),
+        ({"data": "boston"}, "paper.table1 data", ["crime", "motor"]),
+        ({"objective": "calibration"}, "paper.table1 objective", OBJECTIVES),
+        ({"part": "fig2", "networks": "wide"}, "paper.figures networks", ["authors", "published", "ours"]),
+    ],
+)
+def test_an_unknown_id_is_named_and_the_known_ones_are_offered(address, key, known):
+    at = open_page("paper", **address)
+    assert not at.exception
+    (said,) = [each.value.replace("\\", "") for each in at.warning]
+    name, asked = list(address.items())[-1]
+    assert f"{name} “{asked}”" in said
+    for each in known:
+        assert f"“{each}”" in said
+    # It is said until somebody chooses.
+    at.segmented_control(key=key).set_value(known[1]).run()
+    assert not at.warning
+    assert "".join(at.query_params[name]) == known[1]
+
+
+@pytest.mark.parametrize("reading", ["household", "household_surface"])
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_household_says_which_rows_a_number_comes_from(reading, objective):
+    at = open_page("paper", part="household", objective=objective, reading=reading)
+    said, shown = words(at), at.dataframe[0].value.set_index("Method")
+    result = read_result(reading)
+    choices, splits = (result.tables[name] for name in ("choices", "splits"))
+    for choice in choices[choices["objective"] == objective].to_dict("records"):
+        own = splits[(splits["objective"] == objective) & (splits["method"] == choice["method"])]
+        there, here = f"{choice['dependence']:.3f}", f"{own['hgr_spline'].mean():.3f}"
+        title = METHODS[choice["method"]].title
+        assert (f"{title} ({there} there, {here} on the test rows)" in said) == (not choice["reached"])
+        assert shown.loc[title, "HGR, held-out rows"] == there
+        assert shown.loc[title, "HGR, test rows"].startswith(here)
+    assert ("On the held-out rows" in said) == (not choices.query("objective == @objective")["reached"].all())
+
+
+def test_a_side_that_three_data_sets_cannot_tell_is_not_judged():
+    said = words(open_part("fig1"))
+    below, above = (line for line in said.splitlines() if line.startswith("- *"))
+    assert "can't be resolved with three data sets (ρ = 0, 0.1, 0.2, 0.3, 0.4, 0.5)" in above
+    assert "holds at 5 of 11 ρ (ρ = 0.6, 0.7, 0.8, 0.9, 0.95)" in above
+    assert "fails" not in above + below
+
+
+def test_the_table_names_its_rows_and_its_rule_as_they_are():
+    at = open_page("paper")
+    shown = at.dataframe[0].value
+    assert set(shown["Values"]) == {"the paper", "ours, their way", "ours, cross-fitted", "its floor"}
+    assert "“within”: at least 5 % of" in words(at)
+
+
+def test_increases_with_noise_compares_end_points_and_says_so():
+    said = words(open_part("fig2"))
+    (line,) = [each for each in said.splitlines() if "increases with noise" in each]
+    assert "Compared at the two ends of the axis alone" in line

@@ -14,6 +14,7 @@ from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.target import Target
+from fairdash.ui.train.fields import GRID, METHOD, OBJECTIVE
 from tests.ui.conftest import SOURCE, open_page, words
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2)
@@ -48,7 +49,7 @@ def field(at, label):
 
 def test_settings_found_are_shown_and_taken_over_by_one_click():
     search = finished(SETTINGS)
-    found = search.read_finding()
+    found = search.read_result()
     at = open_page("train", search=search.id)
     assert not at.exception
     assert "Household" in words(at)
@@ -56,9 +57,14 @@ def test_settings_found_are_shown_and_taken_over_by_one_click():
     table = at.dataframe[0].value
     assert table["Learning rate"].tolist() == ["0.02", "1e-06"]
     assert len(table) == len(found.frame)
-    at = field(at, "Learning rate").set_value(0.5).run()
+    (tuned,) = (each for each in at.checkbox if each.label.startswith("Find learning rate"))
+    assert tuned.value
+    assert field(at, "Learning rate").disabled
+    at = field(tuned.set_value(False).run(), "Learning rate").set_value(0.5).run()
     at = click(at, "Use these settings")
     assert not at.exception
+    (tuned,) = (each for each in at.checkbox if each.label.startswith("Find learning rate"))
+    assert not tuned.value, "what a search has found is not looked for again"
     assert field(at, "Learning rate").value == 2e-2
     assert field(at, "Units of the predictor").value == "8 4"
     assert field(at, "Dropout").value == 0.1
@@ -70,20 +76,20 @@ def test_settings_found_are_shown_and_taken_over_by_one_click():
     at.query_params["search"] = search.id
     at = click(at.run(), "Use these settings")
     assert field(at, "Learning rate").value == 2e-2, "also the second time"
-    assert at.multiselect(key="method").value == ["hgr_spline"]
-    assert at.segmented_control(key="objective").value == "equalized_residuals"
+    assert at.multiselect(key=METHOD).value == ["hgr_spline"]
+    assert at.segmented_control(key=OBJECTIVE).value == "equalized_residuals"
 
 
 def test_a_weight_found_is_shown_and_taken_over_by_one_click():
     search = finished(LAM)
-    found = search.read_finding()
+    found = search.read_result()
     at = open_page("train", search=search.id)
     assert not at.exception
     assert at.dataframe[0].value["λ"].tolist() == ["0", "0.5", "1.25"]
     assert "of the weights that keep to" in words(at)
     at = click(at, f"Use λ = {found.lam:g}")
     assert not at.exception
-    assert at.selectbox(key="grid").value == "My own"
+    assert at.selectbox(key=GRID).value == "My own"
     assert at.text_input[0].value == f"{found.lam:g}"
     at = click(at, "Train")
     assert not at.exception
@@ -110,10 +116,10 @@ def wait(search):
 
 def test_a_search_from_the_page_to_its_end():
     at = open_page("train")
-    at = at.multiselect(key="method").set_value(["hgr_spline"]).run()
+    at = at.multiselect(key=METHOD).set_value(["hgr_spline"]).run()
     at = field(at, "Epochs").set_value(2).run()
-    at = at.number_input(key="search folds").set_value(2).run()
-    at = at.number_input(key="search lam").set_value(0.5).run()
+    at = at.number_input(key="train.searching folds").set_value(2).run()
+    at = at.number_input(key="train.searching lam").set_value(0.5).run()
     at = click(at, "Search")
     assert not at.exception
     search = SearchJob(at.query_params["search"])
@@ -130,7 +136,7 @@ def test_a_target_is_put_together_in_plain_words_and_may_be_cancelled():
     at = open_page("train")
     at = field(at, "Epochs").set_value(2000).run()
     at = at.radio[0].set_value("excess").run()
-    at = at.selectbox(key="target measure").set_value("hgr_rdc").run()
+    at = at.selectbox(key="train.searching target-measure").set_value("hgr_rdc").run()
     at = field(at, "At most").set_value(0.03).run()
     at = click(at, "Find the weight")
     assert not at.exception

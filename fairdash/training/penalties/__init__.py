@@ -13,8 +13,8 @@ from fairdash.training.settings import TrainingSettings
 class Penalty(Protocol):
     """What the training loop asks of a penalty, for K models at once.
 
-    A penalty is built with the keywords ``seeds`` (one a member), ``s`` (the encoded training rows of
-    every split, (S, n, q)), ``which_split`` (each member's split, (K,)) and ``settings``
+    A penalty is built with the keywords ``seeds`` (one a model), ``s`` (the encoded training rows of
+    every split, (S, n, q)), ``which_split`` (each model's split, (K,)) and ``settings``
     (:class:`fairdash.training.settings.TrainingSettings`). :mod:`fairdash.training.penalties.base` has
     what most of them share.
     """

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from fairdash.dependence.hgr_network import shares, standardise
 from fairdash.training.penalties.base import BasePenalty
-from fairdash.training.penalties.encoding import normal_scores
+from fairdash.training.penalties.category_penalty import normal_scores
 
 #: Standard deviations beyond which a value counts as that many: what a map of U or of S loses can only
-#: lower χ², and a single outlier must not make the grid of all members long.
+#: lower χ², and a single outlier must not make the grid of all models long.
 _LARGEST = 4.0
 #: How far the grid reaches beyond them, in bandwidths: 99.7 % of an outermost kernel.
 _BEYOND = 3.0
@@ -56,7 +56,7 @@ class KDEPenalty(BasePenalty):
         joint = torch.bmm(f, g.transpose(1, 2) if share is None else share * g.transpose(1, 2))
         joint = joint / joint.sum(dim=(1, 2), keepdim=True)
         rows, columns = joint.sum(dim=2, keepdim=True), joint.sum(dim=1, keepdim=True)
-        # Said of what is empty: a member whose U is not a number stays not a number.
+        # Said of what is empty: a model whose U is not a number stays not a number.
         empty = (rows <= _NO_MASS) | (columns <= _NO_MASS)
         product = torch.where(empty, 1.0, rows * columns)
         # Σ p²/(p p) − 1 as a sum of squares, because the difference of two ones loses the digits.

@@ -18,7 +18,7 @@ from torch import Tensor
 from fairdash.dependence.hgr_network import shares, standardise
 from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
 from fairdash.training.penalties.base import BasePenalty
-from fairdash.training.penalties.encoding import of_ranks
+from fairdash.training.penalties.category_penalty import of_ranks
 
 #: Bumps for U, evenly spaced on ± this many standard deviations.
 _BUMPS, _REACH = 10, 2.5
@@ -88,7 +88,7 @@ class _CanonicalCorrelation(torch.autograd.Function):
         # that happens to hold one value of S leaves the ridge alone, and with it Ψ = 0.
         b.diagonal(dim1=1, dim2=2).add_(_RIDGE)
 
-        # The two factors don't raise: a member whose U is not finite must not stop the others.
+        # The two factors don't raise: a model whose U is not finite must not stop the others.
         lower, _ = torch.linalg.cholesky_ex(a)
         half = torch.linalg.solve_triangular(lower, c, upper=False)
         lower_b, _ = torch.linalg.cholesky_ex(b)

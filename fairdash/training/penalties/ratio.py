@@ -18,7 +18,7 @@ from torch import Tensor
 from fairdash.dependence.hgr_network import shares, standardise
 from fairdash.nets import StackedMLP
 from fairdash.training.penalties.base import BasePenalty
-from fairdash.training.penalties.encoding import normal_scores
+from fairdash.training.penalties.category_penalty import normal_scores
 from fairdash.training.settings import TrainingSettings
 
 #: Pairs of the product of the margins for each row of a batch. The paper draws one, with which one of three

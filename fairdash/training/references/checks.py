@@ -57,6 +57,6 @@ def weights(sample_weight: ArrayLike | None, n_rows: int) -> Array:
     return weight / weight.sum()
 
 
-def fault(name: str, what: str, mend: str, count: int | None = None) -> OptionError:
+def fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
     """The error that names one option."""
-    return OptionError(Problem(what=what, mend=mend, column=name, count=count))
+    return OptionError(Problem(what=what, hint=hint, column=name, count=count))

@@ -68,7 +68,7 @@ def barycentre_predictions(
     OptionError
         Several sensitive columns, arrays of the wrong shape, or folds without rows.
     """
-    s = _one_sensitive(dataset)
+    s = one_sensitive(dataset)
     whole = _stacked(base, (len(splits), dataset.n_rows), "base")
     parts = [
         part for split in splits for part in folds(split.train, n_folds=n_folds, random_state=random_state)
@@ -116,7 +116,7 @@ def discrimination_free_predictions(
     OptionError
         Several sensitive columns, or not one predictor a split.
     """
-    s = _one_sensitive(dataset)
+    s = one_sensitive(dataset)
     if len(predictors) != len(splits):
         raise fault("predictors", "There is not one model a split", "Give as many models as splits.")
     weight = np.ones(dataset.n_rows) if dataset.weight is None else dataset.weight.to_numpy()
@@ -127,7 +127,8 @@ def discrimination_free_predictions(
     return np.stack(premiums)
 
 
-def _one_sensitive(dataset: Dataset) -> Array:
+def one_sensitive(dataset: Dataset) -> Array:
+    """The only sensitive column, (n,); OptionError where there are several."""
     if dataset.sensitive.shape[1] != 1:
         raise fault("sensitive", "A reference takes exactly one sensitive column", "Choose one of them.")
     return dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)

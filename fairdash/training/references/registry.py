@@ -45,11 +45,13 @@ REFERENCES: Mapping[str, Reference] = MappingProxyType(
             Reference(
                 id="barycentre",
                 title="Reference (uses s): Wasserstein barycentre",
-                meaning="Moves each prediction to the value that its rank among people with the same s has "
-                "in one common law: the smallest change, in mean square, that makes predictions "
-                "independent of s. In part, it goes some of the way.",
+                meaning="Moves each prediction of a model that is told s to the value that its rank among "
+                "people with the same s has in one common law: the smallest change, in mean square, that "
+                "makes predictions independent of s. In part, it goes some of the way.",
                 limits="It needs everyone's s when it sets a price. Its path is the shortest in Wasserstein "
-                "distance; by another measure of dependence another path may be better.",
+                "distance and takes all kinds of dependence down alike. A model that is trained to lower a "
+                "measure can get below it on the way, even without s, as it gives up first what that "
+                "measure sees for the least error; only an independent prediction can't.",
                 objective="demographic_parity",
                 is_curve=True,
                 source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”; "

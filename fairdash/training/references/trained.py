@@ -1,9 +1,9 @@
-"""The references of a data set, with the engine's standard networks as their base."""
+"""The references of a data set: their base are the engine's standard networks, told s beside the features."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -11,40 +11,21 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.training.device import resolve_device
+from fairdash.training.losses import LOSSES
+from fairdash.training.methods import STANDARD
 from fairdash.training.models import train_models
 from fairdash.training.references.discrimination_free import SensitivePredictor
 from fairdash.training.references.predictions import (
     DEFAULT_STRENGTHS,
     barycentre_predictions,
     discrimination_free_predictions,
+    one_sensitive,
 )
 from fairdash.training.regressor import FairRegressor
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import Split
-from fairdash.training.sweep import STANDARD, initial_seed
-
-
-@dataclass(frozen=True)
-class TrainedReferences:
-    """What the references predict, for demographic parity; every one of them is told s.
-
-    Parameters
-    ----------
-    members
-        One row a row of `predictions`: ``method`` (an id of
-        :data:`fairdash.training.references.REFERENCES`), ``lam`` (the barycentre's strength from 0 to 1; 1
-        for the discrimination-free premium, which has none), ``split``, ``diverged``.
-    predictions
-        (K, n) in the target's units, for all rows.
-    price
-        (J,) what exact independence adds to the mean squared error at least, divided by the variance of
-        the target's training rows: an estimate of :func:`~fairdash.training.references.price_of_independence`
-        from each split's test rows.
-    """
-
-    members: pd.DataFrame
-    predictions: NDArray[np.float64]
-    price: NDArray[np.float64]
+from fairdash.training.splits import Split, initial_seed
+from fairdash.training.stacked_model import StackedModel
+from fairdash.training.tuning import settings_of_splits, tune
 
 
 def train_references(
@@ -55,11 +36,29 @@ def train_references(
     strengths: Sequence[float] = DEFAULT_STRENGTHS,
     random_state: int = 0,
     device: str = "auto",
-) -> TrainedReferences:
+) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]:
     """Train the references on the training rows of each split.
 
-    Their base is the standard network: for the barycentre the one that `fairdash.sweep` trains on these
-    splits with this seed, for the discrimination-free premium one that sees s beside the features.
+    Their base is the standard network with s as one more feature. That E[y | x, s] is moved, and not
+    E[y | x], is what makes the barycentre the most accurate independent prediction (Chzhen et al., 2020):
+    an effect of a feature may differ with s. How much weight decay such a base needs, with more to learn
+    than the models that are not told s, is found for it alone (:func:`fairdash.training.tuning.tune`). With a
+    log link no prediction is moved below the base's smallest: a price has to stay above zero.
+
+    Returns
+    -------
+    members
+        One row a row of the predictions: ``method`` (an id of
+        :data:`fairdash.training.references.REFERENCES`), ``lam`` (the barycentre's strength from 0 to 1; 1
+        for the discrimination-free premium, which has none), ``split``, ``diverged``.
+    predictions
+        (K, n) in the target's units, for all rows.
+    price
+        (J,) what exact independence adds to the error at least, in units of ``mse``: the error of the
+        barycentre at full strength less that of its base, f(x, s), on each split's test rows, weighted as
+        ``mse`` is. Where f is E[y | x, s], its mean is
+        :func:`~fairdash.training.references.price_of_independence`; unlike that distance it is not above
+        zero by chance alone.
 
     Raises
     ------
@@ -67,30 +66,39 @@ def train_references(
         Several sensitive columns, or a loss that does not suit the target.
     """
     settings = TrainingSettings() if settings is None else settings
+    one_sensitive(dataset)
+    seen = _told_s(dataset)
 
-    def train(data: Dataset, parts: Sequence[Split]) -> NDArray[np.float64]:
-        from fairdash.training.stack import Member
+    where = resolve_device(device)
+    tuning = tune(seen, splits, settings, random_state=random_state, device=where)
+    chosen = settings_of_splits(tuning, settings)
 
-        each = len(parts) // len(splits)  # the folds of a split start as the split's own model does
-        members = [
-            Member(STANDARD, 0.0, k, initial_seed(random_state, k // each), settings)
+    def train(_: Dataset, parts: Sequence[Split]) -> NDArray[np.float64]:
+        each = len(parts) // len(splits)  # the folds of a split are trained as the split's own model is
+        models = [
+            StackedModel(STANDARD, 0.0, chosen[k // each], k, initial_seed(random_state, k // each))
             for k in range(len(parts))
         ]
         return train_models(
-            data,
+            seen,
             parts,
-            members,
+            models,
             objective="demographic_parity",
             random_state=random_state,
-            device=resolve_device(device),
+            device=where,
         ).predictions
 
-    base = train(dataset, splits)
+    base = train(seen, splits)
     curves = barycentre_predictions(
-        dataset, splits, base=base, train=train, strengths=(*strengths, 1.0), random_state=random_state
+        seen, splits, base=base, train=train, strengths=(*strengths, 1.0), random_state=random_state
     )
+    if settings.loss_function.has_log_link:
+        curves = np.maximum(curves, base.min(axis=1)[:, None, None])
     curves, full = curves[:, :-1], curves[:, -1]
-    predictors = [_model_of_x_and_s(dataset, split, settings, random_state, device) for split in splits]
+    predictors = [
+        _model_of_x_and_s(seen, split, own, random_state, device)
+        for split, own in zip(splits, chosen, strict=True)
+    ]
     premium = discrimination_free_predictions(dataset, splits, predictors=predictors)
     members = [
         {"method": "barycentre", "lam": float(strength), "split": j, "diverged": False}
@@ -100,32 +108,40 @@ def train_references(
         {"method": "discrimination_free", "lam": 1.0, "split": j, "diverged": False}
         for j in range(len(splits))
     ]
-    y = dataset.target.to_numpy(dtype=float)
     price = [
-        np.mean((full[j, split.test] - base[j, split.test]) ** 2) / y[split.train].var()
-        for j, split in enumerate(splits)
+        _error(dataset, split, full[j]) - _error(dataset, split, base[j]) for j, split in enumerate(splits)
     ]
-    return TrainedReferences(
-        pd.DataFrame(members),
-        np.concatenate([curves.reshape(-1, dataset.n_rows), premium]),
-        np.array(price),
-    )
+    predictions = np.concatenate([curves.reshape(-1, dataset.n_rows), premium])
+    return pd.DataFrame(members), predictions, np.array(price)
+
+
+def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float:
+    """``mse`` of a split's test rows, as :func:`fairdash.assessment.assess_predictions` has it."""
+    y = dataset.target.to_numpy(dtype=float)
+    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+
+    return LOSSES["squared_error"].relative(y, y_pred, weight, rows=split.test, train=split.train)
+
+
+def _told_s(dataset: Dataset) -> Dataset:
+    """The data set with s as its last feature, under a name of its own."""
+    (column,) = dataset.sensitive.columns
+    own = f"{column} (sensitive)"
+    while own in dataset.table():
+        own += "′"
+    return replace(dataset, features=dataset.features.assign(**{own: dataset.sensitive[column]}))
 
 
 def _model_of_x_and_s(
-    dataset: Dataset, split: Split, settings: TrainingSettings, random_state: int, device: str
+    seen: Dataset, split: Split, settings: TrainingSettings, random_state: int, device: str
 ) -> SensitivePredictor:
-    """The standard network of the features and s, fitted to the split's training rows."""
-    (column,) = dataset.sensitive.columns
-    own = f"{column} (sensitive)"
-    while own in dataset.features:
-        own += "′"
+    """The standard network of the features and s, the last of them, fitted to the split's training rows."""
+    own = seen.features.columns[-1]
     options = {field.name: getattr(settings, field.name) for field in fields(settings)}
     model = FairRegressor(method=STANDARD, random_state=random_state, device=device, **options)
     rows = split.train
-    weight = None if dataset.weight is None else dataset.weight.iloc[rows]
-    seen = dataset.features.assign(**{own: dataset.sensitive[column]}).iloc[rows]
-    model.fit(seen, dataset.target.iloc[rows], sample_weight=weight)
+    weight = None if seen.weight is None else seen.weight.iloc[rows]
+    model.fit(seen.features.iloc[rows], seen.target.iloc[rows], sample_weight=weight)
 
     def predict(features: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
         predictions: NDArray[np.float64] = model.predict(features.assign(**{own: s}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -10,9 +11,13 @@ from streamlit.delta_generator import DeltaGenerator
 from fairdash.data.catalogue import CatalogueEntry, CatalogueOption, OptionValue
 from fairdash.data.source import CatalogueSource
 from fairdash.ui.cached import dataset_of
-from fairdash.ui.data.mends import ask_for_mends
+from fairdash.ui.data.fixes import ask_for_fixes
+from fairdash.ui.data.names import ask_for_names
 from fairdash.ui.data.roles import ask_for_roles
+from fairdash.ui.keys import Keys
 from fairdash.ui.text import safe
+
+KEY = Keys(__file__)
 
 
 def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> CatalogueSource | None:
@@ -20,7 +25,7 @@ def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> C
     st.markdown(f"{entry.description} *{source}; {entry.licence}.*")
     options = ask_for_options(entry, known.options if known else {}) if entry.options else {}
     plain = CatalogueSource(dataset=entry.id, options=options)
-    if not entry.on_hand():
+    if not entry.is_local():
         if not entry.needs_download:
             bring(entry)
             return None
@@ -32,10 +37,11 @@ def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> C
     chosen = ask_for_roles(preset.table(), roles, key=key)
     if chosen is None:
         return None
+    names = ask_for_names(chosen, known.names if known else {}, preset=preset.names, key=key)
     if chosen == preset.roles:
-        return plain
-    mends = ask_for_mends(known.mends if known else (), preset.table(), key=key)
-    return CatalogueSource(dataset=entry.id, options=options, roles=chosen, mends=mends)
+        return replace(plain, names=names) if names else plain
+    fixes = ask_for_fixes(known.fixes if known else (), list(preset.table()), key=key)
+    return CatalogueSource(dataset=entry.id, options=options, roles=chosen, fixes=fixes, names=names)
 
 
 def ask_for_options(entry: CatalogueEntry, known: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
@@ -43,7 +49,10 @@ def ask_for_options(entry: CatalogueEntry, known: Mapping[str, OptionValue]) -> 
         columns = st.columns(2)
         return {
             option.name: ask_for_option(
-                columns[k % 2], option, known.get(option.name, option.default), f"{entry.id} {option.name}"
+                columns[k % 2],
+                option,
+                known.get(option.name, option.default),
+                KEY("option", entry.id, option.name),
             )
             for k, option in enumerate(entry.options)
         }
@@ -80,7 +89,7 @@ def bring(entry: CatalogueEntry) -> None:
     assert entry.how_to_bring is not None
     assert entry.keep_brought is not None
     st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
-    file = st.file_uploader("Or choose the file here", type="csv", key=f"{entry.id} brought")
+    file = st.file_uploader("Or choose the file here", type="csv", key=KEY("brought", entry.id))
     if file is not None:
         entry.keep_brought(file.getvalue())
         st.rerun()

@@ -10,7 +10,10 @@ from fairdash.errors import FairdashError
 from fairdash.ui.data.catalogue import ask_for_catalogue
 from fairdash.ui.data.upload import ask_for_upload
 from fairdash.ui.frame import show_problems
+from fairdash.ui.keys import Keys
 from fairdash.ui.state import DEFAULT_SOURCE, chosen_source
+
+KEY = Keys(__file__)
 
 UPLOAD = "upload"
 
@@ -33,7 +36,7 @@ def ask_for_data(current: DatasetSource) -> DatasetSource | None:
         default=begin,
         required=True,
         format_func=lambda each: CATALOGUE[each].title if each in CATALOGUE else "Your own file",
-        key="table",
+        key=KEY("table"),
         label_visibility="collapsed",
     )
     if choice == UPLOAD:

@@ -7,22 +7,26 @@ import streamlit as st
 
 from fairdash.data.proxies import ProxyRanking
 from fairdash.data.source import DatasetSource
-from fairdash.data.wording import counted
 from fairdash.figures.data import proxies_figure
 from fairdash.studies.proxies import VALUES, ranking_of_tables
 from fairdash.studies.store import PROXIES, Study
-from fairdash.ui.frame import chart, download, theme
+from fairdash.text import counted
+from fairdash.ui.files import download
+from fairdash.ui.frame import chart, theme
+from fairdash.ui.keys import Keys
 from fairdash.ui.studies import Tables, finished, follow
 from fairdash.ui.text import number, safe
 
+KEY = Keys(__file__)
 
-def show_proxies(source: DatasetSource, sensitive: str) -> None:
+
+def show_proxies(source: DatasetSource, sensitive: str, *, name: str) -> None:
     """Which features carry a sensitive attribute; computed beside the page, with a bar."""
-    st.subheader(f"Who carries {safe(sensitive)}?", anchor=False)
+    st.subheader(f"Who carries {safe(name)}?", anchor=False)
 
     def draw(tables: Tables) -> None:
         if VALUES in tables:
-            draw_proxies(tables[VALUES], sensitive, joint=None)
+            draw_proxies(tables[VALUES], name, joint=None)
 
     study = Study(PROXIES, source=source.to_json(), sensitive=sensitive)
     tables = finished(study)
@@ -30,8 +34,8 @@ def show_proxies(source: DatasetSource, sensitive: str) -> None:
         follow(study, draw, slot="proxies")
         return
     ranking = ranking_of_tables(tables)
-    st.markdown(proxies_sentence(ranking))
-    draw_proxies(ranking.features, sensitive, joint=ranking.joint)
+    st.markdown(proxies_sentence(ranking, called=name))
+    draw_proxies(ranking.features, name, joint=ranking.joint)
     with st.expander("All figures"):
         st.caption(
             "Spline HGR on rows that it was not fitted to; the noise floor is the same with the sensitive "
@@ -39,22 +43,22 @@ def show_proxies(source: DatasetSource, sensitive: str) -> None:
             "Westfall and Young's step-down; a feature carries the sensitive attribute at p ≤ 0.05."
         )
         st.dataframe(ranking.features, hide_index=True, alt="Dependence, floor and p-values by feature.")
-        download(ranking.features, label="The ranking (CSV)", name="proxies", key="proxies download")
+        download(ranking.features, label="The ranking (CSV)", name="proxies", key=KEY("csv-proxies"))
 
 
 def draw_proxies(features: pd.DataFrame, sensitive: str, *, joint: float | None) -> None:
     chart(
         proxies_figure(features, sensitive=sensitive, theme=theme(), joint=joint),
-        key="proxies",
+        key=KEY("proxies"),
         alt=f"Dependence of each feature on {sensitive}, the strongest first, as bars.",
     )
 
 
-def proxies_sentence(ranking: ProxyRanking) -> str:
+def proxies_sentence(ranking: ProxyRanking, *, called: str | None = None) -> str:
     """The answer in words: how many features, which most of all, and all together."""
     features = ranking.features
     carriers = features[features["p_corrected"] <= 0.05]
-    name, n = safe(ranking.sensitive), len(features)
+    name, n = safe(called or ranking.sensitive), len(features)
     sample = f" Measured on {ranking.n_used:,} rows at random." if ranking.n_used < ranking.n else ""
     if carriers.empty:
         first = f"**None of {counted(n, 'feature')} can be told from independent of {name}.**"

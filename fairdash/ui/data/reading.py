@@ -1,19 +1,19 @@
-"""How a file is read, where the user decides, and the table in it."""
+"""How a file is read, where the user decides."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from fairdash.data.cells import MISSING_MARKS
-from fairdash.data.reading import EXCEL, TEXT, ReadingOptions, ReadingReport
+from fairdash.data.readers.report import EXCEL, TEXT, ReadingOptions
+from fairdash.data.readers.text_column import MISSING_MARKS
 from fairdash.data.uploads import Upload
-from fairdash.errors import Mend, ReadingError
-from fairdash.ui.cached import contents_of, upload_of
-from fairdash.ui.frame import show_mends
+from fairdash.ui.cached import contents_of
+from fairdash.ui.keys import Keys
+
+KEY = Keys(__file__)
 
 FOUND = "as found"
 NO_MARK = "none"
@@ -32,7 +32,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
     ) -> str | None:
         names = list(choices)
         begin = list(choices.values()).index(value) if value in choices.values() else 0
-        return choices[place.selectbox(title, names, index=begin, key=f"{key} {title}")]
+        return choices[place.selectbox(title, names, index=begin, key=KEY("ask", key, title))]
 
     sheet = known.sheet
     if len(sheets) > 1:
@@ -49,7 +49,7 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
             "" if known.missing_values is None else " ".join(known.missing_values) or NO_MARK,
             placeholder=" ".join(MISSING_MARKS) if kind in (TEXT, EXCEL) else FOUND,
             help=f"Write {NO_MARK} if only the empty cell is missing.",
-            key=f"{key} marks",
+            key=KEY("marks", key),
         )
         # Not the widget's default: a click on a problem may have ticked it.
         st.session_state.setdefault(number_names_key(upload), known.number_names)
@@ -69,24 +69,5 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
     )
 
 
-def table_or_mends(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport] | None:
-    """The table and how it was read; None if a click is needed first, which is then offered.
-
-    ReadingError if no click can help.
-    """
-    try:
-        return upload_of(upload.sha256, upload.name, reading)
-    except ReadingError as error:
-        if not all(problem.mends for problem in error.problems):
-            raise
-
-        def agree(mend: Mend) -> None:
-            assert mend.kind == "number_names"
-            st.session_state[number_names_key(upload)] = True
-
-        show_mends(error.problems, key=f"{upload.sha256} reading", mend=agree, blocked=True)
-        return None
-
-
 def number_names_key(upload: Upload) -> str:
-    return f"{upload.sha256} number names"
+    return KEY("number-names", upload.sha256)

@@ -6,9 +6,14 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.data.roles import Roles
 from fairdash.data.suggestion import suggest_roles
-from fairdash.data.wording import counted
+from fairdash.text import counted
+from fairdash.ui.keys import Keys
+from fairdash.ui.text import safe
+
+KEY = Keys(__file__)
 
 NO_COLUMN = "None"
 EVERY_ROW_ALIKE = "None: every row counts alike"
@@ -17,36 +22,30 @@ EVERY_ROW_ALIKE = "None: every row counts alike"
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> Roles | None:
     """Which column plays which part; None while target or sensitive column is missing."""
     columns = list(frame.columns)
-    if known is None:
-        suggestion = suggest_roles(frame)
-        target, sensitive, features = suggestion.target, suggestion.sensitive, suggestion.features
-        weight, row_id, prediction = suggestion.weight, suggestion.row_id, suggestion.prediction
-    else:
-        target, sensitive, features = known.target, known.sensitive, known.features
-        weight, row_id, prediction = known.weight, known.row_id, known.prediction
+    begin = suggest_roles(frame) if known is None else known
     left, right = st.columns(2)
     new_target = left.selectbox(
         "Target: what is predicted",
         columns,
-        index=columns.index(target) if target else None,
+        index=columns.index(begin.target) if begin.target else None,
         placeholder="Choose a column",
-        key=f"{key} target",
+        key=KEY("target", key),
     )
     new_sensitive = right.selectbox(
         "Sensitive attribute: what must not matter",
         columns,
-        index=columns.index(sensitive[0]) if sensitive else None,
+        index=columns.index(begin.sensitive[0]) if begin.sensitive else None,
         placeholder="Choose a column",
-        key=f"{key} sensitive",
+        key=KEY("sensitive", key),
     )
     others = [column for column in columns if column not in (new_target, new_sensitive)]
     further = right.multiselect(
         "Further sensitive attributes",
         others,
-        default=[column for column in sensitive[1:] if column in others],
+        default=[column for column in begin.sensitive[1:] if column in others],
         placeholder="None",
         help="Predictions must not depend on these either, and no model sees them.",
-        key=f"{key} further {new_target} {new_sensitive}",
+        key=KEY("further", key, new_target, new_sensitive),
     )
     n_others = len(columns) - 2 - len(further)
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
@@ -61,7 +60,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> Role
                 [none, *others],
                 index=others.index(value) + 1 if value in others else 0,
                 help=about,
-                key=f"{key} {title} {taken}",
+                key=KEY("part", key, title, taken),
             )
             chosen = None if name == none else name
             taken.append(chosen)
@@ -71,30 +70,35 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> Role
             left,
             "Exposure: how much a row counts",
             EVERY_ROW_ALIKE,
-            weight,
+            begin.weight,
             "For example the years that a policy ran. Every row must have one, above zero.",
         )
         new_prediction = ask(
             middle,
             "Existing prediction or price",
             NO_COLUMN,
-            prediction,
+            begin.prediction,
             "To be audited beside the models; they never see it.",
         )
         new_row_id = ask(
             right,
             "Row id",
             NO_COLUMN,
-            row_id,
+            begin.row_id,
             "What names a row, such as a policy's number; the models never see it.",
         )
         others = [column for column in columns if column not in taken]
         chosen = st.multiselect(
             "Features: what the model may see",
             others,
-            default=[column for column in features if column in others],
-            key=f"{key} features {taken}",
+            default=[column for column in begin.features if column in others],
+            key=KEY("features", key, taken),
         )
+    rate = False
+    if new_target is not None and new_weight is not None:
+        same = known is not None and (known.target, known.weight) == (new_target, new_weight)
+        by_default = known.rate if known is not None and same else looks_like_total(frame[new_target])
+        rate = ask_for_rate(frame, new_target, new_weight, begin=by_default, key=key)
     if new_target is None or new_sensitive is None:
         st.info("Choose the target and the sensitive attribute to go on.")
         return None
@@ -105,4 +109,20 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str) -> Role
         weight=new_weight,
         prediction=new_prediction,
         row_id=new_row_id,
+        rate=rate,
+    )
+
+
+def ask_for_rate(frame: pd.DataFrame, target: str, exposure: str, *, begin: bool, key: str) -> bool:
+    """Whether the target is divided by the exposure; not asked where it can't be."""
+    if not can_be_rate(frame[target]):
+        return False
+    return st.checkbox(
+        f"Predict {safe(target)} per unit of {safe(exposure)}: {safe(target)} ÷ {safe(exposure)}",
+        begin,
+        key=KEY("rate", key, target, exposure),
+        help="For counts and sums over the time that a row was exposed, such as the claims of a policy that "
+        "ran for a part of the year. Each row counts by its exposure either way; with a Poisson loss the "
+        "rate is the same as a model of the counts with the exposure as offset. Switch it off if the "
+        "target is a rate already.",
     )

@@ -8,16 +8,19 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.assessment import group_averages
+from fairdash.data.column_profile import ColumnProfile
 from fairdash.data.dataset import Dataset
-from fairdash.data.profile import ColumnProfile
 from fairdash.data.source import DatasetSource, UploadSource
-from fairdash.data.wording import counted
 from fairdash.figures.data import distribution_figure, link_figure
-from fairdash.ui.cached import ROWS_MEASURED, facts_of, link_of, upload_of
-from fairdash.ui.data.mends import agree
+from fairdash.text import counted
+from fairdash.ui.cached import ROWS_MEASURED, link_of, summary_of, upload_of
+from fairdash.ui.data.fixes import agree
 from fairdash.ui.data.proxies import show_proxies
-from fairdash.ui.frame import chart, show_mends, theme
+from fairdash.ui.frame import chart, show_fixes, theme
+from fairdash.ui.keys import Keys
 from fairdash.ui.text import number, safe
+
+KEY = Keys(__file__)
 
 ROWS_SHOWN = 8
 
@@ -27,14 +30,15 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     if isinstance(source, UploadSource):
         said = upload_of(source.sha256, source.name, source.reading)[1].sentences()
     st.caption("  \n".join(safe(note) for note in dataset.notes if note not in said))
-    facts = facts_of(source)
-    for remark in facts.remarks:
+    remarks, support, profile, ways = summary_of(source)
+    for remark in remarks:
         st.warning(safe(remark), icon=":material/warning:")
-    if facts.offers:
-        with st.expander(f"{counted(len(facts.offers), 'column')} more could be used"):
-            show_mends(facts.offers, key=f"{source.id} offers", mend=agree, blocked=False)
-    target, sensitive = dataset.roles.target, ask_for_sensitive(dataset, key=f"{source.id} in view")
+    if ways:
+        with st.expander(f"{counted(len(ways), 'column')} more could be used"):
+            show_fixes(ways, key=KEY("suggested", source.id), fix=agree, blocked=False)
+    target, sensitive = dataset.roles.target, ask_for_sensitive(dataset, key=KEY("in-view", source.id))
     show_link(dataset, sensitive)
+    weight = None if dataset.weight is None else dataset.weight.to_numpy()
     left, right = st.columns(2)
     for place, column, values, role in (
         (left, target, dataset.target, "target"),
@@ -42,17 +46,21 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     ):
         with place:
             chart(
-                distribution_figure(values.to_numpy(), role=role, label=dataset.label(column), theme=theme()),
-                key=f"distribution-{role.split()[0]}",
+                distribution_figure(
+                    values.to_numpy(), role=role, label=dataset.label(column), theme=theme(), weight=weight
+                ),
+                key=KEY("distribution", role.split()[0]),
                 alt=f"Histogram of the {role}.",
             )
             if role != "target":
-                st.caption(safe(facts.support[sensitive].sentence()))
-    show_proxies(source, sensitive)
+                st.caption(safe(support[sensitive]))
+    show_proxies(source, sensitive, name=dataset.called(sensitive))
     st.subheader("The table")
     st.dataframe(dataset.table().head(ROWS_SHOWN), alt=f"The first {ROWS_SHOWN} rows.")
-    columns = column_table(dataset, facts.profile)
+    columns = column_table(dataset, profile)
     with st.expander(f"Every column ({len(columns)})"):
+        if dataset.weight is not None:
+            st.caption(f"Means count each row by its exposure, {safe(str(dataset.weight.name))}.")
         st.dataframe(
             columns,
             hide_index=True,
@@ -71,7 +79,7 @@ def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
         [first, *others],
         default=first,
         required=True,
-        format_func=safe,
+        format_func=lambda each: safe(dataset.called(each)),
         key=key,
     )
     return chosen
@@ -79,43 +87,42 @@ def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
 
 def show_link(dataset: Dataset, sensitive: str) -> None:
     """The dependence of the target on a sensitive column, in a sentence and a picture."""
-    target, link = dataset.roles.target, link_of(dataset, sensitive)
-    told = "depends on" if link.value > link.floor_q95 else "can't be told from independent of"
-    sample = f", on {link.n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
+    target, (value, floor, n) = dataset.roles.target, link_of(dataset, sensitive)
+    told = "depends on" if value > floor.q95[0] else "can't be told from independent of"
+    sample = f", on {n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
+    weighted = "" if dataset.weight is None else "; rows count by their exposure"
+    names = f"**{safe(dataset.called(target))} {told} {safe(dataset.called(sensitive))}**"
+    headers = [f"{name}: column {column}" for column, name in dataset.names.items()]
     st.markdown(
-        f"**{safe(target)} {told} {safe(sensitive)}**: HGR\\_KDE {number(link.value)} where independence "
-        f"stays below {number(link.floor_q95)} ({link.floor:.2f} on average{sample})."
+        f"{names}: HGR\\_KDE {number(value)} where independence "
+        f"stays below {number(floor.q95[0])} ({floor.mean[0]:.2f} on average{sample}{weighted}).",
+        help=safe("; ".join(headers)) or None,
     )
     y, s = dataset.target.to_numpy(), dataset.sensitive[sensitive].to_numpy()
+    weight = None if dataset.weight is None else dataset.weight.to_numpy()
     chart(
         link_figure(
             s,
             y,
-            group_averages(y, s),
+            group_averages(y, s, weight=weight),
             sensitive=dataset.label(sensitive),
             target=dataset.label(target),
             theme=theme(),
+            by_exposure=weight is not None,
         ),
-        key="link",
-        alt=f"{target} against {sensitive}: rows as dots, averages of quantile groups as a line.",
+        key=KEY("link"),
+        alt=f"{dataset.called(target)} against {dataset.called(sensitive)}: rows as dots, averages of "
+        "quantile groups as a line.",
     )
 
 
 def column_table(dataset: Dataset, profile: Sequence[ColumnProfile]) -> pd.DataFrame:
-    roles = dataset.roles
-    parts = {roles.target: "target"} | dict.fromkeys(roles.sensitive, "sensitive")
-    for name, part in (
-        (roles.weight, "exposure"),
-        (roles.prediction, "existing prediction"),
-        (roles.row_id, "row id"),
-    ):
-        if name is not None:
-            parts[name] = part
+    parts = {column: role for role, columns in dataset.roles.parts.items() for column in columns}
     return pd.DataFrame(
         [
             {
                 "column": each.name,
-                "role": parts.get(each.name, "feature"),
+                "role": parts[each.name].removesuffix(" column"),
                 "type": each.kind,
                 "unit": dataset.units.get(each.name, ""),
                 "missing": each.n_missing,

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
-from fairdash.data.fetch import sha256
-from fairdash.data.reading import ReadingOptions
+from fairdash.data.readers.limits import LARGEST_FILE, MOST_CELLS, MOST_COLUMNS, MOST_MEMORY
+from fairdash.data.readers.report import ReadingOptions, ReadingReport
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import (
     Upload,
-    delete_expired,
-    delete_upload,
     keep_upload,
     list_uploads,
     no_longer_kept,
     set_retention,
 )
-from fairdash.data.wording import counted
-from fairdash.ui.cached import forget_uploads
-from fairdash.ui.data.mends import ask_for_mends
-from fairdash.ui.data.reading import ask_for_reading, table_or_mends
+from fairdash.errors import FairdashError, Fix, ReadingError
+from fairdash.memory import can_limit, most_memory
+from fairdash.runs.deletion import Made, delete_expired, delete_made_from, made_from
+from fairdash.storage import sha256
+from fairdash.text import counted
+from fairdash.ui.cached import forget_what_was_deleted, upload_of
+from fairdash.ui.data.fixes import ask_for_fixes
+from fairdash.ui.data.names import ask_for_names
+from fairdash.ui.data.reading import ask_for_reading, number_names_key
 from fairdash.ui.data.roles import ask_for_roles
-from fairdash.ui.frame import show_problems
+from fairdash.ui.frame import plain_errors, show_fixes, show_problems
+from fairdash.ui.keys import Keys
 from fairdash.ui.state import DEFAULT_SOURCE, choose_source
 from fairdash.ui.text import safe
 
+KEY = Keys(__file__)
+
 #: The session's own files, by hash, and how many of them were deleted.
-UPLOADS, DELETED = "uploads of this session", "uploads deleted"
+UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
 #: Days to keep a file; None: until it is deleted.
 TERMS = [1, 7, 30, 365, None]
+LIMITS = (
+    f"The file stays on this machine. Up to {LARGEST_FILE // 10**6} MB, packed and unpacked, "
+    f"{MOST_CELLS // 10**6} million cells and {MOST_COLUMNS:,} columns. A Parquet or Feather file says in "
+    f"its footer what it takes in memory: up to {MOST_MEMORY / 1e9:g} GB."
+)
+if can_limit():
+    LIMITS += f" Reading a file, and each run on it, may take {most_memory() / 1e9:.0f} GB of memory here."
 FILE_TYPES = ["csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "parquet", "feather", "arrow", "rda", "rdata"]
 
 
@@ -36,31 +50,57 @@ def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
     upload = ask_for_file(known)
     if upload is None:
         return None
-    begin = known.reading if known and known.sha256 == upload.sha256 else ReadingOptions()
-    reading = ask_for_reading(upload, begin)
-    found = table_or_mends(upload, reading)
+    if known is not None and known.sha256 != upload.sha256:
+        known = None
+    reading = ask_for_reading(upload, known.reading if known else ReadingOptions())
+    found = table_or_fixes(upload, reading)
     if found is None:
         return None
     frame, report = found
     st.caption("  \n".join(safe(sentence) for sentence in report.sentences()))
-    same = known is not None and known.sha256 == upload.sha256
     key = f"{upload.sha256} {list(frame)}"
-    chosen = ask_for_roles(frame, known.roles if known and same else None, key=key)
+    chosen = ask_for_roles(frame, known.roles if known else None, key=key)
     if chosen is None:
         return None
-    mends = ask_for_mends(known.mends if known and same else (), frame, key=key)
-    return UploadSource(sha256=upload.sha256, name=upload.name, roles=chosen, reading=reading, mends=mends)
+    fixes = ask_for_fixes(known.fixes if known else (), list(frame), key=key)
+    names = ask_for_names(chosen, known.names if known else {}, preset={}, key=key)
+    return UploadSource(
+        sha256=upload.sha256, name=upload.name, roles=chosen, reading=reading, fixes=fixes, names=names
+    )
+
+
+def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport] | None:
+    """The table and how it was read; None if a click is needed first, which is then offered.
+
+    ReadingError if no click can help.
+    """
+    try:
+        return upload_of(upload.sha256, upload.name, reading)
+    except ReadingError as error:
+        if not all(problem.fixes for problem in error.problems):
+            raise
+
+        def agree(fix: Fix) -> None:
+            assert fix.kind == "number_names"
+            st.session_state[number_names_key(upload)] = True
+
+        show_fixes(error.problems, key=KEY("reading", upload.sha256), fix=agree, blocked=True)
+        return None
 
 
 def ask_for_file(known: UploadSource | None) -> Upload | None:
     """A new file, or one that was uploaded in this session or is named by the address."""
-    delete_expired()
+    try:
+        delete_expired()
+    except FairdashError as error:
+        # Said, and tried again at the next visit; the file in use is not affected.
+        show_problems(error)
     file = st.file_uploader(
         "A table: CSV of any kind, Excel, Parquet, Feather or R (.rda), packed or not",
         type=FILE_TYPES,
-        help="The file stays on this machine. Up to 200 MB.",
+        help=LIMITS,
         # A file that was deleted must not come back from the browser: the next one has a place of its own.
-        key=f"file {st.session_state.get(DELETED, 0)}",
+        key=KEY("file", st.session_state.get(DELETED, 0)),
     )
     mine: list[str] = st.session_state.setdefault(UPLOADS, [])
     upload: Upload | None = None
@@ -68,8 +108,13 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
         content = file.getvalue()
         digest = sha256(content)
         mine_kept = {each.sha256: each for each in list_uploads() if each.sha256 in mine}
-        upload = mine_kept.get(digest) or keep_upload(content, name=file.name)
-        if digest not in mine:
+        upload = mine_kept.get(digest)
+        if upload is None and digest in mine:
+            # Deleted from another window: that this one still holds it must not bring it back.
+            _forget(digest)
+            show_problems(no_longer_kept())
+        elif upload is None:
+            upload = keep_upload(content, name=file.name)
             mine.append(digest)
     else:
         if known is not None and known.sha256 not in mine:
@@ -100,7 +145,8 @@ def ask_how_long(upload: Upload) -> None:
         terms,
         index=terms.index(upload.keep_days),
         format_func=lambda days: "until I delete it" if days is None else f"for {counted(days, 'day')}",
-        key=f"{upload.sha256} days",
+        key=KEY("days", upload.sha256),
+        help="When the time is over it is deleted with everything that was made from it.",
     )
     if days != upload.keep_days:
         set_retention(upload.sha256, days)
@@ -108,15 +154,43 @@ def ask_how_long(upload: Upload) -> None:
         "Delete it now",
         icon=":material/delete:",
         width="stretch",
-        key=f"{upload.sha256} delete",
+        key=KEY("delete", upload.sha256),
         on_click=lambda: delete_file(upload),
+    )
+
+    st.caption(what_is_deleted(made_from(upload.sha256)))
+
+
+def what_is_deleted(made: Made) -> str:
+    """What goes with the file, in words."""
+    kinds = (
+        (made.runs, "run", "runs"),
+        (made.models, "model", "models"),
+        (made.searches, "search", "searches"),
+        (made.studies, "background computation", "background computations"),
+    )
+    parts = [f"{len(found)} {one if len(found) == 1 else many}" for found, one, many in kinds if found]
+    also = f" and everything made from it: {', '.join(parts)}" if parts else "; nothing was made from it yet"
+    stopped = f" What is still at work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
+    return (
+        f"Deleting takes this file from this machine{also}.{stopped} It can't be undone. Files that you have "
+        "downloaded stay yours."
     )
 
 
 def delete_file(upload: Upload) -> None:
-    """Delete a file from disk, memory and this session."""
-    delete_upload(upload.sha256)
-    forget_uploads()
-    st.session_state[UPLOADS] = [each for each in st.session_state[UPLOADS] if each != upload.sha256]
+    """Delete a file and what was made from it from disk, memory and this session."""
+    with plain_errors():
+        try:
+            delete_made_from(upload.sha256)
+        finally:
+            forget_what_was_deleted()
+            _forget(upload.sha256)
+            choose_source(DEFAULT_SOURCE)
+
+
+def _forget(digest: str) -> None:
+    """Take a file out of this session, and out of the browser's hands."""
+    mine: list[str] = st.session_state[UPLOADS]
+    st.session_state[UPLOADS] = [each for each in mine if each != digest]
     st.session_state[DELETED] = st.session_state.get(DELETED, 0) + 1
-    choose_source(DEFAULT_SOURCE)

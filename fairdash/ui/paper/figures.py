@@ -1,10 +1,9 @@
-"""The paper's figures from our results: 1 and 2 with the paper's sentences judged, 3 alive, 4 by age."""
+"""The paper's figures from our results: 2 with the paper's sentences judged, 3 alive, 4 by age."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -12,10 +11,9 @@ from fairdash.assessment import corrected_standard_error
 from fairdash.dependence import REGISTRY
 from fairdash.figures.architecture import architecture_figure
 from fairdash.figures.by_age import by_age_figure
-from fairdash.figures.lab_curves import fig2_figure
-from fairdash.figures.lab_gaussians import along_rho_figure
+from fairdash.figures.simulation_curves import fig2_figure
 from fairdash.reproduction import StudyResult, committed, read_result
-from fairdash.reproduction.again import AgainSpec
+from fairdash.reproduction.job import ReproductionSpec
 from fairdash.reproduction.paper import (
     HOUSEHOLD_INCREASES,
     HOUSEHOLD_PRICE,
@@ -24,13 +22,17 @@ from fairdash.reproduction.paper import (
 )
 from fairdash.reproduction.sentences import sentences
 from fairdash.studies import SHAPES
-from fairdash.studies.gaussians import exact_curves
 from fairdash.studies.noise_axis import lines_of
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.ui.frame import chart, download, theme
-from fairdash.ui.paper.again import show_again
+from fairdash.ui.address import choose
+from fairdash.ui.files import download
+from fairdash.ui.frame import chart, theme
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.paper.reproduction_job import show_reproduction
 from fairdash.ui.text import duration
+
+KEY = Keys(__file__)
 
 READINGS = {
     "household": "all three features",
@@ -39,64 +41,18 @@ READINGS = {
 NETWORKS = {
     "authors": "as the authors' code trains it",
     "published": "fairdash's networks, read on their training rows",
-    "ours": "cross-fitted",
+    "ours": "ours, cross-fitted",
 }
-
-
-def show_fig1() -> None:
-    result = read_result("fig1")
-    values = result.tables["values"]
-    ours = values[values["evaluation"] == "ours"]
-    hgr = ours["id"].str.startswith("hgr_")
-    squared = ours["value"].where(~hgr, ours["value"] * ours["value"].abs())
-    points = ours.assign(value=squared).groupby(["id", "rho"])["value"].agg(["mean", "min", "max"])
-    estimates = points.reset_index()
-    network = estimates[estimates["id"] == "chi2_nn"].merge(result.tables["exact"], on="rho")
-    below = int((network["mean"] <= network["chi2"]).sum())
-    above = int((network["mean"] >= network["hgr2"]).sum())
-    missed = ", ".join(f"{rho:g}" for rho in network.loc[network["mean"] < network["hgr2"], "rho"])
-    st.markdown(
-        f"- *“The estimated χ² divergence is below the real χ²”*: in our data at {below} of "
-        f"{len(network)} ρ.\n"
-        f"- *The estimate “always remains above the HGR²”*: at {above} of {len(network)} ρ"
-        + (f"; not at ρ = {missed}." if missed else ".")
-    )
-    chart(
-        along_rho_figure(
-            exact_curves(np.linspace(0, 0.99, 199)),
-            estimates,
-            ids=["hgr_nn", "chi2_nn", "chi2_kde", "mi_mine"],
-            base="nats",
-            rho=0.0,
-            subtitle="lines: true values; points: estimates",
-            theme=theme(),
-        ),
-        key="paper-fig1",
-        alt="HGR squared, chi squared and mutual information against ρ, true and estimated.",
-    )
-    st.caption(
-        f"Points are means of {result.about.options['repeats']} data sets of "
-        f"{result.about.options['rows']:,} rows, each estimate on rows that its networks have not seen."
-    )
-    about(result)
 
 
 def show_fig2() -> None:
     result = read_result("fig2")
-    networks = st.segmented_control(
-        "HGR_NN",
-        list(NETWORKS),
-        format_func=NETWORKS.__getitem__,
-        default="authors",
-        required=True,
-        key="paper-networks",
-        bind="query-params",
-    )
+    networks = choose("HGR_NN", NETWORKS, name=Address.NETWORKS, key=KEY("networks"))
     values, exact, options = result.tables["values"], result.tables["exact"], result.about.options
-    found = sentences(values, exact, networks=str(networks))
+    found = sentences(values, exact, networks=networks)
     st.markdown(
         f"**{sum(one.holds for one in found)} of the paper's {len(found)} statements on Fig. 2 hold in our "
-        f"data**, with HGR_NN {NETWORKS[str(networks)]}."
+        f"data**, with HGR_NN {NETWORKS[networks]}."
     )
     for one in found:
         mark = ":green-badge[holds]" if one.holds else ":orange-badge[does not hold]"
@@ -113,7 +69,7 @@ def show_fig2() -> None:
             subtitle=f"{options['rows']:,} rows, means of {options['repeats']} data sets",
             theme=theme(),
         ),
-        key="paper-fig2",
+        key=KEY("fig2"),
         alt="Four panels, one a pattern: HGR by network, KDE and RDC against noise, and the exact value.",
     )
     st.caption("The paper does not give its patterns' formulas: these are ours, of the same four kinds.")
@@ -125,7 +81,7 @@ def show_fig3() -> None:
     flow = result.tables["flow"]
     epoch = st.select_slider(
         "After epoch", [int(each) for each in flow["epoch"]], value=int(flow["epoch"].iloc[-1]),
-        key="paper-epoch",
+        key=KEY("epoch"),
     )  # fmt: skip
     row = flow[flow["epoch"] == epoch].iloc[0]
     first = flow.iloc[0]
@@ -139,7 +95,7 @@ def show_fig3() -> None:
             {str(name): float(value) for name, value in row.items()},
             lam=result.about.options["lam"], features=features, theme=theme(),
         ),
-        key="paper-fig3",
+        key=KEY("fig3"),
         alt="The networks h, f and g as boxes with their formulas and values; gradients as arrows back.",
     )  # fmt: skip
     st.caption(
@@ -153,29 +109,25 @@ def show_fig3() -> None:
 def show_fig4() -> None:
     made = [name for name in READINGS if name in committed("household")]
     left, right = st.columns([1, 1.4])
-    objective = left.segmented_control(
+    objective = choose(
         "Objective",
-        list(HOUSEHOLD_TARGETS),
-        format_func=lambda each: OBJECTIVES[each].title,
-        default=next(iter(HOUSEHOLD_TARGETS)),
-        required=True,
-        key="paper-fig4-objective",
+        {each: OBJECTIVES[each].title for each in HOUSEHOLD_TARGETS},
+        name=Address.OBJECTIVE,
+        key=KEY("fig4-objective"),
+        place=left,
     )
     reading = made[0]
     if len(made) > 1:
-        reading = str(
-            right.segmented_control(
-                "What the network sees (open in the paper)",
-                made,
-                format_func=READINGS.__getitem__,
-                default=made[0],
-                required=True,
-                key="paper-reading",
-            )
+        reading = choose(
+            "What the network sees (open in the paper)",
+            {each: READINGS[each] for each in made},
+            name=Address.READING,
+            key=KEY("reading"),
+            place=right,
         )
     result = read_result(reading)
-    table = household_table(result, str(objective))
-    st.markdown(household_answer(result, table, str(objective)))
+    table = household_table(result, objective)
+    st.markdown(household_answer(result, table, objective))
     parity = objective == "demographic_parity"
     profile = result.tables["profile"]
     (price,) = table.loc[table["method"] == "standard", "mean_price"].astype(float)
@@ -190,25 +142,27 @@ def show_fig4() -> None:
             y=f"Average {what} (€)",
             theme=theme(),
         ),
-        key="paper-fig4",
+        key=KEY("fig4"),
         alt=f"Average {what} by age for the standard network and the fair ones.",
     )
     st.dataframe(shown(table), hide_index=True, alt="The household scenario beside the paper's percentages.")
     st.caption(
-        f"Test rows of {result.about.options['splits']} splits. HGR is their cross-fitted spline "
-        "correlation, mean over the splits ± its standard error; λ was chosen by the same measure on "
-        "held-out rows of a 10-fold cross-validation."
+        f"Test rows of {result.about.options['splits']} splits, but for one column. HGR is the cross-fitted "
+        "spline correlation, mean over the splits ± its standard error; “held-out rows” is the same measure "
+        f"in the {result.about.options['folds']}-fold cross-validation within the training rows, by which λ "
+        "was chosen."
     )
     with st.expander("How each λ was found"):
         choices = result.tables["choices"]
         for _, choice in choices[choices["objective"] == objective].iterrows():
             st.markdown(f"- {METHODS[choice['method']].title}: {choice['rule']}")
     about(result)
-    download(table, label="This table (CSV)", name="paper-household", key="csv-household")
+    download(table, label="This table (CSV)", name="paper-household", key=KEY("csv-household"))
 
 
 def household_table(result: StudyResult, objective: str) -> pd.DataFrame:
-    """Means over the splits, a row a method; ``increase`` of the error, and the paper's."""
+    """Means over the splits' test rows, a row a method; ``increase`` of the error, and the paper's;
+    ``validation_hgr`` and whether it ``reached`` the level, on the held-out rows by which λ was chosen."""
     splits = result.tables["splits"]
     splits = splits[splits["objective"] == objective]
     ratio = float((splits["n_test"] / splits["n_train"]).mean())
@@ -222,8 +176,9 @@ def household_table(result: StudyResult, objective: str) -> pd.DataFrame:
     table["increase"] = table["mse"] / table["mse"].loc["standard"] - 1
     table["paper_increase"] = pd.Series(HOUSEHOLD_INCREASES[objective]).reindex(table.index)
     choices = result.tables["choices"]
-    reached = choices[choices["objective"] == objective].set_index("method")["reached"]
-    table["reached"] = reached.reindex(table.index)
+    choices = choices[choices["objective"] == objective].set_index("method")
+    table["reached"] = choices["reached"].reindex(table.index)
+    table["validation_hgr"] = choices["dependence"].reindex(table.index)
     return table.reset_index()
 
 
@@ -237,11 +192,20 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
         f"{'about ' if objective == 'demographic_parity' else ''}{row['paper_increase']:+.0%})"
         for method, row in fair.iterrows()
     ]
-    text = f"**Against the standard network the squared error rises by:** {'; '.join(parts)}. "
-    missed = [METHODS[str(method)].title for method, row in fair.iterrows() if not row["reached"]]
-    target = HOUSEHOLD_TARGETS[objective]
+    text = (
+        f"**Against the standard network the squared error on the test rows rises by:** {'; '.join(parts)}. "
+    )
+    missed = [
+        f"{METHODS[str(method)].title} ({row['validation_hgr']:.3f} there, {row['hgr_spline']:.3f} on the "
+        "test rows)"
+        for method, row in fair.iterrows()
+        if not row["reached"]
+    ]
     if missed:
-        text += f"No weight that was tried reached an HGR of {target:g} with: {', '.join(missed)}. "
+        text += (
+            "On the held-out rows of the training part, by which λ was chosen, no weight that was tried "
+            f"reached an HGR of {HOUSEHOLD_TARGETS[objective]:g} with: {', '.join(missed)}. "
+        )
     if objective == "demographic_parity":
         low, high = fair["mean_price"].min(), fair["mean_price"].max()
         text += (
@@ -280,7 +244,7 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
         {
             "Method": [METHODS[method].title for method in table["method"]],
             "λ": [f"{lam:.3g}" for lam in table["lam"]],
-            "MSE (share of the variance)": [
+            "MSE, test rows (share of the variance)": [
                 f"{row.mse:.3f} ± {row.mse_se:.3f}" for row in table.itertuples()
             ],
             "Increase": [
@@ -288,7 +252,12 @@ def shown(table: pd.DataFrame) -> pd.DataFrame:
                 for method, value in zip(table["method"], table["increase"], strict=True)
             ],
             "The paper's": [_share(value) for value in table["paper_increase"]],
-            "HGR": [f"{row.hgr_spline:.3f} ± {row.hgr_spline_se:.3f}" for row in table.itertuples()],
+            "HGR, test rows": [
+                f"{row.hgr_spline:.3f} ± {row.hgr_spline_se:.3f}" for row in table.itertuples()
+            ],
+            "HGR, held-out rows": [
+                "–" if math.isnan(value) else f"{value:.3f}" for value in table["validation_hgr"]
+            ],
             "its floor": [f"{round(value, 3) + 0.0:.3f}" for value in table["hgr_spline_floor"]],
             REGISTRY["hgr_kde"].symbol: [f"{value:.3f}" for value in table["hgr_kde"]],
             "its floor ": [f"{value:.3f}" for value in table["hgr_kde_floor"]],
@@ -312,4 +281,6 @@ def about(result: StudyResult) -> None:
     with st.expander("Run it again here"):
         features_seen = str(one.options.get("features_seen", "all"))
         study = one.study.partition("_")[0]
-        show_again(AgainSpec(study=study, features_seen=features_seen), result, seconds=one.seconds)
+        show_reproduction(
+            ReproductionSpec(study=study, features_seen=features_seen), result, seconds=one.seconds
+        )

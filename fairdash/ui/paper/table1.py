@@ -1,137 +1,99 @@
-"""Table 1: the paper's values, ours scored as the paper did, and ours done right."""
+"""Table 1: the paper's values, ours scored as the paper did, and ours corrected."""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
-from fairdash.data.catalogue import CATALOGUE
-from fairdash.dependence import REGISTRY
 from fairdash.figures.theme import REFERENCE, STANDARD, faded
 from fairdash.reproduction import StudyResult, committed, read_result
-from fairdash.reproduction.again import AgainSpec
-from fairdash.reproduction.cells import RIGHT, Cell, Count, cells, constant_error, count, summary
-from fairdash.reproduction.paper import FAIRNESS, METHODS, OBJECTIVES, STANDS_FOR, row_of, table1
-from fairdash.training.methods import METHODS as ALL_METHODS
+from fairdash.reproduction.cells import CORRECTED_WAY, Cell, Count, cells, constant_error, count, summary
+from fairdash.reproduction.comparable import why_not_comparable
+from fairdash.reproduction.job import ReproductionSpec
+from fairdash.reproduction.paper import FAIRNESS, METHODS, OBJECTIVES, row_of, table1
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
-from fairdash.ui.frame import download
-from fairdash.ui.paper import again
+from fairdash.ui.address import choose
+from fairdash.ui.files import download
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.paper import titles
+from fairdash.ui.paper.reproduction_job import show_reproduction
+from fairdash.ui.paper.titles import column_title, dataset_of, method_title
+from fairdash.ui.paper.verdict import answer
 from fairdash.ui.text import duration
 
-PAPER, OURS, DONE_RIGHT, FLOOR = "the paper", "ours, their way", "ours, done right", "its floor"
+KEY = Keys(__file__)
+
+PAPER, OURS, CORRECTED, FLOOR = "the paper", "ours, their way", "ours, cross-fitted", "its floor"
+#: Our error as a share of a constant prediction's.
+SHARE = "MSE ÷ constant’s"
 
 
-def names() -> list[str]:
-    """Data sets whose Table 1 has been made, the paper's order first."""
-    made = [study.removeprefix("table1_") for study in committed("table1_")]
-    order = ["crime", "motor", "motor_all", "census", "census_county"]
-    return sorted(made, key=order.index)
-
-
-def dataset_of(name: str) -> str:
-    """Id of the data set behind a result's name."""
-    return name.removesuffix("_all")
-
-
-def title_of(name: str) -> str:
-    title = CATALOGUE[dataset_of(name)].title
-    return f"{title}, all policies" if name.endswith("_all") else title
-
-
-def method_title(method: str) -> str:
-    own = "" if method in METHODS else " (ours)"
-    return ALL_METHODS[method].title + {"chi2_kde": " (Mary2019)"}.get(method, own)
-
-
-def column_title(measure: str) -> str:
-    return "MSE" if measure == "mse" else REGISTRY[measure].symbol
-
-
-def in_short() -> str:
-    """How many cells are at or below the paper's Fair HGR NN, of all data sets."""
-    found = {name: count(read_result(f"table1_{name}"), dataset_of(name)) for name in names()}
-    reached = sum(each.reached for each in found.values())
-    total = sum(each.total for each in found.values())
-    verdict = "Yes" if reached == total else "In part" if reached else "No"
-    parts = [f"{title_of(name)} {each.reached} of {each.total}" for name, each in found.items()]
-    return (
-        f"**{verdict}.** Fairness values of ours that are at or below those of the paper's Fair HGR NN, at "
-        f"its error or lower and scored as the paper did: {'; '.join(parts)}."
-    )
-
-
-def answer(name: str) -> str:
-    """How many cells are at or below the paper's Fair HGR NN, as a sentence."""
-    result = read_result(f"table1_{name}")
-    found = count(result, dataset_of(name))
-    as_share = count(result, dataset_of(name), as_share=True)
-    constant, second = constant_error(result), ""
-    if as_share.reached != found.reached:
-        second = (
-            f" The test rows of these splits are {'harder' if constant > 1 else 'easier'} than the training "
-            f"rows: a constant prediction, whose error is 1 there, has {constant:.3f} here. With our errors "
-            f"as shares of that, {as_share.reached} of {as_share.total} values count; this second count was "
-            "added after the first had been seen."
-        )
-    chosen = " and ".join(
-        f"{method_title(method)} for {ALL_OBJECTIVES[objective].title.lower()}"
-        for objective, method in found.chosen.items()
-    )
-    stand_in = f" (in the place of the paper's {STANDS_FOR[name]} data)" if name in STANDS_FOR else ""
-    return (
-        f"**{title_of(name)}{stand_in}: {found.reached} of {found.total} fairness values are at or below "
-        "those of the paper's Fair HGR NN**, scored as the paper did, at an error that is at or below the "
-        f"paper's too. Method and λ were chosen by cross-validation within the training rows: {chosen}."
-        + second
-    )
+def show_table1() -> None:
+    """Table 1 of one of the data sets."""
+    names = titles.names()
+    offered = {name: titles.title_of(name) for name in names}
+    show(choose("Data", offered, name=Address.DATA, key=KEY("data")) if len(names) > 1 else names[0])
 
 
 def show(name: str) -> None:
     """The answer for one data set, its table by objective, what is missed and why, how to run it again."""
     result = read_result(f"table1_{name}")
     st.markdown(answer(name))
-    objective = st.segmented_control(
-        "Objective",
-        list(OBJECTIVES),
-        format_func=lambda each: ALL_OBJECTIVES[each].title,
-        default=OBJECTIVES[0],
-        required=True,
-        key="paper-objective",
-        bind="query-params",
-    )
-    show_rows(result, name, str(objective))
-    show_missed(result, count(result, dataset_of(name)), str(objective))
+    titles = {each: ALL_OBJECTIVES[each].title for each in OBJECTIVES}
+    objective = choose("Objective", titles, name=Address.OBJECTIVE, key=KEY("objective"))
+    is_comparable = why_not_comparable(result, dataset_of(name)) is None
+    show_rows(result, name, objective, is_comparable=is_comparable)
+    if is_comparable:
+        show_missed(result, count(result, dataset_of(name)), objective)
     show_tries(name)
     show_again(result, name)
 
 
-def show_rows(result: StudyResult, name: str, objective: str) -> None:
-    texts, colours = rows(result, dataset_of(name), objective)
+def show_rows(result: StudyResult, name: str, objective: str, *, is_comparable: bool) -> None:
+    texts, colours = rows(result, dataset_of(name), objective, is_comparable=is_comparable)
     styled = texts.style.apply(lambda _: colours, axis=None)
     st.dataframe(
         styled,
         column_config={
             "Method": st.column_config.TextColumn(pinned=True, width=130),
             "Values": st.column_config.TextColumn(width=115),
-            **{column_title(id): st.column_config.TextColumn(width=104) for id in ("mse", *FAIRNESS)},
+            **{
+                title: st.column_config.TextColumn(width=104)
+                for title in (column_title("mse"), SHARE, *map(column_title, FAIRNESS))
+            },
         },
         hide_index=True,
         alt="Table 1: the paper's values and ours, both ways.",
         height="content",
     )
+    key = (
+        "Green: at or below the paper; orange: higher; grey: higher by less than two standard errors of "
+        "ours; ≈: on either side by less than these (the paper gives none). "
+        if is_comparable
+        else "Not comparable with the paper's: no side is named. "
+    )
     st.caption(
-        "Their way: scored as the paper did. Green: at or below the paper; orange: higher; grey: higher by "
-        "less than two standard errors of ours; ≈: on either side by less than these (the paper gives none). "
-        "Behind ± the Nadeau–Bengio standard error over five overlapping splits. Floor: what the value done "
-        "right is on average with the sensitive attribute permuted; “within”: 5 % of the permutations read "
-        "as much, so that no dependence is shown. "
+        f"Their way: scored as the paper did. {key}“{SHARE}”: our error as a share of a constant "
+        "prediction's on the same test rows. Cross-fitted: networks are read on rows they have not seen, "
+        "densities on the whole range, ties share a rank, FairQuant is as the paper's text defines it. "
+        "Behind ± the Nadeau–Bengio standard error over five overlapping splits. Floor: what the "
+        "cross-fitted value is on average with the sensitive attribute permuted; “within”: at least 5 % of "
+        "the permutations read as much, so that no dependence is shown. "
         "FairQuant is in standard deviations of the target."
     )
 
 
-def rows(result: StudyResult, dataset: str, objective: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Texts and colours of the table: four lines a method, three for one that the paper does not have."""
-    table = summary(result)
+def rows(
+    result: StudyResult, dataset: str, objective: str, *, is_comparable: bool = True
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Texts and colours of the table: four lines a method, three for one that the paper does not have.
+
+    Parameters
+    ----------
+    is_comparable
+        Whether to say on which side of the paper's values ours lie.
+    """
+    table, constant = summary(result), constant_error(result)
     table = table[table["objective"] == objective].set_index("method")
     lines: list[dict[str, str]] = []
     shades: list[dict[str, str]] = []
@@ -144,19 +106,25 @@ def rows(result: StudyResult, dataset: str, objective: str) -> tuple[pd.DataFram
         method = str(name)
         if method in METHODS:
             paper = row_of(dataset, method, objective)
-            put(method, PAPER, {column_title(id): f"{paper[id]:.3f}" for id in ("mse", *FAIRNESS)})
+            theirs = {column_title(id): f"{paper[id]:.3f}" for id in ("mse", *FAIRNESS)}
+            put(method, PAPER, theirs | {SHARE: "–"})
         compared = cells(result, dataset, method, objective)
         put(
             method,
             OURS,
-            {column_title(cell.measure): text_of(cell) for cell in compared},
-            {column_title(cell.measure): _shade(cell) for cell in compared},
+            {
+                column_title(cell.measure): text_of(cell) if is_comparable else f"{cell.printed:.3f}"
+                for cell in compared
+            }
+            | {SHARE: f"{own['mse'] / constant:.3f}"},
+            {column_title(cell.measure): _shade(cell) for cell in compared} if is_comparable else None,
         )
-        error = {"MSE": f"{own['mse']:.3f} ± {own['mse_se']:.3f}"}
-        put(method, DONE_RIGHT, error | {column_title(id): _right(own, id) for id in FAIRNESS})
-        weight = {"MSE": "λ = 0" if own["lam"] == 0 else f"λ ≈ {own['lam']:.3g}"}
+        error = {"MSE": f"{own['mse']:.3f} ± {own['mse_se']:.3f}", SHARE: ""}
+        put(method, CORRECTED, error | {column_title(id): _right(own, id) for id in FAIRNESS})
+        weight = {"MSE": "λ = 0" if own["lam"] == 0 else f"λ ≈ {own['lam']:.3g}", SHARE: ""}
         put(method, FLOOR, weight | {column_title(id): _floor(own, id) for id in FAIRNESS})
-    texts = pd.DataFrame(lines)
+    order = ["Method", "Values", column_title("mse"), SHARE, *map(column_title, FAIRNESS)]
+    texts = pd.DataFrame(lines)[order]
     colours = pd.DataFrame([{name: shade.get(str(name), "") for name in texts.columns} for shade in shades])
     return texts, colours
 
@@ -175,13 +143,13 @@ def _shade(cell: Cell) -> str:
 
 
 def _right(own: pd.Series, id: str) -> str:
-    name = f"{id}_{RIGHT}"
+    name = f"{id}_{CORRECTED_WAY}"
     return f"{own[name]:.3f} ± {own[f'{name}_se']:.3f}"
 
 
 def _floor(own: pd.Series, id: str) -> str:
-    """The floor of the value done right, and whether that stands above it."""
-    name = f"{id}_{RIGHT}"
+    """The floor of the corrected value, and whether that stands above it."""
+    name = f"{id}_{CORRECTED_WAY}"
     side = "within" if own[name] <= own[f"{name}_floor_q95"] else "above"
     return f"{own[f'{name}_floor']:.3f} {side}"
 
@@ -255,24 +223,24 @@ def show_again(result: StudyResult, name: str) -> None:
         made = result.tables["splits"]
         left, right = st.columns(2)
         method = left.selectbox(
-            "Row", list(dict.fromkeys(made["method"])), format_func=method_title, key="paper-row"
+            "Row", list(dict.fromkeys(made["method"])), format_func=method_title, key=KEY("row")
         )
         objective = right.selectbox(
             "Objective", list(dict.fromkeys(made["objective"])),
-            format_func=lambda each: ALL_OBJECTIVES[each].title, key="paper-row-objective",
+            format_func=lambda each: ALL_OBJECTIVES[each].title, key=KEY("row-objective"),
         )  # fmt: skip
-        spec = AgainSpec(
+        spec = ReproductionSpec(
             study="table1",
             dataset=dataset_of(name),
             all_rows=name.endswith("_all"),
             method=str(method),
             objective=str(objective),
         )
-        again.show_again(spec, result, seconds=about.seconds / len(made.groupby(["method", "objective"])))
+        show_reproduction(spec, result, seconds=about.seconds / len(made.groupby(["method", "objective"])))
         st.caption("The same from a shell, into a folder of your choice:")
         st.code(f"{about.command} --methods {method} --objectives {objective} --out again", language="bash")
     left, right, _ = st.columns([1, 1, 2])
     with left:
-        download(summary(result), label="Our values (CSV)", name=f"table1-{name}", key="csv-table1")
+        download(summary(result), label="Our values (CSV)", name=f"table1-{name}", key=KEY("csv-ours"))
     with right:
-        download(table1(), label="The paper's table (CSV)", name="table1-paper", key="csv-table1-paper")
+        download(table1(), label="The paper's table (CSV)", name="table1-paper", key=KEY("csv-paper"))

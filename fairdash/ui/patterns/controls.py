@@ -10,7 +10,10 @@ from fairdash.errors import FairdashError
 from fairdash.studies import SHAPES, Scene
 from fairdash.studies.scene import POINTS
 from fairdash.ui.frame import show_problems
-from fairdash.ui.lab import points_from_address, points_to_address
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.simulations import points_from_address, points_to_address
+
+KEY = Keys(__file__)
 
 ROWS = (50, 100, 200, 500, 1000, 2000)
 DEFAULT = Scene()
@@ -20,14 +23,14 @@ def ask_for_scene() -> Scene | None:
     """The controls; None, with the reason shown, if the points make no curve."""
     left, middle, right = st.columns([2, 1.2, 2])
     pattern = ask_for_pattern(left)
-    n = middle.select_slider("Rows, n", ROWS, value=DEFAULT.n, key="n", bind="query-params")
+    n = middle.select_slider("Rows, n", ROWS, value=DEFAULT.n, key=Address.N, bind="query-params")
     noise = right.slider(
         "Noise, σ",
         0.0,
         10.0,
         DEFAULT.noise,
         0.25,
-        key="noise",
+        key=Address.NOISE,
         bind="query-params",
         help="Standard deviation of ε, in the units of V. F takes values between about −5 and 10.",
     )
@@ -39,19 +42,19 @@ def ask_for_scene() -> Scene | None:
             0.95,
             DEFAULT.ties,
             0.05,
-            key="ties",
+            key=Address.TIES,
             bind="query-params",
             help="As with claims, most of which are zero. Ties trip estimators that rank rows.",
         )
         heavy_tails = st.toggle(
             "Heavy tails",
             DEFAULT.heavy_tails,
-            key="heavy",
+            key=Address.HEAVY,
             bind="query-params",
             help="U and a normal V become lognormal(0, 2), as with sums of money. The maps keep the order of "
             "the rows, so that the exact maximal correlation stays as it is.",
         )
-        seed = st.number_input("Draw number", 0, 9999, DEFAULT.seed, key="draw", bind="query-params")
+        seed = st.number_input("Draw number", 0, 9999, DEFAULT.seed, key=Address.DRAW, bind="query-params")
         st.caption("Another number draws other rows from the same law.")
     points = ask_for_points() if pattern == POINTS else ()
     try:
@@ -82,27 +85,28 @@ def ask_for_scene() -> Scene | None:
 def ask_for_pattern(place: DeltaGenerator) -> str:
     """Which pattern; its id is kept in the address (a bound selectbox would keep its title there)."""
     options = [*SHAPES, POINTS]
-    if "pattern" not in st.session_state:
-        asked = st.query_params.get("pattern")
-        st.session_state["pattern"] = asked if asked in options else DEFAULT.pattern
+    if Address.PATTERN not in st.session_state:
+        asked = st.query_params.get(Address.PATTERN)
+        st.session_state[Address.PATTERN] = asked if asked in options else DEFAULT.pattern
     pattern = place.selectbox(
         "Pattern",
         options,
         format_func=lambda each: "Your own points" if each == POINTS else SHAPES[each].title,
-        key="pattern",
+        key=Address.PATTERN,
     )
-    if st.query_params.get("pattern", DEFAULT.pattern) != pattern:
-        st.query_params["pattern"] = pattern
-    if pattern != POINTS and "points" in st.query_params:
-        del st.query_params["points"]
+    if st.query_params.get(Address.PATTERN, DEFAULT.pattern) != pattern:
+        st.query_params[Address.PATTERN] = pattern
+    if pattern != POINTS and Address.POINTS in st.query_params:
+        del st.query_params[Address.POINTS]
     return pattern
 
 
 def ask_for_points() -> tuple[tuple[float, float], ...]:
     """A small table of points that straight lines join; kept in the address."""
-    if "points_begin" not in st.session_state:
-        st.session_state["points_begin"] = points_from_address()
-    begin = pd.DataFrame(st.session_state["points_begin"], columns=["u", "F(u)"], dtype=float)
+    begin_key = KEY("points-begin")
+    if begin_key not in st.session_state:
+        st.session_state[begin_key] = points_from_address()
+    begin = pd.DataFrame(st.session_state[begin_key], columns=["u", "F(u)"], dtype=float)
     edited = st.data_editor(
         begin,
         num_rows="dynamic",
@@ -112,7 +116,7 @@ def ask_for_points() -> tuple[tuple[float, float], ...]:
             "u": st.column_config.NumberColumn("u, from −10 to 10", min_value=-10, max_value=10),
             "F(u)": st.column_config.NumberColumn("F(u)", min_value=-100, max_value=100),
         },
-        key="points",
+        key=KEY("points"),
     )
     st.caption("Change a number, add a row at the bottom, or mark rows to delete them.")
     points = tuple((float(u), float(f)) for u, f in edited.dropna().itertuples(index=False))
@@ -121,9 +125,9 @@ def ask_for_points() -> tuple[tuple[float, float], ...]:
 
 
 def go_to(scene: Scene) -> None:
-    st.session_state["pattern"] = scene.pattern
-    st.session_state["n"] = scene.n
-    st.session_state["noise"] = scene.noise
-    st.session_state["ties"] = scene.ties
-    st.session_state["heavy"] = scene.heavy_tails
-    st.session_state["draw"] = scene.seed
+    st.session_state[Address.PATTERN] = scene.pattern
+    st.session_state[Address.N] = scene.n
+    st.session_state[Address.NOISE] = scene.noise
+    st.session_state[Address.TIES] = scene.ties
+    st.session_state[Address.HEAVY] = scene.heavy_tails
+    st.session_state[Address.DRAW] = scene.seed

@@ -8,13 +8,17 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.lab import curves_figure
+from fairdash.figures.simulations import curves_figure
 from fairdash.studies import Scene, Truth
 from fairdash.studies.stack import is_detected, target_of
-from fairdash.ui.frame import chart, download, theme
-from fairdash.ui.lab import learned_of
+from fairdash.ui.files import download
+from fairdash.ui.frame import chart, theme
+from fairdash.ui.keys import Keys
 from fairdash.ui.patterns.picture import slow_study
+from fairdash.ui.simulations import learned_of
 from fairdash.ui.studies import so_far
+
+KEY = Keys(__file__)
 
 
 def show_curves(scene: Scene, truth: Truth) -> None:
@@ -24,7 +28,7 @@ def show_curves(scene: Scene, truth: Truth) -> None:
         curves.append(slow["curves"])
     table = pd.concat([one for one in curves if len(one)] or curves, ignore_index=True)
     st.markdown(
-        "Maximal correlation asks for the two functions whose values go together best. "
+        "Maximal correlation asks for the two functions that are most correlated. "
         "An estimator learns them; the exact pair is known here."
     )
     u, v = scene.draw()
@@ -43,13 +47,13 @@ def show_curves(scene: Scene, truth: Truth) -> None:
                     log=scene.heavy_tails,
                     theme=theme(),
                 ),
-                key=f"curve-{function}",
+                key=KEY("curve", function),
                 alt=f"The transformation {function}: exact, and as the estimators have learned it.",
             )
 
 
-def show_numbers(readings: pd.DataFrame, truth: Truth) -> None:
-    table = numbers_table(readings, truth)
+def show_numbers(estimates: pd.DataFrame, truth: Truth) -> None:
+    table = numbers_table(estimates, truth)
     digits = {
         name: st.column_config.NumberColumn(name, format="%.3f")
         for name in ("Reads", "Exact", "Noise floor", "Floor, 95 %", "As published")
@@ -65,11 +69,12 @@ def show_numbers(readings: pd.DataFrame, truth: Truth) -> None:
     st.caption(
         "Floors come from shuffled V: 39 times, or 19 for the slow estimators. To keep the slider quick, "
         "those of quick estimators without a unit are taken at a nearby noise level, where they are the same "
-        "up to chance."
+        "up to chance. “As published” is for RDC a Python port's way with ties: the authors' R code averages "
+        "them, as here."
     )
 
 
-def numbers_table(readings: pd.DataFrame, truth: Truth) -> pd.DataFrame:
+def numbers_table(estimates: pd.DataFrame, truth: Truth) -> pd.DataFrame:
     exact = {"hgr": truth.hgr, "chi2": truth.chi2, "mi": truth.mi}
     return pd.DataFrame(
         [
@@ -84,20 +89,20 @@ def numbers_table(readings: pd.DataFrame, truth: Truth) -> pd.DataFrame:
                 "0 means": REGISTRY[row["id"]].zero,
                 "1 means": REGISTRY[row["id"]].one,
             }
-            for row in readings.to_dict("records")
+            for row in estimates.to_dict("records")
         ]
     )
 
 
-def show_take_away(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
-    st.subheader("Take it away")
+def show_take_away(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
+    st.subheader("Download")
     u, v = scene.draw()
     left, right, _ = st.columns([1, 1, 2])
     with left:
-        download(numbers_table(readings, truth), label="Readings (CSV)", name="readings", key="csv-readings")
+        download(
+            numbers_table(estimates, truth), label="Readings (CSV)", name="readings", key=KEY("csv-readings")
+        )
     with right:
         rows = pd.DataFrame({"U": u[0], "V": v[0]})
-        download(rows, label="The rows (CSV)", name=f"{scene.pattern}-rows", key="csv-rows")
-    st.caption(
-        "The page's address holds pattern, rows, noise, tails and draw: send it, and the other sees the same."
-    )
+        download(rows, label="The rows (CSV)", name=f"{scene.pattern}-rows", key=KEY("csv-rows"))
+    st.caption("Share the link: others see exactly this pattern, rows, noise, ties, tails and draw.")

@@ -5,10 +5,20 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.lab import short_name
+from fairdash.figures.simulations import short_name
 from fairdash.studies import SCENES, Scene
+from fairdash.ui.keys import Keys
 from fairdash.ui.patterns.controls import go_to
 from fairdash.ui.text import safe
+
+KEY = Keys(__file__)
+
+
+def show_hint(scene: Scene) -> None:
+    """What to look at, where the scene is one of the examples."""
+    for each in SCENES:
+        if each.scene == scene:
+            st.info(each.look_at, icon=":material/visibility:")
 
 
 def show_examples(scene: Scene) -> None:
@@ -20,7 +30,7 @@ def show_examples(scene: Scene) -> None:
                 name = short_name(each.measure) if each.measure in REGISTRY else "HGR_NN"
                 st.button(
                     f"{safe(name)}: {each.button}",
-                    key=f"example-{each.id}",
+                    key=KEY("example", each.id),
                     on_click=go_to,
                     args=(each.scene,),
                     type="primary" if each.scene == scene else "secondary",
@@ -39,7 +49,7 @@ def show_failures() -> None:
             for each in sorted(shown_by, key=lambda each: each.measure != id):
                 st.button(
                     each.button[0].upper() + each.button[1:],
-                    key=f"fails-{id}-{each.id}",
+                    key=KEY("fails", id, each.id),
                     on_click=go_to,
                     args=(each.scene,),
                     icon=":material/visibility:",

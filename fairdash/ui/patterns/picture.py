@@ -10,54 +10,55 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.lab import scatter_figure, short_name
-from fairdash.figures.lab_readings import Group, readings_figure
+from fairdash.figures.estimates import Group, estimates_figure
+from fairdash.figures.simulations import scatter_figure, short_name
 from fairdash.studies import Scene, Truth
 from fairdash.studies.stack import is_detected, studied, target_of
 from fairdash.studies.store import Study
 from fairdash.ui.frame import chart, theme
-from fairdash.ui.lab import readings_of
+from fairdash.ui.keys import Keys
 from fairdash.ui.patterns.examples import show_examples
-from fairdash.ui.studies import so_far
+from fairdash.ui.simulations import estimates_of
+from fairdash.ui.studies import finished, follow, so_far
 from fairdash.ui.text import number, safe
+
+KEY = Keys(__file__)
 
 HEIGHT = 500
 
 
-def all_readings(scene: Scene) -> tuple[pd.DataFrame, bool]:
-    """What every estimator reads; whether the slow ones are among them."""
-    quick = readings_of(scene)
-    if not studied(quick=False):
-        return quick, True
-    slow, done = so_far(slow_study(scene))
+def all_estimates(scene: Scene) -> pd.DataFrame:
+    """What every estimator reads, the slow ones as far as they are."""
+    quick = estimates_of(scene)
+    slow, _ = so_far(slow_study(scene))
     if "readings" not in slow or slow["readings"].empty:
-        return quick, done
+        return quick
     table = pd.concat([quick, slow["readings"]], ignore_index=True)
     order = {id: place for place, id in enumerate(REGISTRY)}
-    return table.sort_values("id", key=lambda ids: ids.map(order), ignore_index=True), done
+    return table.sort_values("id", key=lambda ids: ids.map(order), ignore_index=True)
 
 
 def slow_study(scene: Scene) -> Study:
     return Study("scene", scene)
 
 
-def answer(readings: pd.DataFrame, truth: Truth) -> str:
+def answer(estimates: pd.DataFrame, truth: Truth) -> str:
     """What was found, in words that fit."""
-    rows = readings.to_dict("records")
+    rows = estimates.to_dict("records")
     detected = {row["id"] for row in rows if is_detected(row["id"], row["value"], row["floor_q95"])}
-    count = len(readings)
+    count = len(estimates)
     if truth.hgr == 0:
-        names = ", ".join(safe(short_name(id)) for id in readings["id"] if id in detected)
+        names = ", ".join(safe(short_name(id)) for id in estimates["id"] if id in detected)
         alarm = f"{len(detected)} of {count} see one all the same ({names})" if detected else "none sees one"
         return (
             f"**There is no link, and {alarm}.** One estimator in twenty may pass the edge of its noise "
             "floor by chance."
         )
-    hgr = readings[readings["id"].map(lambda id: target_of(id) == "hgr")]
+    hgr = estimates[estimates["id"].map(lambda id: target_of(id) == "hgr")]
     gaps = (hgr.set_index("id")["value"] - truth.hgr).abs()
     near, far = str(gaps.idxmin()), str(gaps.idxmax())
     values = hgr.set_index("id")["value"]
-    blind = [safe(short_name(id)) for id in readings["id"] if id not in detected]
+    blind = [safe(short_name(id)) for id in estimates["id"] if id not in detected]
     seen = f"{len(detected)} of {count} estimators tell the link from noise"
     rest = f"; {', '.join(blind)} can't" if blind else ""
     return (
@@ -66,14 +67,21 @@ def answer(readings: pd.DataFrame, truth: Truth) -> str:
     )
 
 
-def show_picture(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
+def follow_slow(scene: Scene) -> None:
+    """Train the slow estimators beside the page, unless they are there."""
+    if finished(slow_study(scene)) is None:
+        st.caption("The neural estimators follow: they are trained beside the page.")
+        follow(slow_study(scene), None, slot="scene")
+
+
+def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     u, v = scene.draw()
     named = scene.named
     # Without its ends, which heavy tails would send to 0 and to infinity, and as far as there are rows.
     grid = np.linspace(-10, 10, 801)[1:-1]
     if scene.heavy_tails:
         grid = grid[scene.scale_u(grid) <= u.max()]
-    bounded, open_ended = groups_of(readings, truth)
+    bounded, open_ended = groups_of(estimates, truth)
     left, right = st.columns([1, 1.15])
     with left:
         chart(
@@ -88,42 +96,42 @@ def show_picture(scene: Scene, readings: pd.DataFrame, truth: Truth) -> None:
                 theme=theme(),
                 height=HEIGHT,
             ),
-            key="scatter",
+            key=KEY("scatter"),
             alt=f"Scatter of V against U: {named.title}, noise {scene.noise:g}, {scene.n} rows.",
         )
     with right:
         chart(
-            readings_figure(
-                readings,
+            estimates_figure(
+                estimates,
                 bounded,
                 title="What each estimator reads",
                 subtitle="grey: noise floor, 95 % of shuffled data · ◇ as published",
                 theme=theme(),
                 height=HEIGHT,
             ),
-            key="readings",
-            alt=spoken(readings, [id for group in bounded for id in group.ids], truth),
+            key=KEY("readings"),
+            alt=spoken(estimates, [id for group in bounded for id in group.ids], truth),
         )
     left, right = st.columns([1, 1.15])
     with left:
         rows = sum(len(group.ids) for group in open_ended)
         chart(
-            readings_figure(
-                readings,
+            estimates_figure(
+                estimates,
                 open_ended,
-                title="Measures without an upper end",
+                title="Unbounded measures",
                 subtitle="mutual information in nats, FairQuant in units of V",
                 theme=theme(),
                 height=120 + 36 * rows,
             ),
-            key="open-ended",
-            alt=spoken(readings, [id for group in open_ended for id in group.ids], truth),
+            key=KEY("open-ended"),
+            alt=spoken(estimates, [id for group in open_ended for id in group.ids], truth),
         )
     with right:
         show_examples(scene)
 
 
-def groups_of(readings: pd.DataFrame, truth: Truth) -> tuple[list[Group], list[Group]]:
+def groups_of(estimates: pd.DataFrame, truth: Truth) -> tuple[list[Group], list[Group]]:
     """Estimators on a scale from 0 to 1, and those that have no upper end."""
     ids = studied()
     bounded = [id for id in ids if REGISTRY[id].upper == 1]
@@ -133,7 +141,7 @@ def groups_of(readings: pd.DataFrame, truth: Truth) -> tuple[list[Group], list[G
     exact = {
         id: {"chi2": truth.chi2, "mi": truth.mi}[target_of(id) or ""] for id in open_ended if target_of(id)
     }
-    by_id = readings.set_index("id")
+    by_id = estimates.set_index("id")
     scales = {}
     for id in open_ended:
         sizes = [exact.get(id, 0.0)]
@@ -150,9 +158,9 @@ def groups_of(readings: pd.DataFrame, truth: Truth) -> tuple[list[Group], list[G
     )
 
 
-def spoken(readings: pd.DataFrame, ids: Sequence[str], truth: Truth) -> str:
+def spoken(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) -> str:
     """The bars in words."""
-    rows = readings[readings["id"].isin(ids)].to_dict("records")
+    rows = estimates[estimates["id"].isin(ids)].to_dict("records")
     parts = [
         f"{short_name(row['id'])} {number(row['value'])}, floor {number(row['floor_q95'])}" for row in rows
     ]

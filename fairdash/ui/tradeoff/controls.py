@@ -4,30 +4,25 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.assessment import Stop, stops
-from fairdash.data.source import DatasetSource
+from fairdash.assessment import curve_points
 from fairdash.dependence import REGISTRY
-from fairdash.reports.comparison import THE_STANDARD, Comparison, Front, Point
+from fairdash.errors import OptionError
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import THE_STANDARD, Front, Point, middle_weight, parse_point
 from fairdash.runs.store import Run
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.ui.cached import front_of, result_of
+from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.ui.cached import fronts_of, result_of
+from fairdash.ui.keys import Address
 from fairdash.ui.text import safe
-
-OBJECTIVE, METHOD, MEASURE, LAM, AGAINST, SENSITIVE = (
-    "objective",
-    "model",
-    "measure",
-    "lam",
-    "against",
-    "sensitive",
-)
 
 
 def choose(run: Run) -> Comparison:
     """The controls above the charts, and the comparison that they ask for."""
-    plan, result = run.plan_seen, result_of(run)
+    plan, result = run.available_plan, result_of(run)
     sensitive, *others = result.sensitive.columns
+    first = sensitive
     if others:
         sensitive = st.segmented_control(
             "Sensitive attribute in view",
@@ -35,66 +30,67 @@ def choose(run: Run) -> Comparison:
             default=sensitive,
             required=True,
             # Labels of these are Markdown.
-            format_func=safe,
-            key=SENSITIVE,
+            format_func=lambda each: safe(result.names.get(each, each)),
+            key=Address.SENSITIVE,
             bind="query-params",
         )
+        # An address may name none: ?sensitive=
+        sensitive = first if sensitive is None else sensitive
     # The place of the slider, which needs to know the method below it.
     slider = st.container()
     left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
     with left:
         objective = _ask_for_objective(plan.objective)
-    front = front_of(run, objective=objective, sensitive=sensitive)
+    fronts = fronts_of(run, sensitive=sensitive)
+    front = fronts[objective]
     method = front.methods[0]
     if len(front.methods) > 1:
         method = middle.selectbox(
             "Method",
             front.methods,
             format_func=lambda each: METHODS[each].title,
-            key=METHOD,
+            key=Address.METHOD,
             bind="query-params",
         )
     measure = right.selectbox(
         "Measure of dependence",
         front.measures,
+        index=front.measures.index(front.default_measure),
         format_func=lambda each: REGISTRY[each].symbol,
-        key=MEASURE,
+        key=Address.MEASURE,
         bind="query-params",
         help="\n".join(f"- {REGISTRY[each].symbol}: {REGISTRY[each].title}" for each in front.measures),
     )
-    way = stops(plan.lams)
     with slider:
-        lam = _ask_for_lam(way, plan.lams)
+        lam = _ask_for_lam(plan)
     if not ((front.test["method"] == method) & (front.test["lam"] == lam)).any():
         st.warning("The models around this weight diverged in every split; the standard model is shown.")
         lam = 0.0
-    b = Point(method, lam)
     return Comparison(
         title=run.spec.source.title,
         plan=plan,
         result=result,
-        front=front,
+        fronts=fronts,
         objective=objective,
         measure=measure,
-        sensitive=sensitive,
         a=_kept_point(front),
-        b=b,
+        b=Point(method, lam),
     )
 
 
-def show_comparison_control(found: Comparison) -> None:
+def show_comparison_control(comparison: Comparison) -> None:
     """What the chosen point is compared with, and the button that keeps it as the next one's A."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
         "Keep this point to compare with",
         icon=":material/keep:",
         on_click=keep,
-        args=(found.b,),
-        disabled=found.is_of_one_point,
+        args=(comparison.b,),
+        disabled=comparison.is_of_one_point,
         width="stretch",
         help="Everything on this page then compares the slider's point with the one that was kept.",
     )
-    if not found.a.is_standard:
+    if not comparison.a.is_standard:
         right.button(
             "Compare with the standard model again",
             icon=":material/undo:",
@@ -106,23 +102,24 @@ def show_comparison_control(found: Comparison) -> None:
 
 def go_to(method: str, lam: float) -> None:
     """Move the slider, for a button's callback."""
-    st.session_state[METHOD] = method
-    st.session_state[LAM] = lam
+    st.session_state[Address.METHOD] = method
+    st.session_state[Address.LAM] = lam
 
 
 def keep(point: Point) -> None:
     """Compare with this point from now on."""
     if point.is_standard:
-        st.query_params.pop(AGAINST, None)
+        st.query_params.pop(Address.AGAINST, None)
     else:
-        st.query_params[AGAINST] = f"{point.method}:{point.lam:g}"
+        st.query_params[Address.AGAINST] = f"{point.method}:{point.lam:g}"
 
 
 def _kept_point(front: Front) -> Point:
     """Point A: what the address names if it is there, else the standard model."""
-    method, _, lam = st.query_params.get(AGAINST, "").partition(":")
-    point = front.point(method, lam)
-    return THE_STANDARD if point is None or point.is_standard else point
+    try:
+        return parse_point(front, st.query_params.get(Address.AGAINST, STANDARD))
+    except OptionError:
+        return THE_STANDARD
 
 
 def _ask_for_objective(trained_for: str) -> str:
@@ -132,26 +129,26 @@ def _ask_for_objective(trained_for: str) -> str:
         default=trained_for,
         required=True,
         format_func=lambda each: OBJECTIVES[each].title,
-        key=OBJECTIVE,
+        key=Address.OBJECTIVE,
         bind="query-params",
     )
-    return str(chosen)
+    # An address may name none: ?objective=
+    return str(chosen or trained_for)
 
 
-def _ask_for_lam(way: tuple[Stop, ...], lams: tuple[float, ...]) -> float:
-    trained = sorted({0.0, *lams})
-    values = [stop.lam for stop in way]
+def _ask_for_lam(plan: Sweep) -> float:
+    values = [curve_point.lam for curve_point in curve_points(plan.lams)]
     chosen = st.select_slider(
         "Weight of fairness, λ",
         values,
-        value=trained[len(trained) // 2],
+        value=middle_weight(plan),
         format_func=lambda each: f"{each:g}",
-        key=LAM,
+        key=Address.LAM,
         bind="query-params",
         help="How much a unit of dependence counts against a unit of error in training. A tick is a trained "
         "model; between two ticks the prediction is a blend of the two: a real predictor, judged like one.",
     )
-    _ticks([100 * values.index(lam) / (len(values) - 1) for lam in trained])
+    _ticks([100 * values.index(lam) / (len(values) - 1) for lam in sorted({0.0, *plan.lams})])
     return float(chosen)
 
 
@@ -167,10 +164,16 @@ def _ticks(places: list[float]) -> None:
     )
 
 
-def show_whose(found: Comparison, source: DatasetSource) -> None:
+def show_whose(comparison: Comparison) -> None:
     """What the page is about, in one quiet line."""
-    seen, trained = found.objective_seen, OBJECTIVES[found.plan.objective]
-    line = f"{safe(source.title)} · {seen.meaning}"
+    seen, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
+    line = f"{safe(comparison.title)} · {seen.meaning}"
     if seen != trained:
         line += f" These models were trained for {trained.title.lower()}."
-    st.caption(line)
+    columns = (comparison.target, *comparison.result.sensitive.columns)
+    headers = [
+        f"{comparison.called_column(each)}: column {each}"
+        for each in columns
+        if each in comparison.result.names
+    ]
+    st.caption(line, help=safe("; ".join(headers)) or None)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.data.source import DatasetSource
-from fairdash.data.wording import counted
 from fairdash.reports.comparison import Comparison
 from fairdash.runs.launch import start_run
 from fairdash.runs.quick import is_quick, quick_plans
 from fairdash.runs.store import FIRST, Run, list_runs
+from fairdash.text import counted
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
@@ -52,9 +52,9 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
     return start_run(source, plan, first=first)
 
 
-def show_other_training(found: Comparison, run: Run) -> None:
+def show_other_training(comparison: Comparison, run: Run) -> None:
     """Where models are judged by an objective that they were not trained for: the way to those that were."""
-    spec, objective = run.spec, found.objective
+    spec, objective = run.spec, comparison.objective
     if objective == spec.plan.objective:
         return
     others = list_runs().of(spec.source)
@@ -63,7 +63,7 @@ def show_other_training(found: Comparison, run: Run) -> None:
     if trained is not None:
         if st.button(f"See models trained for {title}", icon=":material/swap_horiz:"):
             _switch(trained)
-    elif is_quick(len(found.result.target)) and st.button(
+    elif is_quick(len(comparison.result.target)) and st.button(
         f"Train models for {title}", icon=":material/model_training:"
     ):
         _switch(start_quick(spec.source, objective))

@@ -10,67 +10,69 @@ import streamlit as st
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
 from fairdash.figures.hiding import transformation_figure
-from fairdash.reports import drawing, tables, words
+from fairdash.reports import comparison_figures, tables, words
 from fairdash.reports.comparison import Comparison
-from fairdash.runs.store import Run
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.ui.cached import front_of
 from fairdash.ui.frame import chart, theme
+from fairdash.ui.keys import Keys
 from fairdash.ui.text import label, safe
 from fairdash.ui.tradeoff.find_point import show_find_point
 from fairdash.ui.tradeoff.pictures import show_profile
 
+KEY = Keys(__file__)
 
-def show_panels(found: Comparison, run: Run) -> None:
+
+def show_panels(comparison: Comparison) -> None:
     """One control for the rest; what is not chosen costs nothing."""
-    shown = st.segmented_control("Look closer", list(_PANELS), key="more")
+    shown = st.segmented_control("Look closer", list(_PANELS), key=KEY("more"))
     if shown is not None:
-        _PANELS[shown](found, run)
+        _PANELS[shown](comparison)
 
 
-def _averages(found: Comparison, run: Run) -> None:
+def _averages(comparison: Comparison) -> None:
     """Both predictions and residuals, by rank or by value."""
-    del run
     by = st.segmented_control(
         "Groups of the sensitive attribute",
         ["by rank", "by value"],
         default="by rank",
         required=True,
-        key="averages by",
+        key=KEY("averages-by"),
         help="By rank, every group takes the same room; by value, groups lie where their members are.",
     )
     for column, objective in zip(st.columns(2), OBJECTIVES, strict=True):
         with column:
-            show_profile(found, objective=objective, key=f"averages-{objective}", by_value=by == "by value")
+            show_profile(
+                comparison, objective=objective, key=KEY("averages", objective), by_value=by == "by value"
+            )
     st.caption(
         "Left, what people are charged; right, by how much that is wrong. A model can be even in one and "
         "uneven in the other."
     )
 
 
-def _distributions(found: Comparison, run: Run) -> None:
-    del run
-    seen = found.objective_seen
+def _distributions(comparison: Comparison) -> None:
+    seen = comparison.objective_seen
     chart(
-        drawing.spread(found, theme=theme()),
-        key="spread",
-        alt=f"How the {seen.audited} is spread in thirds of {found.sensitive}: {found.called(found.a)} and "
-        f"{found.called(found.b)}.",
+        comparison_figures.spread(comparison, theme=theme()),
+        key=KEY("spread"),
+        alt=f"How the {seen.audited} is spread in thirds of {comparison.sensitive_called}: "
+        f"{comparison.called(comparison.a)} and {comparison.called(comparison.b)}.",
     )
     st.caption(
         "Equal averages can hide unequal spreads: an independent model has the same curve three times."
     )
 
 
-def _hiding(found: Comparison, run: Run) -> None:
+def _hiding(comparison: Comparison) -> None:
     """f and g of the spline correlation, for both points."""
-    del run
-    seen = found.objective_seen
+    seen = comparison.objective_seen
     try:
         curves = {
-            found.called(point): learned_functions("hgr_spline", *found.audited_of_first_split(point))
-            for point in (found.a, found.b)
+            comparison.called(point): learned_functions(
+                "hgr_spline", *comparison.audited_of_first_split(point)
+            )
+            for point in (comparison.a, comparison.b)
         }
     except OptionError as error:
         st.info(safe(error))
@@ -78,8 +80,11 @@ def _hiding(found: Comparison, run: Run) -> None:
     for column, of_sensitive, title, axis in zip(
         st.columns(2),
         (False, True),
-        (f"f: how the {seen.audited} is bent", f"g: how {found.sensitive} is bent"),
-        (label(seen.audited.capitalize(), found.unit), label(found.sensitive, found.sensitive_unit)),
+        (f"f: how the {seen.audited} is bent", f"g: how {comparison.sensitive_called} is bent"),
+        (
+            label(seen.audited.capitalize(), comparison.unit),
+            label(comparison.sensitive_called, comparison.sensitive_unit),
+        ),
         strict=True,
     ):
         with column:
@@ -89,42 +94,38 @@ def _hiding(found: Comparison, run: Run) -> None:
                     of_sensitive=of_sensitive,
                     title=title,
                     axis=axis,
-                    subtitle=words.subtitle_of_first_split(found),
+                    subtitle=comparison.subtitle_of_first_split,
                     theme=theme(),
                 ),
-                key=f"hiding-{'g' if of_sensitive else 'f'}",
-                alt=f"{title}, for {found.called(found.a)} and {found.called(found.b)}.",
+                key=KEY("hiding", "g" if of_sensitive else "f"),
+                alt=f"{title}, for {comparison.called(comparison.a)} and {comparison.called(comparison.b)}.",
             )
     st.caption(
-        f"Of all ways to bend the {seen.audited} and {safe(found.sensitive)}, these two make them most alike "
-        "(HGR, found by splines on these very rows). Where g is steep, or turns, people differ; near "
-        "independence the curves follow noise and mean nothing."
+        f"Of all ways to bend the {seen.audited} and {safe(comparison.sensitive_called)}, these two make "
+        "them most alike (HGR, found by splines on these very rows). Where g is steep, or turns, people "
+        "differ; near independence the curves follow noise and mean nothing."
     )
 
 
-def _who_pays(found: Comparison, run: Run) -> None:
-    del run
-    sentence = " ".join(part for part in (words.who_pays(found), words.level(found)) if part)
+def _who_pays(comparison: Comparison) -> None:
+    sentence = " ".join(part for part in (words.who_pays(comparison), words.level(comparison)) if part)
     if sentence:
         st.markdown(f"**{safe(sentence)}**")
     chart(
-        drawing.money(found, theme=theme()),
-        key="money",
-        alt=f"Change of the average prediction in groups of {found.sensitive}.",
+        comparison_figures.transfers(comparison, theme=theme()),
+        key=KEY("transfers"),
+        alt=f"Change of the average prediction in groups of {comparison.sensitive_called}.",
     )
-    st.dataframe(tables.moved(found), hide_index=True, alt="What moves from and to each group.")
-    heads = "exposure" if found.result.weight is not None else "rows"
+    st.dataframe(tables.moved(comparison), hide_index=True, alt="What moves from and to each group.")
+    heads = "exposure" if comparison.result.weight is not None else "rows"
     st.caption(
-        "Test rows, means over the splits. Total: the sum of the changes over a split's test rows, "
-        "counted by "
-        f"{heads}; the groups' totals add up to the change of the whole. What happens within a group is "
-        "not seen "
-        "here."
+        "Test rows, means over the splits. Total: the sum of the changes over a split's test rows, counted "
+        f"by {heads}; the groups' totals add up to the change of the whole. What happens within a group is "
+        "not seen here."
     )
 
 
-def _features(found: Comparison, run: Run) -> None:
-    del run
+def _features(comparison: Comparison) -> None:
     titles = {"reliance": "Predictions move", "importance": "Error grows"}
     kind = st.segmented_control(
         "Shuffle one feature: how much …",
@@ -132,74 +133,76 @@ def _features(found: Comparison, run: Run) -> None:
         default="reliance",
         required=True,
         format_func=titles.__getitem__,
-        key="features by",
+        key=KEY("features-by"),
     )
-    figure = drawing.features(found, kind=str(kind), theme=theme())
+    figure = comparison_figures.features(comparison, kind=str(kind), theme=theme())
     if figure is None:
         st.info("A first look does not measure the features; the refined run does.")
         return
     chart(
         figure,
-        key="features",
-        alt=f"{drawing.FEATURE_AXES[str(kind)]}, by feature, for {found.called(found.a)} and "
-        f"{found.called(found.b)}.",
+        key=KEY("features"),
+        alt=f"{comparison_figures.FEATURE_AXES[str(kind)]}, by feature, for "
+        f"{comparison.called(comparison.a)} and {comparison.called(comparison.b)}.",
     )
-    nearest = "" if found.stop(found.b).is_trained else " A blend is shown by its nearest trained model."
+    nearest = (
+        ""
+        if comparison.curve_point(comparison.b).is_trained
+        else " A blend is shown by its nearest trained model."
+    )
     st.caption(
         "One feature's cells are shuffled among the test rows (permutation importance, means over the "
-        "splits; "
-        "features that tell the same story share their weight). A fair model may use a feature to take back "
-        "what others tell of the sensitive attribute: its predictions then lean on it while shuffling it "
-        "lowers "
-        f"the error.{nearest}"
+        "splits; features that tell the same story share their weight). A fair model may use a feature to "
+        "take back what others tell of the sensitive attribute: its predictions then lean on it while "
+        f"shuffling it lowers the error.{nearest}"
     )
 
 
-def _objectives(found: Comparison, run: Run) -> None:
-    fronts = {each: front_of(run, objective=each, sensitive=found.sensitive) for each in OBJECTIVES}
+def _objectives(comparison: Comparison) -> None:
     chart(
-        drawing.objectives(found, fronts, theme=theme()),
-        key="objectives",
+        comparison_figures.objectives(comparison, theme=theme()),
+        key=KEY("objectives"),
         alt="Test error against dependence of predictions on the left, of residuals on the right.",
     )
-    st.markdown(safe(words.both_objectives(found, fronts)))
+    st.markdown(safe(words.both_objectives(comparison)))
     st.caption(
-        f"The models were trained for {OBJECTIVES[found.plan.objective].title.lower()}. Even predictions and "
+        f"The models were trained for {OBJECTIVES[comparison.plan.objective].title.lower()}. Even "
+        "predictions and "
         "even errors can't both be had where the target's average changes with the sensitive attribute."
     )
 
 
-def _numbers(found: Comparison, run: Run) -> None:
-    del run
-    st.dataframe(tables.side_by_side(found), hide_index=True, alt="The figures of both points.")
+def _numbers(comparison: Comparison) -> None:
+    st.dataframe(tables.side_by_side(comparison), hide_index=True, alt="The figures of both points.")
     st.caption(
         "Means over the random splits, test rows only. The noise floor is what the same estimator reads "
         "when the sensitive attribute is shuffled: its mean, and in brackets the value that "
         "independence exceeds in 5 % of cases. A blend's floor lies between its neighbours'."
     )
     st.markdown("**Every method**")
-    st.dataframe(tables.hypervolumes(found), hide_index=True, alt="How much each method's front wins.")
+    st.dataframe(tables.hypervolumes(comparison), hide_index=True, alt="How much each method's front wins.")
     st.caption(
         "Hypervolume: the share of the box between nothing and the standard model's dependence and the "
         "constant mean's error that a front wins, mean over the splits; larger is better."
     )
     st.markdown("**Every trained weight**")
-    st.dataframe(tables.trained_weights(found), hide_index=True, alt="The figures of every trained weight.")
+    st.dataframe(
+        tables.trained_weights(comparison), hide_index=True, alt="The figures of every trained weight."
+    )
 
 
-def _reading(found: Comparison, run: Run) -> None:
-    del run
-    for id in found.front.measures:
+def _estimate(comparison: Comparison) -> None:
+    for id in comparison.front.measures:
         entry = REGISTRY[id]
         st.markdown(
             f"**{safe(entry.title)}** ({safe(entry.symbol)}) · 0: {safe(entry.zero)}; 1: {safe(entry.one)}. "
             f"*It misleads when:* {safe(entry.fails_when)} *Source:* {safe(entry.source)}."
         )
-    for id in found.front.methods:
+    for id in comparison.front.methods:
         st.markdown(f"**{safe(METHODS[id].title)}**: {safe(METHODS[id].meaning)}")
 
 
-_PANELS: Mapping[str, Callable[[Comparison, Run], None]] = MappingProxyType(
+_PANELS: Mapping[str, Callable[[Comparison], None]] = MappingProxyType(
     {
         "Who pays": _who_pays,
         "Averages": _averages,
@@ -209,6 +212,6 @@ _PANELS: Mapping[str, Callable[[Comparison, Run], None]] = MappingProxyType(
         "Find the point": show_find_point,
         "Both objectives": _objectives,
         "All numbers": _numbers,
-        "How to read this": _reading,
+        "How to read this": _estimate,
     }
 )

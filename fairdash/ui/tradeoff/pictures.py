@@ -5,80 +5,96 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.reports import drawing
-from fairdash.reports.comparison import Comparison, Point
+from fairdash.reports import comparison_figures, words
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import Point
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, theme
+from fairdash.ui.keys import Keys
 from fairdash.ui.text import number, safe, signed, with_unit
 
+KEY = Keys(__file__)
 
-def show_charts(found: Comparison) -> None:
+
+def show_answer(comparison: Comparison) -> None:
+    """What was found, in two or three sentences."""
+    st.markdown(f"**{safe(words.answer(comparison))}**")
+
+
+def show_notes(comparison: Comparison) -> None:
+    """What the run has to say of itself."""
+    for note in comparison.result.notes:
+        st.warning(safe(note))
+
+
+def show_charts(comparison: Comparison) -> None:
     """Averages by the sensitive attribute on the left, the front on the right."""
     left, right = st.columns(2)
     with left:
-        show_profile(found, objective=found.objective, key="profile")
+        show_profile(comparison, objective=comparison.objective, key=KEY("profile"))
     with right:
-        show_front(found)
+        show_front(comparison)
 
 
-def show_profile(found: Comparison, *, objective: str, key: str, by_value: bool = False) -> None:
+def show_profile(comparison: Comparison, *, objective: str, key: str, by_value: bool = False) -> None:
     """Average prediction or residual in groups of the sensitive attribute, A and B."""
     chart(
-        drawing.profile(found, objective=objective, theme=theme(), by_value=by_value),
+        comparison_figures.profile(comparison, objective=objective, theme=theme(), by_value=by_value),
         key=key,
-        alt=f"Average {OBJECTIVES[objective].audited} in groups of {found.sensitive}: {found.a.title} and "
-        f"{found.b.title}, with 95 % intervals.",
+        alt=f"Average {OBJECTIVES[objective].audited} in groups of {comparison.sensitive_called}: "
+        f"{comparison.a.title} and {comparison.b.title}, with 95 % intervals.",
     )
 
 
-def show_front(found: Comparison) -> None:
+def show_front(comparison: Comparison) -> None:
     """Test error against dependence: all methods, references, floor, the two points."""
     chart(
-        drawing.front(found, theme=theme()),
-        key="front",
+        comparison_figures.front(comparison, theme=theme()),
+        key=KEY("front"),
         alt="Test error against dependence for every method and trained weight, with standard errors; the "
         "noise floor, references that use the sensitive attribute, and the chosen point are marked.",
     )
-    stop = found.stop(found.b)
-    if not stop.is_trained:
-        share = f"{stop.share:.0%} of the model at λ = {stop.high:g}"
-        rest = "the standard model" if stop.low == 0 else f"the one at λ = {stop.low:g}"
+    curve_point = comparison.curve_point(comparison.b)
+    if not curve_point.is_trained:
+        share = f"{curve_point.share:.0%} of the model at λ = {curve_point.high:g}"
+        rest = "the standard model" if curve_point.low == 0 else f"the one at λ = {curve_point.low:g}"
         st.caption(f"The chosen point is a blend: {share}, the rest of {rest}. A hollow mark says so.")
-    if found.is_worse_than_both_ends():
+    if comparison.is_worse_than_both_ends():
         st.warning(
             "This blend shows more dependence than both trained models beside it: take one of them instead."
         )
 
 
-def show_four_numbers(found: Comparison) -> None:
-    """Error, dependence beside its floor, FairQuant, and how far predictions move."""
-    floor = f"{found.measure}_floor"
+def show_four_numbers(comparison: Comparison) -> None:
+    """Error, dependence and its verdict, FairQuant, and how far predictions move."""
     cards = (
         (
             "Test error",
-            found.shown(found.front.error, found.b),
-            f"{signed(100 * found.growth)} % against {_short(found, found.a)}",
-            f"{found.error_title}: 0 is perfect, 1 is what predicting the mean reaches.",
+            comparison.shown(comparison.front.error, comparison.b),
+            f"{signed(100 * comparison.growth)} % against {_short(comparison, comparison.a)}",
+            comparison.error_meaning,
         ),
         (
-            REGISTRY[found.measure].symbol,
-            found.shown(found.measure, found.b),
-            f"noise floor {number(found.mean(floor, found.b))}",
-            f"0: {REGISTRY[found.measure].zero}; 1: {REGISTRY[found.measure].one}. The floor is what the "
-            "same "
-            "estimator reads on average when the sensitive attribute is shuffled.",
+            REGISTRY[comparison.measure].symbol,
+            comparison.shown(comparison.measure, comparison.b),
+            f"{'link found (>' if comparison.has_link(comparison.b) else 'no link found (≤'} "
+            f"{number(comparison.edge(comparison.b))})",
+            f"0: {REGISTRY[comparison.measure].zero}; 1: {REGISTRY[comparison.measure].one}. Found is a "
+            "link that the mean over the splits shows in a permutation test at 5 %: with the sensitive "
+            "attribute shuffled over all rows, 95 % of the means stay below the number named here.",
         ),
         (
             "FairQuant",
-            with_unit(found.shown("fairquant", found.b), found.unit),
-            f"noise floor {with_unit(number(found.mean('fairquant_floor', found.b)), found.unit)}",
+            with_unit(comparison.shown("fairquant", comparison.b), comparison.unit),
+            "noise floor "
+            f"{with_unit(number(comparison.mean('fairquant_floor', comparison.b)), comparison.unit)}",
             "How far the averages of 50 equal-sized groups of the sensitive attribute lie from the overall "
             "average, on average (fewer groups where ties or few rows demand it).",
         ),
         (
             "A prediction moves by",
-            with_unit(number(found.mean_change), found.unit),
-            f"target's spread: {with_unit(number(float(found.result.target.std())), found.unit)}",
+            with_unit(number(comparison.mean_change), comparison.unit),
+            f"target's spread: {with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
             "Mean absolute difference between the two models' predictions of a row; below it the standard "
             "deviation of the target.",
         ),
@@ -89,5 +105,5 @@ def show_four_numbers(found: Comparison) -> None:
         )
 
 
-def _short(found: Comparison, point: Point) -> str:
-    return "standard" if point.is_standard else found.called(point)
+def _short(comparison: Comparison, point: Point) -> str:
+    return "standard" if point.is_standard else comparison.called(point)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -10,31 +10,31 @@ from fairdash.errors import FairdashError
 from fairdash.runs.quick import VALIDATION_SHARE
 from fairdash.training.settings import TrainingSettings
 from fairdash.ui.frame import show_problems
+from fairdash.ui.keys import Keys
 from fairdash.ui.train.fields import TAKEN, numbers
+
+KEY = Keys(__file__)
 
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
-@dataclass(frozen=True)
-class Advanced:
-    """What stands under "advanced"."""
-
-    settings: TrainingSettings
-    seed: int
-    device: str
-    validation_share: float
-
-
-def ask_for_settings(loss: tuple[str, bool]) -> Advanced | None:
-    """Everything under "advanced"; None, with the reason shown, if it can't be used."""
+def ask_for_settings(loss: tuple[str, bool]) -> dict[str, Any] | None:
+    """Everything under "advanced", as options of a sweep; None, the reason shown, if it can't be used."""
     times, taken = st.session_state.get(TAKEN, (0, None))
-    default = TrainingSettings() if taken is None else TrainingSettings.from_json(taken)
+    default = taken or TrainingSettings()
 
     def key(name: str) -> str:
         # Widgets of their own each time: what was typed before gives way to what is taken over.
-        return f"{name} {times}"
+        return KEY("field", name, times)
 
     with st.expander("Advanced: networks and schedule"):
+        tune = st.checkbox(
+            "Find learning rate and weight decay on validation rows first",
+            taken is None,
+            key=key("tune"),
+            help="One more stack of standard networks, compared on each split's validation rows before the "
+            "fair models are trained. The two fields below are then not used.",
+        )
         left, middle, right = st.columns(3)
         hidden = left.text_input(
             "Units of the predictor's hidden layers", " ".join(map(str, default.hidden)), key=key("hidden")
@@ -57,9 +57,17 @@ def ask_for_settings(loss: tuple[str, bool]) -> Advanced | None:
         )
         batch = middle.number_input("Rows a mini-batch", 16, 100_000, default.batch_size, key=key("batch"))
         decay = right.number_input(
-            "Weight decay (L2)", 0.0, 10.0, default.weight_decay, format="%.3f", key=key("decay")
+            "Weight decay (L2)",
+            0.0,
+            10.0,
+            default.weight_decay,
+            format="%.3f",
+            key=key("decay"),
+            disabled=tune,
         )
-        lr = left.number_input("Learning rate", 1e-5, 1.0, default.lr, format="%.4f", key=key("lr"))
+        lr = left.number_input(
+            "Learning rate", 1e-5, 1.0, default.lr, format="%.4f", key=key("lr"), disabled=tune
+        )
         dropout = middle.number_input("Dropout", 0.0, 0.9, default.dropout, step=0.05, key=key("dropout"))
         seed = right.number_input("Seed", 0, 2**31, 0)
         device = left.selectbox("Device", DEVICES, help="auto: a GPU if there is one.")
@@ -100,4 +108,10 @@ def ask_for_settings(loss: tuple[str, bool]) -> Advanced | None:
         except FairdashError as error:
             show_problems(error)
             return None
-    return Advanced(settings, int(seed), device, validation)
+    return {
+        "settings": settings,
+        "tune": tune,
+        "random_state": int(seed),
+        "device": device,
+        "validation_share": validation,
+    }

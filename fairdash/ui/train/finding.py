@@ -9,18 +9,21 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.errors import FairdashError
-from fairdash.runs.searches import Finding, SearchJob
+from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import DONE
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.search import SettingsSearch
+from fairdash.training.search import SearchResult, SettingsSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.ui.frame import show_problems
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
+from fairdash.ui.keys import Keys
 from fairdash.ui.state import choose_search
 from fairdash.ui.text import number, safe
-from fairdash.ui.train.fields import GRID, METHOD, OBJECTIVE, OWN_GRID, TAKEN
+from fairdash.ui.train.fields import GRID, METHOD, OBJECTIVE, OWN_GRID, TAKEN, lams_key
+
+KEY = Keys(__file__)
 
 
 def show_search(search: SearchJob) -> None:
@@ -30,7 +33,7 @@ def show_search(search: SearchJob) -> None:
             _show(search)
         except FairdashError as error:
             show_problems(error)
-        st.button("Close", key="close search", icon=":material/close:", on_click=choose_search, args=(None,))
+        st.button("Close", key=KEY("close"), icon=":material/close:", on_click=choose_search, args=(None,))
 
 
 def _show(search: SearchJob) -> None:
@@ -46,7 +49,7 @@ def _show(search: SearchJob) -> None:
         return
     show_status(search, status)
     if status.state == DONE:
-        _show_finding(search.read_finding(), spec.plan)
+        _show_result(search.read_result(), spec.plan)
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
@@ -54,36 +57,36 @@ def _follow(search: SearchJob) -> None:
     show_progress(search)
 
 
-def _show_finding(finding: Finding, plan: SettingsSearch | LamSearch) -> None:
-    for note in finding.notes:
+def _show_result(result: SearchResult, plan: SettingsSearch | LamSearch) -> None:
+    for note in result.notes:
         st.info(safe(note))
-    if finding.settings is not None:
-        best = finding.frame.iloc[0]
-        near = int((finding.frame["behind"] <= finding.frame["behind_se"]).sum()) - 1
+    if result.best is not None:
+        best = result.frame.iloc[0]
+        near = int((result.frame["behind"] <= result.frame["behind_se"]).sum()) - 1
         st.markdown(
             f"**Units {best['hidden']}, dropout {best['dropout']:g}, learning rate {best['lr']:g}, "
-            f"weight decay {best['weight_decay']:g}**: {safe(finding.rule)}. "
-            f"{near} of the other {len(finding.frame) - 1} are within one standard error of it."
+            f"weight decay {best['weight_decay']:g}**: {safe(result.rule)}. "
+            f"{near} of the other {len(result.frame) - 1} are within one standard error of it."
         )
-        _table(finding.frame, _SETTINGS_COLUMNS)
+        _table(result.frame, _SETTINGS_COLUMNS)
         st.button(
             "Use these settings",
             type="primary",
             icon=":material/check:",
             on_click=_take_settings,
-            args=(plan, finding.settings),
+            args=(plan, result.best),
         )
         return
-    assert finding.lam is not None
-    (st.markdown if finding.reached else st.warning)(safe(finding.rule))
-    _table(finding.frame, _LAM_COLUMNS)
-    if finding.lam > 0:
+    assert result.lam is not None
+    (st.markdown if result.reached else st.warning)(safe(result.rule))
+    _table(result.frame, _LAM_COLUMNS)
+    if result.lam > 0:
         st.button(
-            f"Use λ = {finding.lam:.4g}",
+            f"Use λ = {result.lam:.4g}",
             type="primary",
             icon=":material/check:",
             on_click=_take_lam,
-            args=(plan, finding.lam),
+            args=(plan, result.lam),
         )
 
 
@@ -119,7 +122,7 @@ _FORMATS = {"lam": ".4g", "dropout": "g", "lr": "g", "weight_decay": "g", "incre
 def _table(frame: pd.DataFrame, columns: Mapping[str, str]) -> None:
     """The columns under their titles; means stand with their standard errors, "–" is for what diverged."""
     shown = pd.DataFrame({title: _texts(frame, name) for name, title in columns.items()})
-    st.dataframe(shown, hide_index=True, key="found")
+    st.dataframe(shown, hide_index=True, key=KEY("found"))
 
 
 def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
@@ -140,7 +143,7 @@ def _texts(frame: pd.DataFrame, name: str) -> list[str] | list[bool]:
 def _take_settings(plan: SettingsSearch | LamSearch, settings: TrainingSettings) -> None:
     """Put settings into the form, with the method and the objective that they are good for."""
     times, _ = st.session_state.get(TAKEN, (0, None))
-    st.session_state[TAKEN] = times + 1, settings.to_json()
+    st.session_state[TAKEN] = times + 1, settings
     st.session_state[METHOD] = [plan.method]
     st.session_state[OBJECTIVE] = plan.objective
     choose_search(None)
@@ -150,4 +153,4 @@ def _take_lam(plan: LamSearch, lam: float) -> None:
     """Put a weight into the form, with the method, objective and settings that it was found for."""
     _take_settings(plan, plan.settings)
     st.session_state[GRID] = OWN_GRID
-    st.session_state[f"lams {OWN_GRID}"] = f"{lam:.4g}"
+    st.session_state[lams_key(OWN_GRID)] = f"{lam:.4g}"

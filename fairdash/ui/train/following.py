@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.data.wording import counted
 from fairdash.figures.curves import curves_figure
 from fairdash.runs.store import DONE, Run
+from fairdash.text import counted
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
+from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
+
+KEY = Keys(__file__)
 
 
 def show_run(run: Run) -> None:
@@ -32,7 +35,7 @@ def show_run(run: Run) -> None:
     if status.state == DONE and left.button(
         "See what fairness costs", type="primary", icon=":material/balance:"
     ):
-        st.switch_page(page("tradeoff"), query_params={"run": run.id})
+        st.switch_page(page("tradeoff"), query_params={Address.RUN.value: run.id})
     if right.button("Train again", icon=":material/replay:"):
         choose_run(None)
         st.rerun()
@@ -51,11 +54,15 @@ def show_curves(run: Run) -> None:
         return
     left, right = st.columns(2)
     with left:
-        chart(curves_figure(curves, "mse", theme=theme()), key="curve-error", alt="Training error by epoch.")
+        chart(
+            curves_figure(curves, "mse", theme=theme()),
+            key=KEY("curve-error"),
+            alt="Training error by epoch.",
+        )
     if curves["dependence"].notna().any():
         with right:
             chart(
                 curves_figure(curves, "dependence", theme=theme()),
-                key="curve-dependence",
+                key=KEY("curve-dependence"),
                 alt="Dependence found by the penalty by epoch, a line a weight.",
             )

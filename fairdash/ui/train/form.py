@@ -7,22 +7,27 @@ import streamlit as st
 from fairdash.api import DEFAULT_LAMS
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
-from fairdash.data.wording import counted
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_run
 from fairdash.runs.searches import SearchJob
+from fairdash.text import counted
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.plan import SearchPlan
+from fairdash.training.suggested_loss import suggested_loss
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.ui.frame import show_problems
+from fairdash.ui.keys import Keys
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
 from fairdash.ui.train.advanced import ask_for_settings
-from fairdash.ui.train.fields import GRID, METHOD, OBJECTIVE, OWN_GRID, numbers
+from fairdash.ui.train.fields import GRID, METHOD, OBJECTIVE, OWN_GRID, lams_key, numbers
 from fairdash.ui.train.finding import show_search
-from fairdash.ui.train.searching import Basis, ask_for_searches
+from fairdash.ui.train.searching import ask_for_searches
+
+KEY = Keys(__file__)
 
 GRIDS = {
     "Whole front, 8 weights": DEFAULT_LAMS,
@@ -39,7 +44,8 @@ FAIR_METHODS = [name for name in METHODS if name != STANDARD]
 def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None) -> None:
     st.markdown(
         f"**{safe(dataset.title)}** · {counted(dataset.n_rows, 'row')} · predicts "
-        f"**{safe(dataset.roles.target)}** from {counted(len(dataset.roles.features), 'feature')} · "
+        f"**{safe(dataset.roles.target)}{per_exposure(dataset)}** from "
+        f"{counted(len(dataset.roles.features), 'feature')} · "
         f"sensitive: **{safe(', '.join(dataset.roles.sensitive))}**, which the model never sees"
     )
     st.page_link(page("data"), label="Other data or roles", icon=":material/table:")
@@ -76,21 +82,13 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         1,
         20,
         2,
-        key="splits",
+        key=KEY("splits"),
         help="Every weight is trained once a split. More splits give steadier figures and take longer.",
     )
     advanced = ask_for_settings(loss)
     if advanced is not None and methods:
-        ask_for_searches(
-            Basis(
-                source=source,
-                method=methods[0],
-                objective=objective,
-                settings=advanced.settings,
-                random_state=advanced.seed,
-                device=advanced.device,
-            )
-        )
+        shared = {name: advanced[name] for name in ("settings", "random_state", "device")}
+        ask_for_searches(source, SearchPlan(method=methods[0], objective=objective, **shared))
     if st.button(
         "Train", type="primary", icon=":material/play_arrow:", disabled=advanced is None or not methods
     ):
@@ -101,16 +99,18 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
                 lams=numbers(lams, column="λ"),
                 objective=objective,
                 n_splits=n_splits,
-                validation_share=advanced.validation_share,
-                settings=advanced.settings,
-                random_state=advanced.seed,
-                device=advanced.device,
+                **advanced,
             )
         except FairdashError as error:
             show_problems(error)
             return
         choose_run(start_run(source, plan))
         st.rerun()
+
+
+def per_exposure(dataset: Dataset) -> str:
+    """What is behind the target's name where it is a rate."""
+    return f" ÷ {safe(str(dataset.roles.weight))}" if dataset.per_exposure else ""
 
 
 def ask_for_lams() -> str:
@@ -124,12 +124,12 @@ def ask_for_lams() -> str:
         "the standard model is always trained beside them.",
     )
     # Not the widget's default: a weight that a search has found may have been put here.
-    st.session_state.setdefault(f"lams {preset}", " ".join(f"{lam:g}" for lam in GRIDS[preset]))
+    st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
     return right.text_input(
         "The weights",
         disabled=preset != OWN_GRID,
         placeholder="0.1 0.3 1 3",
-        key=f"lams {preset}",
+        key=lams_key(preset),
         help="Numbers from 0 up, separated by spaces.",
     )
 
@@ -146,18 +146,22 @@ def ask_for_loss(dataset: Dataset) -> tuple[str, bool]:
     suitable = [
         name for name, loss in LOSSES.items() if loss.target_problem(y, column=dataset.roles.target) is None
     ]
+    suggested, why = suggested_loss(y, None if dataset.weight is None else dataset.weight.to_numpy())
     left, right = st.columns(2, vertical_alignment="bottom")
     loss = left.selectbox(
         "What counts as accurate?",
         suitable,
+        index=suitable.index(suggested),
         format_func=lambda each: LOSSES[each].title,
-        key="loss",
+        key=KEY("loss"),
         help="\n".join(f"- {LOSSES[each].title}: {LOSSES[each].meaning}" for each in suitable),
     )
     balance = right.checkbox(
         "Balance: predictions add up to the target",
-        key="balance",
+        key=KEY("balance"),
         help="Each model is shifted, or scaled, so that over its training rows the predictions add up to "
         "what was observed.",
     )
+    if why and loss == suggested:
+        st.caption(f"{LOSSES[loss].title}, as {why}.")
     return loss, balance

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import streamlit as st
 
 from fairdash.api import DEFAULT_LAMS
 from fairdash.data.source import DatasetSource
-from fairdash.data.wording import counted
 from fairdash.dependence import REGISTRY
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_search
+from fairdash.text import counted
 from fairdash.training.lam_search import LamSearch
+from fairdash.training.plan import SearchPlan
 from fairdash.training.search import GRIDS, SettingsSearch
-from fairdash.training.settings import TrainingSettings
 from fairdash.training.target import ERROR, EXCESS, MEASURE, Target
 from fairdash.ui.frame import show_problems
+from fairdash.ui.keys import Keys
 from fairdash.ui.state import choose_search
+
+KEY = Keys(__file__)
 
 _GRID_WORDS: Mapping[str, str] = MappingProxyType(
     {"small": "Small: one network", "default": "Full: networks of 3 to 5 layers"}
@@ -37,45 +39,29 @@ _WHERE = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Basis:
-    """What the form says so far: a search starts from it.
-
-    Parameters
-    ----------
-    source, method, objective, settings, random_state, device
-        As in a plan.
-    """
-
-    source: DatasetSource
-    method: str
-    objective: str
-    settings: TrainingSettings
-    random_state: int
-    device: str
-
-
-def ask_for_searches(basis: Basis) -> None:
-    """Two folded forms: search settings, find a weight."""
+def ask_for_searches(source: DatasetSource, plan: SearchPlan) -> None:
+    """Two folded forms: search settings, find a weight; `plan` is what the form says so far."""
     with st.expander("Search good settings first"):
-        _ask_for_settings(basis)
+        _ask_for_settings(source, plan)
     with st.expander("Find the weight for me"):
-        _ask_for_lam(basis)
+        _ask_for_lam(source, plan)
 
 
-def _ask_for_settings(basis: Basis) -> None:
+def _ask_for_settings(source: DatasetSource, plan: SearchPlan) -> None:
     left, middle, right = st.columns(3)
-    grid = left.selectbox("What to try", list(_GRID_WORDS), format_func=_GRID_WORDS.__getitem__, key="tried")
+    grid = left.selectbox(
+        "What to try", list(_GRID_WORDS), format_func=_GRID_WORDS.__getitem__, key=KEY("tried")
+    )
     lam = middle.number_input(
         "At the weight λ",
         0.0,
         1000.0,
         1.0,
-        key="search lam",
+        key=KEY("lam"),
         help="Also the price of dependence: settings are ranked by loss + λ × excess dependence.",
     )
-    folds = right.number_input("Folds", 2, 20, 5, key="search folds")
-    count = len(GRIDS[grid].candidates(basis.settings))
+    folds = right.number_input("Folds", 2, 20, 5, key=KEY("folds"))
+    count = len(GRIDS[grid].candidates(plan.settings))
     st.caption(
         f"{counted(count, 'combination')} of network, dropout, learning rate and weight decay, each trained "
         f"{folds} times and judged on rows it has not seen, by a measure that is not its own penalty. "
@@ -83,21 +69,12 @@ def _ask_for_settings(basis: Basis) -> None:
     )
     if st.button("Search", icon=":material/search:"):
         _start(
-            basis,
-            lambda: SettingsSearch(
-                method=basis.method,
-                objective=basis.objective,
-                lam=lam,
-                grid=GRIDS[grid],
-                n_folds=int(folds),
-                random_state=basis.random_state,
-                settings=basis.settings,
-                device=basis.device,
-            ),
+            source,
+            lambda: SettingsSearch(**vars(plan) | {"lam": lam, "grid": GRIDS[grid], "n_folds": int(folds)}),
         )
 
 
-def _ask_for_lam(basis: Basis) -> None:
+def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
     kind = st.radio("What do you want?", list(_TARGET_WORDS), format_func=_TARGET_WORDS.__getitem__)
     left, middle, right = st.columns(3)
     if kind == ERROR:
@@ -110,35 +87,33 @@ def _ask_for_lam(basis: Basis) -> None:
             fit,
             index=fit.index("hgr_kde"),
             format_func=lambda each: REGISTRY[each].title,
-            key="target measure",
+            key=KEY("target-measure"),
         )
         start = 0.05 if kind == EXCESS else 0.15
         at_most = middle.number_input(
-            "At most", 0.0, 1000.0, start, step=0.01, format="%.3f", key=f"at most {kind}"
+            "At most", 0.0, 1000.0, start, step=0.01, format="%.3f", key=KEY("at-most", kind)
         )
-    folds = right.number_input("Folds", 2, 20, 10, key="lam folds")
+    folds = right.number_input("Folds", 2, 20, 10, key=KEY("lam-folds"))
     closer = st.checkbox("Look closer in a second round, between the two nearest weights")
     st.caption(f"{counted(len(DEFAULT_LAMS), 'weight')} λ, cross-validated. {_WHERE}")
     if st.button("Find the weight", icon=":material/search:"):
         _start(
-            basis,
+            source,
             lambda: LamSearch(
-                target=Target(kind=kind, at_most=at_most, measure=measure),
-                lams=DEFAULT_LAMS,
-                method=basis.method,
-                objective=basis.objective,
-                n_folds=int(folds),
-                refine=3 if closer else 0,
-                random_state=basis.random_state,
-                settings=basis.settings,
-                device=basis.device,
+                **vars(plan)
+                | {
+                    "target": Target(kind=kind, at_most=at_most, measure=measure),
+                    "lams": DEFAULT_LAMS,
+                    "n_folds": int(folds),
+                    "refine": 3 if closer else 0,
+                }
             ),
         )
 
 
-def _start(basis: Basis, plan: Callable[[], SettingsSearch | LamSearch]) -> None:
+def _start(source: DatasetSource, plan: Callable[[], SettingsSearch | LamSearch]) -> None:
     try:
-        choose_search(start_search(basis.source, plan()))
+        choose_search(start_search(source, plan()))
     except FairdashError as error:
         show_problems(error)
         return

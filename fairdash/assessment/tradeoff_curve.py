@@ -1,0 +1,124 @@
+"""The whole way from the standard model to the fairest: trained models and the blends between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.assessment.assess import DEFAULT_MEASURES, Judge
+from fairdash.assessment.blend import CurvePoint, blend, curve_points
+from fairdash.assessment.verdict import EDGE, P_VALUE
+from fairdash.data.dataset import Dataset
+from fairdash.training.losses import LOSSES, Loss
+from fairdash.training.splits import Split
+from fairdash.training.sweep import STANDARD
+
+PARTS = ("validation", "test")
+
+
+def assess_curve(
+    dataset: Dataset,
+    predictions: NDArray[np.float64],
+    frame: pd.DataFrame,
+    members: pd.DataFrame,
+    splits: Sequence[Split],
+    *,
+    objective: str,
+    loss: Loss = LOSSES["squared_error"],
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    random_state: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> pd.DataFrame:
+    """Accuracy and dependence at every stop of the slider, for each method, on validation and test rows.
+
+    Parameters
+    ----------
+    dataset, predictions, members, splits, objective, loss, measures, random_state, progress
+        As in :func:`fairdash.assessment.assess_predictions`; `members` has the standard model of each split.
+    frame
+        What that function has said of these models.
+
+    Returns
+    -------
+    DataFrame, one row a method, stop, split and part
+        ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`fairdash.assessment.blend.CurvePoint`),
+        ``split``, ``part`` ("validation" or "test"), ``diverged`` (False: stops beside a model that diverged
+        are left out) and the figures of `frame`. At a trained weight these are the frame's own; those of a
+        blend are computed from its predictions, but its floors and edge lie between its neighbours', by its
+        share, and it has no p-value (NaN). λ = 0 stands in every method's path and is the standard model.
+    """
+    judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
+    methods = [method for method in members["method"].unique() if method != STANDARD]
+    jobs = [(method, j) for method in methods for j in range(len(splits))]
+    tables = []
+    for done, (method, j) in enumerate(jobs):
+        of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
+        lams = of_split.loc[of_split["method"] == method, "lam"]
+        way = pd.DataFrame(curve_points(lams.tolist()))
+        place = _places(of_split, method)
+        way = way[way["low"].isin(place) & way["high"].isin(place)]
+        low, high = (predictions[[place[lam] for lam in way[end]]] for end in ("low", "high"))
+        blended = blend(low, high, way["share"].to_numpy()[:, None])
+        between = way["share"].to_numpy() > 0
+        for part in PARTS:
+            if part not in splits[j].parts:
+                continue
+            trained = _of_trained(frame, of_split, j, part)
+            at_low, at_high = (trained.index.get_indexer(pd.Index(way[end])) for end in ("low", "high"))
+            own: dict[str, Any] = {}
+            if between.any():
+                own, _ = judge.figures(blended[between], splits[j], part, split_number=j, n_permutations=0)
+            figures: dict[str, Any] = {}
+            for name, column in trained.items():
+                values = column.to_numpy(dtype=float)
+                figures[str(name)] = here = values[at_low]
+                if str(name).endswith(("_floor", "_floor_q95", EDGE)):
+                    figures[str(name)] = blend(here, values[at_high], way["share"].to_numpy())
+                elif str(name).endswith(P_VALUE):
+                    here[between] = np.nan
+                elif own:
+                    here[between] = own[str(name)]
+            tables.append(way.assign(method=method, split=j, part=part, diverged=False, **figures))
+        if progress is not None:
+            progress((done + 1) / len(jobs))
+    order = ["method", "lam", "low", "high", "share", "split", "part", "diverged"]
+    if not tables:
+        return pd.DataFrame(columns=order)
+    table = pd.concat(tables, ignore_index=True)
+    return table[[*order, *(column for column in table.columns if column not in order)]]
+
+
+def curve_predictions(
+    predictions: NDArray[np.float64], members: pd.DataFrame, method: str, curve_point: CurvePoint
+) -> dict[int, NDArray[np.float64]]:
+    """Split to the predictions (n,) of a stop; splits where one of its neighbours diverged are left out."""
+    found = {}
+    for split in np.unique(members["split"]):
+        place = _places(members[members["split"] == split], method)
+        if curve_point.low in place and curve_point.high in place:
+            low, high = predictions[place[curve_point.low]], predictions[place[curve_point.high]]
+            found[int(split)] = blend(low, high, curve_point.share) if curve_point.share else low
+    return found
+
+
+def _places(of_split: pd.DataFrame, method: str) -> dict[float, int]:
+    """Trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
+    whole = of_split[~of_split["diverged"]]
+    own, standard = whole[whole["method"] == method], whole[whole["method"] == STANDARD]
+    places = dict(zip(own["lam"], own.index, strict=True))
+    if len(standard):
+        places[0.0] = standard.index[0]
+    return places
+
+
+def _of_trained(frame: pd.DataFrame, of_split: pd.DataFrame, split: int, part: str) -> pd.DataFrame:
+    """The frame's figures in one part of a split by λ, the standard model's at 0."""
+    rows = frame[(frame["split"] == split) & (frame["part"] == part)]
+    rows = rows[rows["method"].isin(of_split["method"])]
+    by_lam = rows.sort_values("method", key=lambda names: names != STANDARD, kind="stable")
+    by_lam = by_lam.drop_duplicates("lam").set_index("lam")
+    return by_lam.drop(columns=["method", "split", "part", "diverged", "best_epoch"], errors="ignore")

@@ -1,0 +1,249 @@
+"""Which columns can help to predict, which are left out or in doubt, and how those could be brought in.
+
+A feature is in doubt if it is the sensitive column under another name: copied, rescaled, recoded or more
+finely cut.
+
+>>> age = pd.Series([40.0, 50.0, 60.0, 40.0, 50.0, 60.0] * 10)
+>>> born = pd.Series([1985.0, 1975.0, 1965.0, 1985.0, 1975.0, 1965.0] * 10)
+>>> determines(born, age), determines(pd.Series(range(60)) % 7, age)
+(True, False)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from fairdash.data.column_profile import as_floats, kind_of
+from fairdash.data.fixes import can_convert, date_fixes, use_of_dates
+from fairdash.data.grammar import DATE_LIKE, date_orders
+from fairdash.data.roles import Roles, infinite_problem
+from fairdash.errors import Fix, Problem
+from fairdash.text import counted, few
+
+#: A category with more levels than this share of the rows says little more than which row it is.
+IDENTIFIER_SHARE = 0.5
+#: Below this many levels a category is never taken for an identifier: small tables have few rows.
+FEWEST_IDENTIFIERS = 20
+#: Each level becomes an input of the network.
+MOST_LEVELS = 500
+
+DATES, TEXT_DATES = "dates", "dates written as text"
+IDENTIFIER = "nearly as many levels as rows, like an identifier"
+
+#: A coincidence rarer than this is none.
+_CHANCE = 1e-6
+#: Two continuous columns of this rank correlation order nearly every pair of rows alike.
+_SAME_ORDER = 0.9999
+#: What some of their rows then reach for sure.
+_NEARLY_SAME = 0.99
+_FEW = 2000
+
+
+def choose_features(
+    frame: pd.DataFrame, names: Sequence[str], *, kept: set[str], lines: np.ndarray | None, notes: list[str]
+) -> tuple[dict[str, pd.Series], list[Problem]]:
+    """Give the columns that can help to predict, ready for training, and what is in their way.
+
+    Parameters
+    ----------
+    names
+        Those that are wished for.
+    kept
+        Those that look like an identifier and are wanted all the same.
+    lines : array, shape (n,)
+        The line of the file that each row begins on, if the table comes from a file.
+    notes
+        Those that are left out, and how truth values are read, is added here.
+    """
+    columns: dict[str, pd.Series] = {}
+    problems: list[Problem] = []
+    truths: list[str] = []
+    left_out: dict[str, list[str]] = {}
+    for name in names:
+        values = frame[name]
+        why = exclusion_reason(values)
+        if why is not None and not (why == IDENTIFIER and name in kept):
+            left_out.setdefault(why, []).append(name)
+            continue
+        kind = kind_of(values)
+        if kind == "truth value":
+            truths.append(truth_note(name))
+        columns[name] = _as_feature(values, kind)
+        if kind == "number":
+            infinite = np.isinf(columns[name].to_numpy())
+            if infinite.any():
+                problems.append(infinite_problem(name, infinite, lines))
+    notes += [
+        f"{counted(len(them), 'column')} left out: {why} ({few(them)})." for why, them in left_out.items()
+    ]
+    notes += truths
+    return columns, problems
+
+
+def truth_note(column: str) -> str:
+    """Say how a column of truth values is read."""
+    return f"“{column}”: true is 1, false is 0."
+
+
+def _as_feature(values: pd.Series, kind: str) -> pd.Series:
+    if kind == "text":
+        if isinstance(values.dtype, pd.CategoricalDtype):
+            return values.cat.remove_unused_categories()
+        levels = sorted(values.dropna().unique())
+        return values.astype(pd.CategoricalDtype(levels))
+    if kind != "number" and not values.isna().any():
+        return values.astype(np.int64)
+    return as_floats(values)
+
+
+def leakage_problems(
+    features: Mapping[str, pd.Series], sensitive: Mapping[str, pd.Series]
+) -> Iterator[Problem]:
+    """Ask about features that determine a sensitive column; both are columns by name, finite where known."""
+    # Of what has problems of its own nothing is asked yet.
+    sound = {
+        name: values
+        for name, values in sensitive.items()
+        if np.isfinite(values).all() and values.nunique() > 1
+    }
+    if not features or not sound:
+        return
+    for name, column in find_leakage(pd.DataFrame(dict(features)), pd.DataFrame(sound)):
+        yield Problem(
+            what=f"the sensitive column “{column}” can be read off this feature: it is a copy, rescaled, "
+            "recoded or more finely cut",
+            hint="Leave it out, or keep it if that is what you want to study.",
+            column=name,
+            fixes=(Fix("leave_out", name), Fix("keep", name)),
+        )
+
+
+def suggested_fixes(frame: pd.DataFrame, roles: Roles, fixes: Sequence[Fix] = ()) -> tuple[Problem, ...]:
+    """Columns that are left out as they are but could be used: dates, identifiers, numbers kept as text.
+
+    Parameters
+    ----------
+    frame, roles, fixes
+        As for :func:`build_dataset`, which must not have refused them.
+
+    Returns
+    -------
+    tuple of Problem
+        Nothing is in the way; each names the fixes that would bring a column in.
+    """
+    decided = {fix.column for fix in fixes}
+    found: list[Problem] = []
+    ways: tuple[Fix, ...]
+    for name in roles.features:
+        values = frame[name]
+        if name in decided:
+            continue
+        why = exclusion_reason(values)
+        if can_convert(values):
+            what = "the feature holds numbers as text, such as with a separator between thousands"
+            hint = "Convert it; cells that are no numbers become missing."
+            ways = (Fix("convert", name),)
+        elif why in (DATES, TEXT_DATES) and (ways := date_fixes(values)):
+            doubt, hint = use_of_dates(ways)
+            what = f"the dates are left out{doubt and ': '}{doubt}"
+        elif why == IDENTIFIER and values.nunique() <= MOST_LEVELS:
+            what, hint = "the column is left out: it looks like an identifier", "Keep it if it is none."
+            ways = (Fix("keep", name),)
+        else:
+            continue
+        found.append(Problem(what=what, hint=hint, column=name, fixes=ways))
+    return tuple(found)
+
+
+def exclusion_reason(values: pd.Series) -> str | None:
+    """Say why a column can't help as a feature, or None if it can.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Any column of a table.
+    """
+    known = values.dropna()
+    if known.empty:
+        return "every cell is missing"
+    kind = kind_of(values)
+    if kind == "date":
+        return DATES
+    if kind == "other":
+        return "the cells are neither numbers nor text"
+    n_levels = known.nunique()
+    if n_levels == 1:
+        return "only one value"
+    if kind == "text":
+        levels = known.unique()
+        if date_orders(levels) or all(DATE_LIKE.fullmatch(str(level)) for level in levels):
+            return TEXT_DATES
+        if n_levels >= FEWEST_IDENTIFIERS and n_levels > IDENTIFIER_SHARE * len(known):
+            return IDENTIFIER
+        if n_levels > MOST_LEVELS:
+            return f"more than {MOST_LEVELS} levels"
+    return None
+
+
+def find_leakage(features: pd.DataFrame, sensitive: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Give each feature that determines a sensitive column exactly: ``(feature, sensitive column)``."""
+    for name in features.columns:
+        for column in sensitive.columns:
+            if determines(features[name], sensitive[column]):
+                yield str(name), str(column)
+
+
+def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
+    """Say whether a sensitive value can be read off a feature.
+
+    It can if rows of one value of the feature always share one value of the sensitive column, in more rows
+    than chance would bring about, or if both columns put the rows in the same order, or the opposite.
+
+    Parameters
+    ----------
+    feature : Series, shape (n,)
+        Of any type; rows where it is missing don't count.
+    sensitive : Series, shape (n,)
+        float64 without missing cells, not constant.
+    """
+    known = feature.notna().to_numpy()
+    n = int(known.sum())
+    if n < len(feature) / 2 or n < 3:
+        return False
+    f = feature[known].reset_index(drop=True)
+    s = pd.Series(sensitive.to_numpy(dtype=float)[known])
+    # Most features are ruled out by a few of their rows; a million need not be looked through for that.
+    few = np.unique(np.linspace(0, n - 1, _FEW).astype(np.intp))
+    if _is_function(f.iloc[few], s.iloc[few]) and _is_function(f, s):
+        repeated = f.duplicated()
+        # Each further row of a level agrees with the first by chance this often, at the most.
+        agreement = float(s.value_counts().iloc[0] / n)
+        if agreement < 1 and agreement ** int(repeated.sum()) < _CHANCE:
+            return True
+    if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[few].nunique() < len(few) / 2:
+        return False
+    return _order(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _order(f, s) > _SAME_ORDER
+
+
+def _is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
+    """Say whether rows of one value of the feature always share one sensitive value."""
+    # Levels that stand once agree with themselves.
+    again = feature.duplicated(keep=False).to_numpy()
+    levels = pd.factorize(feature[again])[0].astype(np.int64)
+    if not len(levels):
+        return True
+    codes, values = pd.factorize(sensitive[again])
+    pairs = pd.Series(levels * len(values) + codes)
+    return int(pairs.nunique()) == int(levels.max()) + 1
+
+
+def _order(feature: pd.Series, sensitive: pd.Series) -> float:
+    """Size of the rank correlation, 0 to 1; 0 where one of the two is constant."""
+    own = feature.rank().to_numpy(dtype=float)
+    other = sensitive.rank().to_numpy(dtype=float)
+    if own.std() == 0 or other.std() == 0:
+        return 0.0
+    return float(abs(np.corrcoef(own, other)[0, 1]))

@@ -1,0 +1,151 @@
+"""What a click does to a column: text read as numbers, dates as a year or an age."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from fairdash.data.column_profile import kind_of
+from fairdash.data.grammar import (
+    DAY_FIRST,
+    MONTH_FIRST,
+    ORDER_WORDS,
+    YEAR_FIRST,
+    date_orders,
+    holds_numbers,
+    to_dates,
+    to_numbers,
+)
+from fairdash.data.roles import Roles
+from fairdash.errors import Checks, DataError, Fix
+from fairdash.text import counted, few
+
+_DAYS_IN_A_YEAR = 365.25
+
+#: What becomes of dates, and which of day and month comes first where that can't be told.
+_OF_DATES = {
+    "year": ("year", None),
+    "age": ("age", None),
+    "year_day_first": ("year", DAY_FIRST),
+    "year_month_first": ("year", MONTH_FIRST),
+    "age_day_first": ("age", DAY_FIRST),
+    "age_month_first": ("age", MONTH_FIRST),
+}
+KINDS = ("drop_rows", "convert", "leave_out", "keep", *_OF_DATES)
+
+
+def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
+    """Refuse fixes of an unknown kind or of a column that is not there.
+
+    Raises
+    ------
+    DataError
+        With a problem for each.
+    """
+    checks, hint = Checks(DataError), "Choose the data again on the data page."
+    for fix in fixes:
+        if fix.kind in KINDS:
+            checks.require(fix.column in frame.columns, fix.column, "there is no such column", hint)
+        else:
+            checks.require(False, fix.column, "this fix is not known", hint)
+    checks.finish()
+
+
+def apply_fixes(
+    frame: pd.DataFrame, roles: Roles, fixes: Sequence[Fix], notes: list[str]
+) -> tuple[pd.DataFrame, Roles]:
+    """Convert the columns that are to be converted, and leave out those that are to be left out.
+
+    What was done is added to the notes.
+    """
+    fresh = {}
+    for fix in fixes:
+        values = frame[fix.column]
+        if fix.kind == "convert" and kind_of(values) == "text":
+            fresh[fix.column], note = _convert(values)
+        elif can_use_dates(values, fix.kind):
+            fresh[fix.column], note = _from_dates(values, fix.kind)
+        else:
+            continue
+        notes.append(note)
+    out = [fix.column for fix in fixes if fix.kind == "leave_out" and fix.column in roles.features]
+    if out:
+        notes.append(f"{counted(len(out), 'column')} left out, as you chose ({few(out)}).")
+        roles = replace(roles, features=tuple(name for name in roles.features if name not in out))
+    return (frame.assign(**fresh) if fresh else frame), roles
+
+
+def can_convert(values: pd.Series) -> bool:
+    """Say whether a column of text may be offered as numbers: at least half of it is, and no identifier."""
+    return kind_of(values) == "text" and holds_numbers(values)
+
+
+def _convert(values: pd.Series) -> tuple[pd.Series, str]:
+    """A column of text as numbers, with a note that counts the cells that are none."""
+    numbers = to_numbers(values)
+    lost = int((numbers.isna() & values.notna()).sum())
+    note = f"“{values.name}” is converted from text to numbers"
+    return numbers, f"{note}; {counted(lost, 'cell')} that are none become missing." if lost else f"{note}."
+
+
+def date_fixes(values: pd.Series) -> tuple[Fix, ...]:
+    """Ways to use a column's dates, typed or written as text; none if it holds something else.
+
+    Where day and month can't be told apart there are ways for either order, see :func:`use_of_dates`.
+    """
+    orders = _orders(values)
+    return tuple(
+        Fix(kind, str(values.name))
+        for kind, (_, order) in _OF_DATES.items()
+        if orders and (order is None if len(orders) == 1 else order in orders)
+    )
+
+
+def use_of_dates(ways: Sequence[Fix]) -> tuple[str, str]:
+    """What is in doubt about dates that the ways of :func:`date_fixes` would use, if anything, and a hint."""
+    if any(_OF_DATES[way.kind][1] for way in ways):
+        doubt = "day and month can't be told apart, as neither is ever above 12"
+        return doubt, "Say which comes first, and use them as a year or as an age."
+    return "", "Use them as a year or as an age."
+
+
+def can_use_dates(values: pd.Series, kind: str) -> bool:
+    """Say whether the fix can carry out a fix of this kind on a column."""
+    if kind not in _OF_DATES:
+        return False
+    orders, order = _orders(values), _OF_DATES[kind][1]
+    return len(orders) == 1 if order is None else order in orders
+
+
+def _orders(values: pd.Series) -> tuple[str, ...]:
+    """The orders in which a column's dates may be written; empty if it holds none."""
+    known, kind = values.dropna(), kind_of(values)
+    if kind == "date" and len(known):
+        # Dates with a type of their own can't be misread.
+        return (YEAR_FIRST,)
+    return date_orders(known.unique()) if kind == "text" else ()
+
+
+def _from_dates(values: pd.Series, kind: str) -> tuple[pd.Series, str]:
+    """Dates as their year with its fraction, or as an age in years; NaN where a cell is missing.
+
+    The age is that on the last day of the latest year in the column: which day it is shifts every age alike.
+    :func:`can_use_dates` must have said so.
+    """
+    use, order = _OF_DATES[kind]
+    note = f"“{values.name}” is used as "
+    if kind_of(values) == "text":
+        order = order or _orders(values)[0]
+        note = f"“{values.name}” is read as dates, with {ORDER_WORDS[order]}, and used as "
+        values = to_dates(values, order)
+    days = pd.to_datetime(values)
+    year = days.dt.year
+    start = pd.to_datetime(pd.DataFrame({"year": year.fillna(2000).astype(int), "month": 1, "day": 1}))
+    exact = year + (days - start).dt.total_seconds() / 86400 / _DAYS_IN_A_YEAR
+    if use == "year":
+        return exact.rename(str(values.name)).astype(float), f"{note}the year."
+    last = int(year.max())
+    age = (last + 1 - exact).rename(str(values.name)).astype(float)
+    return age, f"{note}an age in years, on the last day of {last}."

@@ -1,0 +1,173 @@
+"""How numbers and dates are written as text: one grammar for what is read and for what is converted.
+
+The patterns hold for a whole cell, and for Python's engine as for Arrow's.
+
+>>> date_orders(["31.12.2019", "1.2.2020"]), date_orders(["01/02/2019", "12/31/2019"])
+(('day_first',), ('month_first',))
+>>> date_orders(["01/02/2019", "03/04/2019"])
+('day_first', 'month_first')
+>>> date_orders(["31 Dec 2019"]), date_orders(["2019/12/31"]), date_orders(["31.12.2019", "soon"])
+(('month_in_words',), ('year_first',), ())
+>>> to_numbers(pd.Series(["1 234,5", "1.234.567,8", "soon"])).tolist()
+[1234.5, 1234567.8, nan]
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+import numpy as np
+import pandas as pd
+
+WHOLE = r"[+-]?[0-9]+"
+POWER = r"[+-]?[0-9]+[eE][+-]?[0-9]+"
+#: With `mark` for the decimal mark.
+FRACTION = r"[+-]?(?:[0-9]+[{mark}][0-9]*|[{mark}][0-9]+)(?:[eE][+-]?[0-9]+)?"
+#: 1.234 or 1,234: a fraction, or a thousand and more.
+AMBIGUOUS = r"[+-]?[1-9][0-9]{{0,2}}[{mark}][0-9]{{3}}"
+INFINITE = r"[+-]?(?i:inf|infinity)"
+LEADING_ZERO = r"[+-]?0[0-9].*"
+#: What may stand between thousands, besides the points and commas that may be a decimal mark as well.
+_SPACES = " '’\u00a0\u2009\u202f"
+THOUSANDS = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}.,][0-9]{{3}})+(?:[.,][0-9]+)?"
+_SPACED = rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
+_BOTH_MARKS = r"[+-]?[0-9]{1,3}(?:(?:\.[0-9]{3})+,[0-9]+|(?:,[0-9]{3})+\.[0-9]+)"
+
+ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?)?"
+#: Dates with a year of two digits as well, of which the century is not known.
+DATE_LIKE = re.compile(r"[0-9]{1,4}[-/.][0-9]{1,2}[-/.][0-9]{1,4}(?:[T ].*)?")
+DAY_FIRST, MONTH_FIRST = "day_first", "month_first"
+YEAR_FIRST, MONTH_IN_WORDS = "year_first", "month_in_words"
+ORDER_WORDS = {
+    DAY_FIRST: "the day first",
+    MONTH_FIRST: "the month first",
+    YEAR_FIRST: "the year first",
+    MONTH_IN_WORDS: "the month in words",
+}
+
+_TIME = r"(?:[T ](?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:\.(?P<fraction>\d{1,6}))?)?)?"
+_NUMBERS = re.compile(
+    rf"(?P<one>\d{{1,2}})(?P<mark>[-/.])(?P<two>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}){_TIME}"
+)
+_FROM_YEAR = re.compile(
+    rf"(?P<year>\d{{4}})(?P<mark>[-/.])(?P<one>\d{{1,2}})(?P=mark)(?P<two>\d{{1,2}}){_TIME}"
+)
+_DAY_AND_WORD = re.compile(
+    rf"(?P<one>\d{{1,2}})\.?[ -](?P<word>[A-Za-z]{{3,9}})\.?[ -](?P<year>\d{{4}}){_TIME}"
+)
+_WORD_AND_DAY = re.compile(rf"(?P<word>[A-Za-z]{{3,9}})\.? (?P<one>\d{{1,2}}),? (?P<year>\d{{4}}){_TIME}")
+_MONTHS = "january february march april may june july august september october november december".split()
+_MONTH_OF_WORD = {word: k for k, name in enumerate(_MONTHS, start=1) for word in (name, name[:3])}
+_MONTH_OF_WORD["sept"] = 9
+
+
+def to_numbers(values: pd.Series) -> pd.Series:
+    """Read text as numbers: separators between thousands are taken away, other cells become missing.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Text.
+
+    Returns
+    -------
+    Series, float64
+        NaN where a cell is no number, or is beyond the largest.
+    """
+    texts = values.astype("string").str.strip()
+    spaced = texts.str.fullmatch(_SPACED).fillna(False)
+    texts = texts.where(~spaced, texts.str.replace(f"[{_SPACES}]", "", regex=True))
+    both = texts.str.fullmatch(_BOTH_MARKS).fillna(False)
+    last_is_comma = texts.str.rfind(",") > texts.str.rfind(".")
+    german = texts.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+    english = texts.str.replace(",", "", regex=False)
+    texts = texts.where(~both, english.where(~last_is_comma.fillna(False), german))
+    texts = texts.str.replace(",", ".", regex=False)
+    numbers = pd.to_numeric(texts.astype(object).where(texts.notna(), None), errors="coerce")
+    found = pd.Series(np.asarray(numbers, dtype=float), index=values.index, name=values.name)
+    return found.where(np.isfinite(found))
+
+
+def holds_numbers(values: pd.Series) -> bool:
+    """Say whether at least half of a column's text are numbers for sure, and none begins with a zero.
+
+    1.234 alone can be a fraction or a thousand and more: only another cell can settle it.
+    """
+    known = values.dropna().astype("string").str.strip()
+    if known.empty or known.str.fullmatch(LEADING_ZERO).any():
+        return False
+    settled = known.str.fullmatch(_SPACED).any() or known.str.fullmatch(_BOTH_MARKS).any()
+    if known.str.fullmatch(AMBIGUOUS.format(mark=".,")).any() and not settled:
+        return False
+    return bool(to_numbers(known).notna().mean() >= 0.5)
+
+
+def date_orders(texts: Iterable[str]) -> tuple[str, ...]:
+    """Give the orders by which every one of these texts is a date.
+
+    Parameters
+    ----------
+    texts
+        Distinct cells, none missing.
+
+    Returns
+    -------
+    tuple of str
+        Empty if they are no dates, or of several shapes. Two, ``"day_first"`` and ``"month_first"``, if no
+        number in the place of a day or a month is above 12, unless both give the same dates.
+    """
+    left: list[str] | None = None
+    same = True
+    for text in texts:
+        found = _readings(str(text).strip())
+        left = [order for order in found if left is None or order in left]
+        if not left:
+            return ()
+        same &= len(set(found.values())) == 1
+    # Where both give the same dates, as for a column of first Januaries, nothing is in doubt.
+    return tuple(left or ())[: 1 if same else 2]
+
+
+def to_dates(values: pd.Series, order: str) -> pd.Series:
+    """Read texts as dates by one of the orders that :func:`date_orders` gave.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Text, with missing cells.
+
+    Returns
+    -------
+    Series, datetime64
+        NaT where a cell is missing.
+    """
+    known = values.dropna()
+    read = {text: _readings(str(text).strip())[order] for text in known.unique()}
+    found = pd.Series([read[text] for text in known], index=known.index, dtype="datetime64[us]")
+    return found.reindex(values.index)
+
+
+def _readings(text: str) -> dict[str, datetime]:
+    """Each order by which a text is a date, with the date."""
+    if match := _NUMBERS.fullmatch(text):
+        one, two = int(match["one"]), int(match["two"])
+        tried = {DAY_FIRST: (two, one), MONTH_FIRST: (one, two)}
+    elif match := _FROM_YEAR.fullmatch(text):
+        tried = {YEAR_FIRST: (int(match["one"]), int(match["two"]))}
+    elif match := _DAY_AND_WORD.fullmatch(text) or _WORD_AND_DAY.fullmatch(text):
+        # Zero is no month.
+        tried = {MONTH_IN_WORDS: (_MONTH_OF_WORD.get(match["word"].lower(), 0), int(match["one"]))}
+    else:
+        return {}
+    hour, minute, second = (int(match[part] or 0) for part in ("hour", "minute", "second"))
+    fraction = int((match["fraction"] or "").ljust(6, "0"))
+    found = {}
+    for order, (month, day) in tried.items():
+        try:
+            found[order] = datetime(int(match["year"]), month, day, hour, minute, second, fraction)
+        except ValueError:
+            # A 30 February, or a month 13: not by this order.
+            continue
+    return found

@@ -1,0 +1,257 @@
+"""Parquet and Feather files: the footer's counts first, then the columns, nested ones left out by name."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairdash.data.readers.arrow_sizes import unpacked_size
+from fairdash.data.readers.limits import check_memory, check_shape, too_large
+from fairdash.data.readers.report import FEATHER, PARQUET, ReadingOptions, ReadingReport
+from fairdash.data.readers.table import TableBuilder, as_text, named, no_rows
+from fairdash.errors import ReadingError
+from fairdash.memory import is_out_of_memory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Bytes that the decoded columns may have: 50 million cells of 16 bytes.
+MOST_BYTES = 800 * 10**6
+#: pandas writes the numbers of the rows under such names.
+_ROW_NUMBERS = "__index_level_"
+
+
+def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
+    """Read a Parquet file, its footer's counts first.
+
+    Texts count as missing, besides the missing cells that the file has, only where the user says so.
+
+    Raises
+    ------
+    ReadingError
+        The file is incomplete or damaged, too large, has no rows, or has a name over several columns.
+    """
+    with _said_damaged(PARQUET):
+        table, schema, n_rows = _parquet(content, options)
+        if table is not None and table.num_rows != n_rows:
+            raise ValueError("the footer counts other rows than there are")
+    return _finished(table, schema, n_rows, options, PARQUET)
+
+
+def read_feather(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
+    """Read a Feather (Arrow) file; as :func:`read_parquet`."""
+    with _said_damaged(FEATHER):
+        table, schema, n_rows = _feather(content, options)
+    return _finished(table, schema, n_rows, options, FEATHER)
+
+
+@contextmanager
+def _said_damaged(what: str) -> Iterator[None]:
+    """Say of whatever Arrow raises that the file is damaged."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except ReadingError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        # What lacks memory is not damaged.
+        if is_out_of_memory(error):
+            raise
+        raise ReadingError.of(
+            f"this {what} file is incomplete or damaged",
+            "The file may have been cut off on its way: fetch or write it again.",
+        ) from error
+
+
+def _parquet(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, pa.Schema, int]:
+    """The columns that can be read, if there are any, the schema of all, and the rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(io.BytesIO(content))
+    footer, schema = file.metadata, file.schema_arrow
+    _check_size(
+        footer.num_rows,
+        len(schema),
+        sum(footer.row_group(k).total_byte_size for k in range(footer.num_row_groups)),
+    )
+    named(schema.names, number=options.number_names)
+    plain = _plain(schema)
+    if not plain:
+        return None, schema, footer.num_rows
+    # Texts stay coded, so that a long text that stands in each row is held once.
+    coded = [schema.names[k] for k in plain if pa.types.is_string(schema.field(k).type)]
+    file = pq.ParquetFile(io.BytesIO(content), read_dictionary=coded)
+    # Flat columns are named by their path alone; a dot in a name would else mean a nested one.
+    # By a name that repeats they would come in another order: then all are read, and the plain ones kept.
+    if len(set(schema.names)) < len(schema.names):
+        table = file.read(use_threads=False).select(plain)
+    else:
+        table = file.read(columns=[schema.names[k] for k in plain], use_threads=False)
+        if table.num_columns != len(plain):
+            raise ValueError("columns are missing")
+    # Text that is no UTF-8, and codes that point at nothing.
+    table.validate(full=True)
+    return table, schema, footer.num_rows
+
+
+def _feather(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, pa.Schema, int]:
+    """As :func:`_parquet`."""
+    import pyarrow as pa
+
+    file = pa.ipc.open_file(pa.BufferReader(content))
+    schema = file.schema
+    check_shape(0, len(schema))
+    named(schema.names, number=options.number_names)
+    said_rows, said_size = unpacked_size(content)
+    _check_size(said_rows, len(schema), said_size)
+    batches, rows, size = [], 0, 0
+    for k in range(file.num_record_batches):
+        batch = file.get_batch(k)
+        # Arrow trusts the places that a file of this kind names; a wrong one would crash the process.
+        batch.validate(full=True)
+        rows += batch.num_rows
+        size += batch.nbytes
+        # What it said of itself need not be true.
+        _check_size(rows, len(schema), size)
+        batches.append(batch)
+    plain = _plain(schema)
+    table = pa.Table.from_batches(batches, schema=schema).select(plain) if plain else None
+    return table, schema, rows
+
+
+def _check_size(rows: int, columns: int, size: int) -> None:
+    check_shape(rows, columns)
+    check_memory(rows, columns)
+    if size > MOST_BYTES:
+        raise too_large(f"the table has {size / 1e6:,.0f} MB when it is unpacked")
+
+
+def _plain(schema: pa.Schema) -> list[int]:
+    return [place for place, one in enumerate(schema) if _readable(one.type)]
+
+
+def _readable(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _readable(kind.value_type)
+    return (
+        types.is_integer(kind)
+        or types.is_floating(kind)
+        or types.is_decimal(kind)
+        or types.is_boolean(kind)
+        or types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+        or types.is_date(kind)
+        or types.is_timestamp(kind)
+        or types.is_null(kind)
+    )
+
+
+def _finished(
+    cells: pa.Table | None, schema: pa.Schema, n_rows: int, options: ReadingOptions, format: str
+) -> tuple[pd.DataFrame, ReadingReport]:
+    if cells is None:
+        raise ReadingError.of(
+            "no column of the file holds numbers, text, dates or truth values",
+            "Write its fields as columns of their own.",
+        )
+    if n_rows == 0:
+        raise no_rows()
+    kept = [k for k, name in enumerate(cells.column_names) if not name.startswith(_ROW_NUMBERS)]
+    table = TableBuilder([cells.column_names[k] for k in kept], np.arange(1, n_rows + 1), options)
+    nested = [name for name, one in zip(schema.names, schema.types, strict=True) if not _readable(one)]
+    table.leave_out(nested, "their cells are lists, records or other things than numbers and text")
+    if len(kept) < cells.num_columns:
+        table.notes.append("The numbers of the rows, which pandas wrote beside the columns, are left out.")
+    for name, k in zip(table.names, kept, strict=True):
+        _add(table, name, cells.column(k))
+    table.count_missing()
+    return table.finish(format)
+
+
+def _add(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow import types
+
+    if types.is_dictionary(cells.type):
+        inner = cells.type.value_type
+        if types.is_string(inner) or types.is_large_string(inner):
+            table.add(name, _text(name, cells, table.marks))
+            return
+        cells = pc.cast(cells, inner)
+    kind = cells.type
+    if types.is_null(kind):
+        table.add_empty(name)
+    elif types.is_boolean(kind):
+        table.add_truth_values(name, cells.to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get))
+    elif types.is_integer(kind):
+        plain = cells.null_count == 0
+        table.add_whole_numbers(
+            name, pd.Series(cells.to_numpy()) if plain else cells.to_pandas(types_mapper=_integer_types().get)
+        )
+    elif types.is_floating(kind) or types.is_decimal(kind):
+        note = f"“{name}” holds decimal numbers; they are rounded to the 16 digits that a float keeps."
+        numbers = pc.cast(cells, pa.float64(), safe=False).to_numpy()
+        table.add(name, np.array(numbers, dtype=float), *([note] if types.is_decimal(kind) else []))
+    elif types.is_date(kind) or types.is_timestamp(kind):
+        _add_dates(table, name, cells)
+    else:
+        table.add(name, _text(name, pc.cast(cells, pa.string()), table.marks))
+
+
+def _add_dates(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    zone = getattr(cells.type, "tz", None)
+    if zone is not None:
+        # The instant, on the clock of Greenwich.
+        cells = pc.cast(cells, pa.timestamp(cells.type.unit))
+    # Microseconds reach from the year -290,000 on; a time finer than that is no date of a person's.
+    days = pc.cast(cells, pa.timestamp("us"), safe=False).to_numpy().astype("datetime64[us]")
+    table.add(name, days, *([] if zone is None else [f"“{name}” is shown in coordinated universal time."]))
+
+
+def _text(name: str, cells: pa.ChunkedArray, marks: Sequence[str]) -> pd.Series:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_dictionary(cells.type):
+        cells = pc.dictionary_encode(cells)
+    coded = cells.unify_dictionaries().combine_chunks()
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.chunk(0)
+    levels = coded.dictionary.to_pandas().astype(object).tolist()
+    wanted = set(marks)
+    levels = [None if level is None or level.strip() in wanted else level for level in levels]
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    lengths = np.array([*(len(level or "") for level in levels), 0])
+    if lengths[codes].sum() > MOST_BYTES:
+        raise too_large(f"the texts of column “{name}” have over {MOST_BYTES // 10**6:,} million characters")
+    texts = np.array([*levels, None], dtype=object)[codes]
+    return as_text(pd.Series(texts))
+
+
+def _integer_types() -> dict[pa.DataType, object]:
+    import pyarrow as pa
+
+    return {
+        pa.int8(): pd.Int8Dtype(),
+        pa.int16(): pd.Int16Dtype(),
+        pa.int32(): pd.Int32Dtype(),
+        pa.int64(): pd.Int64Dtype(),
+        pa.uint8(): pd.UInt8Dtype(),
+        pa.uint16(): pd.UInt16Dtype(),
+        pa.uint32(): pd.UInt32Dtype(),
+        pa.uint64(): pd.UInt64Dtype(),
+    }

@@ -1,0 +1,150 @@
+"""What a file is, judged by its bytes and not by its name; and how its text is encoded."""
+
+from __future__ import annotations
+
+import codecs
+
+from fairdash.errors import OptionError, ReadingError
+
+#: First bytes of what people rename to .csv, or save under a table's name by mistake.
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"%PDF-", "a PDF document"),
+    (b"PK\x03\x04", "an archive within an archive, or an office document that is no .xlsx workbook"),
+    (b"PK\x05\x06", "an empty zip archive"),
+    (b"\x1f\x8b", "a gzip archive within an archive"),
+    (b"BZh", "a bzip2 archive"),
+    (b"\xfd7zXZ\x00", "an xz archive"),
+    (b"(\xb5/\xfd", "a Zstandard archive"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file"),
+    (b"RDX", "an R data file of another kind than save() writes"),
+    (b"RDA2\nA\n", "an R data file written as text"),
+    (b"RDA3\nA\n", "an R data file written as text"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x80\x04\x95", "a Python pickle"),
+)
+
+#: Byte order marks, the longer before the shorter that they begin with.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+_NAMES = {"utf-8-sig": "UTF-8", "utf-8": "UTF-8", "cp1252": "Windows-1252", "utf-16": "UTF-16"}
+
+#: Python decodes with these, but no table is written in them.
+_NOT_FOR_FILES = {"idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape", "utf-7"}
+
+_TO_CSV = "Save the table as CSV (or tab-separated text) and open that file."
+
+
+def encoding_name(encoding: str) -> str:
+    """Name an encoding as people know it."""
+    return _NAMES.get(encoding, encoding.upper())
+
+
+def text_encoding(content: bytes, chosen: str | None) -> str:
+    """The canonical name of a text's encoding: the one that the user chose, or the one that is found.
+
+    It is found by its byte order mark, else it is UTF-8, else Windows-1252.
+
+    Raises
+    ------
+    ReadingError
+        The bytes are those of another kind of file, or no such encoding fits them.
+    OptionError
+        There is no encoding of the chosen name.
+    """
+    if chosen is not None:
+        chosen = _check_encoding(content, chosen)
+    _check_is_text(content, encoding=chosen)
+    return _find_encoding(content) if chosen is None else chosen
+
+
+def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
+    """Refuse the bytes of another kind of file, and NUL where no Unicode encoding explains it."""
+    for signature, what in _SIGNATURES:
+        if content.startswith(signature):
+            raise ReadingError.of(f"this file is {what}, not a text table", _TO_CSV)
+    head = content[:2000].lstrip().lower()
+    if head.startswith((b"<!doctype html", b"<html")):
+        raise ReadingError.of(
+            "this file is a web page, not a text table",
+            "The download may have needed a login: fetch the file again.",
+        )
+    if (encoding or _unicode_guess(content) or "").startswith(("utf-16", "utf-32")):
+        return
+    sample = content[: 2**20]
+    # Tabs, line ends, form feeds, the old end-of-file mark and escapes do occur in text.
+    control = sum(sample.count(bytes([code])) for code in range(1, 32) if code not in b"\t\n\r\v\f\x1a\x1b")
+    if b"\x00" in content or control > len(sample) / 200:
+        raise ReadingError.of("this file holds binary data, not a text table", _TO_CSV)
+
+
+def _find_encoding(content: bytes) -> str:
+    guess = _unicode_guess(content)
+    if guess is not None:
+        return guess
+    for encoding in ("utf-8", "cp1252"):
+        if _first_undecodable(content, encoding) is None:
+            return encoding
+    raise ReadingError.of(
+        "the text is neither UTF-8 nor Windows-1252", "Choose the file's encoding yourself."
+    )
+
+
+def _check_encoding(content: bytes, encoding: str) -> str:
+    """Check an encoding that the user chose, and give its canonical name."""
+    try:
+        name = codecs.lookup(encoding).name
+        if name.replace("_", "-") in _NOT_FOR_FILES:
+            raise LookupError
+        "a".encode(name)
+    # LookupError: unknown, or a codec such as "hex" that is not for text; ValueError: a NUL in the name.
+    except (LookupError, ValueError):
+        raise OptionError.of(
+            "there is no encoding of this name", "Choose one such as utf-8, cp1252, utf-16 or iso-8859-2."
+        ) from None
+    if name == "utf-8" and content.startswith(codecs.BOM_UTF8):
+        name = "utf-8-sig"
+    position = _first_undecodable(content, name)
+    if position is not None:
+        raise ReadingError.of(
+            f"the text is not {encoding_name(name)}",
+            "Choose another encoding, or let it be found.",
+            lines=[content.count(b"\n", 0, position) + 1],
+        )
+    return name
+
+
+def _unicode_guess(content: bytes) -> str | None:
+    for mark, encoding in _MARKS:
+        if content.startswith(mark):
+            return encoding if _first_undecodable(content, encoding) is None else None
+    # UTF-16 without a mark: of mostly Western text every other byte is NUL.
+    sample = content[:1000]
+    half = len(sample) // 2
+    if half >= 2 and len(content) % 2 == 0:
+        even, odd = sample[0::2].count(0), sample[1::2].count(0)
+        for encoding, zeros, others in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+            if zeros > 0.7 * half and others == 0 and _first_undecodable(content, encoding) is None:
+                return encoding
+    return None
+
+
+def _first_undecodable(content: bytes, encoding: str) -> int | None:
+    """Give the position, within a piece of 1 MiB, of the first byte that does not fit; None if all do."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    size = 2**20
+    for start in range(0, len(content), size):
+        try:
+            decoder.decode(content[start : start + size], final=start + size >= len(content))
+        except UnicodeError as error:
+            return start + (error.start if isinstance(error, UnicodeDecodeError) else 0)
+    return None

@@ -1,0 +1,311 @@
+"""Excel workbooks (.xlsx, .xlsm): looked through for traps first, then read by a fast engine.
+
+An .xlsx is a zip archive of XML. A few kilobytes of it can unpack to gigabytes, name a cell in the last
+corner of a sheet of 17 billion, or repeat one long text a million times; so each part is unpacked up to a
+limit, and rows × columns and the length of the texts are counted before the cells are read.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Collection, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+
+from fairdash.data.readers.limits import check_shape, too_large
+from fairdash.data.readers.report import EXCEL, ReadingOptions, ReadingReport
+from fairdash.data.readers.table import FIRST_INEXACT, TableBuilder, empty_file, no_rows
+from fairdash.data.readers.text_column import MISSING_MARKS, TextColumn
+from fairdash.errors import OptionError, Problem, ReadingError
+from fairdash.text import few
+
+#: More cells than this take a spreadsheet's readers minutes and gigabytes.
+MOST_EXCEL_CELLS = 5 * 10**6
+#: Bytes of all parts together, unpacked.
+MOST_BYTES = 600 * 10**6
+#: Characters of all cells together.
+MOST_CHARACTERS = 500 * 10**6
+
+_WORKBOOK = "xl/workbook.xml"
+_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_LINK = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
+_CELL = re.compile(rb'<(?:\w+:)?c\b(?:[^>]*?\br="\$?([A-Za-z]{1,3})\$?(\d{1,7})")?')
+_ROW = re.compile(rb'<(?:\w+:)?row\b[^>]*?\br="(\d+)"')
+_TEXT_CELL = re.compile(rb'<(?:\w+:)?c\b[^>]*?\bt="s"[^>]*>\s*<(?:\w+:)?v>(\d{1,9})</')
+_TEXT = re.compile(rb"<(?:\w+:)?si\b.*?</(?:\w+:)?si>|<(?:\w+:)?si\s*/>", re.DOTALL)
+#: A formula without the result that a spreadsheet program would have kept beside it.
+_NO_RESULT = re.compile(
+    rb'<(?:\w+:)?c\b(?![^>]*\bt="str")[^>]*?\br="([A-Z]{1,3})(\d{1,7})"[^>]*>\s*'
+    rb"<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)\s*"
+    rb"(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v>\s*</(?:\w+:)?v>)?\s*</(?:\w+:)?c>"
+)
+
+
+def is_workbook(names: Sequence[str]) -> bool:
+    """Say whether an archive with these members is a workbook that can be read here."""
+    return _WORKBOOK in names
+
+
+def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
+    """Read one sheet of a workbook: the one that is named, else the first that is not hidden.
+
+    Its first row that is not empty is the header.
+
+    Raises
+    ------
+    ReadingError
+        The file is damaged, locked, too large, declares XML entities, has no rows, or has formulas whose
+        results are not in the file.
+    OptionError
+        There is no sheet of that name.
+    """
+    import python_calamine
+
+    parts = _parts(content)
+    sheets, hidden = _sheets(parts)
+    chosen = _choose(sheets, hidden, options.sheet)
+    cells = parts[sheets[chosen]]
+    _check_cells(cells, parts)
+    try:
+        with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
+            found = book.get_sheet_by_name(chosen)
+            rows = found.to_python(skip_empty_area=True)
+            start = found.start or (0, 0)
+    except (python_calamine.CalamineError, OSError, ValueError) as error:
+        raise _damaged() from error
+    table = _table(rows, start[0] + 1, cells, options)
+    if len(sheets) > 1:
+        table.notes.insert(0, _which_sheet(sheets, hidden, chosen))
+    return table.finish(EXCEL, sheet=chosen, sheets=list(sheets))
+
+
+def _which_sheet(sheets: Collection[str], hidden: Collection[str], chosen: str) -> str:
+    others = [name for name in sheets if name != chosen and name not in hidden]
+    unseen = [name for name in hidden if name != chosen]
+    return (
+        f"Sheet “{chosen}” is read{', which is hidden' if chosen in hidden else ''}"
+        + (f"; there {'is' if len(others) == 1 else 'are'} also {few(others)}" if others else "")
+        + (f"; hidden in the file: {few(unseen)}" if unseen else "")
+        + "."
+    )
+
+
+def sheet_names(content: bytes) -> tuple[str, ...]:
+    """Names of a workbook's sheets in their order, hidden ones too; ReadingError if it is damaged."""
+    return tuple(_sheets(_parts(content))[0])
+
+
+def _choose(sheets: Collection[str], hidden: Collection[str], name: str | None) -> str:
+    if name is not None and name not in sheets:
+        raise OptionError.of("the workbook has no sheet of this name", f"It has {few(sheets)}.")
+    if not sheets:
+        raise ReadingError.of("the workbook has no sheet with cells", "Choose another file.")
+    seen = (each for each in sheets if each not in hidden)
+    return name if name is not None else next(seen, next(iter(sheets)))
+
+
+def _parts(content: bytes) -> dict[str, bytes]:
+    """Give the parts of a workbook by name, each free of traps that lie in XML itself."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            parts = _unpacked(archive)
+    except ReadingError:
+        raise
+    # IndexError: a member without a name.
+    except (OSError, EOFError, ValueError, RuntimeError, IndexError, zlib.error, zipfile.BadZipFile) as error:
+        raise _damaged() from error
+    for part in parts.values():
+        _refuse_entities(part)
+    return parts
+
+
+def _unpacked(archive: zipfile.ZipFile) -> dict[str, bytes]:
+    parts: dict[str, bytes] = {}
+    left = MOST_BYTES
+    for member in archive.infolist():
+        name = member.filename.lstrip("/")
+        if member.is_dir() or not name.lower().endswith((".xml", ".rels")):
+            continue
+        if member.flag_bits & 1 or member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ReadingError.of(
+                "the workbook is locked or packed in an unusual way", "Save it without a password, as .xlsx."
+            )
+        if name in parts:
+            raise _damaged()
+        with archive.open(member) as packed:
+            parts[name] = packed.read(left + 1)
+        left -= len(parts[name])
+        if left < 0:
+            raise too_large(f"the workbook has more than {MOST_BYTES // 10**6:,} MB when it is unpacked")
+    return parts
+
+
+def _refuse_entities(part: bytes) -> None:
+    # No spreadsheet program writes a document type. In UTF-16 it would not be seen here.
+    if b"<!DOCTYPE" in part or b"<!ENTITY" in part or b"\x00" in part[:200] or part[:2] in _UTF16:
+        raise ReadingError.of(
+            "the workbook declares XML entities, or is written in an unusual way",
+            "Open it in a spreadsheet program and save it again as .xlsx, or as CSV.",
+        )
+
+
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+def _sheets(parts: dict[str, bytes]) -> tuple[dict[str, str], list[str]]:
+    """Each sheet's name to its part, in their order, and the names of those that are hidden."""
+    try:
+        book = ElementTree.fromstring(parts[_WORKBOOK])  # noqa: S314 - see _refuse_entities
+        links = ElementTree.fromstring(parts["xl/_rels/workbook.xml.rels"])  # noqa: S314
+    # LookupError: a part is not there, or names an encoding that nobody knows.
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        raise _damaged() from error
+    targets = {}
+    for link in links:
+        target = link.get("Target", "")
+        targets[link.get("Id")] = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
+    found, hidden = {}, []
+    for one in book.iter(f"{_MAIN}sheet"):
+        name, part = one.get("name"), targets.get(one.get(_LINK), "")
+        # Charts and macros stand in the list of sheets too. A name is there once, or the first is read.
+        if name is not None and name not in found and part in parts and b"sheetData" in parts[part]:
+            found[name] = part
+            if one.get("state", "visible") != "visible":
+                hidden.append(name)
+    return found, hidden
+
+
+def _check_cells(cells: bytes, parts: dict[str, bytes]) -> None:
+    """Refuse a sheet by its size: the reader lays out all cells from the first to the last corner."""
+    count = rows = 0
+    widest: dict[bytes, int] = {}
+    for column, row in _CELL.findall(cells):
+        count += 1
+        if column not in widest:
+            widest[column] = _column_number(column) if column else 0
+        if row:
+            rows = max(rows, int(row))
+        if count > MOST_EXCEL_CELLS:
+            break
+    rows = max(rows, max((int(row) for row in _ROW.findall(cells)), default=0))
+    width = max(widest.values(), default=0)
+    # Cells that don't say where they are follow one another.
+    area = max(rows * width, count)
+    if area > MOST_EXCEL_CELLS:
+        raise ReadingError.of(
+            f"the sheet reaches over {area:,} cells, more than {MOST_EXCEL_CELLS:,}",
+            "Delete stray cells far from the table, or save the sheet as CSV or Parquet.",
+        )
+    texts = next((part for name, part in parts.items() if name.lower() == "xl/sharedstrings.xml"), b"")
+    lengths = np.array([len(text) for text in _TEXT.findall(texts)] or [0])
+    used = np.array([int(place) for place in _TEXT_CELL.findall(cells)], dtype=np.int64)
+    total = int(lengths[used[used < len(lengths)]].sum())
+    if total > MOST_CHARACTERS:
+        raise too_large(f"the sheet's texts have {total:,} characters, more than {MOST_CHARACTERS:,}")
+
+
+def _column_number(letters: bytes) -> int:
+    number = 0
+    for letter in letters.upper():
+        number = number * 26 + letter - 64
+    return number
+
+
+def _damaged() -> ReadingError:
+    return ReadingError.of("this workbook is incomplete or damaged", "Fetch or save the file again.")
+
+
+def _table(rows: list[list[Any]], first_line: int, sheet: bytes, options: ReadingOptions) -> TableBuilder:
+    filled = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
+    if not filled:
+        raise empty_file("the sheet", "Choose another sheet or file.")
+    header = rows[filled[0]]
+    check_shape(0, len(header))
+    body = filled[1:]
+    if not body:
+        raise no_rows("the sheet")
+    table = TableBuilder(
+        [cell if isinstance(cell, str) else _written(cell) for cell in header],
+        np.array(body, dtype=np.int64) + first_line,
+        options,
+        default_marks=MISSING_MARKS,
+    )
+    n_empty = body[-1] - filled[0] - len(body)
+    if n_empty:
+        table.notes.append(f"Empty lines skipped: {n_empty:,}.")
+    _refuse_formulas(sheet)
+    for position, name in enumerate(table.names):
+        _add(table, name, [rows[k][position] for k in body])
+    return table
+
+
+def _refuse_formulas(sheet: bytes) -> None:
+    """Refuse formulas whose results the program that wrote the sheet has not kept."""
+    without: dict[str, list[int]] = {}
+    if b"<f" in sheet or b":f" in sheet:
+        for column, line in _NO_RESULT.findall(sheet):
+            without.setdefault(column.decode(), []).append(int(line))
+    problems = [
+        Problem(
+            what=f"in column {letters} of the sheet stand formulas whose results are not in the file",
+            hint="Open the file in a spreadsheet program, save it again, and choose that file.",
+            lines=lines[:5],
+            count=len(lines),
+        )
+        for letters, lines in sorted(without.items())
+    ]
+    if problems:
+        raise ReadingError(*problems)
+
+
+def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
+    import pyarrow as pa
+
+    kinds = {type(cell) for cell in cells if cell != ""}
+    if kinds and not kinds <= {int, float} and not kinds <= {datetime.date, datetime.datetime}:
+        # Mixed cells are judged as in a delimited file: by what all of them, written out, look like.
+        TextColumn(name, pa.chunked_array([[_written(cell) for cell in cells]], pa.string()), table).add()
+        return
+    empty = np.array([isinstance(cell, str) for cell in cells])
+    if empty.any():
+        table.missing_found[""] += int(empty.sum())
+    if not kinds:
+        table.add_empty(name)
+    elif kinds <= {int, float}:
+        _add_numbers(table, name, np.array([np.nan if cell == "" else float(cell) for cell in cells]))
+    else:
+        table.add(name, np.array([None if cell == "" else cell for cell in cells], dtype="datetime64[us]"))
+
+
+def _add_numbers(table: TableBuilder, name: str, numbers: np.ndarray) -> None:
+    if not np.isfinite(numbers).all() or (numbers != np.trunc(numbers)).any():
+        table.add(name, numbers)
+        return
+    long = np.abs(numbers) >= FIRST_INEXACT
+    if not long.any():
+        table.add(name, numbers.astype(np.int64))
+        return
+    note = (
+        f"“{name}” holds whole numbers that Excel keeps to 15 digits only: identifiers among them may be "
+        f"altered ({table.places(long)})."
+    )
+    table.add(name, numbers, note)
+
+
+def _written(cell: Any) -> str:
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < FIRST_INEXACT:
+        return str(int(cell))
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        return cell.date().isoformat()
+    if isinstance(cell, (datetime.date, datetime.time)):
+        return cell.isoformat()
+    return str(cell)

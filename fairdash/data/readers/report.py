@@ -1,0 +1,140 @@
+"""What the user decides about reading a file, and what is said of how it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fairdash.data.readers.encoding import encoding_name
+from fairdash.text import counted, few
+
+TEXT, EXCEL, R_DATA, PARQUET, FEATHER = "text", "Excel", "R", "Parquet", "Feather"
+#: What a file is called that is no text.
+FORMATS = {
+    PARQUET: "a Parquet file",
+    FEATHER: "a Feather file",
+    EXCEL: "an Excel workbook",
+    R_DATA: "an R data file",
+}
+_DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
+
+Renamed = tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """What the user decides about reading; None leaves it to be found.
+
+    Parameters
+    ----------
+    encoding
+        A name that Python knows, such as ``"cp1252"``.
+    delimiter
+        One character.
+    decimal
+        ``"."`` or ``","``.
+    missing_values
+        Cells that count as missing, besides the empty one.
+    sheet
+        Which sheet of a workbook, or which data frame of an R file.
+    number_names
+        Whether a name that stands over several columns is numbered: the second ``age`` becomes ``age (2)``.
+    """
+
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str | None = None
+    missing_values: tuple[str, ...] | None = None
+    sheet: str | None = None
+    number_names: bool = False
+
+    def __post_init__(self) -> None:
+        if self.missing_values is not None:
+            if isinstance(self.missing_values, str):
+                raise TypeError("missing_values takes a tuple of marks, not one mark")
+            object.__setattr__(self, "missing_values", tuple(self.missing_values))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingReport:
+    """How a file was read.
+
+    Parameters
+    ----------
+    name
+        Name of the file, for display.
+    format
+        ``"text"``, ``"Parquet"``, ``"Feather"``, ``"Excel"`` or ``"R"``.
+    encoding, delimiter
+        As found or chosen; None of a file that is not text.
+    decimal
+        ``","`` if any number has a decimal comma, else ``"."``.
+    n_rows, n_columns
+        Shape of the table.
+    decimal_commas
+        Column to the number of its cells with a decimal comma.
+    missing_marks
+        The marks that count as missing, besides the empty cell.
+    missing_found
+        Mark to the number of cells that hold it; ``""`` is the empty cell.
+    renamed
+        ``(position, name)`` of the columns whose header was blank, had spaces around it or was numbered; the
+        first column has position 1.
+    notes
+        Whole sentences on what else the user should know.
+    lines : array, shape (n_rows,)
+        The line of the file that each row begins on; of a sheet its row, and of a file without lines the
+        number of the row, from 1.
+    sheet, sheets
+        The sheet or table that was read, of which; None and empty where a file holds one alone.
+    """
+
+    name: str = "table"
+    format: str = TEXT
+    encoding: str | None = None
+    delimiter: str | None = None
+    decimal: str
+    n_rows: int
+    n_columns: int
+    decimal_commas: Mapping[str, int]
+    missing_marks: tuple[str, ...]
+    missing_found: Mapping[str, int]
+    renamed: Renamed
+    notes: tuple[str, ...]
+    lines: np.ndarray = field(repr=False, compare=False)
+    sheet: str | None = None
+    sheets: tuple[str, ...] = ()
+
+    def sentences(self) -> tuple[str, ...]:
+        """Say it in plain words, the most important first."""
+        way = FORMATS.get(self.format, "")
+        if self.encoding is not None and self.delimiter is not None:
+            way = f"{encoding_name(self.encoding)} with {_delimiter_name(self.delimiter)}s between the cells"
+        words = [f"Read as {way}: {counted(self.n_rows, 'row')}, {counted(self.n_columns, 'column')}."]
+        if self.decimal_commas:
+            words.append(
+                f"Numbers with a decimal comma: {counted(sum(self.decimal_commas.values()), 'cell')} in "
+                f"{counted(len(self.decimal_commas), 'column')} ({few(self.decimal_commas)})."
+            )
+        if self.missing_found:
+            found = ", ".join(
+                f"{count:,} {f'marked “{mark}”' if mark else 'empty'}"
+                for mark, count in sorted(self.missing_found.items(), key=lambda item: -item[1])
+            )
+            words.append(f"Missing cells: {found}.")
+        else:
+            words.append("No cell is missing.")
+        if self.renamed:
+            words.append(
+                "Columns named, trimmed or numbered: "
+                + ", ".join(f"column {position} is “{name}”" for position, name in self.renamed[:10])
+                + (", …" if len(self.renamed) > 10 else "")
+                + "."
+            )
+        return (*words, *self.notes)
+
+
+def _delimiter_name(delimiter: str) -> str:
+    return _DELIMITERS.get(delimiter, f"“{delimiter}”")

@@ -1,0 +1,231 @@
+"""A table on its way from a file into a frame: its columns, and what is to be said of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+
+from fairdash.data.readers.report import ReadingOptions, ReadingReport, Renamed
+from fairdash.errors import Fix, Problem, ReadingError
+from fairdash.text import at_lines, counted, few
+
+#: From here on whole numbers are not exact as 64-bit floats; two identifiers could become one.
+FIRST_INEXACT = 2**53
+
+
+class TableBuilder:
+    """Takes a table's columns in, whichever format they come from, and gives the frame and the report.
+
+    Parameters
+    ----------
+    header
+        The cells of the first row as they stand.
+    lines : array of int64, shape (n,)
+        The line or the row of the sheet that each row begins on, or its number from 1 where a file has none.
+    options
+        What the user has decided.
+    default_marks
+        What counts as missing, besides the empty cell, unless the user says otherwise.
+
+    Raises
+    ------
+    ReadingError
+        A name stands over several columns and is not to be numbered.
+    """
+
+    def __init__(
+        self,
+        header: Sequence[object],
+        lines: np.ndarray,
+        options: ReadingOptions,
+        *,
+        default_marks: Sequence[str] = (),
+    ) -> None:
+        self.names, self.renamed, self.notes = named(header, number=options.number_names)
+        self.lines = lines
+        marks = default_marks if options.missing_values is None else options.missing_values
+        self.marks = tuple(mark.strip() for mark in marks)
+        self.problems: list[Problem] = []
+        self.decimal_commas: dict[str, int] = {}
+        #: Missing cells by mark.
+        self.missing_found = Counter[str]()
+        self._columns: dict[str, pd.Series] = {}
+        self._said: list[str] = []
+
+    def add(self, name: str, values: np.ndarray | pd.Series, *notes: str) -> None:
+        """Take a column in: int64, float64, bool, datetime64 or text; missing cells are NaN or NaT."""
+        self._columns[name] = pd.Series(values, name=name, copy=False)
+        self._said += notes
+
+    def add_empty(self, name: str) -> None:
+        """Take in a column in which every cell is missing."""
+        self.add(name, np.full(len(self.lines), np.nan))
+
+    def add_whole_numbers(self, name: str, numbers: pd.Series) -> None:
+        """A column of whole numbers: int64, float64 where cells are missing, text where neither is exact.
+
+        Parameters
+        ----------
+        numbers : Series, shape (n,)
+            Any integer type, with pandas' mark of missing cells.
+        """
+        missing = numbers.isna().to_numpy()
+        known = numbers[~missing]
+        beyond = np.zeros(len(numbers), dtype=bool)
+        beyond[~missing] = ((known >= FIRST_INEXACT) | (known <= -FIRST_INEXACT)).to_numpy(dtype=bool)
+        if beyond.any():
+            texts = numbers.astype("string").astype(object).where(~missing, None)
+            why = f"whole numbers are too long to be exact ({self.places(beyond)})"
+            self.add(name, as_text(texts), f"“{name}” becomes text, as an identifier: {why}.")
+        elif missing.any():
+            self.add(name, numbers.to_numpy(float, na_value=np.nan))
+        else:
+            self.add(name, numbers.to_numpy(np.int64))
+
+    def add_truth_values(self, name: str, values: pd.Series) -> None:
+        """A column of truth values: bool, or 0 and 1 where cells are missing, with a note."""
+        if not values.isna().any():
+            self.add(name, values.to_numpy(bool))
+            return
+        note = f"“{name}” is read as 1 for true and 0 for false, because cells are missing."
+        self.add(name, values.to_numpy(float, na_value=np.nan), note)
+
+    def places(self, rows: np.ndarray, what: str = "") -> str:
+        """Say how many cells are meant and where the first are; `rows` is a mask of shape (n,)."""
+        count = int(rows.sum())
+        word = f"{counted(count, 'cell')}{f' with {what}' if what else ''}"
+        return f"{word}, {at_lines(self.lines[rows], count)}" if count else word
+
+    def count_missing(self) -> None:
+        """Count the missing cells of a file that has them without marks."""
+        n_missing = sum(int(values.isna().sum()) for values in self._columns.values())
+        if n_missing:
+            self.missing_found[""] = n_missing
+
+    def leave_out(self, names: Sequence[str], why: str) -> None:
+        """Note columns that are not read, if there are any."""
+        if names:
+            self.notes.append(f"{counted(len(names), 'column')} not read: {why} ({few(names)}).")
+
+    def finish(
+        self,
+        format: str,
+        *,
+        encoding: str | None = None,
+        delimiter: str | None = None,
+        sheet: str | None = None,
+        sheets: Sequence[str] = (),
+    ) -> tuple[pd.DataFrame, ReadingReport]:
+        """The frame, and how it was read; see :class:`~fairdash.data.readers.report.ReadingReport`.
+
+        Raises
+        ------
+        ReadingError
+            Something makes the table unusable.
+        """
+        if self.problems:
+            raise ReadingError(*self.problems)
+        report = ReadingReport(
+            format=format,
+            encoding=encoding,
+            delimiter=delimiter,
+            decimal="," if self.decimal_commas else ".",
+            n_rows=len(self.lines),
+            n_columns=len(self._columns),
+            decimal_commas=MappingProxyType(self.decimal_commas),
+            missing_marks=self.marks,
+            missing_found=MappingProxyType(self.missing_found),
+            renamed=self.renamed,
+            notes=(*self.notes, *self._said),
+            lines=self.lines,
+            sheet=sheet,
+            sheets=tuple(sheets),
+        )
+        return pd.DataFrame(self._columns), report
+
+
+def empty_file(what: str = "the file", hint: str = "Choose another file.") -> ReadingError:
+    """The error of a file in which nothing stands."""
+    return ReadingError.of(f"{what} is empty: it has no data rows", hint)
+
+
+def no_rows(what: str = "the file") -> ReadingError:
+    """The error of a table without rows."""
+    return ReadingError.of(f"{what} has a header but no data rows", "Choose a file with rows.")
+
+
+def as_text(texts: pd.Series) -> pd.Series:
+    """Text as the reading of delimited text makes it; missing cells are NaN."""
+    import pyarrow as pa
+
+    return pa.array(texts, pa.string(), from_pandas=True).to_pandas()
+
+
+def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str], Renamed, list[str]]:
+    """Make a header into unique names; give those that were changed, and notes.
+
+    Parameters
+    ----------
+    header
+        The cells of the first row as they stand; those that are no text are written as one.
+    number
+        Whether a name that stands over several columns is numbered: the second ``age`` becomes ``age (2)``.
+
+    Returns
+    -------
+    names, renamed, notes
+        `renamed` holds ``(position, name)``; the first column has position 1.
+
+    Raises
+    ------
+    ReadingError
+        A name stands over several columns and is not to be numbered; each such name is a problem.
+    """
+    names = ["" if cell is None else str(cell).strip() for cell in header]
+    for position, column in enumerate(names, start=1):
+        if not column:
+            fresh = f"column {position}"
+            while fresh in names:
+                fresh += "_"
+            names[position - 1] = fresh
+    if number:
+        names = _numbered(names)
+    problems = [
+        Problem(
+            what="the name stands over several columns: "
+            + ", ".join(str(place) for place, other in enumerate(names, start=1) if other == column),
+            hint=f"Have them numbered, so that the second is “{column} (2)”, or rename them in the file.",
+            column=column,
+            fixes=(Fix("number_names", column),),
+        )
+        for column, count in Counter(names).items()
+        if count > 1
+    ]
+    if problems:
+        raise ReadingError(*problems)
+    renamed = tuple(
+        (position, column)
+        for position, (column, cell) in enumerate(zip(names, header, strict=True), start=1)
+        if column != cell
+    )
+    notes = []
+    if all(cell.lstrip("+-").replace(".", "", 1).replace(",", "", 1).isdigit() for cell in names):
+        notes.append("The first line holds only numbers: if it is not a header, add one to the file.")
+    return names, renamed, notes
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Give the second column of a name a 2 behind it, the third a 3, past names that are there already."""
+    taken, last, found = set(names), Counter[str](), []
+    for name in names:
+        last[name] += 1
+        fresh = name
+        while last[name] > 1 and (fresh := f"{name} ({last[name]})") in taken:
+            last[name] += 1
+        taken.add(fresh)
+        found.append(fresh)
+    return found

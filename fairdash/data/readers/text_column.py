@@ -1,0 +1,295 @@
+"""Columns of text into columns of numbers, truth values, dates or text, without losing anything silently.
+
+pandas guesses a type for a column and loads what does not fit wrongly or without a word. Here a column
+becomes numbers only if every cell that is not missing is written as a number in one and the same way;
+otherwise it stays as it stands in the file, and a note says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from fairdash.data import grammar
+from fairdash.data.readers.table import FIRST_INEXACT, TableBuilder
+from fairdash.errors import Problem
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Read as "missing" unless the user says otherwise; the empty cell always is.
+MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
+
+
+class TextColumn:
+    """A column of text, with what its distinct cells look like.
+
+    Every question is asked of the distinct cells and counted over the rows, which is what makes large
+    files quick: a code or an age has few of them.
+
+    Parameters
+    ----------
+    name
+        Name of the column.
+    cells
+        pyarrow strings, shape (n,).
+    table
+        What takes the column in; says which cells count as missing, besides the empty one.
+    """
+
+    def __init__(self, name: str, cells: pa.ChunkedArray, table: TableBuilder) -> None:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        self.name = name
+        self._table = table
+        coded = pc.dictionary_encode(cells.combine_chunks())
+        self._codes = coded.indices.to_numpy()
+        self._texts = coded.dictionary
+        self._trimmed = pc.utf8_trim_whitespace(self._texts)
+        self._counts = np.bincount(self._codes, minlength=len(self._texts))
+        marks = pa.array(["", *table.marks], pa.string())
+        self.is_missing = np.asarray(pc.is_in(self._trimmed, value_set=marks))
+        self.n_known = self._count(~self.is_missing)
+
+    def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
+        """Say which distinct cells match; `holding` is a text that all of these hold."""
+        import pyarrow.compute as pc
+
+        # Looking for a text is far quicker than matching, and most columns hold no comma at all.
+        if holding and not pc.any(pc.match_substring(self._trimmed, holding)).as_py():
+            return np.zeros(len(self._texts), dtype=bool)
+        return np.asarray(pc.match_substring_regex(self._trimmed, f"^(?:{pattern})$")) & ~self.is_missing
+
+    def _count(self, chosen: np.ndarray) -> int:
+        return int(self._counts[chosen].sum())
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """Which distinct cells are whole numbers."""
+        return self._matches(grammar.WHOLE)
+
+    @cached_property
+    def power(self) -> np.ndarray:
+        """Which are numbers such as 1e6, without a decimal mark."""
+        return self._matches(grammar.POWER)
+
+    @cached_property
+    def dot(self) -> np.ndarray:
+        """Which are numbers with a decimal point."""
+        return self._matches(grammar.FRACTION.format(mark="."), holding=".")
+
+    @cached_property
+    def comma(self) -> np.ndarray:
+        """Which are numbers with a decimal comma."""
+        return self._matches(grammar.FRACTION.format(mark=","), holding=",")
+
+    @cached_property
+    def infinite(self) -> np.ndarray:
+        """Which are words for infinity."""
+        return self._matches(grammar.INFINITE)
+
+    def all_known(self, *kinds: np.ndarray) -> bool:
+        """Say whether every cell that is not missing is of one of these kinds."""
+        return bool(np.all(self.is_missing | np.logical_or.reduce(kinds)))
+
+    def decimal_evidence(self) -> tuple[bool, bool]:
+        """Say whether a number here has a decimal comma for sure, and whether one has a point."""
+        return self._surely(",", self.comma), self._surely(".", self.dot)
+
+    def _surely(self, mark: str, fractions: np.ndarray) -> bool:
+        if not fractions.any() or not self.all_known(self.whole, self.power, fractions):
+            return False
+        return bool((fractions & ~self._ambiguous(mark)).any())
+
+    def _ambiguous(self, mark: str) -> np.ndarray:
+        return self._matches(grammar.AMBIGUOUS.format(mark=mark), holding=mark)
+
+    def add(self, *, marks: Sequence[str] = (".", ","), doubted: Sequence[str] = (",", ".")) -> None:
+        """Give the column its type and put it into the table.
+
+        Parameters
+        ----------
+        marks
+            Decimal marks that the file may use: ``[","]``, ``["."]`` or both.
+        doubted
+            Those of them by which 1.234 might as well be a thousand and more; a column with nothing but
+            such cells stays text.
+        """
+        self._count_missing()
+        if self.n_known == 0:
+            self._table.add_empty(self.name)
+        elif self.all_known(self.whole):
+            self._add_whole_numbers()
+        else:
+            self._add_others(marks, doubted)
+
+    def _count_missing(self) -> None:
+        for position in np.flatnonzero(self.is_missing):
+            mark = self._trimmed[int(position)].as_py()
+            self._table.missing_found[mark] += int(self._counts[position])
+
+    def _add_others(self, marks: Sequence[str], doubted: Sequence[str]) -> None:
+        notes: list[str] = []
+        for mark in marks:
+            fractions = self.comma if mark == "," else self.dot
+            numbers = self.whole | self.power | fractions
+            if not self.all_known(numbers, self.infinite) or not numbers.any():
+                continue
+            ambiguous = self._ambiguous(mark)
+            if mark not in doubted or not fractions.any() or (fractions & ~ambiguous).any():
+                self._add_numbers(mark, fractions)
+                return
+            notes.append(
+                f"“{self.name}” stays text: its cells may be fractions with three digits, or thousands "
+                f"with a separator ({self._places(ambiguous)}). Set the decimal mark to decide."
+            )
+        if not self._add_truth_values() and not self._add_dates(notes):
+            self._add_text(notes)
+
+    def _add_whole_numbers(self) -> None:
+        zeros = self._matches(grammar.LEADING_ZERO)
+        if zeros.any():
+            self._add_identifier("numbers begin with a zero", zeros)
+            return
+        numbers = self._cast(self._trimmed)
+        large = ~self.is_missing & (np.abs(numbers) >= FIRST_INEXACT)
+        if large.any():
+            self._add_identifier("whole numbers are too long to be exact", large)
+            return
+        values = numbers[self._codes]
+        self._table.add(self.name, values if self.is_missing.any() else values.astype(np.int64))
+
+    def _add_numbers(self, mark: str, fractions: np.ndarray) -> None:
+        import pyarrow.compute as pc
+
+        zeros = self._matches(grammar.LEADING_ZERO)
+        if zeros.any():
+            self._add_identifier("numbers begin with a zero", zeros)
+            return
+        numbers = self._cast(pc.replace_substring(self._trimmed, ",", ".") if mark == "," else self._trimmed)
+        infinite = np.isinf(numbers)
+        if infinite.any():
+            rows = infinite[self._codes]
+            self._table.problems.append(
+                Problem(
+                    what="cells are infinite, or too large for a number",
+                    hint="Correct them in the file, or leave them empty.",
+                    column=self.name,
+                    lines=[int(line) for line in self._table.lines[rows][:5]],
+                    count=int(rows.sum()),
+                )
+            )
+        if mark == "," and fractions.any():
+            self._table.decimal_commas[self.name] = self._count(fractions)
+        self._table.add(self.name, numbers[self._codes])
+
+    def _add_identifier(self, why: str, which: np.ndarray) -> None:
+        note = f"“{self.name}” stays text, as an identifier: {why} ({self._places(which)})."
+        self._table.add(self.name, self._as_text(), note)
+
+    def _add_truth_values(self) -> bool:
+        """Put the column in if its only words are true and false."""
+        import pyarrow.compute as pc
+
+        lowered = pc.utf8_lower(self._trimmed)
+        known = ~self.is_missing
+        words = set(lowered.filter(known).to_pylist()) if known.sum() <= 8 else set()
+        if not words or not words <= {"true", "false"}:
+            return False
+        truth = pd.arrays.BooleanArray(np.asarray(pc.equal(lowered, "true")), self.is_missing)
+        self._table.add_truth_values(self.name, pd.Series(truth[self._codes]))
+        return True
+
+    def _add_dates(self, notes: list[str]) -> bool:
+        """Put the column in if its cells are dates that can be read in one way; else note the doubt."""
+        known = ~self.is_missing
+        if self.all_known(self._matches(grammar.ISO_DATE)):
+            texts = self._trimmed.to_pandas().where(known)
+            dates = pd.to_datetime(texts, format="ISO8601", errors="coerce")
+            # A 30 February is text like any other.
+            if not dates[known].isna().any():
+                self._table.add(self.name, dates.to_numpy()[self._codes])
+                return True
+        orders = grammar.date_orders(self._trimmed[int(place)].as_py() for place in np.flatnonzero(known))
+        if len(orders) == 1:
+            dates = grammar.to_dates(self._trimmed.to_pandas().where(known), orders[0])
+            note = f"“{self.name}” is read as dates, with {grammar.ORDER_WORDS[orders[0]]}."
+            self._table.add(self.name, dates.to_numpy()[self._codes], note)
+            return True
+        if orders:
+            notes.append(
+                f"“{self.name}” stays text: its dates may have the day or the month first, as neither is "
+                "ever above 12. Choose the column to say which."
+            )
+        return False
+
+    def _add_text(self, notes: list[str]) -> None:
+        """Put the column in as it stands, and say why if most of its cells are numbers."""
+        numbers = self.whole | self.power | self.dot | self.comma
+        thousands = self._matches(grammar.THOUSANDS) & ~numbers
+        why = ""
+        if thousands.any() and self.all_known(numbers, thousands):
+            why = (
+                f"its numbers have a separator between thousands ({self._places(thousands)}). "
+                "Remove it in the file to use them as numbers"
+            )
+        elif notes or self._count(numbers) < self.n_known / 2:
+            pass
+        elif self.all_known(numbers):
+            why = (
+                "its decimal marks differ, or are not the one chosen "
+                f"({self._places(self.comma, 'a comma')}; {self._places(self.dot, 'a point')})"
+            )
+        else:
+            others = ~self.is_missing & ~numbers
+            why = f"most of its cells are numbers, others are not ({self._places(others)})"
+        if why:
+            notes.append(f"“{self.name}” stays text: {why}.")
+        self._table.add(self.name, self._as_text(), *notes)
+
+    def _cast(self, texts: pa.Array) -> np.ndarray:
+        """Give the distinct cells as float64, NaN for those that are missing; infinity stays infinity."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        known = pc.if_else(pa.array(~self.is_missing), texts, pa.scalar(None, pa.string()))
+        return pc.cast(known, pa.float64()).to_numpy(zero_copy_only=False)
+
+    def _as_text(self) -> pd.Series:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        known = pc.if_else(pa.array(~self.is_missing), self._texts, pa.scalar(None, pa.string()))
+        return known.take(pa.array(self._codes)).to_pandas()
+
+    def _places(self, which: np.ndarray, what: str = "") -> str:
+        """Say how many cells are meant and where the first are."""
+        return self._table.places(which[self._codes], what)
+
+
+def add_text_columns(columns: Sequence[TextColumn], *, decimal: str | None, prefers_comma: bool) -> None:
+    """Put all columns of a text into their table, by the decimal marks that it may use.
+
+    Parameters
+    ----------
+    decimal
+        The one that the user chose.
+    prefers_comma
+        Whether points are doubted where no column settles it: programs that part cells by semicolons do so
+        because their comma is taken.
+    """
+    if decimal is not None:
+        marks, doubted = [decimal], []
+    else:
+        evidence = [column.decimal_evidence() for column in columns]
+        comma, dot = any(sure for sure, _ in evidence), any(sure for _, sure in evidence)
+        marks, doubted = [".", ","], [] if comma and not dot else [","]
+        if comma or (prefers_comma and not dot):
+            doubted.append(".")
+    for column in columns:
+        column.add(marks=marks, doubted=doubted)

@@ -1,0 +1,225 @@
+"""Labels beside points: placed so that at any width of the chart none lies on another and none is cut.
+
+The page does not know how wide a chart will be drawn. A label therefore keeps a distance in pixels from its
+point that is right at every one of WIDTHS, from a phone's to a wide screen's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.figures.theme import Theme, escaped
+
+Array = NDArray[np.float64]
+#: Ranges of both axes.
+Axes = tuple[tuple[float, float], tuple[float, float]]
+#: Room that is taken, in pixels: left (at each of WIDTHS), bottom, right (likewise) and top.
+Box = tuple[Array, float, Array, float]
+
+#: Widths of the area inside the axes, in pixels, and its height in a chart of the usual height.
+WIDTHS = np.array([255.0, 285.0, 330.0, 400.0, 460.0, 540.0, 640.0, 800.0, 1000.0])
+HEIGHT = 285.0
+#: Nearer than this no two labels come, nor a label to the edge above, below or on the left.
+_GAP = 3.0
+#: What a label may stand out on the right: less than the margin there.
+_BEYOND = 10.0
+#: Beyond this distance a line leads from the point to its label.
+_NEAR = 26.0
+#: What it costs, in pixels of distance, to cover a point.
+_COVERED = 15.0
+#: What a pixel of overlap costs: more than any distance and all points together.
+_WRONG = 1e4
+_ATTEMPTS = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Label:
+    """What is written beside a point, and the mark on the point if it stands out.
+
+    Parameters
+    ----------
+    x, y
+        The point, in the units of the axes.
+    text
+        Plain text.
+    colour
+        Of text and mark.
+    symbol
+        Of the mark; empty for a point that has none. The text beside a mark is larger, and bold.
+    is_hollow
+        Whether the mark is drawn as a ring.
+    """
+
+    x: float
+    y: float
+    text: str
+    colour: str
+    symbol: str = ""
+    is_hollow: bool = False
+
+    @property
+    def size(self) -> int:
+        """Of the font, in pixels."""
+        return 13 if self.symbol else 11
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """Width and height in pixels; a little more than it takes."""
+        return len(self.text) * self.size * (0.53 if self.symbol else 0.47) + 4, self.size * 1.3 + 4
+
+
+def placed(
+    labels: Sequence[Label], *, axes: Axes, taken: Sequence[Box], points: Array, theme: Theme
+) -> list[dict[str, Any]]:
+    """The labels for plotly, each at a place near its point; the first ones have the first choice.
+
+    Where that leaves no room for a later one, that one chooses first at the next attempt.
+
+    Parameters
+    ----------
+    axes
+        Ranges of x and of y.
+    taken
+        Room that no label may have.
+    points : (n, 2) array
+        What should rather not be covered besides the labels' own points, in the units of the axes. A mark is
+        large: it counts as several points.
+    """
+    at = shares([(label.x, label.y) for label in labels], axes)
+    marked = [place for place, label in zip(at, labels, strict=True) if label.symbol]
+    points = np.array([*shares(points, axes), *at, *3 * marked])
+    edges = [_edges(label, *place) for label, place in zip(labels, at, strict=True)]
+    alone = [_costs(own, taken, points) for own in edges]
+    order = list(range(len(labels)))
+    best: tuple[float, dict[int, int]] = (np.inf, {})
+    for _ in range(_ATTEMPTS):
+        found: dict[int, int] = {}
+        worst, whose = 0.0, -1
+        for k in order:
+            boxes = [_box_at(edges[other], j) for other, j in found.items()]
+            cost = alone[k] + _overlap(edges[k], boxes)
+            found[k] = int(cost.argmin())
+            if cost.min() >= _WRONG and whose < 0:
+                whose = k
+            worst = max(worst, float(cost.min()))
+        if worst < best[0]:
+            best = (worst, found)
+        if whose < 0:
+            break
+        order = [whose, *(k for k in order if k != whose)]
+    return [_annotation(label, _ANCHORS[best[1][k]], theme) for k, label in enumerate(labels)]
+
+
+def shares(points: ArrayLike, axes: Axes) -> Array:
+    """Points as shares of the axes' lengths from the lower left corner; both (n, 2)."""
+    low, high = np.array(axes).T
+    return (np.asarray(points, dtype=float).reshape(-1, 2) - low) / (high - low)
+
+
+def _annotation(label: Label, anchor: tuple[float, float, str, str], theme: Theme) -> dict[str, Any]:
+    text = escaped(label.text)
+    dx, dy, xanchor, yanchor = anchor
+    leads = np.hypot(dx, dy) > _NEAR
+    return {
+        "x": label.x,
+        "y": label.y,
+        "text": f"<b>{text}</b>" if label.symbol else text,
+        "showarrow": True,
+        "ax": dx,
+        "ay": -dy,
+        "xanchor": xanchor,
+        "yanchor": yanchor,
+        "arrowhead": 0,
+        "arrowwidth": 1,
+        "arrowcolor": label.colour if leads else "rgba(0,0,0,0)",
+        "standoff": 6,
+        "opacity": 1,
+        "bgcolor": theme.veil,
+        "borderpad": 0,
+        "font": {"color": label.colour, "size": label.size},
+    }
+
+
+#: Anchors near a point, and how far off in each direction others are tried.
+_NEAR_ANCHORS = (
+    (9.0, 0.0, "left", "middle"),
+    (7.0, 5.0, "left", "bottom"),
+    (-7.0, 5.0, "right", "bottom"),
+    (0.0, 9.0, "center", "bottom"),
+    (7.0, -5.0, "left", "top"),
+    (-7.0, -5.0, "right", "top"),
+    (0.0, -9.0, "center", "top"),
+    (-9.0, 0.0, "right", "middle"),
+)
+_UP = (12.0, 20.0, 28.0, 36.0, 46.0, 58.0, 72.0, 88.0, 106.0, 126.0, 148.0, 172.0, 198.0, 226.0, 255.0)
+_ACROSS = (8.0, 24.0, 44.0, 68.0, 96.0, 130.0)
+_FAR_ANCHORS = tuple(
+    (dx, side * up, xanchor, "bottom" if side > 0 else "top")
+    for up in _UP
+    for side in (1, -1)
+    for dx, xanchor in (
+        (0.0, "center"),
+        *((across, "left") for across in _ACROSS),
+        *((-across, "right") for across in _ACROSS),
+    )
+)
+
+
+_ANCHORS = (*_NEAR_ANCHORS, *_FAR_ANCHORS)
+#: (candidates, 1): offsets, and the share of a label's width and height on the left of and below its anchor.
+_DX, _DY, _LEFT_OF, _BELOW = (
+    np.array(values)[:, None]
+    for values in (
+        [dx for dx, _, _, _ in _ANCHORS],
+        [dy for _, dy, _, _ in _ANCHORS],
+        [{"left": 0.0, "center": 0.5, "right": 1.0}[xanchor] for _, _, xanchor, _ in _ANCHORS],
+        [{"bottom": 0.0, "middle": 0.5, "top": 1.0}[yanchor] for _, _, _, yanchor in _ANCHORS],
+    )
+)
+
+
+def _edges(label: Label, x: float, y: float) -> tuple[Array, Array, Array, Array]:
+    """Left, bottom, right and top of all candidates: (candidates, widths) across, (candidates, 1) along.
+
+    `x` and `y` are the label's point as shares of the axes' lengths.
+    """
+    width, height = label.extent
+    left = x * WIDTHS + _DX - _LEFT_OF * width
+    bottom = y * HEIGHT + _DY - _BELOW * height
+    return left, bottom, left + width, bottom + height
+
+
+def _box_at(edges: tuple[Array, Array, Array, Array], k: int) -> Box:
+    left, bottom, right, top = edges
+    return left[k], float(bottom[k, 0]), right[k], float(top[k, 0])
+
+
+def _costs(edges: tuple[Array, Array, Array, Array], taken: Sequence[Box], points: Array) -> Array:
+    """How bad places are: distance, points covered, and above all what overlaps or is cut; all in pixels."""
+    left, bottom, right, top = edges
+    wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _BEYOND, 0, None)
+    wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
+    covered = np.zeros(left.shape)
+    for x, y in points * (1.0, HEIGHT):
+        within = (y > bottom - _GAP) & (y < top + _GAP)
+        covered += (x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & within
+    distance = np.hypot(_DX, _DY)[:, 0]
+    cost: Array = _WRONG * wrong.max(axis=1) + distance + _COVERED * covered.max(axis=1)
+    return cost + _overlap(edges, taken)
+
+
+def _overlap(edges: tuple[Array, Array, Array, Array], taken: Sequence[Box]) -> Array:
+    """What lying on other boxes costs each candidate, where it is worst."""
+    left, bottom, right, top = edges
+    wrong = np.zeros(left.shape)
+    for o_left, o_bottom, o_right, o_top in taken:
+        across = np.minimum(right, o_right) - np.maximum(left, o_left) + _GAP
+        along = np.minimum(top, o_top) - np.maximum(bottom, o_bottom) + _GAP
+        wrong += np.where((across > 0) & (along > 0), 1 + np.minimum(across, along), 0.0)
+    cost: Array = _WRONG * wrong.max(axis=1)
+    return cost

@@ -1,0 +1,119 @@
+"""How much memory a process may take: one table or one run must not take the machine with it.
+
+``FAIRDASH_MEMORY`` says how many gigabytes; half of what the machine, or its container, has by default. Only
+Linux counts what is asked for, so that it fails there and then; elsewhere nothing is limited. Neither is it
+on machines with a GPU, whose drivers take address space without end.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+#: There where a driver of a GPU is.
+_GPUS = tuple(map(Path, ("/dev/nvidiactl", "/dev/nvidia0", "/dev/dxg", "/dev/kfd")))
+_CONTAINERS = tuple(map(Path, ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")))
+
+
+def most_memory() -> int:
+    """Bytes that a run, or the reading of a table, may take beyond what the process has already."""
+    wanted = os.environ.get("FAIRDASH_MEMORY")
+    if wanted:
+        return int(float(wanted) * 1e9)
+    return _of_machine() // 2
+
+
+def _of_machine() -> int:
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in _CONTAINERS:
+        try:
+            found.append(int(path.read_text()))
+        except (OSError, ValueError):
+            # Not in such a container, or it says "max".
+            continue
+    return min(found)
+
+
+def can_limit() -> bool:
+    """Whether memory can be limited here."""
+    return sys.platform == "linux" and not any(path.exists() for path in _GPUS)
+
+
+def beyond() -> str:
+    """What was too much, to go behind "takes more"."""
+    return f"than {most_memory() / 1e9:,.1f} GB of memory" if can_limit() else "memory than there is"
+
+
+def limit_memory() -> None:
+    """Let this process take :func:`most_memory` from now on; what goes beyond raises MemoryError."""
+    if can_limit():
+        _set(_taken() + most_memory())
+
+
+_readers = 0
+_lock = threading.Lock()
+
+
+@contextmanager
+def limited_memory() -> Iterator[None]:
+    """Let this process take :func:`most_memory` inside; beyond that MemoryError, in whatever thread asks."""
+    global _readers
+    if not can_limit():
+        yield
+        return
+    import resource
+
+    with _lock:
+        if _readers == 0:
+            _before.append(resource.getrlimit(resource.RLIMIT_DATA)[0])
+            _set(_taken() + most_memory())
+        _readers += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _readers -= 1
+            if _readers == 0:
+                _set(_before.pop())
+
+
+_before: list[int] = []
+
+
+def _taken() -> int:
+    """What counts against the limit by now."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmData:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+def _set(limit: int) -> None:
+    import resource
+
+    import numpy as np
+
+    # The library behind it takes its working memory at the first product, and ends the process if it can't.
+    np.ones((64, 64)) @ np.ones((64, 64))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if most != resource.RLIM_INFINITY:
+        limit = most if limit == resource.RLIM_INFINITY else min(limit, most)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, most))
+
+
+#: What torch and Arrow say in exceptions that mean other things as well.
+_SIGNS = ("can't allocate memory", "alloc of size", "Failed to launch worker thread")
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Whether an exception, or what it came from, says that memory could not be had."""
+    seen = 0
+    while error is not None and seen < 20:
+        if isinstance(error, MemoryError) or any(sign in str(error) for sign in _SIGNS):
+            return True
+        error, seen = error.__cause__ or error.__context__, seen + 1
+    return False

@@ -1,0 +1,226 @@
+"""A run's fronts: the figures of all its paths for one objective and sensitive column, and places on them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.assessment import (
+    DEFAULT_MEASURE,
+    corrected_standard_error,
+    merged_groups,
+    of_sensitive,
+    summarise_splits,
+)
+from fairdash.assessment.quantile_profile import LARGEST_NUMBER_OF_GROUPS
+from fairdash.assessment.transfers import DEFAULT_GROUPS
+from fairdash.dependence import REGISTRY
+from fairdash.errors import OptionError
+from fairdash.registry import get_entry
+from fairdash.runs.result import RunResult
+from fairdash.training.baselines import MEAN
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.sweep import STANDARD, Sweep
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place on a method's path; λ = 0 is the standard model, whatever the method."""
+
+    method: str
+    lam: float
+
+    @property
+    def is_standard(self) -> bool:
+        return self.lam == 0 or self.method == STANDARD
+
+    @property
+    def name(self) -> str:
+        """Short name for a chart's line."""
+        return "standard model" if self.is_standard else f"λ = {self.lam:g}"
+
+    @property
+    def title(self) -> str:
+        """Name that tells methods apart."""
+        return self.name if self.is_standard else f"{METHODS[self.method].title}, λ = {self.lam:g}"
+
+
+THE_STANDARD = Point(STANDARD, 0.0)
+#: A number and its standard error, NaN where there is none.
+Estimate = tuple[float, float]
+UNKNOWN: Estimate = (math.nan, math.nan)
+
+
+def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Estimate:
+    """Mean over random splits, (J,), with Nadeau and Bengio's standard error."""
+    spread = float(pd.Series(draws).var(ddof=1))
+    error = corrected_standard_error(spread, n_splits=len(draws), test_to_train=test_to_train)
+    return float(np.mean(draws)), error
+
+
+def _least_error(references: pd.DataFrame) -> Estimate:
+    """Error of the barycentre at full strength, from the references' means."""
+    whole = references[(references["method"] == "barycentre") & (references["lam"] == 1)]
+    return (float(whole["mse"].iloc[0]), float(whole["mse_se"].iloc[0])) if len(whole) else UNKNOWN
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """The figures of a run's paths for one objective and sensitive column.
+
+    Parameters
+    ----------
+    objective, sensitive
+        Id of the objective, and the sensitive column.
+    test, validation
+        Means over the splits with standard errors, one row a method and stop; `validation` may be empty.
+    single
+        Test figures of every split.
+    references
+        Means of the references' test figures, empty if there are none or they are not for this objective.
+    price
+        What exact independence adds to the error at least, in units of ``mse``, and its standard error; NaN
+        if it is not known.
+    least_error
+        The least ``mse`` of independent predictions, estimated, and its standard error; NaN likewise.
+    baselines
+        Means of the baselines' test figures; empty in a run of before there were any.
+    groups, fifths
+        (n,) each row's quantile group of the sensitive column, up to 20 and up to 5 of them, with at least
+        20 test rows of every split in each; see :func:`fairdash.assessment.merged_groups`.
+    """
+
+    objective: str
+    sensitive: str
+    test: pd.DataFrame
+    validation: pd.DataFrame
+    single: pd.DataFrame
+    references: pd.DataFrame
+    price: Estimate
+    least_error: Estimate
+    baselines: pd.DataFrame
+    groups: NDArray[np.intp]
+    fifths: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, result: RunResult, *, objective: str, sensitive: str) -> Front:
+        """Gather them from a run's result."""
+        path = of_sensitive(result.paths[objective], sensitive)
+        summary = summarise_splits(path, test_to_train=result.test_to_train)
+        references, price = summary.iloc[:0], UNKNOWN
+        if result.references is not None and not OBJECTIVES[objective].uses_target:
+            references = summarise_splits(result.references, test_to_train=result.test_to_train)
+            if result.price is not None:
+                price = mean_over_splits(result.price, test_to_train=result.test_to_train)
+        baselines = of_sensitive(result.baselines.get(objective, pd.DataFrame()), sensitive)
+        s = result.sensitive[sensitive].to_numpy(dtype=float)
+        parts = [split.test for split in result.splits]
+        return cls(
+            objective=objective,
+            sensitive=sensitive,
+            test=summary[summary["part"] == "test"].reset_index(drop=True),
+            validation=summary[summary["part"] == "validation"].reset_index(drop=True),
+            single=path[path["part"] == "test"].reset_index(drop=True),
+            references=references,
+            price=price,
+            least_error=UNKNOWN if math.isnan(price[0]) else _least_error(references),
+            baselines=summarise_splits(baselines, test_to_train=result.test_to_train)
+            if len(baselines)
+            else baselines,
+            groups=merged_groups(s, parts, n_groups=LARGEST_NUMBER_OF_GROUPS),
+            fifths=merged_groups(s, parts, n_groups=DEFAULT_GROUPS),
+        )
+
+    @property
+    def measures(self) -> list[str]:
+        """Ids of the measures that there are figures of."""
+        return [id for id in REGISTRY if id in self.test]
+
+    @property
+    def default_measure(self) -> str:
+        """The measure that is shown where none is named."""
+        return DEFAULT_MEASURE if DEFAULT_MEASURE in self.test else self.measures[0]
+
+    @property
+    def error(self) -> str:
+        """The column that says how wrong predictions are: the loss that was trained for."""
+        return "deviance" if "deviance" in self.test else "mse"
+
+    @property
+    def methods(self) -> list[str]:
+        return list(self.test["method"].unique())
+
+    @property
+    def error_of_mean(self) -> float:
+        """What giving every row the training rows' average reaches on the test rows; NaN if not known."""
+        if self.baselines.empty:
+            return float("nan")
+        return float(self.baselines.loc[self.baselines["method"] == MEAN, self.error].iloc[0])
+
+    def row(self, point: Point) -> pd.Series:
+        """The test figures of a point."""
+        rows = self.test[self.test["lam"] == point.lam]
+        own = rows[rows["method"] == point.method]
+        # The standard model stands in every path.
+        return (own if len(own) else rows).iloc[0]
+
+
+def fronts_of(result: RunResult, *, sensitive: str) -> dict[str, Front]:
+    """The fronts of one sensitive column by objective."""
+    return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
+
+
+def middle_weight(plan: Sweep) -> float:
+    """The λ to begin with: the middle one of the trained ones, 0 among them."""
+    weights = sorted({0.0, *plan.lams})
+    return weights[len(weights) // 2]
+
+
+def parse_point(front: Front, text: str) -> Point:
+    """The point that ``"standard"``, or a method and a weight such as ``"hgr_nn:0.5"``, names.
+
+    Raises
+    ------
+    OptionError
+        The front has no such point.
+    """
+    method, _, lam = text.partition(":")
+    point = THE_STANDARD if text == STANDARD else point_of(front, method, _number(lam))
+    return THE_STANDARD if point.is_standard else point
+
+
+def point_of(front: Front, method: str, lam: float) -> Point:
+    """The point of a method's path at this weight; six digits of it are enough.
+
+    Raises
+    ------
+    OptionError
+        The front has no such point.
+    """
+    get_entry({id: id for id in front.methods}, method, option="method")
+    there = front.test.loc[front.test["method"] == method, "lam"]
+    found = [Point(method, float(each)) for each in there if f"{each:g}" == f"{lam:g}"]
+    if found:
+        return found[0]
+    nearest = sorted(there, key=lambda each: abs(each - lam))[:3]
+    raise OptionError.of(
+        f"The path has no stop at λ = {lam:g}",
+        f"The nearest are {', '.join(f'{each:g}' for each in sorted(nearest))}.",
+        column="lam",
+    )
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise OptionError.of(
+            f"“{text}” is not a weight",
+            "Name a method and a weight, such as hgr_nn:0.5, or standard.",
+            column="against",
+        ) from None

@@ -1,0 +1,194 @@
+"""Deleting a file of the user's with everything that was made from it.
+
+Runs keep the target and the sensitive columns of every row, models keep the levels of texts, searches and
+studies keep figures: a file is not gone before they are.
+
+<home>/uploads/<sha256>.deleting   there while a deletion is under way, so that it is ended if it was cut off
+<home>/deleted                     written anew after each deletion: processes that keep tables in memory look
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from fairdash.data import uploads
+from fairdash.data.uploads import check_sha256, delete_upload
+from fairdash.detached import LOCK, is_at_work, stop
+from fairdash.errors import FairdashError, Problem, StorageError
+from fairdash.runs.models import ModelJob
+from fairdash.runs.searches import SearchJob
+from fairdash.runs.store import Run
+from fairdash.storage import cache_folder, data_folder, write_whole
+
+#: File of a folder of work that says from which data it was made.
+SPEC, STUDY = "spec.json", "study.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """What was made from a file.
+
+    Parameters
+    ----------
+    runs, models, searches, studies
+        Folders.
+    sources
+        Files that say how to read it and which column plays which part.
+    """
+
+    runs: tuple[Path, ...]
+    models: tuple[Path, ...]
+    searches: tuple[Path, ...]
+    studies: tuple[Path, ...]
+    sources: tuple[Path, ...]
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """All folders."""
+        return (*self.runs, *self.models, *self.searches, *self.studies)
+
+    @property
+    def n_at_work(self) -> int:
+        """How many processes are at work in them."""
+        return sum(is_at_work(folder) for folder in self.folders)
+
+
+def made_from(digest: str) -> Made:
+    """Find what was made from the file of this hash; what is damaged is found too, if it names the file.
+
+    Raises
+    ------
+    StorageError
+        `digest` is not 64 hex digits.
+    """
+    check_sha256(digest)
+    runs, models, searches = (
+        tuple(_naming(digest, data_folder(kind.folder_name), SPEC)) for kind in (Run, ModelJob, SearchJob)
+    )
+    sources = (path for path in _inside(data_folder("sources")) if _names(path, digest))
+    return Made(
+        runs=runs,
+        models=models,
+        searches=searches,
+        studies=tuple(_naming(digest, cache_folder("studies"), STUDY)),
+        sources=tuple(sources),
+    )
+
+
+def delete_made_from(digest: str) -> None:
+    """Delete a file and everything that was made from it; whatever is at work on it is stopped first.
+
+    Raises
+    ------
+    StorageError
+        Something can't be deleted, or a process can't be stopped; all else is deleted then.
+    """
+    check_sha256(digest)
+    mark = _mark(digest)
+    write_whole(mark, b"")
+    try:
+        # First: from here on no process can read it again.
+        delete_upload(digest)
+        made = made_from(digest)
+        problems = [problem for folder in made.folders for problem in _delete(folder, made)]
+        for source in made.sources:
+            source.unlink(missing_ok=True)
+        if problems:
+            raise StorageError(*problems)
+        mark.unlink(missing_ok=True)
+    except OSError as error:
+        if isinstance(error, FairdashError):
+            raise
+        raise _cant_be_deleted(Path(error.filename or mark.parent), error) from error
+    finally:
+        write_whole(_last(), secrets.token_bytes(8))
+
+
+def delete_expired(*, now: datetime | None = None) -> int:
+    """Delete the files whose term is over with all that was made from them, and end what was cut off.
+
+    Parameters
+    ----------
+    now
+        The time to go by, with its zone; the present by default.
+
+    Returns
+    -------
+    int
+        How many files' terms were over.
+    """
+    for mark in _inside(data_folder("uploads")):
+        if mark.suffix == _MARK:
+            if mark.with_suffix(".upload").exists():
+                # Uploaded again since: it and what was made from it are wanted.
+                mark.unlink(missing_ok=True)
+            else:
+                delete_made_from(mark.stem)
+    return uploads.delete_expired(now=now, delete=delete_made_from)
+
+
+def last_deletion() -> bytes:
+    """Something that changes with each deletion in this home, by whatever process."""
+    try:
+        return _last().read_bytes()
+    except OSError:
+        return b""
+
+
+_MARK = ".deleting"
+
+
+def _mark(digest: str) -> Path:
+    return data_folder("uploads") / f"{digest}{_MARK}"
+
+
+def _last() -> Path:
+    return data_folder("deleted")
+
+
+def _inside(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _naming(digest: str, room: Path, file: str) -> Iterator[Path]:
+    return (folder for folder in _inside(room) if _names(folder / file, digest))
+
+
+def _names(path: Path, digest: str) -> bool:
+    try:
+        return digest.encode() in path.read_bytes()
+    except OSError:
+        # None, or deleted by another process meanwhile.
+        return False
+
+
+def _delete(folder: Path, made: Made) -> Iterator[Problem]:
+    """Delete a folder of work; a problem if its process does not stop."""
+    if not stop(folder):
+        yield Problem(
+            what=f"a process is still at work in {folder}",
+            hint="End it, or restart the machine, then delete the file once more.",
+        )
+        return
+    last = folder / (STUDY if folder in made.studies else SPEC)
+    for path in _inside(folder):
+        # If this is cut off, the folder must still tell from which file it was made.
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path not in (last, folder / LOCK):
+            path.unlink(missing_ok=True)
+    shutil.rmtree(folder)
+
+
+def _cant_be_deleted(place: Path, error: OSError) -> StorageError:
+    return StorageError(
+        Problem(
+            what=f"not everything can be deleted ({error.strerror})",
+            hint=f"Make {place} writable, then delete the file once more.",
+        )
+    )

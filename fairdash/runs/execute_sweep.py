@@ -1,0 +1,169 @@
+"""What a run does with a plan: train, judge by both objectives, walk between the weights, references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairdash._version import versions
+from fairdash.assessment import Gain, assess_curve, assess_predictions, gain_over_mean
+from fairdash.data.dataset import Dataset
+from fairdash.runs.result import RunResult
+from fairdash.training.baselines import train_baselines
+from fairdash.training.device import TITLES
+from fairdash.training.methods import METHODS
+from fairdash.training.models import TrainedModels
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.references.trained import train_references
+from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
+
+#: What every model is judged by.
+MEASURES = ("hgr_kde", "hgr_spline", "hgr_rdc", "chi2_kde", "fairquant", "fairquant_cumulative")
+#: Permutations behind a floor of a first look, and of a whole run.
+PERMUTATIONS = {True: 39, False: 100}
+#: References train five more models a split: left out beyond so many rows.
+MOST_ROWS_FOR_REFERENCES = 30_000
+#: Shares of a run's time, for the estimate of the time left.
+TRAINING_SHARE, REFERENCES_SHARE = 0.65, 0.1
+#: Of the training's share, what finding its settings takes.
+TUNING_SHARE = 0.15
+
+#: Hears what is being done and the share of the work that is done.
+Progress = Callable[[str, float], None]
+
+
+def execute_sweep(
+    dataset: Dataset,
+    plan: Sweep,
+    *,
+    is_preview: bool = False,
+    progress: Progress = lambda *_: None,
+    on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
+) -> RunResult:
+    """Carry out a plan.
+
+    Parameters
+    ----------
+    is_preview
+        Rougher floors, no importance and no references: what a few seconds allow.
+    progress
+        May raise :class:`fairdash.errors.Cancelled`.
+    on_curve
+        Hears of every epoch of the training, see :class:`fairdash.training.sweep.SweepProgress`.
+    """
+    with_references = not is_preview and _has_references(dataset)
+    tuned = TUNING_SHARE if plan.tune else 0.0
+
+    def on_training(at: SweepProgress) -> None:
+        if at.curve is not None:
+            on_curve(at.curve)
+        if at.phase == "tuning":
+            progress("finding weight decay on validation rows", TRAINING_SHARE * tuned * at.fraction)
+        else:
+            doing = f"training {METHODS[at.method].title} on {TITLES[at.device]}"
+            progress(doing, TRAINING_SHARE * (tuned + (1 - tuned) * at.fraction))
+
+    def on_measuring(step: int, share: float) -> None:
+        # Frames and paths, of two objectives each.
+        left = 1 - TRAINING_SHARE - (REFERENCES_SHARE if with_references else 0.0)
+        progress("measuring", TRAINING_SHARE + left * (step + share) / 4)
+
+    trained = train_sweep(dataset, plan, importance=not is_preview, progress=on_training)
+    members, predictions, splits = trained.members, trained.predictions, trained.splits
+    assess: dict[str, Any] = {
+        "loss": plan.settings.loss_function,
+        "measures": MEASURES,
+        "random_state": plan.random_state,
+    }
+    frames, paths, baselines = {}, {}, {}
+    standing_by = train_baselines(
+        dataset, splits, loss=plan.settings.loss_function, random_state=plan.random_state
+    )
+    # Models that were trained for one objective are judged by both.
+    for step, objective in enumerate(sorted(OBJECTIVES, key=lambda each: each != plan.objective)):
+        frames[objective] = assess_predictions(
+            dataset,
+            predictions,
+            members,
+            splits,
+            objective=objective,
+            n_permutations=PERMUTATIONS[is_preview],
+            progress=partial(on_measuring, 2 * step),
+            **assess,
+        )
+        paths[objective] = assess_curve(
+            dataset,
+            predictions,
+            frames[objective],
+            members,
+            splits,
+            objective=objective,
+            progress=partial(on_measuring, 2 * step + 1),
+            **assess,
+        )
+        benchmarks, guesses = standing_by
+        baselines[objective] = assess_predictions(
+            dataset,
+            guesses,
+            benchmarks,
+            splits,
+            objective=objective,
+            n_permutations=0,
+            parts=("test",),
+            **assess,
+        )
+    references, price = None, None
+    if with_references:
+        progress("training references that use the sensitive attribute", 1 - REFERENCES_SHARE)
+        told_s, prices, price = train_references(
+            dataset,
+            splits,
+            settings=plan.settings,
+            random_state=plan.random_state,
+            device=plan.device,
+        )
+        references = assess_predictions(
+            dataset, prices, told_s, splits, objective="demographic_parity", parts=("test",), **assess
+        )
+    roles = dataset.roles
+    named = (roles.target, *roles.sensitive)
+    return RunResult(
+        objective=plan.objective,
+        frames=frames,
+        paths=paths,
+        target=dataset.target.to_numpy(dtype=float),
+        sensitive=dataset.sensitive,
+        weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
+        target_name=roles.target,
+        units={column: dataset.units[column] for column in named if column in dataset.units},
+        names={column: dataset.names[column] for column in named if column in dataset.names},
+        references=references,
+        price=price,
+        versions=versions(),
+        baselines=baselines,
+        gain=_gain(dataset, plan, trained),
+        **vars(trained),
+    )
+
+
+def _gain(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
+    """What the standard models that did not diverge gain over the average; None if there are none."""
+    members = trained.members
+    own = np.flatnonzero((members["method"] == STANDARD) & ~members["diverged"])
+    if not len(own):
+        return None
+    return gain_over_mean(
+        dataset.target.to_numpy(dtype=float),
+        {int(members["split"].iloc[k]): trained.predictions[k] for k in own},
+        trained.splits,
+        loss=plan.settings.loss_function,
+        weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
+    )
+
+
+def _has_references(dataset: Dataset) -> bool:
+    return dataset.sensitive.shape[1] == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES

@@ -1,0 +1,64 @@
+"""One seed for everything that is drawn at random, and a stream of its own for each purpose.
+
+What is drawn for one purpose never disturbs another: a stream is the user's seed, the place it is for (say
+a split), and the purpose's number. The numbers are those that stored results were made with: two purposes may
+share one where their places differ, or where what they draw is unlike. Splits and folds themselves are drawn
+from the seed and their number alone (:mod:`fairdash.training.splits`).
+
+>>> seed_of(Stream.INITIAL_WEIGHTS, 0, 0) == seed_of(Stream.INITIAL_WEIGHTS, 0, 0)
+True
+>>> seed_of(Stream.INITIAL_WEIGHTS, 0, 0) == seed_of(Stream.MINI_BATCHES, 0, 0)
+False
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+
+class Stream(IntEnum):
+    """What a stream of random numbers is for."""
+
+    #: Initial weights of the models of a split; and permutations behind a floor of one pair of columns.
+    INITIAL_WEIGHTS = 1
+    PAIR_PERMUTATIONS = 1
+    #: Order of a split's mini-batches; and half-samples behind the interval of a pair.
+    MINI_BATCHES = 2
+    PAIR_HALVES = 2
+    #: Permutations of a whole table, the same for all splits; rows that are measured of a long pair; and rows
+    #: that tell one model of one table when to stop.
+    TABLE_PERMUTATIONS = 3
+    PAIR_ROWS = 3
+    STOPPING_ROWS = 3
+    #: Rows that tell a fold's models when to stop; and rows that are measured of a large part.
+    FOLD_STOPPING_ROWS = 4
+    MEASURED_ROWS = 4
+    #: Test rows, and their permutations, behind importance; and the networks that a study averages.
+    IMPORTANCE = 5
+    AVERAGED_NETWORKS = 5
+    #: Test rows that the fairness columns of a study's large table are measured on.
+    STUDY_ROWS = 6
+    #: Permutations behind the floors of a study.
+    STUDY_PERMUTATIONS = 7
+
+
+def rng_of(
+    stream: Stream, random_state: int | None, *place: int, then: tuple[int, ...] = ()
+) -> np.random.Generator:
+    """A stream's generator; a fresh one without a seed.
+
+    Parameters
+    ----------
+    place
+        What it is for, such as the number of a split.
+    then
+        What it is for within that, such as the position of a feature.
+    """
+    return np.random.default_rng(None if random_state is None else [random_state, *place, stream, *then])
+
+
+def seed_of(stream: Stream, random_state: int, *place: int) -> int:
+    """The same as a number, for what takes a seed of its own."""
+    return int(np.random.SeedSequence([random_state, *place, stream]).generate_state(1)[0])

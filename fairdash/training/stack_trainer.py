@@ -1,0 +1,196 @@
+"""Trains the stacks of one data set: what they share, and how many models one of them may hold."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.errors import DeviceError, Problem
+from fairdash.seeds import Stream, seed_of
+from fairdash.training.importance import Importance, PermutationPlan, permutation_importance
+from fairdash.training.preprocessing import EncodedRows, encode_rows
+from fairdash.training.progress import StackReporter
+from fairdash.training.splits import Split
+from fairdash.training.stacked_model import StackedModel
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from fairdash.training.stack import StackData, TrainedStack
+
+#: Memory that the networks and batches of one stack may take on a CPU: about what its cache holds. More
+#: models at once are no slower to launch, but each pass over them then waits for the memory.
+BYTES_PER_STACK_ON_CPU = 24 * 2**20
+#: Share of a GPU's free memory that one stack may take.
+SHARE_OF_GPU = 0.5
+MOST_MODELS_PER_STACK = 2000
+
+#: Trained models; their predictions (K, n) for all rows, in the target's units; and their importance.
+TrainedPart: TypeAlias = "tuple[TrainedStack, NDArray[np.float64], Importance | None]"
+
+
+class StackTrainer:
+    """What the stacks of one call share: the data set, encoded once a split and loss, and the device."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        splits: Sequence[Split],
+        *,
+        objective: str,
+        random_state: int,
+        device: str,
+        permutations: PermutationPlan | None,
+    ) -> None:
+        self.dataset = dataset
+        self.splits = splits
+        self.objective = objective
+        self.batch_seeds = [seed_of(Stream.MINI_BATCHES, random_state, split) for split in range(len(splits))]
+        self.device = device
+        self.permutations = permutations
+        self._encoded: dict[tuple[int, float], EncodedRows] = {}
+
+    def encoded(self, model: StackedModel) -> EncodedRows:
+        """The rows as the model's split and loss have them."""
+        loss = model.settings.loss_function
+        key = (model.split, loss.power)
+        if key not in self._encoded:
+            self._encoded[key] = encode_rows(self.dataset, self.splits[model.split].train, loss)
+        return self._encoded[key]
+
+    def train(self, stack: Sequence[StackedModel], report: StackReporter) -> TrainedPart:
+        """Train one stack; :class:`OutOfMemoryError` if the device can't hold it."""
+        from fairdash.training.stack import train_stack
+
+        used = sorted({model.split for model in stack})
+        with _naming_lack_of_memory():
+            data = self._data(stack, used)
+            trained = train_stack(
+                data,
+                [replace(model, split=used.index(model.split)) for model in stack],
+                objective=self.objective,
+                batch_seeds=[self.batch_seeds[split] for split in used],
+                device=self.device,
+                on_step=report.step,
+                on_epoch=report.epoch,
+            )
+            scales = [self.encoded(model).target_scale for model in stack]
+
+            def predict(x: Tensor) -> NDArray[np.float64]:
+                scaled = trained.predict(x)
+                return np.stack([scale.undo(each) for scale, each in zip(scales, scaled, strict=True)])
+
+            importance = None
+            predictions = predict(data.x)
+            if self.permutations is not None:
+                importance = self._importance(self.permutations, stack, used, predict, data.x, report)
+        return trained, predictions, importance
+
+    def _importance(
+        self,
+        permutations: PermutationPlan,
+        stack: Sequence[StackedModel],
+        used: Sequence[int],
+        predict: Callable[[Tensor], NDArray[np.float64]],
+        x: Tensor,
+        report: StackReporter,
+    ) -> Importance:
+        """Permutation importance of a stack's models; `x` has the rows of the splits `used`."""
+        import torch
+
+        y = self.dataset.target.to_numpy(dtype=float)
+        weight = np.ones(len(y)) if self.dataset.weight is None else self.dataset.weight.to_numpy()
+        blocks = self.encoded(stack[0]).encoder.blocks
+        own = [torch.from_numpy(permutations.rows[split]) for split in used]
+        rows = np.stack([permutations.rows[model.split] for model in stack])
+        train = [self.splits[model.split].train for model in stack]
+        return permutation_importance(
+            predict,
+            torch.stack([table[numbers] for table, numbers in zip(x, own, strict=True)]).to(self.device),
+            y[rows],
+            weight=weight[rows],
+            variance=np.array([_variance(y[numbers], weight[numbers]) for numbers in train]),
+            blocks={name: blocks[name] for name in self.dataset.features.columns},
+            shuffles=lambda feature: [permutations.shuffle(split, feature=feature) for split in used],
+            # The share stays where it is; this is the place to be cancelled at.
+            on_feature=lambda: report.step(1.0),
+        )
+
+    def models_per_stack(self, model: StackedModel) -> int:
+        """How many models like this one: what the cache of a CPU holds, or a share of a GPU's memory."""
+        import torch
+
+        available = BYTES_PER_STACK_ON_CPU
+        if self.device == "cuda":
+            available = int(SHARE_OF_GPU * torch.cuda.mem_get_info()[0])
+        settings = model.settings
+        widths = [self.encoded(model).x.shape[1], *settings.hidden, 1]
+        weights = sum(a * b for a, b in itertools.pairwise(widths))
+        adversary = sum(a * b for a, b in itertools.pairwise([1, *settings.adversary_hidden, 1]))
+        # Weights have two moments and a gradient beside them; a hidden layer has its slope.
+        floats = 4 * (weights + 2 * adversary) + 2 * settings.batch_size * (
+            sum(settings.hidden) + 2 * sum(settings.adversary_hidden)
+        )
+        return int(np.clip(available // (4 * floats), 1, MOST_MODELS_PER_STACK))
+
+    def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
+        """The rows of the splits `used`, as the stack's models have them."""
+        import torch
+
+        from fairdash.training.stack import StackData
+
+        any_of = {model.split: model for model in stack}
+        rows = [self.encoded(any_of[split]) for split in used]
+        s = torch.tensor(self.dataset.sensitive.to_numpy(dtype=float))
+        weight = self.dataset.weight
+        if weight is not None:
+            each = torch.from_numpy((weight / weight.mean()).to_numpy(dtype=np.float32))[:, None]
+        return StackData(
+            x=torch.from_numpy(np.stack([each.x for each in rows])),
+            y=torch.from_numpy(np.stack([each.y for each in rows]).astype(np.float32)[:, :, None]),
+            s=s.expand(len(used), *s.shape),
+            train=tuple(torch.from_numpy(self.splits[split].train) for split in used),
+            validation=tuple(torch.from_numpy(self.splits[split].validation) for split in used),
+            weight=None if weight is None else each.expand(len(used), *each.shape),
+        )
+
+
+def _variance(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
+    mean = np.average(values, weights=weight)
+    return float(np.average((values - mean) ** 2, weights=weight))
+
+
+class OutOfMemoryError(Exception):
+    """The device can't hold a stack; told apart from other failures so that a smaller one is tried."""
+
+    def for_user(self) -> DeviceError:
+        """The same in words for whoever asked for the training."""
+        return DeviceError(
+            Problem(
+                what="The memory does not suffice to train these models, even in smaller groups",
+                hint="Choose smaller batches or networks, or another device.",
+            )
+        )
+
+
+@contextmanager
+def _naming_lack_of_memory() -> Iterator[None]:
+    """Turn what torch raises for lack of memory, another type on each device, into OutOfMemoryError."""
+    import torch
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise OutOfMemoryError from error
+    except RuntimeError as error:
+        # The CPU's allocator has no type of its own.
+        if "can't allocate memory" not in str(error):
+            raise
+        raise OutOfMemoryError from error

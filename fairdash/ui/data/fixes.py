@@ -1,0 +1,70 @@
+"""What is in a table's way, and what the user has agreed to: each fix a click, each click undone by one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import streamlit as st
+
+from fairdash.data.dataset import Dataset
+from fairdash.data.source import DatasetSource
+from fairdash.errors import DataError, Fix
+from fairdash.ui.cached import dataset_of
+from fairdash.ui.frame import FIX_LABELS, show_fixes
+from fairdash.ui.keys import Keys
+from fairdash.ui.text import safe
+
+KEY = Keys(__file__)
+
+#: Where the session keeps the name of what the user has agreed to for the table in view.
+FIXES = KEY("of-the-table-in-view")
+
+
+def ask_for_fixes(known: tuple[Fix, ...], columns: Collection[object], *, key: str) -> tuple[Fix, ...]:
+    """What the user has agreed to so far, each with a button to take it back."""
+    state = fixes_key(key)
+    if state not in st.session_state:
+        st.session_state[state] = tuple(fix for fix in known if fix.column in columns)
+    st.session_state[FIXES] = state
+    agreed: tuple[Fix, ...] = st.session_state[state]
+    if agreed:
+        with st.container(horizontal=True):
+            for fix in agreed:
+                label = f"{FIX_LABELS[fix.kind]}: {safe(fix.column)}"
+                st.button(
+                    label,
+                    key=KEY("undo", key, fix.kind, fix.column),
+                    icon=":material/undo:",
+                    help="You chose this. Click to take it back.",
+                    on_click=lambda fix=fix: take_back(fix),
+                )
+    return agreed
+
+
+def data_or_fixes(source: DatasetSource) -> Dataset | None:
+    """The data set; None if something is in the way, which is then shown with its ways out."""
+    try:
+        return dataset_of(source)
+    except DataError as error:
+        show_fixes(error.problems, key=KEY("problems", source.id), fix=agree, blocked=True)
+        return None
+
+
+def agree(fix: Fix) -> None:
+    """Add a fix; of two that exclude each other the last counts."""
+    state = st.session_state[FIXES]
+
+    def goes(each: Fix) -> bool:
+        alike = each.column == fix.column and "drop_rows" not in (each.kind, fix.kind)
+        return each == fix or alike
+
+    st.session_state[state] = (*(each for each in st.session_state[state] if not goes(each)), fix)
+
+
+def take_back(fix: Fix) -> None:
+    state = st.session_state[FIXES]
+    st.session_state[state] = tuple(each for each in st.session_state[state] if each != fix)
+
+
+def fixes_key(key: str) -> str:
+    return KEY("fixes", key)

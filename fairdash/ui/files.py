@@ -1,0 +1,92 @@
+"""Files to take away: made when they are asked for; where making one fails, the page says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Lock
+
+import pandas as pd
+import streamlit as st
+
+from fairdash.errors import RunError
+from fairdash.reports.csv import safe_csv
+from fairdash.ui.frame import in_plain_words
+from fairdash.ui.keys import Keys
+
+KEY = Keys(__file__)
+
+
+class Making:
+    """A file that is made once, by whoever asks first: the download, or the page that looks at how it went.
+
+    Parameters
+    ----------
+    make
+        Gives the file's content.
+    """
+
+    def __init__(self, make: Callable[[], bytes]) -> None:
+        self._make = make
+        self._lock = Lock()
+        self._content: bytes | None = None
+        self._failure: str | None = None
+
+    def content(self) -> bytes:
+        """The file; RunError without a word of the cause, which the page says, if it can't be made."""
+        self.failure()
+        if self._content is None:
+            raise RunError.of("This file could not be made", "The page says why.")
+        return self._content
+
+    def failure(self) -> str | None:
+        """Why it can't be made, in Markdown; None if it is there."""
+        with self._lock:
+            if self._content is None and self._failure is None:
+                try:
+                    self._content = self._make()
+                except Exception as error:
+                    # Not hidden: the page shows it, and the log has its trace.
+                    self._failure = in_plain_words(error)
+        return self._failure
+
+
+@st.fragment
+def download_file(
+    make: Callable[[], bytes],
+    *,
+    label: str,
+    name: str,
+    mime: str,
+    key: str,
+    icon: str = ":material/download:",
+) -> None:
+    """A button that makes a file and gives it.
+
+    Parameters
+    ----------
+    make
+        Gives the content; called in a thread of its own after the click, at most once a click.
+    label, name, mime, key, icon
+        The button's words, the file's name and kind, the widget's key and picture.
+    """
+    making = Making(make)
+    kept = KEY("making", key)
+    # The file of the button that was clicked; the new one is that of the next click.
+    last: Making | None = st.session_state.get(kept)
+    st.session_state[kept] = making
+    clicked = st.download_button(
+        label, data=making.content, file_name=name, mime=mime, key=key, icon=icon, on_click="rerun"
+    )
+    if clicked and last is not None and (failure := last.failure()) is not None:
+        st.error(failure)
+
+
+def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, name: str, key: str) -> None:
+    """A button that gives a table, or what makes it, as CSV that is safe to open in a spreadsheet."""
+    download_file(
+        lambda: safe_csv(frame() if callable(frame) else frame),
+        label=label,
+        name=f"fairdash-{name}.csv",
+        mime="text/csv",
+        key=key,
+    )

@@ -1,0 +1,156 @@
+"""HGR², χ² and mutual information along ρ, true and estimated: in a sentence, as charts, as tables."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from fairdash.dependence import REGISTRY
+from fairdash.dependence.exact import gaussian
+from fairdash.figures.gaussian_curves import along_rho_figure, estimate_name
+from fairdash.figures.simulations import scatter_figure
+from fairdash.studies import Scene
+from fairdash.studies.gaussians import exact_curves, gaussian_pairs, means_along_rho
+from fairdash.studies.stack import studied, target_of
+from fairdash.studies.store import Study
+from fairdash.studies.supplement import mi_crossing, unit_of
+from fairdash.ui.files import download
+from fairdash.ui.frame import chart, theme
+from fairdash.ui.keys import Keys
+from fairdash.ui.simulations import gaussian_estimates, gaussian_values
+from fairdash.ui.studies import follow, so_far
+from fairdash.ui.text import fixed
+
+KEY = Keys(__file__)
+
+SEED = 0
+#: Estimators drawn at first; the rest is a click away.
+SHOWN = ("hgr_spline", "hgr_nn", "chi2_kde", "chi2_nn", "mi_ksg", "mi_mine")
+
+
+def answer(rho: float, base: str) -> str:
+    """What is true at ρ, and which of the two bounds which."""
+    truth = gaussian(rho)
+    mi = truth.mi / unit_of(base)
+    square = truth.hgr**2
+    side = "below" if mi < square else "above"
+    if rho == 0:
+        first = "**At ρ = 0 all three are 0: the variables are independent.**"
+    else:
+        first = (
+            f"**At ρ = {rho:g}: HGR² = {fixed(square)}, χ² = {fixed(truth.chi2)}, mutual information = "
+            f"{fixed(mi)} {base}.** Mutual information lies {side} HGR² here."
+        )
+    return (
+        f"{first} χ² is never below HGR², so lowering χ² lowers a bound on HGR². Mutual information is no "
+        f"such bound: in {base} it is below HGR² up to ρ = {math.sqrt(mi_crossing(base)):.3f} and above it "
+        "beyond."
+    )
+
+
+def all_values(n: int) -> tuple[pd.DataFrame, bool]:
+    """Every estimator along ρ; whether the slow ones are among them."""
+    quick = gaussian_values(n, SEED)
+    if not [id for id in studied(quick=False) if target_of(id)]:
+        return quick, True
+    slow, done = so_far(slow_study(n))
+    if "values" not in slow:
+        return quick, done
+    return pd.concat([quick, slow["values"]], ignore_index=True), done
+
+
+def slow_study(n: int) -> Study:
+    return Study("gaussians", Scene(n=n, seed=SEED))
+
+
+def show_curves(rho: float, n: int, base: str) -> None:
+    values, complete = all_values(n)
+    ids = [id for id in studied() if target_of(id)]
+    chosen = st.pills(
+        "Estimators",
+        ids,
+        default=[id for id in ids if id in SHOWN],
+        selection_mode="multi",
+        format_func=estimate_name,
+        key=KEY("gaussian-estimators"),
+        label_visibility="collapsed",
+    )
+    left, right = st.columns([1.6, 1])
+    with left:
+        chart(
+            along_rho_figure(
+                exact_curves(np.linspace(0, 0.99, 199)),
+                means_along_rho(values, base=base),
+                ids=list(chosen),
+                base=base,
+                rho=rho,
+                subtitle=f"lines: true; points: estimated, 3 data sets of {n:,} rows",
+                theme=theme(),
+            ),
+            key=KEY("along-rho"),
+            alt="HGR squared, chi squared and mutual information against ρ, true and estimated.",
+        )
+    with right:
+        show_rows(rho, n)
+    if not complete:
+        st.caption("The neural estimators follow: they are trained beside the page.")
+        follow(slow_study(n), None, slot="gaussians")
+
+
+def show_rows(rho: float, n: int) -> None:
+    u, v = gaussian_pairs([rho], n, repeats=1, seed=SEED)
+    line = np.array([-3.0, 3.0])
+    chart(
+        scatter_figure(
+            u[0],
+            v[0],
+            (line, rho * line),
+            title=f"Rows with ρ = {rho:g}",
+            subtitle=f"{n:,} rows; line: mean of V given U",
+            curve_name="ρ·U",
+            theme=theme(),
+            height=480,
+        ),
+        key=KEY("gaussian-rows"),
+        alt=f"Scatter of {n} rows of a bivariate normal with correlation {rho:g}.",
+    )
+
+
+def show_estimates(rho: float, n: int, base: str) -> None:
+    """What each quick estimator reads at this ρ, beside the truth."""
+    truth = gaussian(rho)
+    exact = {"hgr": truth.hgr, "chi2": truth.chi2, "mi": truth.mi / unit_of(base)}
+    rows = []
+    for id, value in gaussian_estimates(rho, n, SEED).items():
+        target = target_of(id) or ""
+        estimate = value / unit_of(base) if target == "mi" else value
+        rows.append(
+            {
+                "Estimator": REGISTRY[id].title,
+                "Quantity": {"hgr": "HGR", "chi2": "χ²", "mi": f"mutual information ({base})"}[target],
+                "True": exact[target],
+                "Reads": estimate,
+                "Difference": estimate - exact[target],
+            }
+        )
+    table = pd.DataFrame(rows)
+    digits = {
+        name: st.column_config.NumberColumn(name, format="%.3f") for name in ("True", "Reads", "Difference")
+    }
+    shown = table.assign(**{name: table[name].map(lambda value: float(fixed(value))) for name in digits})
+    st.dataframe(shown, hide_index=True, column_config=digits, alt="Each estimator beside the true value.")
+    st.caption(f"On the {n:,} rows of the scatter. Cross-fitted values may lie below 0 by chance.")
+    download(table, label="This table (CSV)", name="gaussian-readings", key=KEY("csv-gaussian"))
+
+
+def show_take_away(n: int) -> None:
+    st.subheader("Download")
+    left, right, _ = st.columns([1, 1, 2])
+    with left:
+        download(all_values(n)[0], label="Estimates (CSV)", name="gaussians", key=KEY("csv-estimates"))
+    with right:
+        exact = exact_curves(np.linspace(0, 0.99, 100))
+        download(exact, label="True values (CSV)", name="gaussians-true", key=KEY("csv-true"))

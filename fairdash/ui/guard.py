@@ -1,0 +1,111 @@
+"""Whom the server answers: requests to one of its own names, from its own pages.
+
+A web site can have its name resolve to 127.0.0.1 (DNS rebinding); a browser then takes what the app answers
+for that site's own. Only the Host header tells. Streamlit looks at it for the websocket alone, and takes
+every page on this machine, whatever its port, for one of the app's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from streamlit import config
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: Names that no web site can take.
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_HEADERS = (
+    # No other site shows the app in a frame of its own and has people click there.
+    (b"x-frame-options", b"DENY"),
+    (b"content-security-policy", b"frame-ancestors 'none'"),
+)
+
+
+class Guard:
+    """ASGI middleware that refuses other names and other origins, and marks every answer.
+
+    Names besides those of this machine come from Streamlit's options ``browser.serverAddress`` and
+    ``server.allowedHosts`` (``*.`` before a name stands for whatever comes before it).
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        refusal = refusal_of(
+            [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"],
+            [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"],
+        )
+        if refusal is None:
+            await self.app(scope, receive, _marking(send))
+        elif scope["type"] == "websocket":
+            await receive()
+            # Before it is accepted: the server answers 403.
+            await send({"type": "websocket.close", "code": 1008, "reason": refusal})
+        else:
+            await _refuse(refusal, _marking(send))
+
+
+def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
+    """Why a request with these Host and Origin headers is not answered; None if it is."""
+    host = _split(f"http://{hosts[0]}") if len(hosts) == 1 else None
+    if host is None or not _is_own(host[0]):
+        return "This is not a name of this server. Open it as localhost, or set browser.serverAddress."
+    if not origins:
+        return None
+    # Behind a proxy the page may have come by https: ports that are not written are those of its scheme.
+    scheme = origins[0].partition("://")[0].lower()
+    origin = _split(origins[0]) if len(origins) == 1 and scheme in _DEFAULT_PORTS else None
+    if origin is None or origin != _split(f"{scheme}://{hosts[0]}"):
+        return "Pages of other sites can't ask this server."
+    return None
+
+
+def _split(address: str) -> tuple[str, int] | None:
+    """Name and port of an address that consists of them alone; None of any other text."""
+    try:
+        parts = urlsplit(address)
+        port = parts.port
+    except ValueError:
+        return None
+    if not parts.hostname or "@" in parts.netloc or parts.path or parts.query or parts.fragment:
+        return None
+    return parts.hostname.rstrip("."), _DEFAULT_PORTS[parts.scheme] if port is None else port
+
+
+def _is_own(name: str) -> bool:
+    if name in LOOPBACK:
+        return True
+    for own in (*config.get_option("server.allowedHosts"), config.get_option("browser.serverAddress")):
+        own = str(own).strip().lower().rstrip(".")
+        if own in ("*", name) or (own.startswith("*.") and name.endswith(own[1:])):
+            return True
+    return False
+
+
+def _marking(send: Send) -> Send:
+    async def marked(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            ours = {name for name, _ in _HEADERS}
+            others = [pair for pair in message.get("headers", ()) if pair[0].lower() not in ours]
+            message = {**message, "headers": [*others, *_HEADERS]}
+        await send(message)
+
+    return marked
+
+
+async def _refuse(reason: str, send: Send) -> None:
+    content = reason.encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(content)).encode()),
+    ]
+    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

@@ -1,0 +1,97 @@
+"""Keys of widgets and of the session, so that no two parts of a page can take the same one.
+
+Keys are global to a run of a page: Streamlit refuses the second widget of a key, and all that comes after it
+is lost. A file's keys therefore begin with the file's place, and everything that the address holds is a
+member of one enum.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import MutableMapping
+from enum import StrEnum, unique
+from pathlib import Path
+
+_ROOMS = ("ui", "pages")
+_TAKEN: MutableMapping[str, Path] = {}
+
+
+@unique
+class Address(StrEnum):
+    """What the address holds, or pages share, under a name that people see."""
+
+    DATASET = "dataset"
+    RUN = "run"
+    SEARCH = "search"
+    # The trade-off page.
+    OBJECTIVE = "objective"
+    METHOD = "model"
+    MEASURE = "measure"
+    LAM = "lam"
+    AGAINST = "against"
+    SENSITIVE = "sensitive"
+    # Association patterns.
+    PATTERN = "pattern"
+    POINTS = "points"
+    N = "n"
+    NOISE = "noise"
+    TIES = "ties"
+    HEAVY = "heavy"
+    DRAW = "draw"
+    # Gaussians.
+    RHO = "rho"
+    ROWS = "rows"
+    BASE = "base"
+    # The paper.
+    PART = "part"
+    DATA = "data"
+    READING = "reading"
+    NETWORKS = "networks"
+
+
+class Keys:
+    """The keys of one file: ``KEY = Keys(__file__)`` once, then ``KEY("refit")`` at each widget.
+
+    >>> KEY = Keys("fairdash/ui/somewhere/doctest_of_keys.py")
+    >>> KEY("refit")
+    'somewhere.doctest_of_keys refit'
+    >>> KEY("target", "table 1"), KEY("target", "table", 1)
+    ('somewhere.doctest_of_keys target "table 1"', 'somewhere.doctest_of_keys target "table" 1')
+
+    Parameters
+    ----------
+    file
+        The file's own ``__file__``.
+
+    Raises
+    ------
+    ValueError
+        Another file has this prefix.
+    """
+
+    def __init__(self, file: str) -> None:
+        path = Path(file)
+        parts = path.with_suffix("").parts
+        # The last "ui" or "pages" is the room; "pages" stays in the name, which "ui" needn't.
+        start = max((place for place, part in enumerate(parts) if part in _ROOMS), default=0)
+        self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
+        # A page's script runs at every look: the same file may come again.
+        if _TAKEN.setdefault(self.prefix, path) != path:
+            raise ValueError(f"Two files want the keys of {self.prefix}: {_TAKEN[self.prefix]} and {path}")
+
+    def __call__(self, name: str, *parts: object) -> str:
+        """The key of the file's widget `name`, once for each different `parts`."""
+        # As JSON: ("a", "b c") and ("a b", "c") stay apart.
+        return " ".join(
+            [self.prefix, name, *(json.dumps(part, ensure_ascii=False, default=str) for part in parts)]
+        )
+
+
+def name_in(key: str) -> str:
+    """What a file calls the widget of this key, for the name of a file that it saves.
+
+    >>> name_in('tradeoff.panels hiding "f"')
+    'hiding-f'
+    """
+    _, _, name = key.partition(" ")
+    return "-".join("".join(each if each.isalnum() or each in "_-" else " " for each in name).split())

@@ -1,0 +1,39 @@
+"""Where the app's own files are, and what it is served with wherever it is started."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+#: Settings of .streamlit/config.toml that no environment changes: they keep the app on this machine.
+_PRIVATE = ("server.address", "server.showEmailPrompt", "browser.gatherUsageStats", "client.showErrorDetails")
+#: On unless they are turned off, and here nobody turns them off.
+_ON = ("server.enableXsrfProtection", "server.enableCORS")
+#: Variables that name folders, from the folder in which the app was started.
+_FOLDERS = ("FAIRDASH_HOME", "FAIRDASH_DATA")
+
+
+def app_folder() -> Path:
+    """The folder of app.py, pages/ and .streamlit/: inside an installed package, the top of a checkout."""
+    packed = _PACKAGE / "app"
+    return packed if (packed / "app.py").is_file() else _PACKAGE.parent
+
+
+def arguments_to_serve(port: int) -> list[str]:
+    """What to hand to Streamlit so that it serves the app on this machine alone."""
+    settings = tomllib.loads((app_folder() / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    values = {name: settings[name.split(".")[0]][name.split(".")[1]] for name in _PRIVATE}
+    values |= dict.fromkeys(_ON, True)
+    private = [f"--{name}={str(value).lower()}" for name, value in values.items()]
+    return ["run", str(app_folder() / "app.py"), "--server.port", str(port), *private]
+
+
+def enter_app_folder() -> None:
+    """Leave the folder in which the app was started: Streamlit would heed another app's settings there."""
+    for name in _FOLDERS:
+        if os.environ.get(name):
+            os.environ[name] = str(Path(os.environ[name]).absolute())
+    os.chdir(app_folder())

@@ -1,0 +1,179 @@
+"""The way between trained weights: blends, their figures, and what is chosen on them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairdash.assessment import (
+    CurvePoint,
+    assess_curve,
+    assess_predictions,
+    blend,
+    curve_points,
+    curve_predictions,
+    hypervolume,
+    knee,
+    least_dependence,
+    least_error,
+    pareto_efficient,
+    summarise_splits,
+)
+from fairdash.dependence import measure
+from fairdash.training.splits import random_splits
+from tests.training.test_sweep import small_dataset
+
+LAMS = (0.5, 2.0)
+MEASURES = ("hgr_kde", "fairquant")
+
+
+@given(
+    lams=st.lists(st.floats(1e-4, 1e4), min_size=1, max_size=30, unique=True),
+    between=st.one_of(st.none(), st.integers(0, 12)),
+)
+def test_stops_rise_and_hold_every_trained_weight(lams, between):
+    way = curve_points(lams, between=between)
+    assert [stop.lam for stop in way if stop.is_trained] == sorted({0.0, *lams})
+    for stop in way:
+        assert stop.low <= stop.high
+        assert 0 <= stop.share < 1
+    if between is None:
+        assert len(way) <= 1 + max(90, len(lams))
+
+
+def test_stops_between_are_named_apart():
+    lams = [stop.lam for stop in curve_points([0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0])]
+    assert len(lams) == len(set(lams)) == 81
+    assert lams == sorted(lams)
+
+
+def _judged(n_splits=2, diverged=(), objective="demographic_parity"):
+    dataset = small_dataset(n=400)
+    splits = random_splits(400, n_splits=n_splits, random_state=0, validation_share=0.25)
+    members = pd.DataFrame(
+        {
+            "method": ["standard", "hgr_nn", "hgr_nn"] * n_splits,
+            "lam": [0.0, *LAMS] * n_splits,
+            "split": np.repeat(np.arange(n_splits), 3),
+        }
+    )
+    members["diverged"] = [k in diverged for k in range(len(members))]
+    rng = np.random.default_rng(1)
+    y, age = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
+    pull = {0.0: 1.0, 0.5: 0.4, 2.0: 0.0}
+    predictions = np.stack([y + pull[lam] * age + rng.normal(size=400) for lam in members["lam"]])
+    options = {"objective": objective, "measures": MEASURES}
+    frame = assess_predictions(dataset, predictions, members, splits, n_permutations=20, **options)
+    path = assess_curve(dataset, predictions, frame, members, splits, **options)
+    return dataset, splits, members, predictions, frame, path
+
+
+@pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
+def test_at_trained_weights_the_path_is_the_frame(objective):
+    *_, frame, path = _judged(objective=objective)
+    for (lam, split, part), row in path[path["share"] == 0].set_index(["lam", "split", "part"]).iterrows():
+        method = "standard" if lam == 0 else "hgr_nn"
+        (own,) = [
+            each
+            for _, each in frame.iterrows()
+            if (each["method"], each["lam"], each["split"], each["part"]) == (method, lam, split, part)
+        ]
+        for column in ("n", "mse", "rmse", *(f"{id}{end}" for id in MEASURES for end in ("", "_floor"))):
+            if column.endswith("_floor") and part == "validation":
+                assert np.isnan([row[column], own[column]]).all()
+            else:
+                assert row[column] == own[column]
+
+
+def test_a_blend_is_a_predictor_judged_by_its_own_predictions():
+    dataset, splits, members, predictions, _, path = _judged()
+    y, s = dataset.target.to_numpy(), dataset.sensitive["age"].to_numpy()
+    stop = next(stop for stop in curve_points(LAMS) if stop.low == 0.5 and stop.share > 0.3)
+    blends = curve_predictions(predictions, members, "hgr_nn", stop)
+    assert set(blends) == {0, 1}
+    for split, y_pred in blends.items():
+        assert np.allclose(
+            y_pred, (1 - stop.share) * predictions[3 * split + 1] + stop.share * predictions[3 * split + 2]
+        )
+        for part in ("validation", "test"):
+            rows = splits[split].parts[part]
+            own = path[(path["lam"] == stop.lam) & (path["split"] == split) & (path["part"] == part)].iloc[0]
+            error = np.mean((y_pred[rows] - y[rows]) ** 2) / y[splits[split].train].var()
+            assert own["mse"] == pytest.approx(error)
+            assert own["hgr_kde"] == pytest.approx(measure("hgr_kde", y_pred[rows], s[rows]))
+            assert own["fairquant"] == pytest.approx(measure("fairquant", y_pred[rows], s[rows]))
+
+
+def test_a_blend_errs_no_more_than_its_neighbours_mixed():
+    *_, path = _judged()
+    for _, of_part in path.groupby(["split", "part"]):
+        trained = of_part[of_part["share"] == 0].set_index("lam")["mse"]
+        mixed = blend(
+            trained[of_part["low"]].to_numpy(),
+            trained[of_part["high"]].to_numpy(),
+            of_part["share"].to_numpy(),
+        )
+        assert (of_part["mse"].to_numpy() <= mixed + 1e-12).all()
+
+
+def test_blends_at_trained_weights_are_the_trained_models_to_the_last_bit():
+    _, _, members, predictions, *_ = _judged()
+    for k, lam in enumerate((0.0, *LAMS)):
+        found = curve_predictions(predictions, members, "hgr_nn", CurvePoint(lam, lam, lam, 0.0))
+        assert np.array_equal(found[1], predictions[3 + k])
+
+
+def test_stops_beside_a_diverged_model_are_left_out():
+    _, _, members, predictions, _, path = _judged(diverged=(4,))  # λ = 0.5 in the second split
+    second = path[path["split"] == 1]
+    assert set(second.loc[second["share"] == 0, "lam"]) == {0.0, 2.0}
+    assert not ((second["low"] == 0.5) | (second["high"] == 0.5)).any()
+    assert set(curve_predictions(predictions, members, "hgr_nn", CurvePoint(1.0, 0.5, 2.0, 0.5))) == {0}
+    summary = summarise_splits(path, test_to_train=0.4)
+    assert set(summary["n_splits"]) == {1, 2}
+
+
+points = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12)
+
+
+@given(points)
+def test_the_hypervolume_is_the_area_that_the_points_win(found):
+    error, dependence = (np.array(values) for values in zip(*found, strict=True))
+    # By hand: a fine grid of the box; a cell counts if some point is no worse than its lower corner.
+    middle = (np.arange(200) + 0.5) / 200
+    won = ((error[:, None, None] <= middle[:, None]) & (dependence[:, None, None] <= middle)).any(axis=0)
+    value = hypervolume(error, dependence, corner=(1.0, 1.0))
+    assert value == pytest.approx(won.mean(), abs=0.03)
+    efficient = pareto_efficient(error, dependence)
+    assert value == pytest.approx(hypervolume(error[efficient], dependence[efficient], corner=(1.0, 1.0)))
+
+
+def test_the_hypervolume_of_the_corners():
+    assert hypervolume([0.0], [0.0], corner=(2.0, 0.5)) == 1
+    assert hypervolume([2.0], [0.5], corner=(2.0, 0.5)) == 0
+    assert hypervolume([1.0, np.nan], [-0.1, 0.0], corner=(2.0, 0.5)) == 0.5
+
+
+def _front(error, dependence):
+    return pd.DataFrame(
+        {"method": "hgr_nn", "lam": np.arange(len(error), dtype=float), "mse": error, "m": dependence}
+    )
+
+
+def test_the_point_that_was_asked_for():
+    front = _front([0.4, 0.42, 0.5, 0.7, 0.9], [0.8, 0.5, 0.3, 0.2, 0.25])
+    assert least_error(front, "m", at_most=0.35).lam == 2
+    assert least_dependence(front, "m", growth=0.26).lam == 2
+    assert least_dependence(front, "m", growth=0.0).lam == 0
+    missed = least_error(front, "m", at_most=0.1)
+    assert (missed.lam, missed.reached) == (3, False)
+    assert knee(front, "m").lam == 2
+
+
+def test_a_straight_or_hollow_front_has_no_knee():
+    straight = knee(_front([0.0, 0.5, 1.0], [1.0, 0.5, 0.0]), "m")
+    assert (straight.lam, straight.reached) == (0, False)
+    assert not knee(_front([0.0, 0.9, 1.0], [1.0, 0.9, 0.0]), "m").reached

@@ -1,0 +1,194 @@
+"""One verdict from one test: of the mean over splits, with s permuted once over all rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.assessment import assess_curve, assess_predictions, with_edges
+from fairdash.assessment.verdict import edge_and_p, part_permutations
+from fairdash.data.dataset import Dataset
+from fairdash.dependence import assess_dependence, independence_floor
+from fairdash.training.splits import random_splits
+
+N_SPLITS = 5
+
+
+def table(rho, *, n=300, seed=0, spread=1.0):
+    rng = np.random.default_rng(seed)
+    s = rng.normal(size=n)
+    u = spread * (rho * s + np.sqrt(1 - rho**2) * rng.normal(size=n))
+    data = Dataset(
+        name="a",
+        features=pd.DataFrame({"x": u}),
+        target=pd.Series(rng.normal(size=n), name="y"),
+        sensitive=pd.DataFrame({"s": s}),
+    )
+    return data, u
+
+
+def assessed(data, u, *, measure="pearson", n_splits=N_SPLITS, seed=0, n_permutations=59):
+    """Test rows' figures of one prediction, the same in every split."""
+    members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(n_splits), "diverged": False})
+    splits = random_splits(data.n_rows, n_splits=n_splits, random_state=0)
+    frame = assess_predictions(
+        data,
+        np.tile(u, (n_splits, 1)),
+        members,
+        splits,
+        objective="demographic_parity",
+        measures=(measure,),
+        n_permutations=n_permutations,
+        random_state=seed,
+    )
+    return frame[frame["part"] == "test"]
+
+
+def is_found(rows, measure="pearson"):
+    return abs(rows[measure].mean()) > rows[f"{measure}_edge"].iloc[0]
+
+
+def test_a_parts_permutations_are_joint_over_the_whole_table():
+    rng = np.random.default_rng(0)
+    s = rng.normal(size=400)
+    one, two = np.sort(rng.choice(400, 200, replace=False)), np.sort(rng.choice(400, 200, replace=False))
+    first, second = (part_permutations(s, rows, count=40, seed=7) for rows in (one, two))
+    assert all((np.sort(each) == np.arange(200)).all() for each in first)
+    assert np.array_equal(part_permutations(s, one, count=3, seed=7), first[:3])
+    shared, at_one, at_two = np.intersect1d(one, two, return_indices=True)
+    assert len(shared) > 60
+    a, b = s[one][first][:, at_one], s[two][second][:, at_two]
+    # A row that stands in both parts gets nearly the same value in both: that is what overlap asks.
+    assert min(np.corrcoef(x, y)[0, 1] for x, y in zip(a, b, strict=True)) > 0.95
+    own = np.array([np.corrcoef(row, s[one][at_one])[0, 1] for row in a])
+    assert abs(own.mean()) < 0.05
+    levels = np.repeat([0.0, 1.0], 200)
+    dealt = levels[one][part_permutations(levels, one, count=60, seed=1)]
+    assert (dealt.sum(axis=1) == levels[one].sum()).all()
+    assert abs(np.corrcoef(dealt.mean(axis=0), levels[one])[0, 1]) < 0.3
+
+
+@pytest.mark.parametrize("count", [19, 20, 59, 100])
+def test_the_edge_and_the_p_value_are_the_same_test(count):
+    rng = np.random.default_rng(count)
+    permuted = rng.normal(size=(2, count))
+    for value in [*permuted.ravel(), *rng.normal(size=50), 9.0]:
+        edge, p_value = edge_and_p(value, permuted)
+        assert (value > edge) == (p_value <= 0.05)
+    assert edge_and_p(1e9, rng.normal(size=(1, 18)))[0] == np.inf
+
+
+def test_false_alarms_are_rare_and_weak_links_that_a_vote_misses_are_found():
+    repeats = 60
+    false_alarms = sum(is_found(assessed(*table(0.0, seed=k), seed=k)) for k in range(repeats))
+    assert false_alarms <= 8  # a binomial of 60 and .05 exceeds it in 0.7 % of cases
+    joint = vote = 0
+    for k in range(repeats):
+        rows = assessed(*table(0.25, seed=k), seed=k)
+        joint += is_found(rows)
+        vote += 2 * (rows["pearson"].abs() > rows["pearson_floor_q95"]).sum() >= N_SPLITS
+    assert joint >= 48
+    assert joint > vote + 8
+
+
+def test_models_that_diverged_are_left_out_of_the_test():
+    data, u = table(0.5)
+    rng = np.random.default_rng(1)
+    members = pd.DataFrame(
+        {"method": "standard", "lam": 0.0, "split": range(3), "diverged": [False, True, False]}
+    )
+    predictions = np.stack([u, rng.normal(size=len(u)), u])
+    splits = random_splits(len(u), n_splits=3, random_state=0)
+    options = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 39}
+    frame = assess_predictions(data, predictions, members, splits, **options)
+    kept = members.iloc[[0, 2]].assign(split=[0, 1])
+    alone = assess_predictions(data, predictions[[0, 2]], kept, (splits[0], splits[2]), **options)
+    at = ["part", "pearson_edge", "pearson_p"]
+    pd.testing.assert_frame_equal(
+        frame.loc[~frame["diverged"], at].reset_index(drop=True), alone[at].reset_index(drop=True)
+    )
+
+
+def test_predictions_that_are_constant_but_for_rounding_have_no_dependence():
+    for measure in ("hgr_kde", "hgr_rdc", "fairquant"):
+        data, u = table(0.9, spread=1e-8)
+        rows = assessed(data, 5.0 + u, measure=measure, n_splits=1, n_permutations=19)
+        assert (rows[measure] == 0).all()
+        assert not is_found(rows, measure)
+    data, u = table(0.9, spread=1e-3)
+    assert is_found(assessed(data, 5.0 + u, measure="hgr_rdc", n_splits=2), "hgr_rdc")
+
+
+def test_a_blends_edge_lies_between_its_neighbours_and_it_has_no_p_value():
+    data, u = table(0.4)
+    lams = (1.0, 4.0)
+    members = pd.DataFrame(
+        [
+            (m, lam, j, False)
+            for j in range(2)
+            for m, lam in (("standard", 0.0), ("hgr_nn", 1.0), ("hgr_nn", 4.0))
+        ],
+        columns=["method", "lam", "split", "diverged"],
+    )
+    predictions = np.stack([u / (1 + lam) for lam in members["lam"]])
+    predictions += 0.1 * np.random.default_rng(0).normal(size=predictions.shape)
+    splits = random_splits(len(u), n_splits=2, random_state=0)
+    options = {"objective": "demographic_parity", "measures": ("hgr_rdc",)}
+    frame = assess_predictions(data, predictions, members, splits, n_permutations=39, **options)
+    path = assess_curve(data, predictions, frame, members, splits, **options)
+    test = path[(path["part"] == "test") & (path["split"] == 0)].set_index("lam")
+    for lam in lams:
+        own = frame[(frame["lam"] == lam) & (frame["part"] == "test")].iloc[0]
+        assert test.at[lam, "hgr_rdc_edge"] == own["hgr_rdc_edge"]
+        assert test.at[lam, "hgr_rdc_p"] == own["hgr_rdc_p"]
+    between = test[(test["low"] == 1.0) & (test["share"] > 0)]
+    low, high = sorted(test.loc[list(lams), "hgr_rdc_edge"])
+    assert between["hgr_rdc_edge"].between(low, high).all()
+    assert between["hgr_rdc_p"].isna().all()
+
+
+def test_a_run_of_before_gets_the_mean_of_its_splits_edges():
+    old = pd.DataFrame(
+        {
+            "method": "standard",
+            "lam": 0.0,
+            "split": [0, 1, 2],
+            "part": "test",
+            "diverged": [False, False, True],
+            "hgr_kde": 0.2,
+            "hgr_kde_floor_q95": [0.1, 0.3, 9.0],
+        }
+    )
+    filled = with_edges(old)
+    assert filled["hgr_kde_edge"].tolist() == pytest.approx([0.2, 0.2, 0.2])
+    assert filled["hgr_kde_p"].isna().all()
+    new = assessed(*table(0.3), n_splits=1)
+    pd.testing.assert_frame_equal(with_edges(new), new)
+
+
+@pytest.mark.parametrize("depends_on", ["u", "s"])
+@pytest.mark.parametrize("measure", ["pearson", "hgr_rdc"])
+def test_weights_that_depend_on_one_variable_raise_no_false_alarm(measure, depends_on):
+    alarms = 0
+    for k in range(60):
+        rng = np.random.default_rng(k)
+        u, s = rng.normal(size=(2, 200))
+        weight = np.exp(1.5 * {"u": u, "s": s}[depends_on])
+        found = assess_dependence(
+            measure, u, s, sample_weight=weight, n_permutations=39, n_bootstrap=0, random_state=k
+        )
+        alarms += found.p_value <= 0.05
+    assert alarms <= 8  # a binomial of 60 and .05 exceeds it in 0.7 % of cases
+
+
+def test_weighted_floors_are_the_larger_of_the_two_ways():
+    rng = np.random.default_rng(0)
+    u, s = rng.normal(size=(2, 300))
+    floors = {}
+    for name, weight in (("none", None), ("of u", np.exp(2 * u)), ("of s", np.exp(2 * s))):
+        floors[name] = independence_floor(
+            "pearson", u[None], s, n_permutations=99, sample_weight=weight, random_state=0
+        )
+    assert floors["of u"].q95[0] > 1.5 * floors["none"].q95[0]
+    assert floors["of s"].q95[0] > 1.5 * floors["none"].q95[0]

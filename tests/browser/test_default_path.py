@@ -1,0 +1,181 @@
+"""Whoever takes every default: from a table to a model that predicts in a fresh environment.
+
+Data → "See what fairness costs" → the refined front → the slider → every panel → the report → the refit → the
+zip → its own script in another process → predictions. On real data, on claims with exposure, and on a table
+where nothing can be learned.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from fairdash.data.crime import crime
+from tests.browser.steps import chart, take_screenshots
+from tests.serving import ROOT
+
+pytestmark = pytest.mark.browser
+
+#: For the first look, and for all that follows it, on two busy cores.
+SECONDS_TO_LOOK, SECONDS_TO_REFINE, SECONDS_TO_REFIT = 120, 600, 120
+PANELS = (
+    "Who pays",
+    "Averages",
+    "Distributions",
+    "Where it hides",
+    "Features",
+    "Find the point",
+    "Both objectives",
+    "All numbers",
+    "How to read this",
+)
+
+
+def claims(n: int = 3000) -> pd.DataFrame:
+    """Policies with exposure: 8 % claims, their frequency falls with age and grows with power."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "DrivAge": rng.integers(18, 90, n),
+            "VehPower": rng.integers(4, 15, n),
+            "VehAge": rng.integers(0, 20, n),
+            "Exposure": rng.uniform(0.2, 1, n).round(2),
+        }
+    )
+    frame["BonusMalus"] = np.clip(140 - frame["DrivAge"] + rng.integers(-15, 15, n), 50, 150)
+    rate = 0.12 * np.exp(0.012 * (frame["BonusMalus"] - 90) + 0.05 * (frame["VehPower"] - 9))
+    frame["ClaimNb"] = rng.poisson(rate * frame["Exposure"])
+    return frame
+
+
+def noise(n: int = 600) -> pd.DataFrame:
+    """A target that nothing tells of."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(n, 3)).round(4), columns=["colour", "weight_kg", "height"])
+    return frame.assign(age=rng.integers(18, 90, n), cost=rng.normal(100, 20, n).round(2))
+
+
+def upload(page: Page, frame: pd.DataFrame, path: Path, *, target: str, sensitive: str) -> None:
+    frame.to_csv(path, index=False)
+    page.goto("/data")
+    page.get_by_text("Your own file").click()
+    page.locator("input[type=file]").set_input_files(path)
+    for label, column in (("Target", target), ("Sensitive attribute: ", sensitive)):
+        box = page.get_by_role("combobox", name=re.compile(label)).first
+        box.wait_for()
+        if column not in (box.get_attribute("aria-label") or ""):
+            box.click()
+            page.get_by_role("option", name=column, exact=True).click()
+    page.get_by_role("button", name="See what fairness costs").wait_for()
+
+
+def calm(page: Page) -> None:
+    """Nothing went wrong that the page would tell."""
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    expect(page.get_by_text("did not foresee")).to_have_count(0)
+
+
+def panel(page: Page, name: str) -> Locator:
+    return page.get_by_role("radio", name=name).or_(page.get_by_role("button", name=name, exact=True)).first
+
+
+def settled(page: Page) -> None:
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=60_000)
+
+
+def walk(page: Page, name: str) -> Path:
+    """From the data page, roles set, to the model's zip."""
+    page.get_by_role("button", name="See what fairness costs").click()
+    page.get_by_text("First look:").wait_for(timeout=SECONDS_TO_LOOK * 1000)
+    page.get_by_text("mean of 5 random splits").first.wait_for(timeout=SECONDS_TO_REFINE * 1000)
+    calm(page)
+    assert len(page.get_by_role("combobox", name=re.compile("Method")).all()) == 1, (
+        "several methods by default"
+    )
+    slider = page.get_by_role("slider").first
+    slider.focus()
+    slider.press("End")
+    page.get_by_text("chosen: λ = 5", exact=True).wait_for()
+    assert any(each.endswith("path") for each in chart(page, "What fairness costs"))
+    for each in PANELS:
+        panel(page, each).click()
+        settled(page)
+        page.wait_for_timeout(300)
+        calm(page)
+    panel(page, "Distributions").click()
+    page.get_by_text("are spread, by").first.wait_for()
+    take_screenshots(page, f"default-{name}")
+    with page.expect_download(timeout=90_000) as download:
+        page.get_by_role("button", name="Report (HTML)").click()
+    assert download.value.path().read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    calm(page)
+    page.get_by_role("button", name="Refit this model on all rows").click()
+    give = page.get_by_role("button", name="Model, refitted on all rows (zip)")
+    give.wait_for(timeout=SECONDS_TO_REFIT * 1000)
+    calm(page)
+    expect(page.get_by_role("button", name="Test predictions (CSV)")).to_be_visible()
+    with page.expect_download(timeout=60_000) as download:
+        give.click()
+    return Path(download.value.path())
+
+
+def predictions(bundle: Path, table: Path, folder: Path) -> np.ndarray:
+    """What the bundle's own script predicts, in a process that knows nothing of this one."""
+    with zipfile.ZipFile(bundle) as archive:
+        archive.extractall(folder)
+    # The library alone, as if it were installed: no home, no data, no settings of the app.
+    environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+    done = subprocess.run(
+        [sys.executable, "load_model.py", str(table)],
+        cwd=folder,
+        env=environment | {"PYTHONPATH": str(ROOT), "HOME": str(folder), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return pd.read_csv(folder / "predictions.csv")["prediction"].to_numpy()
+
+
+@pytest.mark.data
+def test_real_data(page: Page, real_data, tmp_path):
+    page.goto("/data")
+    page.get_by_text("Communities and Crime", exact=True).first.click()
+    page.get_by_role("heading", name="Communities and Crime").wait_for()
+    bundle = walk(page, "crime")
+    expect(page.get_by_text("Nothing was learned")).to_have_count(0)
+    table = crime().table()
+    table.to_csv(tmp_path / "new.csv", index=False)
+    y_pred = predictions(bundle, tmp_path / "new.csv", tmp_path)
+    assert y_pred.shape == (1994,)
+    assert np.corrcoef(y_pred, table["ViolentCrimesPerPop"])[0, 1] > 0.3
+    assert y_pred.std() > 0.01
+
+
+def test_claims_with_exposure(page: Page, tmp_path):
+    frame = claims()
+    upload(page, frame, tmp_path / "claims.csv", target="ClaimNb", sensitive="DrivAge")
+    expect(page.get_by_text(re.compile("exposure: Exposure"))).to_be_visible()
+    bundle = walk(page, "claims")
+    y_pred = predictions(bundle, tmp_path / "claims.csv", tmp_path)
+    assert y_pred.shape == (len(frame),)
+    assert np.isfinite(y_pred).all()
+
+
+def test_nothing_to_learn(page: Page, tmp_path):
+    frame = noise()
+    upload(page, frame, tmp_path / "noise.csv", target="cost", sensitive="age")
+    bundle = walk(page, "noise")
+    expect(page.get_by_text("Nothing was learned")).to_be_visible()
+    y_pred = predictions(bundle, tmp_path / "noise.csv", tmp_path)
+    assert y_pred.shape == (len(frame),)
+    assert abs(y_pred.mean() - frame["cost"].mean()) < 10

@@ -1,0 +1,191 @@
+"""The front's labels as a browser draws them: none lies on another, none is cut, at any width and place."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from playwright.sync_api import Browser, Page
+
+from fairdash.data.source import CatalogueSource
+from fairdash.figures.front import FLOOR_NOTE, front_without_marks, with_marks
+from fairdash.figures.labels import Label
+from fairdash.figures.theme import DARK, LIGHT, OTHERS
+from fairdash.runs import worker
+from fairdash.runs.store import create_run
+from fairdash.training.methods import METHODS
+from tests.browser.conftest import SCREENSHOTS
+from tests.browser.steps import come_to_rest
+from tests.serving import served
+from tests.ui.conftest import PLAN
+
+pytestmark = pytest.mark.browser
+
+FAIR = ("hgr_spline", "chi2_kde", "hgr_nn", "pearson")
+#: Of the chart itself: on a phone, beside the profile on a wide screen, in a report, alone on a wide screen.
+WIDTHS = (326, 358, 530, 900)
+#: Boxes of all that is written in a chart; labels first, then titles.
+BOXES = """drawn => {
+    const box = (each, kind) => {
+        const {left, top, right, bottom} = each.getBoundingClientRect();
+        return {text: each.textContent, kind, left, top, right, bottom};
+    };
+    const found = selector => [...drawn.querySelectorAll(selector)];
+    return {
+        frame: box(drawn.querySelector('.main-svg'), 'frame'),
+        boxes: [...found('.annotation-text').map(each => box(each, 'label')),
+            ...found('.gtitle, .gtitle-subtitle, .xtitle, .ytitle').map(each => box(each, 'title'))],
+    };
+}"""
+
+
+def wrong(found: dict, *, titles: bool = True) -> list[str]:
+    """What is cut or lies on something else."""
+    frame, boxes = found["frame"], [each for each in found["boxes"] if titles or each["kind"] == "label"]
+    cut = [
+        f"“{each['text']}” is cut"
+        for each in boxes
+        if each["left"] < frame["left"] - 0.5
+        or each["right"] > frame["right"] + 0.5
+        or each["top"] < frame["top"] - 0.5
+        or each["bottom"] > frame["bottom"] + 0.5
+    ]
+    over = [
+        f"“{a['text']}” lies on “{b['text']}”"
+        for a, b in itertools.combinations(boxes, 2)
+        if min(a["right"], b["right"]) - max(a["left"], b["left"]) > 0.5
+        and min(a["bottom"], b["bottom"]) - max(a["top"], b["top"]) > 0.5
+    ]
+    return cut + over
+
+
+WRITTEN_BESIDES = (
+    "barycentre",
+    "discrimination-free",
+    "noise floor",
+    "average",
+    "ridge",
+    "least error of independence",
+)
+
+
+def tables(seed: int, *, bunched: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Four made-up paths with their references; `bunched` where all of them end in one place."""
+    rng = np.random.default_rng(seed)
+    lams, paths = np.array([0.0, 0.5, 1.0, 2.0, 5.0]), []
+    end, top = rng.uniform(0.05, 0.15), rng.uniform(0.45, 0.9)
+    for method in FAIR:
+        own_end = end if bunched else rng.uniform(0.03, 0.5) * top
+        x = np.linspace(top, own_end, 5)
+        grown = rng.uniform(0.01, 0.05) if bunched else rng.uniform(0.02, 0.4)
+        paths.append(
+            pd.DataFrame({"method": method, "lam": lams, "hgr_kde": x, "mse": 0.4 + grown * (1 - x / top)})
+        )
+    test = pd.concat(paths, ignore_index=True).assign(share=0.0, n_splits=5, split=0)
+    low = pd.DataFrame(
+        {"method": "barycentre", "lam": np.linspace(0, 1, 5), "hgr_kde": np.linspace(top, end, 5)}
+    )
+    low["mse"] = 0.4 + 0.1 * (1 - low["hgr_kde"] / top)
+    free = pd.DataFrame(
+        {"method": ["discrimination_free"], "lam": [0.0], "hgr_kde": [0.8 * top], "mse": [0.42]}
+    )
+    references = pd.concat([low, free], ignore_index=True)
+    ends = {f"{name}{end}": 0.01 for name in ("mse", "hgr_kde") for end in ("_se", "_floor", "_edge")}
+    return test.assign(**ends), references.assign(**ends)
+
+
+def drawn(seed: int, *, bunched: bool, chosen: float, theme) -> str:
+    test, references = tables(seed, bunched=bunched)
+    baselines = pd.DataFrame({"method": ["mean", "linear"], "hgr_kde": [0.0, 0.6], "mse": [1.05, 0.41]})
+    figure = front_without_marks(
+        test, test, error="mse", error_title="Test error (MSE ÷ variance of the target)", measure="hgr_kde",
+        measure_title="HGR_KDE between prediction and age", method=FAIR[0], references=references,
+        baselines=baselines, least_error=(0.45, 0.02),
+        subtitle="399 test rows, mean of 5 random splits", theme=theme,
+    )  # fmt: skip
+    marks = [
+        Label(x=row["hgr_kde"], y=row["mse"], text=text, colour=colour, symbol=symbol)
+        for method, lam, text, colour, symbol in (
+            (FAIR[0], 0.0, "standard model", theme.standard, "diamond"),
+            (FAIR[1], 2.0, "A: λ = 2", OTHERS[0], "square"),
+            (FAIR[0], chosen, f"chosen: λ = {chosen:g}", theme.chosen, "circle"),
+        )
+        for row in (test[(test["method"] == method) & (test["lam"] == lam)].iloc[0],)
+    ]
+    return with_marks(figure.to_plotly_json(), marks, edge=0.01, theme=theme).to_json()
+
+
+@pytest.fixture(scope="module")
+def empty(browser: Browser) -> Iterator[Page]:
+    """A page with plotly.js and room for one chart."""
+    from plotly.offline import get_plotlyjs
+
+    page = browser.new_page()
+    page.set_content("<body style='margin:0'><div id=chart></div></body>")
+    page.add_script_tag(content=get_plotlyjs())
+    yield page
+    page.close()
+
+
+@pytest.mark.parametrize("bunched", [False, True])
+def test_made_up_fronts_are_legible_at_every_width(empty: Page, bunched):
+    faults = {}
+    for seed, width, chosen in itertools.product(range(3), WIDTHS, (0.5, 5.0)):
+        found = empty.evaluate(
+            f"""async ([figure, width]) => {{
+                const {{data, layout}} = JSON.parse(figure), drawn = document.getElementById('chart');
+                await Plotly.newPlot(drawn, data, {{...layout, width}});
+                return ({BOXES})(drawn);
+            }}""",
+            [drawn(seed, bunched=bunched, chosen=chosen, theme=DARK if bunched else LIGHT), width],
+        )
+        assert len([each for each in found["boxes"] if each["kind"] == "label"]) == 13
+        if problems := wrong(found):
+            faults[seed, width, chosen] = problems
+    assert not faults
+
+
+@pytest.fixture(scope="module")
+def four_methods(tmp_path_factory) -> Iterator[tuple[str, str]]:
+    """Address of an app with a finished run of four fair methods, and the run's id."""
+    home = tmp_path_factory.mktemp("front") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(home))
+        plan = replace(PLAN, methods=("standard", *FAIR), lams=(0.5, 1.0, 4.0))
+        run = create_run(CatalogueSource(dataset="household", options={"n": 600}), plan)
+        assert worker.main(run.id) == 0
+    with served(home) as address:
+        yield address, run.id
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_front_of_the_page_is_legible(browser: Browser, four_methods, width, scheme):
+    address, run = four_methods
+    page = browser.new_page(base_url=address, viewport={"width": width, "height": 1000}, color_scheme=scheme)
+    page.set_default_timeout(30_000)
+    page.goto(f"/tradeoff?run={run}")
+    page.get_by_text("chosen: λ = 1", exact=True).wait_for()
+    slider = page.get_by_role("slider").first
+    for press, chosen in ((None, "1"), ("ArrowRight", "1.15"), ("End", "4"), ("Home", None)):
+        if press is not None:
+            slider.focus()
+            slider.press(press)
+        page.get_by_text(
+            "standard model" if chosen is None else f"chosen: λ = {chosen}", exact=True
+        ).first.wait_for()
+        come_to_rest(page)
+        front = page.locator(".js-plotly-plot", has_text=FLOOR_NOTE[0])
+        front.scroll_into_view_if_needed()
+        SCREENSHOTS.mkdir(exist_ok=True)
+        front.screenshot(path=SCREENSHOTS / f"front-{scheme}-{width}-{chosen or 0}.png")
+        found = front.evaluate(BOXES)
+        written = " ".join(each["text"] for each in found["boxes"])
+        for name in (*(METHODS[id].title for id in FAIR), *WRITTEN_BESIDES):
+            assert name in written
+        assert not wrong(found)
+    page.close()

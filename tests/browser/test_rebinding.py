@@ -1,0 +1,89 @@
+"""A browser for which a web site's name has come to mean 127.0.0.1 gets nothing from the app."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserType, Page
+
+pytestmark = pytest.mark.browser
+
+#: What a script on a page of evil.example can try, with what it would read.
+ATTACK = """async () => {
+    const told = async (path, options) => {
+        const answer = await fetch(path, options);
+        return [answer.status, await answer.text()];
+    };
+    const opens = new Promise(done => {
+        const socket = new WebSocket(`ws://${location.host}/_stcore/stream`, ['streamlit']);
+        socket.onopen = () => done('open');
+        socket.onerror = () => done('refused');
+    });
+    const form = new FormData();
+    form.append('file', new Blob(['a,b']), 'x.csv');
+    return {
+        page: await told('/tradeoff'),
+        metrics: await told('/_stcore/metrics'),
+        upload: await told('/_stcore/upload_file/x/y', {method: 'PUT', body: form}),
+        websocket: await opens,
+    };
+}"""
+
+
+@pytest.fixture
+def page(browser: Browser, chromium: str, server: str) -> Iterator[Page]:
+    """A page of a browser that takes evil.example for this machine, and nothing else for anything."""
+    kind: BrowserType = browser.browser_type
+    fooled = kind.launch(
+        executable_path=chromium,
+        args=["--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP evil.example 127.0.0.1"],
+    )
+    yield fooled.new_page()
+    fooled.close()
+
+
+def test_a_name_that_was_rebound_gets_a_refusal(page: Page, server: str) -> None:
+    port = urlsplit(server).port
+    answer = page.goto(f"http://evil.example:{port}/")
+    assert answer is not None
+    assert answer.status == 403
+    assert "not a name of this server" in page.content()
+    tried = page.evaluate(ATTACK)
+    assert tried.pop("websocket") == "refused"
+    for road, (status, text) in tried.items():
+        assert status == 403, road
+        assert "not a name of this server" in text
+
+
+def test_a_page_of_another_port_gets_no_websocket_and_no_frame(page: Page, server: str) -> None:
+    port = urlsplit(server).port
+    page.route(
+        "http://localhost:9/", lambda route: route.fulfill(body="<p>elsewhere</p>", content_type="text/html")
+    )
+    page.goto("http://localhost:9/")
+    opened = page.evaluate(
+        """address => new Promise(done => {
+            const socket = new WebSocket(address, ['streamlit']);
+            socket.onopen = () => done('open');
+            socket.onerror = () => done('refused');
+        })""",
+        f"ws://localhost:{port}/_stcore/stream",
+    )
+    assert opened == "refused"
+    page.evaluate(
+        """address => new Promise(done => {
+            const frame = document.createElement('iframe');
+            frame.onload = done;
+            frame.src = address;
+            document.body.append(frame);
+        })""",
+        f"http://localhost:{port}/",
+    )
+    assert page.frames[1].url.startswith("chrome-error:")
+
+
+def test_the_page_itself_works(page: Page, server: str) -> None:
+    page.goto(f"http://localhost:{urlsplit(server).port}/")
+    page.get_by_role("heading", name="How fair is a price").wait_for()

@@ -1,0 +1,137 @@
+"""Counts with an exposure: the target is the rate, so that averages are the true frequency."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import PoissonRegressor
+
+from fairdash.data import Roles, build_dataset, keep_upload, suggest_roles
+from fairdash.data.rate import looks_like_total
+from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.errors import DataError
+from fairdash.training.losses import find_loss
+from fairdash.training.suggested_loss import suggested_loss
+
+ROLES = Roles(
+    target="ClaimNb",
+    sensitive=("DrivAge",),
+    features=("VehPower", "BonusMalus"),
+    weight="Exposure",
+    rate=True,
+)
+
+
+def claims(n: int = 4000, seed: int = 0) -> pd.DataFrame:
+    """Policies of very unequal length: new ones, with more claims a year, ran for a few weeks."""
+    rng = np.random.default_rng(seed)
+    exposure = rng.choice([0.05, 0.25, 1.0], n)
+    frame = pd.DataFrame(
+        {
+            "Exposure": exposure,
+            "DrivAge": rng.integers(18, 80, n),
+            "VehPower": rng.integers(4, 12, n),
+            "BonusMalus": rng.integers(50, 120, n),
+        }
+    )
+    rate = 0.05 * np.exp(0.01 * (frame["BonusMalus"] - 70)) * np.where(exposure < 0.1, 3, 1)
+    return frame.assign(ClaimNb=rng.poisson(rate * exposure))
+
+
+def test_the_target_is_the_rate_and_its_mean_the_true_frequency() -> None:
+    frame = claims()
+    dataset = build_dataset(frame, ROLES, name="claims")
+    frequency = frame["ClaimNb"].sum() / frame["Exposure"].sum()
+    assert np.average(dataset.target, weights=dataset.weight) == pytest.approx(frequency)
+    # What averaging the counts by exposure gave instead.
+    assert np.average(frame["ClaimNb"], weights=frame["Exposure"]) != pytest.approx(frequency, rel=0.1)
+    assert dataset.per_exposure
+    assert dataset.roles == ROLES
+    assert dataset.label("ClaimNb") == "ClaimNb (per unit of exposure)"
+    (note,) = [note for note in dataset.notes if "a rate" in note]
+    assert "“ClaimNb” ÷ “Exposure”" in note
+    assert f"{frequency:.4g}" in note
+
+
+def test_units_of_a_rate() -> None:
+    dataset = build_dataset(claims(), ROLES, name="claims", units={"ClaimNb": "€", "Exposure": "years"})
+    assert dataset.units["ClaimNb"] == "€ per year"
+
+
+def test_the_weighted_deviance_of_rates_is_that_of_counts_with_an_offset() -> None:
+    frame = claims()
+    dataset = build_dataset(frame, ROLES, name="claims")
+    model = PoissonRegressor(alpha=0).fit(dataset.features, dataset.target, sample_weight=dataset.weight)
+    rate = model.predict(dataset.features)
+    poisson = find_loss("poisson")
+    counts, exposure = frame["ClaimNb"].to_numpy(dtype=float), frame["Exposure"].to_numpy()
+    assert poisson.mean_deviance(
+        dataset.target.to_numpy(), rate, dataset.weight.to_numpy()
+    ) * exposure.sum() == pytest.approx(poisson.mean_deviance(counts, rate * exposure) * len(frame))
+
+
+def test_it_is_suggested_for_counts_with_an_exposure_alone() -> None:
+    frame = claims()
+    assert suggest_roles(frame).rate
+    assert not suggest_roles(frame.drop(columns="Exposure")).rate
+    assert not suggest_roles(frame.assign(ClaimNb=frame["ClaimNb"] / frame["Exposure"] + 0.5)).rate
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "expected"),
+    [
+        ("ClaimNb", [0, 1, 0, 2], True),
+        ("ClaimAmount", [0.0, 0.0, 812.5], True),
+        ("ClaimsPerYear", [0, 1, 0, 2], False),
+        ("frequency", [0.0, 0.0, 1.5], False),
+        ("Premium", [312.5, 800.25, 17.0], False),
+        ("balance", [-1, 0, 0, 2], False),
+        ("colour", ["red", "blue", "red"], False),
+    ],
+)
+def test_what_looks_like_a_total(name: str, cells: list[object], *, expected: bool) -> None:
+    assert looks_like_total(pd.Series(cells, name=name)) is expected
+
+
+def test_a_rate_needs_an_exposure_and_a_target_from_zero_up() -> None:
+    with pytest.raises(DataError, match="needs an exposure"):
+        build_dataset(claims(), replace(ROLES, weight=None), name="claims")
+    with pytest.raises(DataError, match="never below zero"):
+        build_dataset(claims().assign(ClaimNb=-1.0 * np.arange(4000)), ROLES, name="claims")
+
+
+def test_the_recipe_keeps_it_and_older_recipes_still_open() -> None:
+    upload = keep_upload(claims().to_csv(index=False).encode(), name="claims.csv")
+    source = UploadSource(sha256=upload.sha256, name="claims.csv", roles=ROLES)
+    again = DatasetSource.from_json(source.to_json())
+    assert again == source
+    assert again.load().per_exposure
+    plain = UploadSource(sha256=upload.sha256, name="claims.csv", roles=replace(ROLES, rate=False))
+    # As recipes were written before rates were known: their ids stay.
+    assert "rate" not in json.loads(plain.to_json())["roles"]
+    assert not DatasetSource.from_json(plain.to_json()).roles.rate
+    assert plain.id != source.id
+
+
+@pytest.mark.parametrize(
+    ("target", "weight", "expected"),
+    [
+        ([0, 0, 1, 0, 2], None, "poisson"),
+        ([0, 0, 4, 0, 0], [1, 1, 0.25, 0.5, 1], "poisson"),
+        ([0, 0, 1 / 3, 0, 40], [1, 1, 3, 0.5, 0.05], "poisson"),
+        ([0, 0, 812.4, 0, 0], [1, 1, 0.25, 0.5, 1], "tweedie"),
+        ([0, 0, 1200, 0, 0], None, "tweedie"),
+        ([1, 2, 3, 50, 900], None, "gamma"),
+        ([10, 12, 9, 11, 14], None, "squared_error"),
+        ([-1, 0, 0, 0, 0], None, "squared_error"),
+        ([0, 1, 1, 0, 0], None, "squared_error"),
+        ([0, 0.2, 0.6, 0, 0], None, "squared_error"),
+    ],
+)
+def test_the_loss_follows_the_target(target: list[float], weight: list[float] | None, expected: str) -> None:
+    given = None if weight is None else np.array(weight, dtype=float)
+    assert suggested_loss(np.array(target, dtype=float), given)[0] == expected

@@ -1,0 +1,137 @@
+"""Public names, the command line's words, and homes of older versions: see the package's docstring."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import fairdash as fd
+from fairdash.__main__ import main
+from fairdash.data.source import load_source
+from fairdash.reproduction.results import committed, read_result
+from fairdash.runs.models import ModelJob, ModelSpec, find_model
+from fairdash.runs.searches import SearchJob, SearchSpec
+from fairdash.runs.store import Run, RunSpec, list_runs, parse_spec, spec_text
+from fairdash.training.sweep import train_sweep
+from tests.golden.texts import HERE, help_of_every_command, public_names
+
+#: Commits whose homes are kept: before the settings were tuned, and since.
+VERSIONS = ("c628dfb", "276bcb4")
+
+
+@pytest.fixture(params=VERSIONS)
+def home(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    with zipfile.ZipFile(HERE / f"home-{request.param}.zip") as archive:
+        archive.extractall(tmp_path)
+    monkeypatch.setenv("FAIRDASH_HOME", str(tmp_path))
+    return tmp_path
+
+
+def the_only(folder: Path) -> str:
+    (each,) = folder.iterdir()
+    return each.name
+
+
+def is_within(old: object, new: object) -> bool:
+    """Whether everything the old JSON says stands in the new one too."""
+    if isinstance(old, dict):
+        return isinstance(new, dict) and all(key in new and is_within(old[key], new[key]) for key in old)
+    return old == new
+
+
+@pytest.mark.parametrize("text", ["names", "help"])
+def test_public_names_and_help_are_those_written_down(text: str) -> None:
+    now = {"names": public_names, "help": help_of_every_command}[text]()
+    assert now == (HERE / f"{text}.txt").read_text(encoding="utf-8")
+
+
+def test_a_run_opens(home: Path) -> None:
+    (run,) = list_runs().runs
+    plan, result = run.spec.plan, run.read_result()
+    assert plan.methods == ("standard", "hgr_spline")
+    assert run.spec.first is not None
+    assert result.predictions.shape == (len(plan.models()), 120)
+    assert result.references is not None
+    assert result.importance is not None
+    assert len(run.curves()) > 0
+    assert main(["report", run.id, "--out", str(home / "report.html")]) == 0
+    assert (home / "report.html").stat().st_size > 1e6
+    (home / "runs" / run.id / "result").rename(home / "result")
+    assert run.available_plan == run.spec.first
+    assert run.read_result().predictions.shape == (2, 120)
+
+
+def test_a_plan_trains_to_what_was_stored(home: Path) -> None:
+    # Other processors round otherwise; another seed or order of drawing would move the predictions by far more.
+    run = Run(the_only(home / "runs"))
+    stored = run.read_result()
+    trained = train_sweep(run.spec.source.load(), run.spec.plan)
+    spread = stored.predictions.std()
+    np.testing.assert_allclose(trained.predictions, stored.predictions, atol=1e-3 * spread)
+
+
+def test_searches_open(home: Path) -> None:
+    results = [SearchJob(path.name).read_result() for path in (home / "searches").iterdir()]
+    assert {result.lam is None for result in results} == {True, False}
+    assert all(len(result.frame) >= 2 for result in results)
+
+
+def test_a_model_bundle_opens(home: Path) -> None:
+    job = ModelJob(the_only(home / "models"))
+    again = find_model(run=job.spec.run, method="hgr_spline", lam=1.0)
+    assert again is not None
+    assert again.id == job.id
+    assert job.spec.figures == {"mse": 1.5, "note": "text", "none": None}
+    with zipfile.ZipFile(io.BytesIO(job.bundle())) as bundle:
+        bundle.extractall(home / "bundle")
+    model = fd.FairRegressor.load(home / "bundle" / "model.safetensors")
+    assert np.isfinite(model.predict(job.spec.source.load().features)).all()
+
+
+def test_sources_keep_their_ids_and_load(home: Path) -> None:
+    for path in (home / "sources").iterdir():
+        source = load_source(path.stem)
+        assert source.to_json() == path.read_text(encoding="utf-8")
+        assert source.id == path.stem
+        assert source.load().n_rows in (60, 120)
+
+
+@pytest.mark.parametrize(
+    ("room", "spec"), [("runs", RunSpec), ("searches", SearchSpec), ("models", ModelSpec)]
+)
+def test_what_was_asked_for_is_written_as_it_was(home: Path, room: str, spec: type) -> None:
+    for path in (home / room).iterdir():
+        text = (path / "spec.json").read_text(encoding="utf-8")
+        old, new = json.loads(text), json.loads(spec_text(parse_spec(spec, text)))
+        del old["fairdash"]
+        assert is_within(old, new)
+
+
+@pytest.mark.parametrize("study", committed())
+def test_a_committed_study_opens(study: str) -> None:
+    result = read_result(study)
+    assert result.about.study == study
+    assert result.tables
+    assert all(len(table) for table in result.tables.values())
+
+
+@pytest.mark.parametrize(
+    ("module", "old"),
+    [
+        ("fairdash.errors", "Mend"),
+        ("fairdash.studies", "readings"),
+        *(
+            ("fairdash.assessment", old)
+            for old in ("assess_path", "Stop", "stops", "path_predictions", "money_moved")
+        ),
+    ],
+)
+def test_old_names_still_work_with_a_warning(module: str, old: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"{module}.{old} is now"):
+        assert getattr(import_module(module), old) is not None

@@ -1,0 +1,52 @@
+"""The public names and the command line's help as text: ``python -m tests.golden.texts`` writes them down."""
+
+import argparse
+import dataclasses
+import inspect
+from pathlib import Path
+
+import fairdash as fd
+from fairdash.__main__ import _parser
+
+HERE = Path(__file__).parent
+
+
+def public_names() -> str:
+    """A line a public name: a function's parameters, a class's fields and methods."""
+    lines = []
+    for name in fd.__all__:
+        value = getattr(fd, name)
+        if inspect.isclass(value):
+            fields = (
+                [each.name for each in dataclasses.fields(value)] if dataclasses.is_dataclass(value) else []
+            )
+            own = [each for each in dir(value) if not each.startswith("_") and each not in fields]
+            lines += [
+                f"class {name}: {each}" for each in (*fields, *own, *inspect.signature(value).parameters)
+            ]
+        elif callable(value):
+            parameters = inspect.signature(value).parameters.values()
+            lines += [f"{name}({str(each).partition(':')[0]})" for each in parameters]
+        elif inspect.ismodule(value):
+            own = [
+                each
+                for each in vars(value).values()
+                if inspect.isfunction(each) and each.__module__ == value.__name__
+            ]
+            lines += [f"{name}.{each.__name__}" for each in own if not each.__name__.startswith("_")]
+        else:
+            lines.append(name)
+    return "\n".join(dict.fromkeys(lines)) + "\n"
+
+
+def help_of_every_command() -> str:
+    """What ``--help`` says, without its line breaks: they depend on the terminal and on Python's version."""
+    parser = _parser()
+    (commands,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
+    texts = [parser.format_help(), *(each.format_help() for each in commands.choices.values())]
+    return "\n\n".join(" ".join(text.split()).replace(parser.prog, "fairdash") for text in texts) + "\n"
+
+
+if __name__ == "__main__":
+    (HERE / "names.txt").write_text(public_names(), encoding="utf-8")
+    (HERE / "help.txt").write_text(help_of_every_command(), encoding="utf-8")

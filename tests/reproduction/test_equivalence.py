@@ -1,0 +1,67 @@
+"""What few splits, or few data sets, can tell of the paper's values, and what they can't."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.reproduction import read_result
+from fairdash.reproduction.cells import count
+from fairdash.reproduction.equivalence import central_range, equivalence
+from fairdash.reproduction.fig1 import in_words, sides_of_bound
+from fairdash.reproduction.paper import FAIRNESS, row_of
+
+
+def with_splits(n, *, spread, centre):
+    """Table 1 of Crime with `n` splits, each fairness value around `centre` times the paper's."""
+    result = read_result("table1_crime")
+    rng = np.random.default_rng(0)
+    rows = []
+    for (method, objective), group in result.tables["splits"].groupby(["method", "objective"]):
+        paper = row_of("crime", "hgr_nn", objective)
+        for split in range(n):
+            row = group.iloc[split % len(group)].to_dict() | {"method": method, "split": split}
+            values = {f"{id}_paper": paper[id] * (centre + spread * rng.normal()) for id in FAIRNESS}
+            rows.append(row | values)
+    return replace(result, tables={**result.tables, "splits": pd.DataFrame(rows)})
+
+
+def test_equivalence_is_the_papers_value_within_the_means_of_five_of_our_splits():
+    def of(**how):
+        result = with_splits(**how)
+        return equivalence(result, "crime", count(result, "crime"))
+
+    # The count by size turns on a hair; equivalence does not.
+    assert of(n=24, spread=0.2, centre=1.03).equivalent == 12
+    assert of(n=24, spread=0.05, centre=1.5).equivalent == 0
+    few = of(n=19, spread=0.2, centre=1.0)
+    assert few.equivalent is None
+    assert "from 19 splits: that takes at least 20" in few.words
+
+
+def test_the_central_range_is_that_of_means_of_five():
+    values = np.random.default_rng(1).normal(size=4_000)
+    assert central_range(values) == pytest.approx((-1.645 / 5**0.5, 1.645 / 5**0.5), abs=0.04)
+    assert central_range(values[:19]) is None
+
+
+def test_the_side_of_a_bound_is_told_where_the_data_sets_can():
+    values = pd.DataFrame(
+        {
+            "rho": np.repeat([0.1, 0.5, 0.9], 3),
+            "id": "chi2_nn",
+            "evaluation": "ours",
+            "value": [0.008, 0.011, 0.009, 0.30, 0.31, 0.32, 0.70, 0.71, 0.72],
+        }
+    )
+    exact = pd.DataFrame({"rho": [0.1, 0.5, 0.9], "hgr2": [0.0095, 0.25, 0.81]})
+    found = sides_of_bound(values, exact, bound="hgr2", above=True)
+    assert list(zip(found["rho"], found["side"], strict=True)) == [
+        (0.1, "unresolved"), (0.5, "holds"), (0.9, "fails"),
+    ]  # fmt: skip
+    other = sides_of_bound(values, exact, bound="hgr2", above=False)
+    assert list(other["side"]) == ["unresolved", "fails", "holds"]
+    assert "can't be resolved with three data sets (ρ = 0.1)" in in_words(found)

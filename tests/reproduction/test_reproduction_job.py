@@ -1,0 +1,133 @@
+"""A study made again: the comparison with the committed result, and the job that does it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.reproduction import StudyResult, read_result, worker
+from fairdash.reproduction import job as job_module
+from fairdash.reproduction.compare import agreement, compare
+from fairdash.reproduction.household import SETTINGS, Reading, reproduce_household
+from fairdash.reproduction.job import ReproductionJob, ReproductionSpec, newest_job, start_reproduction
+from fairdash.reproduction.results import COMMITTED
+from fairdash.runs.store import CANCELLED, DONE
+from fairdash.storage import data_folder
+
+
+def shifted(result, table, column, by):
+    frame = result.tables[table].copy()
+    frame[column] += by
+    return StudyResult(result.about, {**result.tables, table: frame})
+
+
+def test_a_result_agrees_with_itself():
+    result = read_result("fig1")
+    compared = compare(result, result)
+    assert compared["same"].all()
+    assert set(compared["table"]) == {"values", "exact"}
+    assert "All" in agreement(compared)
+
+
+def test_draws_are_averaged_and_held_to_three_standard_errors():
+    result = read_result("fig1")
+    values = result.tables["values"]
+    first = values[(values["id"] == "hgr_nn") & (values["evaluation"] == "ours") & (values["rho"] == 0)]
+    error = first["value"].std(ddof=1) / np.sqrt(len(first))
+    for by, within in ((2.9 * error, True), (3.1 * error, False)):
+        compared = compare(result, shifted(result, "values", "value", by))
+        (row,) = compared[compared["row"] == "hgr_nn, ours, 0.0"].to_dict("records")
+        assert row["error"] == pytest.approx(error)
+        assert row["difference"] == pytest.approx(by)
+        assert (row["same"], row["within"]) == (False, within)
+    assert compare(result, shifted(result, "values", "value", 1e-8))["same"].all()
+
+
+def test_a_value_without_chance_may_not_differ():
+    result = read_result("fig1")
+    compared = compare(result, shifted(result, "exact", "hgr2", 1e-3))
+    wrong = compared[~compared["within"]]
+    assert set(wrong["column"]) == {"hgr2"}
+    assert len(wrong) == len(result.tables["exact"])
+
+
+@pytest.mark.parametrize(("errors", "within"), [(2.9, True), (3.1, False)])
+def test_an_average_by_group_is_held_to_its_interval(errors, within):
+    result = read_result("household")
+    profile = result.tables["profile"]
+    own = profile["method"].eq("hgr_nn") & profile["group"].eq(3)
+    moved = profile.copy()
+    moved.loc[own, "mean"] += errors * (profile["high"] - profile["low"])[own] / 3.92
+    compared = compare(result, StudyResult(result.about, result.tables | {"profile": moved}))
+    changed = compared[~compared["same"]]
+    assert len(changed) == own.sum() == 2
+    assert (changed["within"] == within).all()
+    assert compared["within"].mean() == (1 if within else 1 - 2 / len(compared))
+
+
+def test_a_row_of_the_table_is_compared_with_its_own_row():
+    whole = read_result("table1_crime")
+    splits = whole.tables["splits"]
+    own = splits[(splits["method"] == "mine") & (splits["objective"] == "equalized_residuals")]
+    compared = compare(whole, StudyResult(whole.about, {"splits": own.reset_index(drop=True)}))
+    assert set(compared["row"]) == {"mine, equalized_residuals"}
+    assert compared["same"].all()
+    (mse,) = compared.loc[compared["column"] == "mse", "error"]
+    # The splits overlap.
+    assert mse == pytest.approx(np.sqrt((1 / 5 + 399 / 1595) * own["mse"].var(ddof=1)), rel=1e-6)
+
+
+def test_two_processes_give_the_same_values():
+    settings = replace(SETTINGS, n_epochs=3, warm_up_epochs=1, hidden=(4,), adversary_steps=1, batch_size=64)
+    options = {"n": 200, "n_folds": 2, "n_splits": 2, "settings": settings}
+    one, two = (reproduce_household(Reading(), processes=count, **options) for count in (1, 2))
+    for name, table in one.tables.items():
+        pd.testing.assert_frame_equal(two.tables[name], table)
+
+
+@pytest.fixture
+def not_started(monkeypatch):
+    """Jobs are created, and no process is started."""
+    started = []
+    monkeypatch.setattr(job_module, "start_detached", lambda module, id, *, log: started.append(id))
+    return started
+
+
+def test_a_job_writes_into_the_users_folder_alone(not_started):
+    before = {path: path.read_bytes() for path in COMMITTED.rglob("*.*")}
+    spec = ReproductionSpec(study="fig3")
+    assert newest_job(spec) is None
+    job = start_reproduction(spec)
+    assert not_started == [job.id]
+    assert worker.main(job.id) == 0
+    assert job.status.state == DONE
+    assert job.folder.parent == data_folder("paper")
+    compared = compare(read_result("fig3"), job.read_result())
+    assert len(compared) == read_result("fig3").tables["flow"].drop(columns="epoch").size
+    assert job.read_result().about.study == "fig3"
+    assert {path: path.read_bytes() for path in COMMITTED.rglob("*.*")} == before
+    assert newest_job(spec).id == job.id
+    assert newest_job(ReproductionSpec(study="fig1")) is None
+
+
+def test_a_job_can_be_cancelled(not_started):
+    job = start_reproduction(ReproductionSpec(study="household"))
+    job.ask_to_cancel()
+    assert worker.main(job.id) == 1
+    assert ReproductionJob(job.id).status.state == CANCELLED
+    assert not (job.folder / "result").exists()
+
+
+def test_the_row_that_is_asked_for_is_the_one_that_is_made(monkeypatch, tmp_path):
+    asked = {}
+    monkeypatch.setattr(job_module, "reproduce", lambda study, **options: asked.update(options, study=study))
+    spec = ReproductionSpec(study="table1", dataset="motor", method="mine", objective="demographic_parity")
+    spec.carry_out(tmp_path, lambda *_: None)
+    assert asked["study"] == "table1"
+    assert (asked["dataset"], asked["methods"], asked["objectives"]) == (
+        "motor", ("mine",), ("demographic_parity",),
+    )  # fmt: skip
+    assert asked["out"] == tmp_path

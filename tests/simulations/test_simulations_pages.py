@@ -1,0 +1,357 @@
+"""The two pages of simulations under AppTest: every control once, deep links, no exception and no error."""
+
+from __future__ import annotations
+
+import base64
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairdash.dependence import REGISTRY, measure_many
+from fairdash.figures.simulations import short_name
+from fairdash.storage import write_whole
+from fairdash.studies import (
+    SCENES,
+    SHAPES,
+    Progress,
+    Scene,
+    noise_axis_study,
+    power_study,
+    scene_estimates,
+    store,
+    truth_of,
+)
+from fairdash.studies import estimates as estimates_module
+from fairdash.studies.stack import studied
+from fairdash.studies.store import DONE, Study, StudyStatus
+from fairdash.ui.text import fixed
+
+ROOT = Path(__file__).parents[2]
+MAIN = str(ROOT / "fairdash" / "ui" / "main.py")
+
+
+def opened(name: str, **query: str) -> AppTest:
+    app = AppTest.from_file(MAIN, default_timeout=60)
+    app.switch_page(str(ROOT / "pages" / "learn" / f"{name}.py"))
+    for key, value in query.items():
+        app.query_params[key] = value
+    return calm(app.run())
+
+
+def calm(app: AppTest) -> AppTest:
+    assert not app.exception
+    assert not app.error, [error.value for error in app.error]
+    return app
+
+
+def figure(app: AppTest, title: str) -> dict:
+    figures = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    return next(each for each in figures if title in each["layout"]["title"]["text"])
+
+
+def decoded(values) -> np.ndarray:
+    """Numbers of a trace, which Plotly sends as base64 where it got an array."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+    return np.array(values, dtype=float)
+
+
+def answer(app: AppTest) -> str:
+    return app.markdown[0].value
+
+
+def carried_out(study: Study, progress: Iterator[Progress]) -> None:
+    """Put the result of a small study in the place of the whole one."""
+    *_, last = progress
+    for name, table in last.tables.items():
+        write_whole(study.folder / f"{name}.parquet", table.to_parquet(index=False))
+    store._write_status(study, StudyStatus(state=DONE, fraction=1.0))
+
+
+def test_patterns_opens_with_an_answer() -> None:
+    app = opened("patterns")
+    assert app.title[0].value == "Which measure sees the link?"
+    assert "estimators tell the link from noise" in answer(app)
+    assert "0.89" in answer(app)
+    bars = figure(app, "What each estimator reads")
+    assert {trace["name"] for trace in bars["data"]} == {"noise floor", "value", "exact", "as published"}
+
+
+@pytest.mark.parametrize("id", SHAPES)
+def test_every_pattern_can_be_chosen(id: str) -> None:
+    app = opened("patterns", pattern=id, noise="1.0", n="100")
+    assert app.selectbox(key="pattern").value == id
+    assert app.slider(key="noise").value == 1.0
+    assert SHAPES[id].title in figure(app, SHAPES[id].title)["layout"]["title"]["text"]
+
+
+def test_an_unknown_pattern_in_the_address_gives_the_default() -> None:
+    assert opened("patterns", pattern="spiral").selectbox(key="pattern").value == Scene().pattern
+
+
+@pytest.mark.parametrize("each", SCENES, ids=lambda each: each.id)
+def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
+    app = opened("patterns")
+    calm(app.button(key=f'patterns.examples example "{each.id}"').click().run())
+    assert app.selectbox(key="pattern").value == each.scene.pattern
+    assert app.slider(key="noise").value == each.scene.noise
+    assert app.toggle(key="heavy").value == each.scene.heavy_tails
+    assert app.info[0].value == each.look_at
+
+
+def test_without_a_link_the_answer_says_so() -> None:
+    app = opened("patterns", pattern="none", n="200", draw="3")
+    assert answer(app).startswith("**There is no link")
+
+
+def test_noise_lowers_the_exact_value() -> None:
+    app = opened("patterns")
+    before = answer(app)
+    calm(app.slider(key="noise").set_value(9.0).run())
+    assert "0.37" in answer(app)
+    assert answer(app) != before
+
+
+def test_a_moved_slider_estimates_once_and_takes_floors_at_hand(monkeypatch) -> None:
+    app = opened("patterns", draw="17")
+    app.slider(key="noise").set_value(3.0).run()
+    computed = []
+    for name, own in (("floor_of", estimates_module.floor_of), ("_estimate", estimates_module._estimate)):
+
+        def counted(id, *rest, name=name, own=own):
+            computed.append((name, id))
+            return own(id, *rest)
+
+        monkeypatch.setattr(estimates_module, name, counted)
+    moved = (2.75, 3.25, 3.5, 3.75)
+    for noise in (*moved, *moved):
+        calm(app.slider(key="noise").set_value(noise).run())
+    # Each estimator once a place of the slider; its floor is that of the nearest noise level, or has a unit.
+    ids = studied(quick=True)
+    expected = [("_estimate", id) for id in ids]
+    expected += [("floor_of", id) for id in ids if not REGISTRY[id].scale_free]
+    assert sorted(computed) == sorted(len(moved) * expected)
+
+
+def test_heavy_tails_come_from_the_address_and_leave_the_exact_value() -> None:
+    app, heavy = opened("patterns"), opened("patterns", heavy="true")
+    assert heavy.toggle(key="heavy").value
+    exact = "The exact maximal correlation is 0.89"
+    assert exact in answer(app)
+    assert exact in answer(heavy)
+    assert "the exact values hold" in "\n".join(each.value for each in heavy.caption)
+    rows, curve = figure(heavy, "Cosine, two waves")["data"]
+    u, v = Scene(heavy_tails=True).draw()
+    assert max(decoded(rows["x"])) == pytest.approx(u.max())
+    assert max(decoded(curve["y"])) < v.max()
+    calm(heavy.segmented_control(key="patterns.more more").set_value("Learned f and g").run())
+    for function in ("f", "g"):
+        drawn = figure(heavy, f"The transformation {function}")
+        assert drawn["layout"]["xaxis"]["type"] == "log"
+        assert np.isfinite(decoded(drawn["data"][0]["x"])).all()
+
+
+def test_points_of_ones_own_come_from_the_address() -> None:
+    app = opened("patterns", pattern="points", points="-10:0,0:8,10:0")
+    assert figure(app, "Your own points")
+    truth = truth_of(Scene(pattern="points", points=((-10, 0), (0, 8), (10, 0))).shape, noise=2.0)
+    assert f"The exact maximal correlation is {truth.hgr:.2f}" in answer(app)
+
+
+@pytest.mark.parametrize("points", ["", "1:1", "a:b", "nan:1,2:3", "1:1,1:2"])
+def test_points_that_make_no_curve_do_no_harm(points: str) -> None:
+    app = AppTest.from_file(MAIN, default_timeout=60)
+    app.switch_page(str(ROOT / "pages" / "learn" / "patterns.py"))
+    app.query_params["pattern"], app.query_params["points"] = "points", points
+    app.run()
+    assert not app.exception
+
+
+IDS = ("pearson", "hgr_spline")
+
+
+@pytest.mark.parametrize(
+    ("choice", "study", "progress", "title"),
+    [
+        (
+            "Whole noise axis",
+            Study("noise_axis", Scene(n=50, noise=0.0)),
+            lambda: noise_axis_study([Scene(n=50)], noises=(1.0, 4.0), repeats=2, ids=IDS),
+            "The whole noise axis",
+        ),
+        (
+            "The paper's four patterns",
+            Study("fig2", Scene(n=50)),
+            lambda: noise_axis_study(
+                [Scene(n=50, pattern=id) for id in ("parabola", "cosine", "sawtooth", "fast_cosine")],
+                noises=(1.0, 4.0),
+                repeats=2,
+                ids=IDS,
+            ),
+            "four kinds of pattern",
+        ),
+        (
+            "How often detected",
+            Study("power", Scene(n=50, noise=0.0)),
+            lambda: power_study(Scene(n=50), noises=(1.0, 10.0), repeats=20, ids=IDS),
+            "How often the link is detected",
+        ),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_finished_studies_are_drawn(choice: str, study: Study, progress, title: str) -> None:
+    carried_out(study, progress())
+    app = opened("patterns", n="50")
+    calm(app.segmented_control(key="patterns.more more").set_value(choice).run())
+    drawn = figure(app, title)
+    assert any(trace["name"] == "HGR_spline" for trace in drawn["data"])
+
+
+@pytest.mark.parametrize(("quantity", "id"), [("chi2", "chi2_kde"), ("mi", "mi_ksg")])
+def test_the_paper_s_patterns_by_chi2_and_mutual_information(quantity: str, id: str) -> None:
+    scenes = [Scene(n=50, pattern=id) for id in ("parabola", "cosine", "sawtooth", "fast_cosine")]
+    carried_out(
+        Study("divergences", Scene(n=50)),
+        noise_axis_study(scenes, noises=(1.0, 4.0), repeats=2, ids=("chi2_kde", "mi_ksg")),
+    )
+    app = opened("patterns", n="50")
+    calm(app.segmented_control(key="patterns.more more").set_value("The paper's four patterns").run())
+    calm(app.segmented_control(key="patterns.axis fig2-quantity").set_value(quantity).run())
+    drawn = figure(app, "four kinds of pattern")
+    exact = [trace for trace in drawn["data"] if trace["name"].startswith("exact")]
+    truth = truth_of(scenes[0].shape, noise=1.0)
+    assert max(decoded(exact[0]["y"])) == pytest.approx(getattr(truth, quantity))
+    names = {trace["name"] for trace in drawn["data"]}
+    assert short_name(id) in names
+    assert len(names) == 3  # the exact value, and of chi2 and of mi two estimators each
+
+
+def test_slow_estimators_join_the_others_as_they_finish() -> None:
+    study = Study("scene", Scene())
+    assert "HGR_NN &nbsp;…" in figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
+    reading = scene_estimates(Scene(), ["hgr_spline"]).assign(id="hgr_nn", value=0.75)
+    write_whole(study.folder / "readings.parquet", reading.to_parquet(index=False))
+    ticks = figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
+    assert "HGR_NN &nbsp;<b>0.75</b>" in ticks
+
+
+def test_unfinished_studies_show_a_bar() -> None:
+    app = opened("patterns")
+    assert app.get("progress")
+
+
+@pytest.mark.parametrize("choice", ["Learned f and g", "When each fails", "All numbers"])
+def test_the_rest_is_drawn_when_chosen(choice: str) -> None:
+    app = opened("patterns")
+    calm(app.segmented_control(key="patterns.more more").set_value(choice).run())
+    if choice == "When each fails":
+        calm(app.button(key='patterns.examples fails "chi2_kde" "heavy_tails"').click().run())
+        assert app.toggle(key="heavy").value
+    if choice == "All numbers":
+        table = app.dataframe[0].value
+        assert {"Estimator", "Reads", "Exact", "Noise floor"} <= set(table.columns)
+
+
+def everything(app: AppTest) -> str:
+    parts = (app.subheader, app.markdown, app.caption, app.info)
+    return "\n".join(each.value for part in parts for each in part)
+
+
+def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
+    app = opened("patterns")
+    calm(app.button(key='patterns.examples example "ties"').click().run())
+    assert "ordinal ranks of a Python port" in app.info[0].value
+    (diamonds,) = [trace for trace in figure(app, "What each")["data"] if trace["name"] == "as published"]
+    (rdc,) = [text for text in diamonds["customdata"] if text.startswith("HGR_RDC")]
+    assert "as a Python port has it" in rdc
+    calm(app.segmented_control(key="patterns.more more").set_value("When each fails").run())
+    said = everything(app).replace("\\", "")
+    assert "a Python port does, the authors' R code averages them" in said
+    assert "As published, ties" not in said
+
+
+def test_the_page_on_patterns_says_things_as_they_are() -> None:
+    app = opened("patterns")
+    assert figure(app, "Unbounded measures")
+    calm(app.segmented_control(key="patterns.more more").set_value("Learned f and g").run())
+    said = everything(app)
+    for words in ("the two functions that are most correlated", "Share the link: others see exactly this"):
+        assert words in said
+    assert "Download" in [each.value for each in app.subheader]
+    calm(app.segmented_control(key="patterns.more more").set_value("All numbers").run())
+    table = app.dataframe[0].value.set_index("Estimator")
+    (rdc,) = [row for title, row in table.iterrows() if "RDC" in title]
+    assert "no slow sine of the rank" in rdc["0 means"]
+
+
+@pytest.mark.parametrize(("n", "low", "high"), [(200, 0.65, 0.8), (500, 0.42, 0.58)])
+def test_what_networks_read_on_noise_in_sample_is_what_the_page_says(n: int, low: float, high: float) -> None:
+    said = REGISTRY["hgr_nn"].fails_when
+    assert "on 200 rows of pure noise it reads about 0.7, on 500 about 0.5" in said
+    u, v = np.random.default_rng(0).normal(size=(2, 10, n))
+    read = measure_many("hgr_nn", u, v, evaluation="in_sample", random_state=0)
+    assert low < np.median(read) < high
+
+
+def test_the_page_on_gaussians_says_where_the_printed_formula_comes_from() -> None:
+    said = everything(opened("gaussians"))
+    assert "**The printed formula** for $t$ comes from putting the bound" in said
+    assert "The proof puts" not in said
+    assert "bivariate normal" in said
+    assert "normal law" not in said
+
+
+def test_gaussians_opens_with_an_answer() -> None:
+    app = opened("gaussians")
+    assert "HGR² = 0.360" in answer(app)
+    assert "χ² = 0.563" in answer(app)
+    assert "0.893" in answer(app)
+    assert figure(app, "HGR², χ², mutual information")
+
+
+def test_a_value_is_rounded_alike_in_the_sentence_and_in_the_table() -> None:
+    app = opened("gaussians")
+    table = app.dataframe[0].value
+    (chi2,) = set(table.loc[table["Quantity"] == "χ²", "True"])
+    assert f"χ² = {chi2:g}," in answer(app)
+    for name in ("True", "Reads", "Difference"):
+        assert (table[name] == table[name].round(3)).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.5625, "0.563"), (-0.5625, "-0.563"), (1.0005, "1.000"), (-0.0001, "0.000")]
+)
+def test_ties_are_rounded_as_the_browser_does(value: float, text: str) -> None:
+    assert fixed(value) == text
+
+
+def test_gaussians_follow_the_slider_and_the_base() -> None:
+    app = opened("gaussians", rho="0.9", base="bits")
+    assert app.slider(key="rho").value == 0.9
+    assert "1.198 bits" in answer(app)
+    assert "above HGR²" in answer(app)
+    words = "\n".join(block.value for block in app.markdown)
+    assert "the middle term *is* HGR²" in words
+    calm(app.segmented_control(key="base").set_value("nats").run())
+    words = "\n".join(block.value for block in app.markdown)
+    assert "the first inequality fails" in words
+    calm(app.slider(key="rho").set_value(0.0).run())
+    assert "independent" in answer(app)
+
+
+def test_the_app_does_not_load_torch_for_the_lab() -> None:
+    import subprocess
+
+    script = (
+        "import sys, fairdash.ui.simulations, fairdash.ui.studies, fairdash.figures.estimates\n"
+        "from fairdash.studies import Scene, scene_estimates\n"
+        "scene_estimates(Scene(n=50), n_permutations=2)\n"
+        "assert 'torch' not in sys.modules, 'torch was loaded'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

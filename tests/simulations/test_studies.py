@@ -1,0 +1,277 @@
+"""The studies, and the scenes that show an estimator fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kstest, rankdata
+
+from fairdash.dependence import REGISTRY, measure, measure_many
+from fairdash.errors import OptionError
+from fairdash.records import from_plain, to_plain
+from fairdash.studies import (
+    SCENES,
+    SHAPES,
+    Example,
+    Progress,
+    Scene,
+    gaussian_study,
+    noise_axis_study,
+    power_study,
+    scene_estimates,
+    truth_of,
+)
+from fairdash.studies.estimates import learned_curves
+from fairdash.studies.scene import NO_LINK, POINTS
+from fairdash.studies.stack import is_detected, over_stack, studied, values_of
+
+QUICK = ["pearson", "hgr_kde", "hgr_spline"]
+
+
+def last(study: Iterator[Progress]) -> Progress:
+    fractions = []
+    for progress in study:
+        fractions.append(progress.fraction)
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == pytest.approx(1.0)
+    return progress
+
+
+def example(id: str) -> Example:
+    return next(each for each in SCENES if each.id == id)
+
+
+def read(id: str) -> pd.DataFrame:
+    return scene_estimates(example(id).scene).set_index("id")
+
+
+def seen(table: pd.DataFrame, id: str) -> bool:
+    return is_detected(id, table.loc[id, "value"], table.loc[id, "floor_q95"])
+
+
+def test_every_quick_measure_is_read() -> None:
+    assert list(scene_estimates(Scene(), n_permutations=3)["id"]) == list(studied(quick=True))
+    assert "hgr_witsenhausen" not in studied()
+
+
+def test_more_noise_is_more_of_the_same_noise() -> None:
+    quiet, loud = Scene(noise=1.0).draw(), Scene(noise=3.0).draw()
+    assert np.array_equal(quiet[0], loud[0])
+    shape = Scene().shape
+    assert np.allclose(3 * (quiet[1] - shape(quiet[0])), loud[1] - shape(loud[0]))
+
+
+@pytest.mark.parametrize(
+    "options", [{"pattern": "spiral"}, {"n": 3}, {"noise": -1.0}, {"noise": float("nan")}, {"ties": 1.0}]
+)
+def test_unusable_scenes_are_refused(options: dict) -> None:
+    with pytest.raises(OptionError):
+        Scene(**options)
+
+
+def test_points_make_a_curve() -> None:
+    scene = Scene(pattern=POINTS, points=((-10, 0), (0, 5), (10, 0)))
+    assert scene.named([-5.0, 0.0, 5.0]).tolist() == [2.5, 5.0, 2.5]
+    assert from_plain(Scene, to_plain(scene)) == scene
+    with pytest.raises(OptionError):
+        Scene(pattern=POINTS).named  # noqa: B018 (asking for it is the test)
+
+
+def test_heavy_tails_are_increasing_maps_of_the_same_rows() -> None:
+    scene = Scene(n=1000, ties=0.2, seed=1)
+    heavy = replace(scene, heavy_tails=True)
+    for plain, mapped in zip(scene.draw(repeats=2), heavy.draw(repeats=2), strict=True):
+        assert np.array_equal(rankdata(plain, axis=1), rankdata(mapped, axis=1))
+    assert heavy.shape(np.array([7.0])) == scene.shape(np.array([7.0]))
+
+
+def test_heavy_tails_are_lognormal() -> None:
+    u, v = Scene(pattern=NO_LINK, n=5000, noise=3.0, heavy_tails=True).draw()
+    for x in (u[0], v[0]):
+        assert kstest(np.log(x), "norm", args=(0, 2)).pvalue > 0.01
+
+
+def test_without_link_and_noise_heavy_tails_are_a_constant() -> None:
+    assert Scene(pattern=NO_LINK, noise=0.0, heavy_tails=True).draw()[1].std() == 0
+
+
+def test_scenes_kept_before_there_were_tails_can_be_read() -> None:
+    content = to_plain(Scene(seed=5))
+    del content["heavy_tails"]
+    assert from_plain(Scene, content) == Scene(seed=5)
+    assert from_plain(Scene, to_plain(Scene(heavy_tails=True))).heavy_tails
+
+
+def test_pearson_does_not_see_a_u_shape() -> None:
+    table = read("u_shape")
+    assert not any(seen(table, id) for id in ("pearson", "spearman", "kendall"))
+    assert table.loc["hgr_spline", "value"] > 0.95
+
+
+def test_kde_does_not_see_a_fast_cosine() -> None:
+    table = read("fast_cosine")
+    assert not any(seen(table, id) for id in ("hgr_kde", "chi2_kde", "hgr_rdc", "kcca"))
+    assert table.loc["hgr_spline", "value"] > 0.9
+
+
+def test_published_rdc_takes_ties_for_a_link() -> None:
+    table = read("ties")
+    assert table.loc["hgr_rdc", "published"] > 0.9
+    assert not seen(table, "hgr_rdc")
+
+
+def test_splines_do_not_see_forty_waves() -> None:
+    scene = example("forty_waves").scene
+    table = read("forty_waves")
+    assert truth_of(scene.shape, noise=scene.noise).hgr > 0.99
+    assert not any(seen(table, id) for id in ("hgr_spline", "hgr_kde", "hgr_rdc"))
+
+
+def test_kde_takes_a_row_far_out_for_a_link_and_its_floor_says_so() -> None:
+    scene = example("heavy_tails").scene
+    table = read("heavy_tails")
+    assert truth_of(scene.shape, noise=scene.noise).hgr == 0
+    assert table.loc["hgr_kde", "value"] > 0.5
+    assert not any(seen(table, id) for id in ("hgr_kde", "chi2_kde"))
+    assert abs(table.loc["hgr_spline", "value"]) < 0.15
+    # It is the tails: without them the same rows read as noise does.
+    assert scene_estimates(replace(scene, heavy_tails=False), ["hgr_kde"])["value"][0] < 0.25
+    # Most draws read about .1, one in twenty above .5.
+    u, v = replace(scene, seed=0).draw(repeats=400)
+    values = measure_many("hgr_kde", u, v)
+    assert 0.05 < np.median(values) < 0.15
+    assert 0.02 < np.mean(values > 0.5) < 0.1
+
+
+def test_splines_read_less_of_a_jump_in_both_tails() -> None:
+    scene = example("top_jump").scene
+    table = scene_estimates(scene, ["hgr_kde", "hgr_rdc", "hgr_spline", "hgr_nn"], n_permutations=5)
+    table = table.set_index("id")
+    assert truth_of(scene.shape, noise=scene.noise).hgr > 0.999
+    assert 0.6 < table.loc["hgr_spline", "value"] < 0.8
+    assert all(seen(table, id) for id in table.index)
+    assert table["value"].idxmax() == "hgr_nn"
+    assert table.loc["hgr_nn", "value"] > 0.9
+
+
+def test_chi2_kde_is_far_too_low_on_a_strong_link() -> None:
+    scene = example("strong_link").scene
+    assert read("strong_link").loc["chi2_kde", "value"] < 0.3 * truth_of(scene.shape, noise=scene.noise).chi2
+
+
+def test_nearest_neighbour_information_grows_with_the_rows() -> None:
+    scene = example("no_noise").scene
+    few, many = (
+        scene_estimates(Scene(pattern=scene.pattern, noise=0.0, n=n), ["mi_ksg"])["value"][0]
+        for n in (200, 2000)
+    )
+    assert many > few + 1.5
+
+
+def test_fairquant_of_small_groups_is_mostly_noise() -> None:
+    table = read("small_groups")
+    assert table.loc["fairquant", "value"] > 1
+    assert not seen(table, "fairquant")
+
+
+def test_cumulative_fairquant_dilutes_the_top() -> None:
+    table = read("top_gap")
+    assert table.loc["fairquant_cumulative", "value"] < 0.5 * table.loc["fairquant", "value"]
+
+
+def test_neural_hgr_read_on_its_own_rows_finds_a_link_in_noise() -> None:
+    table = scene_estimates(example("pure_noise").scene, ["hgr_nn"], n_permutations=9).set_index("id")
+    assert table.loc["hgr_nn", "published"] > 0.5
+    assert abs(table.loc["hgr_nn", "value"]) < 0.15
+
+
+def test_curves_are_learned_functions_of_the_rows() -> None:
+    curves = learned_curves(Scene(noise=0.5), ["pearson", "hgr_spline"])
+    assert set(curves["id"]) == {"hgr_spline"}
+    f = curves[curves["function"] == "f"]
+    shape = Scene().shape(f["x"].to_numpy())
+    assert abs(np.corrcoef(f["y"], shape)[0, 1]) > 0.95
+
+
+def test_no_estimator_finds_more_than_chance_in_pure_noise() -> None:
+    table = read("pure_noise")
+    assert sum(seen(table, id) for id in table.index) <= 2
+
+
+@pytest.mark.parametrize("each", SCENES, ids=lambda each: each.id)
+def test_scenes_are_of_known_measures_and_controls(each: Example) -> None:
+    assert each.measure in REGISTRY or each.measure == "hgr_nn"
+    assert each.scene.pattern in SHAPES
+    assert each.scene.noise * 4 == int(each.scene.noise * 4)
+    assert set(each.also) <= set(REGISTRY) - {each.measure}
+
+
+def test_scenes_have_names_of_their_own() -> None:
+    assert len({each.id for each in SCENES}) == len(SCENES)
+    assert len({(each.measure, each.button) for each in SCENES}) == len(SCENES)
+
+
+def test_the_noise_axis_is_one_stack_of_the_same_values() -> None:
+    tables = last(noise_axis_study([Scene(n=200)], noises=(1.0, 4.0), repeats=2, ids=QUICK)).tables
+    values = tables["values"].set_index(["id", "evaluation", "noise", "repeat"])["value"]
+    u, v = Scene(n=200, noise=4.0).draw(repeats=2)
+    for id in QUICK:
+        assert values[id, "ours", 4.0, 1] == pytest.approx(measure(id, u[1], v[1]))
+    assert values["hgr_spline", "published", 1.0, 0] > values["pearson", "ours", 1.0, 0]
+    exact = tables["exact"].set_index("noise")["hgr"]
+    assert exact[1.0] > exact[4.0]
+    assert set(tables["errors"]["id"]) == {"hgr_kde", "hgr_spline"}
+    assert len(tables["lines"]) == 2 * 5
+
+
+def test_one_training_gives_chi2_and_mine_as_two_do() -> None:
+    u, v = Scene(n=60).draw(repeats=3)
+    v[1] = 1.0  # a constant, of which a stack may hold some
+    found = {
+        (id, evaluation): values
+        for _, id, evaluation, values in over_stack(["chi2_nn", "pearson", "mi_mine"], u, v)
+        if values is not None
+    }
+    assert len(found) == 5
+    for (id, evaluation), values in found.items():
+        assert np.array_equal(values, values_of(id, u, v, evaluation=evaluation))
+
+
+def test_chi2_and_mi_have_a_noise_axis_of_their_own() -> None:
+    ids = ["chi2_kde", "mi_ksg"]
+    tables = last(noise_axis_study([Scene(n=100)], noises=(1.0, 9.0), repeats=2, ids=ids)).tables
+    assert set(tables["lines"]["id"]) == set(ids)
+    assert tables["errors"].empty
+    exact = tables["exact"].set_index("noise")
+    assert (exact.loc[1.0, ["chi2", "mi"]] > exact.loc[9.0, ["chi2", "mi"]]).all()
+
+
+def test_power_falls_from_all_to_the_false_alarms() -> None:
+    scene = Scene(pattern="parabola", n=100)
+    table = last(power_study(scene, noises=(0.5, 200.0), repeats=40, ids=QUICK)).tables["power"]
+    rate = table.set_index(["id", "noise"])["rate"]
+    assert rate["hgr_spline", 0.5] == 1
+    assert rate["hgr_spline", 200.0] < 0.25
+    assert rate["pearson", 0.5] < 0.3
+    assert ((table["low"] <= table["rate"] + 1e-9) & (table["rate"] <= table["high"] + 1e-9)).all()
+
+
+def test_false_alarms_of_the_power_study_are_five_percent() -> None:
+    scene = Scene(pattern=NO_LINK, n=50)
+    table = last(power_study(scene, noises=(1.0, 1.0, 1.0, 1.0), repeats=150, ids=["pearson"])).tables[
+        "power"
+    ]
+    assert table["rate"].mean() == pytest.approx(0.05, abs=0.03)
+
+
+def test_estimates_on_normal_laws_are_near_the_truth() -> None:
+    study = gaussian_study(rhos=(0.0, 0.6), n=2000, repeats=3, ids=["hgr_spline", "mi_ksg"])
+    values = last(study).tables["values"]
+    means = values[values["evaluation"] == "ours"].groupby(["id", "rho"])["value"].mean()
+    assert means["hgr_spline", 0.6] == pytest.approx(0.6, abs=0.04)
+    assert means["mi_ksg", 0.6] == pytest.approx(0.223, abs=0.04)
+    assert means["hgr_spline", 0.0] == pytest.approx(0.0, abs=0.06)

@@ -1,0 +1,121 @@
+"""What is true of patterns and of normal laws, checked against other ways to compute it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from fairdash.dependence import exact
+from fairdash.dependence.exact import gaussian
+from fairdash.dependence.patterns import PATTERNS
+from fairdash.studies import SHAPES, Scene, truth_of
+from fairdash.studies.supplement import (
+    bound_crossing,
+    hgr2,
+    information,
+    mi_crossing,
+    middle,
+    printed_threshold,
+    upper,
+)
+
+
+def smooth(id: str) -> bool:
+    return SHAPES[id].kind == "smooth"
+
+
+@pytest.mark.parametrize("id", SHAPES)
+def test_best_transformations_reach_the_exact_value(id: str) -> None:
+    truth = truth_of(SHAPES[id], noise=2.0)
+    assert truth.hgr == exact.pattern_hgr(SHAPES[id], noise=2.0).value
+    u, v = Scene(pattern=id, n=200_000, noise=2.0).draw()
+    f, g = np.interp(u[0], truth.u, truth.f), np.interp(v[0], truth.v, truth.g)
+    if truth.hgr == 0:
+        assert not f.any()
+        return
+    # The page's grid of u is coarse for jumps and for forty waves.
+    assert np.corrcoef(f, g)[0, 1] == pytest.approx(truth.hgr, abs=0.005 if smooth(id) else 0.03)
+
+
+@pytest.mark.parametrize("noise", [0.5, 2.0, 9.0])
+@pytest.mark.parametrize("id", PATTERNS)
+def test_chi2_bounds_hgr_squared_and_mi(id: str, noise: float) -> None:
+    truth = truth_of(PATTERNS[id], noise=noise)
+    assert truth.hgr**2 <= truth.chi2 + 1e-6
+    assert truth.mi <= math.log1p(truth.chi2) + 1e-6
+
+
+def test_two_levels_have_the_information_of_a_noisy_channel() -> None:
+    noise = 4.0
+    v = np.linspace(-60, 60, 200_001)
+    high, low = (np.exp(-0.5 * ((v - level) / noise) ** 2) for level in (5.0, -5.0))
+    high, low = high / high.sum(), low / low.sum()
+    mean = (high + low) / 2
+    mi = 0.5 * sum((part * np.log(part / mean)).sum() for part in (high, low))
+    chi2 = 0.5 * sum((part**2 / mean).sum() for part in (high, low)) - 1
+    truth = truth_of(PATTERNS["step"], noise=noise)
+    assert truth.mi == pytest.approx(mi, abs=1e-4)
+    assert truth.chi2 == pytest.approx(chi2, abs=1e-4)
+    assert truth.hgr**2 == pytest.approx(chi2, abs=1e-4)
+
+
+def test_without_noise_only_few_values_have_finite_information() -> None:
+    assert math.isinf(truth_of(PATTERNS["cosine"], noise=0.0).mi)
+    step = truth_of(PATTERNS["step"], noise=0.0)
+    assert (step.hgr, step.chi2) == (1.0, 1.0)
+    assert step.mi == pytest.approx(math.log(2))
+
+
+def test_ties_put_their_share_at_zero_and_keep_the_exact_value_exact() -> None:
+    scene = Scene(ties=0.5, n=200_000, pattern="parabola")
+    u, v = scene.draw()
+    assert np.mean(u == 0) == pytest.approx(0.5, abs=0.01)
+    truth = truth_of(scene.shape, noise=scene.noise)
+    # f is a function of F(U) alone; on the parabola F orders |U|
+    f = np.interp(np.abs(u[0]), (np.maximum(truth.u, 0) - 5).clip(0) * 2, truth.f)
+    g = np.interp(v[0], truth.v, truth.g)
+    assert np.corrcoef(f, g)[0, 1] == pytest.approx(truth.hgr, abs=0.01)
+
+
+def test_in_bits_the_middle_term_is_hgr_squared_and_there_is_no_threshold() -> None:
+    chi2 = np.geomspace(1e-6, 1e3, 200)
+    assert np.allclose(middle(information(chi2, "bits")), hgr2(chi2), rtol=1e-9)
+    assert (middle(information(chi2, "bits")) < chi2).all()
+
+
+def test_in_nats_the_first_inequality_fails() -> None:
+    chi2 = np.geomspace(1e-6, 1e3, 200)
+    assert (middle(information(chi2, "nats")) < hgr2(chi2)).all()
+
+
+def test_the_terms_are_those_of_a_normal_law() -> None:
+    truth = gaussian(0.7)
+    chi2 = np.array(truth.chi2)
+    assert float(information(chi2, "nats")) == pytest.approx(truth.mi)
+    assert float(hgr2(chi2)) == pytest.approx(truth.hgr**2)
+
+
+def test_thresholds_are_where_the_lines_cross() -> None:
+    assert printed_threshold() == pytest.approx(-0.3458, abs=1e-4)
+    assert bound_crossing("nats") == pytest.approx(0.3181, abs=1e-4)
+    assert bound_crossing("bits") == pytest.approx((math.sqrt(5) - 1) / 2)
+    for base, at in (("nats", bound_crossing("nats")), ("bits", bound_crossing("bits"))):
+        assert float(upper(np.array(at), base)) == pytest.approx(at)
+    assert math.sqrt(mi_crossing("bits")) == pytest.approx(math.sqrt(0.5))
+    assert math.sqrt(mi_crossing("nats")) == pytest.approx(0.8926, abs=1e-4)
+
+
+@pytest.mark.parametrize("noise", [0.5, 1.0, 1.5, 2.0, 3.0, 9.0])
+def test_a_jump_in_the_top_is_a_noisy_channel_of_unequal_shares(noise: float) -> None:
+    v = np.linspace(-12 * noise, 10 + 12 * noise, 400_001)
+    high, low = (np.exp(-0.5 * ((v - level) / noise) ** 2) for level in (10.0, 0.0))
+    high, low = high / high.sum(), low / low.sum()
+    mean = 0.05 * high + 0.95 * low
+    possible = mean > 0
+    chi2 = ((0.05 * high**2 + 0.95 * low**2)[possible] / mean[possible]).sum() - 1
+    truth = truth_of(PATTERNS["top_jump"], noise=noise)
+    # U is known by one bit, so that HGR² and χ² are one.
+    assert truth.hgr**2 == pytest.approx(chi2, abs=2e-5)
+    assert truth.chi2 == pytest.approx(chi2, abs=1e-4)

@@ -1,0 +1,231 @@
+"""Deleting a file reaches everything that was made from it: no file under the home holds a value of it."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import time
+import zipfile
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fairdash.data import UploadSource, keep_upload, list_uploads
+from fairdash.data.source import save_source
+from fairdash.errors import FairdashError, StorageError
+from fairdash.runs import worker
+from fairdash.runs.launch import start_run
+from fairdash.runs.models import create_model
+from fairdash.runs.searches import create_search
+from fairdash.runs.store import QUEUED, RUNNING, Job, Run, create_run
+from fairdash.storage import write_whole
+from fairdash.studies import worker as study_worker
+from fairdash.studies.store import PROXIES, Study
+from fairdash.ui import cached
+from tests.runs.test_searches import LAM
+from tests.test_canary import PLAN, ROLES, holds_canary, table, upload
+from tests.ui.conftest import open_page
+from tests.ui.test_data_page import button, said, said_in_errors
+
+#: Goes on until it is stopped.
+ENDLESS = replace(PLAN, settings=replace(PLAN.settings, n_epochs=1_000_000))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def decoded(path: Path) -> Iterator[bytes]:
+    """What a file holds, as it is and unpacked; the numbers of safetensors lie there as they are."""
+    content = path.read_bytes()
+    yield content
+    if path.suffix == ".parquet":
+        yield pd.read_parquet(path).to_csv().encode()
+    if content.startswith(b"PK"):
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            yield from map(archive.read, archive.namelist())
+
+
+def with_canary(home: Path) -> set[str]:
+    """Files in which a planted value can be found."""
+    found = set()
+    for path in home.rglob("*"):
+        if path.is_file() and any(holds_canary(part) or b"CANARY" in part for part in decoded(path)):
+            found.add(path.relative_to(home).as_posix().split("/")[0])
+    return found
+
+
+def naming(home: Path, digest: str) -> list[Path]:
+    """Files that name the file, by their own name or inside."""
+    files = [path for path in home.rglob("*") if path.is_file()]
+    return [path for path in files if digest in path.name or digest.encode() in path.read_bytes()]
+
+
+def make_everything(source: UploadSource) -> None:
+    """A run, a model, a search and a study, all done, and what a fault leaves behind."""
+    save_source(source)
+    for job in (
+        create_run(source, PLAN),
+        create_model(source, PLAN, run="0" * 12, method="hgr_nn", lam=1.0),
+        create_search(source, LAM),
+    ):
+        assert worker.main(job.id) == 0
+    study = Study(PROXIES, source=source.to_json(), sensitive="age")
+    write_whole(study.folder / "study.json", study.to_json().encode())
+    assert study_worker.main(study.key) == 0
+    damaged = create_run(source, PLAN)
+    (damaged.folder / "spec.json").write_text(f"{source.sha256} cut off")
+    (damaged.folder / ".result1").mkdir()
+    table().to_parquet(damaged.folder / ".result1" / "rows.parquet", compression="zstd")
+    kept = damaged.folder.parents[1] / "uploads"
+    (kept / ".cut-off.part").write_bytes((kept / f"{source.sha256}.upload").read_bytes()[:5000])
+
+
+def wait_until_running(job: Job) -> None:
+    until = time.monotonic() + 60
+    while job.status.state == QUEUED and time.monotonic() < until:
+        time.sleep(0.1)
+    assert job.status.state == RUNNING
+
+
+def test_no_value_is_found_after_delete_it_now(home: Path) -> None:
+    source, other = upload(table()), keep_upload(b"a,b\n1,2\n", name="other.csv")
+    kept = create_run(UploadSource(sha256=other.sha256, name="other.csv", roles=ROLES), PLAN)
+    make_everything(source)
+    running = start_run(source, ENDLESS)
+    wait_until_running(running)
+    assert with_canary(home) == {"uploads", "runs", "models"}
+    at = open_page("data", dataset=save_source(source))
+    assert "3 runs, 1 model, 1 search, 1 background computation" in said(at)
+    assert "What is still at work (1) is stopped first" in said(at)
+    at = button(at, "Delete it now").click().run()
+    assert not at.exception
+    assert not at.error
+    assert with_canary(home) == set()
+    assert naming(home, source.sha256) == []
+    assert not running.folder.exists()
+    assert [each.sha256 for each in list_uploads()] == [other.sha256]
+    assert kept.spec.source.sha256 == other.sha256
+    # Nobody was left at work who could bring it back.
+    time.sleep(1)
+    assert with_canary(home) == set()
+
+
+def test_a_process_that_does_not_listen_is_ended(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairdash import detached
+    from fairdash.runs.deletion import delete_made_from
+
+    monkeypatch.setattr(detached.stop, "__kwdefaults__", {"seconds": 0.2})
+    source = upload(table())
+    run = create_run(source, PLAN)
+    deaf = "from fairdash.runs import worker; import time, sys; worker._train = lambda *_: time.sleep(99); "
+    process = subprocess.Popen([sys.executable, "-c", f"{deaf}worker.main('{run.id}')"], env=os.environ)
+    try:
+        until = time.monotonic() + 60
+        while not run.is_held() and time.monotonic() < until:
+            time.sleep(0.1)
+        delete_made_from(source.sha256)
+        assert process.wait(timeout=10) != 0
+    finally:
+        process.kill()
+    assert not run.folder.exists()
+
+
+def test_a_worker_that_comes_late_brings_nothing_back(home: Path) -> None:
+    from fairdash.runs.deletion import delete_made_from
+
+    source = upload(table())
+    run = create_run(source, PLAN)
+    late = worker.open_job(run.id)
+    delete_made_from(source.sha256)
+    assert worker.work_at(late, worker._train) == 1
+    assert not run.folder.exists()
+
+
+def test_another_server_process_shows_it_no_more() -> None:
+    source = upload(table())
+    run = create_run(source, PLAN)
+    assert worker.main(run.id) == 0
+    # In memory here, as in any process that has shown it.
+    assert cached.dataset_of(source).n_rows == len(cached.result_of(run).target) == 200
+    assert cached.upload_of(source.sha256, source.name, source.reading)[1].n_rows == 200
+    cached.contents_of(source.sha256)
+    elsewhere = f"from fairdash.runs.deletion import delete_made_from; delete_made_from('{source.sha256}')"
+    subprocess.run([sys.executable, "-c", elsewhere], check=True, env=os.environ)
+    for look in (
+        lambda: cached.dataset_of(source),
+        lambda: cached.summary_of(source),
+        lambda: cached.upload_of(source.sha256, source.name, source.reading),
+        lambda: cached.contents_of(source.sha256),
+        lambda: cached.result_of(run),
+        lambda: cached._result(run.id, "result"),
+    ):
+        with pytest.raises(FairdashError):
+            look()
+
+
+def test_a_window_that_still_holds_the_file_does_not_bring_it_back() -> None:
+    at = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
+    content = table().to_csv(index=False).encode()
+    at = at.file_uploader[0].set_value(("policies.csv", content, "text/csv")).run()
+    (kept,) = list_uploads()
+    from fairdash.runs.deletion import delete_made_from
+
+    delete_made_from(kept.sha256)
+    at = at.run()
+    assert list_uploads() == ()
+    assert "not kept here any more" in said_in_errors(at)
+    # Given once more by hand it is a new file.
+    at = at.run()
+    at = at.file_uploader[0].set_value(("policies.csv", content, "text/csv")).run()
+    assert [each.sha256 for each in list_uploads()] == [kept.sha256]
+
+
+def test_the_end_of_the_term_reaches_as_far(home: Path) -> None:
+    from fairdash.runs.deletion import delete_expired
+
+    source = upload(table())
+    make_everything(source)
+    (kept,) = list_uploads()
+    assert delete_expired() == 0
+    assert with_canary(home) == {"uploads", "runs", "models"}
+    assert delete_expired(now=kept.kept_at + timedelta(days=31)) == 1
+    assert with_canary(home) == set()
+
+
+def test_what_was_cut_off_is_ended_at_the_next_visit(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from fairdash.runs import deletion
+
+    source = upload(table())
+    make_everything(source)
+
+    def cut_off(folder: Path) -> None:
+        raise OSError(28, "No space left on device", str(folder))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(deletion.shutil, "rmtree", cut_off)
+        with pytest.raises(StorageError, match="Not everything can be deleted"):
+            deletion.delete_made_from(source.sha256)
+    assert with_canary(home) == {"runs", "models"}
+    open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
+    assert with_canary(home) == set()
+    assert naming(home, source.sha256) == []
+
+
+def test_a_file_that_is_uploaded_again_meanwhile_stays(home: Path) -> None:
+    from fairdash.runs.deletion import delete_expired
+
+    source = upload(table())
+    mark = home / "uploads" / f"{source.sha256}.deleting"
+    mark.touch()
+    run = create_run(source, PLAN)
+    delete_expired()
+    assert Run(run.id).status.state == QUEUED
+    assert not mark.exists()

@@ -1,0 +1,132 @@
+"""Who is answered: the app's own names and its own pages; every other is refused, on every road in."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from fairdash.ui.guard import refusal_of
+from tests.browser.test_networking_cut import cut, noted
+from tests.serving import ROOT, served
+
+ROADS = {
+    "a page": ("GET", "/"),
+    "a deep link": ("GET", "/tradeoff?run=0123456789ab"),
+    "a part of a page": ("GET", "/static/favicon.png"),
+    "metrics": ("GET", "/_stcore/metrics"),
+    "health": ("GET", "/_stcore/health"),
+    "the host's configuration": ("GET", "/_stcore/host-config"),
+    "an upload": ("PUT", "/_stcore/upload_file/session/file"),
+    "a wish to upload": ("OPTIONS", "/_stcore/upload_file/session/file"),
+    "a file": ("GET", "/media/0123.csv"),
+    "the websocket": ("GET", "/_stcore/stream"),
+}
+WEBSOCKET = {
+    "Connection": "Upgrade",
+    "Upgrade": "websocket",
+    "Sec-WebSocket-Version": "13",
+    "Sec-WebSocket-Key": base64.b64encode(bytes(range(16))).decode(),
+    "Sec-WebSocket-Protocol": "streamlit",
+}
+
+
+def ask(
+    address: str, road: str, *, host: str | None = None, origin: str | None = None
+) -> tuple[int, Mapping[str, str]]:
+    """Status and headers of the answer to a request by this road."""
+    port = int(address.rsplit(":", 1)[1])
+    method, path = ROADS[road]
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    headers = {"Host": host.format(port=port) if host else f"127.0.0.1:{port}"}
+    if origin:
+        headers["Origin"] = origin.format(port=port)
+    if road == "the websocket":
+        headers |= WEBSOCKET
+    connection.request(method, path, headers=headers)
+    answer = connection.getresponse()
+    found = answer.status, {name.lower(): value for name, value in answer.getheaders()}
+    connection.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("guard") / "watched.log"
+
+
+@pytest.fixture(scope="module")
+def server(log: Path) -> Iterator[str]:
+    """The app, whose every way out is noted and refused."""
+    with served(log.parent / "home", environment=cut(log)) as address:
+        yield address
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example:{port}", "evil.example", "127.0.0.1.evil.example", "localhost.evil.example:{port}",
+     "evil.example@127.0.0.1", "192.0.2.1:{port}", "127.0.0.1:x", "[::1"],
+)  # fmt: skip
+def test_another_name_is_refused_on_every_road(server: str, road: str, host: str) -> None:
+    # As a browser sends it whose page was loaded from that name.
+    for origin in (None, f"http://{host}"):
+        status, headers = ask(server, road, host=host, origin=origin)
+        assert 400 <= status < 500
+        if road != "the websocket":
+            assert headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["http://localhost:{port}1", "http://localhost:3000", "http://localhost", "https://localhost:{port}",
+     "http://evil.example", "https://evil.example:{port}", "null", "file://", "http://127.0.0.1:{port}/x",
+     "http://x@127.0.0.1:{port}"],
+)  # fmt: skip
+def test_another_origin_is_refused_and_no_address_is_looked_up(server: str, log: Path, origin: str) -> None:
+    for road in ROADS:
+        assert ask(server, road, origin=origin)[0] == 403, road
+    assert noted(log, "attempt") == []
+
+
+@pytest.mark.parametrize("host", ["localhost:{port}", "127.0.0.1:{port}", "[::1]:{port}", "LOCALHOST:{port}"])
+def test_this_machines_own_names_are_answered_and_framed_by_nobody(server: str, host: str) -> None:
+    for road, wanted in (("a page", 200), ("metrics", 200), ("health", 200), ("the websocket", 101)):
+        status, headers = ask(server, road, host=host, origin=f"http://{host}")
+        assert status == wanted, road
+        if road != "the websocket":
+            assert headers["x-frame-options"] == "DENY"
+            assert headers["content-security-policy"] == "frame-ancestors 'none'"
+    # Nothing is uploaded without a session, but the guard is passed.
+    assert ask(server, "an upload", host=host, origin=f"http://{host}")[1]["x-frame-options"] == "DENY"
+
+
+def test_it_holds_for_streamlit_run_too_and_a_name_can_be_given(tmp_path: Path) -> None:
+    named = {"STREAMLIT_BROWSER_SERVER_ADDRESS": "fairness.example.org"}
+    command = ("-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true", "--server.port")
+    # From another folder: what the folder of app.py configures must hold all the same.
+    with served(tmp_path / "home", environment=named, command=command, folder=tmp_path) as address:
+        for road, wanted in (("a page", 200), ("metrics", 200), ("the websocket", 101)):
+            own = "fairness.example.org"
+            assert ask(address, road, host=own, origin=f"https://{own}")[0] == wanted
+            assert ask(address, road, host=own, origin="https://other.example.org")[0] == 403
+            assert ask(address, road)[0] == wanted
+            assert ask(address, road, host="evil.example", origin="http://evil.example")[0] == 403
+
+
+@pytest.mark.parametrize("hosts", [[], ["localhost", "evil.example"], [""], ["localhost/x"], ["localhost?x"]])
+def test_a_host_that_is_none(hosts: list[str]) -> None:
+    assert refusal_of(hosts, []) is not None
+    assert refusal_of(["localhost"], ["http://localhost", "http://localhost"]) is not None
+
+
+def test_names_of_the_server_are_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = {"server.allowedHosts": ["*.example.org", "Fair.example"], "browser.serverAddress": "a.test"}
+    monkeypatch.setattr("fairdash.ui.guard.config.get_option", options.__getitem__)
+    for name in ("a.example.org", "fair.example:443", "A.TEST", "a.test."):
+        assert refusal_of([name], []) is None
+    for name in ("example.org", "evilexample.org", "b.test", "a.test.evil.example"):
+        assert refusal_of([name], []) is not None

@@ -1,0 +1,234 @@
+"""How much a file may take of the machine: told before it is unpacked, and held where nobody could tell."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import subprocess
+import sys
+import time
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from fairdash.data import keep_upload, read_table
+from fairdash.data.readers import archives
+from fairdash.data.readers.arrow_sizes import unpacked_size
+from fairdash.errors import ReadingError
+from fairdash.memory import can_limit, limited_memory, most_memory
+from fairdash.runs.launch import start_run
+from fairdash.runs.store import FAILED, create_run
+from fairdash.runs.worker import work_at
+from fairdash.ui import cached
+from tests.runs.test_runs import wait
+from tests.test_canary import PLAN, table, upload
+from tests.ui.conftest import open_page
+
+limited = pytest.mark.skipif(not can_limit(), reason="memory can't be limited here")
+CSV = b"age,cost\n" + b"".join(b"%d,%d\n" % (k % 60, k) for k in range(500))
+
+
+def refused(content: bytes, within: float = 2.0) -> str:
+    """What is said of a file that is refused, soon."""
+    started = time.process_time()
+    with pytest.raises(ReadingError) as caught:
+        read_table(content)
+    assert time.process_time() - started < within
+    return str(caught.value)
+
+
+# Told from the footer.
+
+
+def parquet(rows: int, columns: int) -> bytes:
+    """So many zeros: a fraction of a megabyte, whatever their number."""
+    buffer = io.BytesIO()
+    few = pa.table({f"c{k}": pa.array(np.zeros(10**6, np.int64)) for k in range(columns)})
+    with pq.ParquetWriter(buffer, few.schema) as writer:
+        for start in range(0, rows, 10**6):
+            writer.write_table(few.slice(0, min(10**6, rows - start)))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(49_000_000, 1), (24_000_000, 2)])
+def test_a_small_parquet_file_that_fills_the_memory_is_refused_unread(
+    rows: int, columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = parquet(rows, columns)
+    assert len(content) < 1e6
+    monkeypatch.setattr(pq.ParquetFile, "read", lambda *a, **o: pytest.fail("a column was read"))
+    assert "GB of memory, more than 1.5" in refused(content)
+
+
+def feather(table: pa.Table, how: str, rows: int = 65_536) -> bytes:
+    buffer = io.BytesIO()
+    pyarrow.feather.write_feather(table, buffer, compression=how, chunksize=rows)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("how", ["zstd", "lz4", "uncompressed"])
+def test_what_a_feather_file_holds_is_told_without_unpacking(how: str) -> None:
+    text = pa.array(["Lyon", "Brest", None] * 4000)
+    whole = pa.table({"a": np.zeros(12_000), "b": text, "c": text.dictionary_encode()})
+    rows, size = unpacked_size(feather(whole, how, 5000))
+    assert rows == 12_000
+    assert whole.nbytes <= size < 1.1 * whole.nbytes
+    assert unpacked_size(feather(whole.slice(0, 0), how)) == (0, 0)
+
+
+def test_a_feather_file_that_fills_the_memory_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    # One batch: whoever unpacks it to see how large it is has unpacked all of it.
+    content = feather(pa.table({"a": np.zeros(49_000_000)}), "zstd", 50_000_000)
+    assert len(content) < 1e6
+    before = pa.total_allocated_bytes()
+    pool = pa.default_memory_pool()
+    assert "GB of memory, more than 1.5" in refused(content)
+    assert pa.total_allocated_bytes() - before < 1e6
+    assert pool.bytes_allocated() - before < 1e6
+    monkeypatch.setattr("fairdash.data.readers.arrow.MOST_BYTES", 10**6)
+    assert "8 MB when it is unpacked" in refused(feather(pa.table({"a": np.zeros(10**6)}), "zstd", 10**6))
+
+
+def test_no_damage_to_a_feather_file_is_more_than_damage() -> None:
+    content = bytearray(feather(pa.table({"a": np.arange(300.0), "b": ["x"] * 300}), "zstd"))
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        spoiled = bytearray(content)
+        for place in rng.integers(len(content) // 2, len(content), 3):
+            spoiled[place] = rng.integers(256)
+        try:
+            unpacked_size(bytes(spoiled))
+        except ValueError:
+            continue
+
+
+# Many parts.
+
+
+def test_gzip_of_many_empty_parts_is_refused_soon() -> None:
+    empty = gzip.compress(b"", mtime=0)
+    assert "more than 20,000 parts" in refused(empty * (40 * 10**6 // len(empty)))
+
+
+def test_gzip_of_several_parts_is_read_whole() -> None:
+    blocks = [gzip.compress(CSV[k : k + 7]) for k in range(0, len(CSV), 7)]
+    # Programs that seek in such files end them with an empty part; others fill up with zeros.
+    content = b"".join(blocks) + gzip.compress(b"") + bytes(1000)
+    assert archives.unpack(content, largest=10**6) == (CSV, "a gzip file")
+    for spoiled in (content + b"x", b"".join(blocks)[:-5], content[:-1000] + b"\x1f\x8b"):
+        with pytest.raises(ReadingError, match="damaged"):
+            archives.unpack(spoiled, largest=10**6)
+    for largest in (len(CSV) - 1, 0, 6):
+        with pytest.raises(ReadingError, match="when it is unpacked"):
+            archives.unpack(content, largest=largest)
+    assert archives.unpack(content, largest=len(CSV))[0] == CSV
+
+
+def test_zip_of_many_entries_is_refused_soon() -> None:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for k in range(20_001):
+            archive.writestr(f"{k}/", b"")
+    assert "more than 20,000 parts" in refused(buffer.getvalue())
+
+
+# Held all the same.
+
+
+@limited
+def test_reading_takes_no_more_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Columns of 40 MB: smaller ones may fit into memory that the process has taken and freed before.
+    n = 5 * 10**6
+    frame = pd.DataFrame({"a": np.arange(n), "b": 0.5})
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer)
+    kept = keep_upload(buffer.getvalue(), name="x.parquet")
+    options = cached.ReadingOptions()
+    with monkeypatch.context() as patch:
+        patch.setenv("FAIRDASH_MEMORY", "0.005")
+        with pytest.raises(ReadingError, match=r"more than 0\.0 GB of memory"):
+            cached.upload_of(kept.sha256, kept.name, options)
+    # The process goes on as before.
+    np.zeros(10**7)
+    assert len(cached.upload_of(kept.sha256, kept.name, options)[0]) == n
+
+
+@limited
+def test_the_limit_ends_with_the_last_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with limited_memory():
+        with limited_memory():
+            inside = resource.getrlimit(resource.RLIMIT_DATA)
+        assert resource.getrlimit(resource.RLIMIT_DATA) == inside != before
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+@limited
+@pytest.mark.serial
+def test_a_run_that_takes_too_much_says_so(tmp_path: Path) -> None:
+    source = upload(table())
+    # 81 million weights between two layers; with what the optimiser keeps, several times as many numbers.
+    wide = replace(PLAN, settings=replace(PLAN.settings, hidden=(9000, 9000)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_MEMORY", "0.6")
+        run = start_run(source, wide)
+        status = wait(run, lambda status: status.is_over, seconds=120)
+    assert status.state == FAILED
+    assert "memory does not suffice" in status.message
+
+
+def test_what_lacks_memory_elsewhere_in_a_run_is_said_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAIRDASH_MEMORY", "0.6")
+    run = create_run(upload(table()), PLAN)
+
+    def greedy(*_: object) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes")
+
+    assert work_at(run, greedy) == 1
+    wanted = "than 0.6 GB of memory" if can_limit() else "memory than there is"
+    assert f"This run takes more {wanted}" in run.status.message
+    assert "sample of the rows" in run.status.message
+
+
+@limited
+@pytest.mark.serial
+def test_workers_are_limited_and_work() -> None:
+    check = (
+        "import resource; from fairdash.runs.worker import lower_priority; lower_priority(); "
+        "print(resource.getrlimit(resource.RLIMIT_DATA)[0])"
+    )
+    said = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert most_memory() <= int(said.stdout) <= most_memory() + 8e9
+    run = start_run(upload(table()), PLAN)
+    assert wait(run, lambda status: status.is_over, seconds=120).state == "done"
+
+
+def test_nothing_is_limited_where_a_gpu_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("fairdash.memory._GPUS", (tmp_path,))
+    assert not can_limit()
+    with limited_memory():
+        pass
+
+
+def test_a_container_has_less_than_its_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "max").write_text("1000000000\n")
+    (tmp_path / "none").write_text("max\n")
+    monkeypatch.delenv("FAIRDASH_MEMORY", raising=False)
+    monkeypatch.setattr("fairdash.memory._CONTAINERS", (tmp_path / "none", tmp_path / "max", tmp_path / "x"))
+    assert most_memory() == 5 * 10**8
+
+
+def test_the_limits_are_said_at_the_upload() -> None:
+    at = open_page("data").segmented_control(key="data.choice table").set_value("upload").run()
+    said = at.file_uploader[0].help
+    for limit in ("200 MB", "50 million cells", "10,000 columns", "1.5 GB"):
+        assert limit in said

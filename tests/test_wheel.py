@@ -1,0 +1,217 @@
+"""The built package, installed where there is no checkout: commands, training and the app all work."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator
+from email import message_from_bytes
+from email.message import Message
+from pathlib import Path
+
+import pytest
+
+from fairdash import __version__
+from tests.browser.test_networking_cut import cut, noted
+from tests.serving import ROOT, served
+from tests.websocket import complaints, run_page, session
+
+pytestmark = pytest.mark.slow
+
+#: Beside the files at the top, what the wheel is made of.
+_FOLDERS = ("fairdash", "pages", ".streamlit")
+PAGES = {"": "Home", "patterns": "Association patterns", "paper": "The paper", "data": "Data"}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy: builds leave folders beside the source."""
+    folder = tmp_path_factory.mktemp("wheel")
+    source = folder / "source"
+    for name in _FOLDERS:
+        shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in ROOT.iterdir():
+        if path.is_file():
+            shutil.copy(path, source)
+    _pip("wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, source)
+    (found,) = folder.glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of commands of a fresh environment with the package, and what it needs lent by this one."""
+    environment = tmp_path_factory.mktemp("installed") / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    paths = sysconfig.get_paths(vars={"base": str(environment), "platbase": str(environment)})
+    lent = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    # Of the folders lent no .pth is read: a checkout that is installed there for editing stays out.
+    Path(paths["purelib"], "lent.pth").write_text("\n".join(sorted(lent)), encoding="utf-8")
+    python = Path(paths["scripts"], "python")
+    _pip("--python", python, "install", "--no-deps", "--no-index", "--no-compile", wheel)
+    return python.parent
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of another Streamlit app with the widest settings, in an environment that has them too."""
+    folder = tmp_path / "elsewhere"
+    (folder / ".streamlit").mkdir(parents=True)
+    (folder / ".streamlit" / "config.toml").write_text(
+        "[server]\naddress = '0.0.0.0'\nallowedHosts = ['*']\nenableCORS = false\nbaseUrlPath = 'other'\n"
+        "enableXsrfProtection = false\n[browser]\ngatherUsageStats = true\nserverAddress = 'other.example'\n"
+        "[theme]\nheadingFont = 'Inter:https://fonts.example/inter'\n"
+    )
+    for name in ("app.py", "fairdash.py", "pages.py"):
+        (folder / name).write_text("raise SystemExit('imported from the folder it was started in')\n")
+    (folder / "prices.csv").write_text(
+        "price,age\n" + "".join(f"{i % 7},{i * i % 11}\n" for i in range(60)), encoding="utf-8"
+    )
+    monkeypatch.setenv("STREAMLIT_BROWSER_GATHER_USAGE_STATS", "true")
+    monkeypatch.setenv("STREAMLIT_SERVER_ADDRESS", "0.0.0.0")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return folder
+
+
+def test_the_wheel_holds_what_the_repository_holds_and_no_more(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        held = {name for name in archive.namelist() if ".dist-info/" not in name}
+    app = {ROOT / "app.py", ROOT / ".streamlit" / "config.toml", *(ROOT / "pages").rglob("*.py")}
+    expected = {f"fairdash/app/{path.relative_to(ROOT).as_posix()}" for path in app}
+    for path in (ROOT / "fairdash").rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            expected.add(path.relative_to(ROOT).as_posix())
+    assert held == expected
+    assert "fairdash/py.typed" in held
+
+
+def test_the_library_needs_no_streamlit_and_the_app_has_it_capped(wheel: Path) -> None:
+    about = _metadata(wheel)
+    needed = about.get_all("Requires-Dist") or []
+    assert [line for line in needed if "streamlit" in line] == ['streamlit<2,>=1.67; extra == "app"']
+    assert [line for line in needed if "extra" not in line]
+    # `make app` installs both.
+    for name in ("library", "app"):
+        assert f"-r requirements-{name}.txt" in (ROOT / "requirements.txt").read_text(encoding="utf-8")
+
+
+def test_the_citation_is_of_this_version() -> None:
+    assert f"version: {__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+
+
+def test_commands_work_and_train(commands: Path, elsewhere: Path) -> None:
+    assert _run(commands, elsewhere, "--help").startswith("usage: fairdash ")
+    measure = ("measure", "hgr_spline", "prices.csv", "--u", "price", "--v", "age", "--json")
+    assert json.loads(_run(commands, elsewhere, *measure))["n"] == 60
+    few = ("--methods", "standard,hgr_spline", "--lams", "1", "--epochs", "2", "--splits", "1", "--no-tune")
+    quick = ("--measures", "pearson", "--device", "cpu", "--json")
+    trained = json.loads(_run(commands, elsewhere, "sweep", "--dataset", "household", *few, *quick))
+    assert {row["method"] for row in trained["rows"]} >= {"standard", "hgr_spline"}
+
+
+TRAIN_AS_THE_APP_DOES = """
+import threading
+from fairdash.data.source import CatalogueSource
+from fairdash.runs.launch import start_run
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import Sweep
+settings = TrainingSettings(hidden=(8,), n_epochs=2, warm_up_epochs=1)
+plan = Sweep(methods=("standard", "hgr_spline"), lams=(1.0,), n_splits=1, settings=settings, device="cpu")
+run = start_run(CatalogueSource(dataset="household", options={"n": 200}), plan)
+for thread in threading.enumerate():
+    if "worker" in thread.name:
+        thread.join()
+print(run.status.state, (run.folder / "worker.log").read_text())
+"""
+
+
+def test_the_apps_worker_trains(commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    asked = [commands / "python", "-P", "-c", TRAIN_AS_THE_APP_DOES]
+    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith("done "), done.stdout + done.stderr
+
+
+def test_the_package_is_the_installed_one(commands: Path, elsewhere: Path) -> None:
+    # -P: not the module of this name in the folder it is started in.
+    asked = [commands / "python", "-P", "-c", "import fairdash; print(fairdash.__file__)"]
+    found = subprocess.run(asked, cwd=elsewhere, capture_output=True, text=True, check=True).stdout
+    assert Path(found.strip()).is_relative_to(commands.parent)
+
+
+@pytest.fixture
+def server(commands: Path, elsewhere: Path, tmp_path: Path) -> Iterator[str]:
+    """The installed app, started in the other app's folder; its every way out is noted and refused."""
+    with served(
+        tmp_path / "home",
+        environment=cut(tmp_path / "watched.log"),
+        program=(str(commands / "fairdash"),),
+        command=("app", "--port"),
+        folder=elsewhere,
+    ) as address:
+        yield address
+
+
+def test_the_app_opens_from_any_folder_and_stays_private(server: str, tmp_path: Path) -> None:
+    port = int(server.rsplit(":", 1)[1])
+    for path in ("/", "/_stcore/health"):
+        assert _status(port, path, "localhost") == 200
+        for name in ("other.example", "evil.example"):
+            assert _status(port, path, name) == 403
+    # Only a server that listens on every address of this machine answers at another of its own.
+    with pytest.raises(OSError), socket.create_connection(("127.0.0.2", port), timeout=3):  # noqa: PT011
+        pass
+    with session(server) as visit:
+        for name, title in PAGES.items():
+            said = run_page(visit, name)
+            (begun,) = [message.new_session for message in said if message.HasField("new_session")]
+            assert not begun.config.gather_usage_stats
+            assert "fonts.example" not in str(begun.custom_theme)
+            listed = {
+                page.page_name for m in said if m.HasField("navigation") for page in m.navigation.app_pages
+            }
+            assert title in listed
+            assert complaints(said) == []
+            assert not any(message.HasField("page_not_found") for message in said)
+    assert noted(tmp_path / "watched.log", "watched")
+    assert noted(tmp_path / "watched.log", "attempt") == []
+
+
+def _metadata(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return message_from_bytes(archive.read(name))
+
+
+def _pip(*arguments: str | Path) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _run(commands: Path, folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [commands / "fairdash", *arguments],
+        cwd=folder,
+        env=os.environ | {"FAIRDASH_HOME": str(folder / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def _status(port: int, path: str, host: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", path, headers={"Host": f"{host}:{port}"})
+    status = connection.getresponse().status
+    connection.close()
+    return status

@@ -1,0 +1,179 @@
+"""Weight decay found on validation rows, and the baselines that the networks have to beat."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.api import sweep
+from fairdash.assessment import gain_over_mean
+from fairdash.data.dataset import Dataset
+from fairdash.records import from_plain, to_plain
+from fairdash.runs.quick import quick_plans
+from fairdash.training.baselines import BASELINES, LINEAR, MEAN, train_baselines
+from fairdash.training.device import resolve_device
+from fairdash.training.losses import LOSSES, find_loss
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.splits import random_splits
+from fairdash.training.sweep import Sweep, train_sweep
+from fairdash.training.tuning import WEIGHT_DECAYS, settings_of_splits, tune, tuned_settings
+
+QUICK = TrainingSettings(hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2)
+CPU = resolve_device("cpu")
+
+
+def claims(n=4000, *, effect=0.4, seed=0):
+    """Rates of rare claims by exposure: about 8 % of the rows have one."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3))
+    exposure = rng.uniform(0.2, 1.0, n)
+    counts = rng.poisson(exposure * 0.12 * np.exp(effect * x[:, 0] - effect**2 / 2))
+    return Dataset(
+        name="claims",
+        features=pd.DataFrame(x, columns=["a", "b", "c"]),
+        target=pd.Series(counts / exposure, name="frequency"),
+        sensitive=pd.DataFrame({"age": x[:, 0] + rng.normal(size=n)}),
+        weight=pd.Series(exposure, name="exposure"),
+    )
+
+
+def test_the_default_plan_learns_rare_claims_where_one_decay_for_all_would_give_a_constant():
+    dataset = claims()
+    first, whole = quick_plans(dataset, objective="demographic_parity")
+    assert first.tune
+    assert whole.tune
+    plan = replace(
+        whole,
+        methods=("standard",),
+        n_splits=2,
+        settings=replace(whole.settings, loss="poisson"),
+        device="cpu",
+    )
+    tuned = train_sweep(dataset, plan)
+    assert tuned.tuning is not None
+    strongest = tuned.tuning["weight_decay"] == max(WEIGHT_DECAYS)
+    assert (tuned.tuning.loc[strongest, "loss"] > 0.999).all()
+    assert (tuned.tuning.loc[tuned.tuning["chosen"], "loss"] < 0.99).all()
+    assert tuned.predictions.std() > 0.02
+    y, weight = dataset.target.to_numpy(), dataset.weight.to_numpy()
+    loss = plan.settings.loss_function
+    members, linear = train_baselines(dataset, tuned.splits, loss=loss)
+    for j, split in enumerate(tuned.splits):
+        of_glm = linear[(members["method"] == LINEAR) & (members["split"] == j)][0]
+        ours, glms = (
+            loss.deviances(y[split.test], guess[split.test]) for guess in (tuned.predictions[j], of_glm)
+        )
+        share = weight[split.test] / weight[split.test].sum()
+        difference = np.sum(share * (ours - glms))
+        assert difference <= np.sqrt(np.sum((share * (ours - glms - difference)) ** 2))
+
+
+def test_each_split_has_the_decay_that_predicts_its_own_validation_rows_best():
+    dataset = claims(600)
+    splits = random_splits(600, n_splits=2, random_state=0, validation_share=0.2)
+    frame = tune(dataset, splits, QUICK, random_state=0, device=CPU)
+    assert len(frame) == 2 * len(WEIGHT_DECAYS)
+    best = frame.loc[frame.groupby("split")["loss"].idxmin(), "weight_decay"].tolist()
+    own = settings_of_splits(frame, QUICK)
+    assert [each.weight_decay for each in own] == best
+    assert all(replace(each, lr=QUICK.lr, weight_decay=QUICK.weight_decay) == QUICK for each in own)
+    members = Sweep(methods=("standard", "hgr_spline"), lams=(1.0,), n_splits=2, settings=QUICK).models(own)
+    assert {(member.split, member.settings.weight_decay) for member in members} == set(enumerate(best))
+    means = frame.groupby("weight_decay")["loss"].mean()
+    assert tuned_settings(frame, QUICK).weight_decay == means.idxmin()
+
+
+@pytest.mark.parametrize("validation_share", [0.0, 0.2])
+def test_test_rows_take_no_part_in_tuning_nor_in_the_baselines(validation_share):
+    dataset = claims(400)
+    splits = random_splits(400, n_splits=1, random_state=0, validation_share=validation_share)
+    other = dataset.target.copy()
+    other.iloc[splits[0].test] = 1000.0
+    poisoned = replace(dataset, target=other)
+    frames = [tune(each, splits, QUICK, random_state=0, device=CPU) for each in (dataset, poisoned)]
+    pd.testing.assert_frame_equal(*frames)
+    for loss in (LOSSES["squared_error"], LOSSES["poisson"]):
+        fits = [train_baselines(each, splits, loss=loss)[1] for each in (dataset, poisoned)]
+        assert np.array_equal(*fits)
+
+
+def test_a_sweep_is_tuned_unless_its_settings_are_given():
+    dataset = claims(300)
+    options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu"}
+    given = sweep(dataset, settings=QUICK, **options)
+    assert given.tuning is None
+    heard = []
+    found = sweep(
+        dataset,
+        settings=QUICK,
+        tune=True,
+        progress=lambda at: heard.append((at.phase, at.fraction)),
+        **options,
+    )
+    assert found.sweep.tune
+    assert found.tuning["chosen"].sum() == 1
+    assert ("tuning", 1.0) in heard
+    assert from_plain(Sweep, to_plain(found.sweep)) == found.sweep
+    older = to_plain(found.sweep)
+    del older["tune"]
+    assert not from_plain(Sweep, older).tune
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "poisson", "tweedie"])
+def test_the_linear_benchmark_is_sklearns_and_the_average_is_the_weighted_one(loss):
+    from sklearn.linear_model import PoissonRegressor, Ridge
+
+    dataset = claims(2000, effect=1.0)
+    splits = random_splits(2000, n_splits=2, random_state=1, validation_share=0.2)
+    members, predictions = train_baselines(dataset, splits, loss=find_loss(loss))
+    assert list(members["method"]) == list(BASELINES) * 2
+    weight = dataset.weight.to_numpy()
+    for j, split in enumerate(splits):
+        of_split = (
+            dict(zip(members["method"], range(len(members)), strict=True)) if j else {MEAN: 0, LINEAR: 1}
+        )
+        train = split.train
+        y = dataset.target.to_numpy()
+        mean = np.average(y[train], weights=weight[train])
+        assert np.allclose(predictions[of_split[MEAN]], mean)
+        linear = predictions[of_split[LINEAR]]
+        x = dataset.features.to_numpy()
+        if loss == "squared_error":
+            own = Ridge(alpha=1e-3).fit(x[train], y[train], sample_weight=weight[train])
+        elif loss == "poisson":
+            own = PoissonRegressor(alpha=1e-6).fit(x[train], y[train], sample_weight=weight[train])
+        else:
+            assert (linear > 0).all()
+            continue
+        assert np.corrcoef(own.predict(x), linear)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_the_rows_deviances_average_to_sklearns_mean(name):
+    rng = np.random.default_rng(0)
+    loss = find_loss(name)
+    y, y_pred, weight = rng.gamma(1.0, size=50) + 0.1, rng.gamma(2.0, size=50) + 0.1, rng.uniform(size=50)
+    if name in {"poisson", "tweedie"}:
+        y[:10] = 0.0
+    each = loss.deviances(y, y_pred)
+    assert (each >= 0).all()
+    assert np.average(each, weights=weight) == pytest.approx(loss.mean_deviance(y, y_pred, weight))
+
+
+def test_gain_over_the_mean_is_noise_for_noise_and_seen_for_a_signal():
+    rng = np.random.default_rng(0)
+    n, false_alarms, found = 300, 0, 0
+    loss = LOSSES["squared_error"]
+    for repeat in range(60):
+        splits = random_splits(n, n_splits=1 + 4 * (repeat % 2), random_state=repeat)
+        y, x = rng.normal(size=n), rng.normal(size=n)
+        guesses = {j: y[split.train].mean() + 0.05 * x for j, split in enumerate(splits)}
+        false_alarms += gain_over_mean(y, guesses, splits, loss=loss).is_beyond_noise
+        gain = gain_over_mean(y + x, dict.fromkeys(guesses, x), splits, loss=loss)
+        found += gain.is_beyond_noise
+        assert 0.2 < gain.error < 0.9
+    assert false_alarms <= 4
+    assert found == 60

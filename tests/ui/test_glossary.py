@@ -1,0 +1,35 @@
+"""HGR, f and g, and λ are explained at their first use, in one plain sentence each."""
+
+from __future__ import annotations
+
+import pytest
+
+from fairdash.glossary import GLOSSARY
+from tests.ui.conftest import open_page
+
+
+@pytest.mark.parametrize("page", ["patterns", "gaussians", "paper"])
+def test_every_learn_page_explains_its_symbols_right_below_the_answer(page):
+    at = open_page(page)
+    assert not at.exception
+    said = at.caption[0].value.replace("**", "")
+    for symbol in ("HGR", "f and g", "λ"):
+        (sentence,) = [line.strip() for line in said.splitlines() if line.startswith(f"{symbol} ")]
+        assert sentence.endswith(".")
+    # Nothing comes before but the title and the answer.
+    kinds = [each.type for each in _in_order(at.main)]
+    assert kinds[: kinds.index("caption")] == ["title", "markdown"]
+
+
+def _in_order(block):
+    for child in block.children.values():
+        if hasattr(child, "children"):
+            yield from _in_order(child)
+        else:
+            yield child
+
+
+@pytest.mark.parametrize("term", GLOSSARY.values(), ids=GLOSSARY)
+def test_a_meaning_is_one_sentence(term):
+    assert term.count(".") == 1
+    assert term.endswith(".")

@@ -1,0 +1,123 @@
+"""Keys of widgets: every page with every part shown, and no key that two parts could both take."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+from pathlib import Path
+
+import pytest
+
+from fairdash.data.source import load_source
+from fairdash.runs import worker
+from fairdash.runs.models import create_model
+from fairdash.ui import keys
+from fairdash.ui.keys import Address, Keys, name_in
+from tests.ui.conftest import ROOT, open_page, words
+from tests.ui.test_pages import PAGES, choose_upload, policies
+
+FILES = sorted(path for folder in ("fairdash/ui", "pages") for path in (ROOT / folder).rglob("*.py"))
+#: A control of this name shows one of several parts of a page.
+MORE = ("more", "part")
+STATES = ("session_state", "query_params")
+#: Functions that take a key of another kind.
+NO_WIDGETS = ("sorted", "min", "max", "sort_values")
+
+
+def calm(at):
+    assert not at.exception
+    assert not at.error, [error.value for error in at.error]
+    return at
+
+
+def switches(at):
+    """The controls that show one of several parts, by key."""
+    return [each.key for each in at.segmented_control if name_in(each.key) in MORE or each.key in MORE]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_part_of_every_page_can_be_shown(page, run_of_two_methods):
+    at = calm(open_page(page, run=run_of_two_methods.id))
+    for key in switches(at):
+        for option in at.segmented_control(key=key).options:
+            value = option if key not in MORE else _part(option)
+            at = calm(at.segmented_control(key=key).set_value(value).run())
+    keyed = [each.key for each in at if getattr(each, "key", None)]
+    assert len(keyed) == len(set(keyed))
+
+
+def _part(title):
+    from fairdash.reproduction import committed
+
+    parts = {"Table 1": "table1", "Fig. 4": "household", "Fig. 2": "fig2", "Fig. 1": "fig1", "Fig. 3": "fig3"}
+    part = parts[title.partition(":")[0]]
+    assert part == "table1" or part in committed()
+    return part
+
+
+def test_a_model_is_refitted_where_methods_are_compared(run_of_two_methods):
+    run = run_of_two_methods
+    at = calm(open_page("tradeoff", run=run.id))
+    assert len(at.selectbox(key=Address.METHOD).options) == 2
+    at = calm(at.selectbox(key=Address.METHOD).set_value("pearson").run())
+    assert any(button.label == "Refit this model on all rows" for button in at.button)
+    job = create_model(run.spec.source, run.spec.plan, run=run.id, method="pearson", lam=1.0)
+    assert worker.main(job.id) == 0
+    for panel in at.segmented_control(key="tradeoff.panels more").options:
+        at = calm(at.segmented_control(key="tradeoff.panels more").set_value(panel).run())
+        labels = [each.proto.label for each in at.get("download_button")]
+        assert "Model, refitted on all rows (zip)" in labels
+        assert len([label for label in labels if label.endswith("(CSV)")]) == 3
+
+
+def test_an_upload_with_every_role_is_shown():
+    frame, _ = policies()
+    frame["years"] = 1.0
+    at = calm(choose_upload(open_page("data"), frame.to_csv(index=False).encode()))
+    assert load_source(at.query_params["dataset"]).roles.target == "cost"
+    assert "120 rows" in words(at)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_key_is_written_by_hand(path: Path):
+    calls = [
+        node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
+    ]
+    for call in calls:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        for given in call.keywords:
+            if given.arg == "key" and name not in NO_WIDGETS:
+                assert not isinstance(given.value, ast.Constant | ast.JoinedStr | ast.BinOp), (
+                    f"line {given.value.lineno}: take it from Keys or Address"
+                )
+    own = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "KEY"]
+    names = [call.args[0].value for call in own if isinstance(call.args[0], ast.Constant)]
+    assert len(names) == len(own), "a name is a word, what varies comes after it"
+    assert not [name for name in names if " " in name]
+    assert len(names) == len(set(names)), "one name, one place"
+    assert len([call for call in calls if getattr(call.func, "id", "") == "Keys"]) <= 1
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_session_and_the_address_are_read_by_no_key_written_by_hand(path: Path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") in STATES:
+            assert not isinstance(node.slice, ast.Constant | ast.JoinedStr), f"line {node.lineno}"
+
+
+def test_two_files_never_have_the_same_keys(tmp_path):
+    Keys(str(tmp_path / "ui" / "here" / "part.py"))("refit")
+    Keys(str(tmp_path / "ui" / "here" / "part.py"))  # a page's script runs at every look
+    with pytest.raises(ValueError, match="keys of here"):
+        Keys(str(tmp_path / "elsewhere" / "ui" / "here" / "part.py"))
+
+
+def test_what_varies_never_runs_together():
+    key = Keys("ui/tests/varying.py")
+    assert key("a", "b c") != key("a", "b", "c")
+    assert key("a", "b", None) != key("a", "b", "None")
+    assert key("a", 'b" "c') != key("a", "b", "c")
+
+
+def test_the_examples_hold():
+    assert doctest.testmod(keys).failed == 0

@@ -1,0 +1,114 @@
+"""The way from a run's id to the drawn front: how many files and records lie on it, and what a move reads.
+
+Before it was shortened: 21 files and 20 records, and five readings of spec.json at every move of the slider.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+import fairdash
+from fairdash.runs.store import Run
+from tests.ui.conftest import open_page
+
+PACKAGE = str(Path(fairdash.__file__).parent)
+#: Fields of the records on the way, and the slider's scale, which stands beside it.
+PARTS = {"CatalogueSource", "Sweep", "TrainingSettings", "Split", "Gain", "Point", "CurvePoint"}
+#: Carries every record there is and knows none, as json does.
+CONVERTER = "records.py"
+#: What the last traced script has done: records that were made, and file to what its functions took or gave.
+MADE: dict[int, object] = {}
+SEEN: dict[str, set[str]] = {}
+
+
+def front_alone() -> None:
+    """What the page does from the id in its address to the drawn front."""
+    from fairdash.ui.state import chosen_run
+    from fairdash.ui.tradeoff.controls import choose
+    from fairdash.ui.tradeoff.pictures import show_front
+    from tests.ui.test_way_of_front import traced
+
+    with traced():
+        show_front(choose(chosen_run()))
+
+
+def is_record(value: object) -> bool:
+    kind = type(value)
+    return kind.__module__.startswith("fairdash") and (dataclasses.is_dataclass(kind) or kind is Run)
+
+
+def among(values: Iterable[object]) -> set[str]:
+    """Names of the records among some values, and in the sequences and mappings there."""
+    found = set()
+    for value in values:
+        inner = (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+        )
+        found |= {type(each).__name__ for each in (value, *inner) if is_record(each)}
+    return found
+
+
+@contextmanager
+def traced() -> Iterator[None]:
+    MADE.clear()
+    SEEN.clear()
+
+    def hook(frame, event, value):
+        code, names = frame.f_code, frame.f_locals
+        if event == "call" and code.co_name == "__init__" and is_record(made := names.get("self")):
+            MADE[id(made)] = made
+        if event in ("call", "return") and code.co_filename.startswith(PACKAGE):
+            taken = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            values = [value] if event == "return" else [names.get(name) for name in taken]
+            SEEN.setdefault(code.co_filename.removeprefix(f"{PACKAGE}/"), set()).update(among(values))
+
+    sys.setprofile(hook)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+def way() -> tuple[set[str], set[str]]:
+    """Files and records of the last way."""
+    records = {type(each).__name__ for each in MADE.values()} - PARTS
+    return {file for file, names in SEEN.items() if names & records} - {CONVERTER}, records - {"Run"}
+
+
+def test_the_way_of_a_front_is_short(finished_run):
+    st.cache_resource.clear()
+    at = AppTest.from_function(front_alone, default_timeout=60)
+    at.query_params["run"] = finished_run.id
+    at.run()
+    assert not at.exception
+    files, records = way()
+    assert records == {"RunSpec", "RunResult", "Front", "Comparison", "Label"}
+    assert len(files) <= 11, ", ".join(sorted(files))
+    assert {"runs/store.py", "reports/comparison.py", "figures/front.py"} <= files, "the tracing sees the way"
+    at.select_slider(key="lam").set_value(2.0).run()
+    files, records = way()
+    assert records <= {"RunSpec", "Comparison", "Label"}, "a move makes neither result nor front anew"
+    assert len(files) <= 11, ", ".join(sorted(files))
+
+
+def test_a_move_of_the_slider_reads_the_runs_spec_at_most_once(finished_run, monkeypatch):
+    read, whole = [], Path.read_text
+
+    def counted(path, *args, **options):
+        read.append(path.name)
+        return whole(path, *args, **options)
+
+    monkeypatch.setattr(Path, "read_text", counted)
+    at = open_page("tradeoff", run=finished_run.id)
+    assert "spec.json" in read, "the counting sees it"
+    read.clear()
+    at = at.select_slider(key="lam").set_value(2.0).run()
+    assert "is a blend" in "".join(each.value for each in at.caption)
+    assert read.count("spec.json") <= 1

@@ -1,0 +1,50 @@
+"""What a page of a running app says to a browser, read from its websocket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from streamlit.proto.Alert_pb2 import Alert
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+SECONDS = 60
+
+
+@contextmanager
+def session(address: str) -> Iterator[ClientConnection]:
+    """A visit to the app at this address."""
+    stream = address.replace("http://", "ws://") + "/_stcore/stream"
+    with connect(
+        stream, origin=address, subprotocols=[Subprotocol("streamlit")], max_size=None
+    ) as connection:
+        yield connection
+
+
+def run_page(connection: ClientConnection, name: str) -> list[ForwardMsg]:
+    """All that the server sends until the page of this name (its address; home is empty) has run."""
+    wish = BackMsg()
+    wish.rerun_script.page_name = name
+    connection.send(wish.SerializeToString())
+    said = []
+    while not said or said[-1].WhichOneof("type") != "script_finished":
+        content = connection.recv(timeout=SECONDS)
+        message = ForwardMsg()
+        message.ParseFromString(content if isinstance(content, bytes) else content.encode())
+        said.append(message)
+    return said
+
+
+def complaints(said: list[ForwardMsg]) -> list[str]:
+    """What the page says is wrong: exceptions, and messages marked as errors."""
+    found = []
+    for message in said:
+        element = message.delta.new_element
+        if element.HasField("exception"):
+            found.append(element.exception.message)
+        if element.HasField("alert") and element.alert.format == Alert.ERROR:
+            found.append(element.alert.body)
+    return found
