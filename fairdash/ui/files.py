@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
+from threading import Event, Lock
 
 import pandas as pd
 import streamlit as st
@@ -14,6 +14,10 @@ from fairdash.ui.frame import in_plain_words
 from fairdash.ui.keys import Keys
 
 KEY = Keys(__file__)
+
+#: How long a click's rerun waits for the browser to ask for the file, which it does at the same time. A rerun
+#: that ends before lets Streamlit forget the file that the click was for, and nothing is downloaded.
+SECONDS_TO_ASK = 5.0
 
 
 class Making:
@@ -27,16 +31,22 @@ class Making:
 
     def __init__(self, make: Callable[[], bytes]) -> None:
         self._make = make
+        self._asked = Event()
         self._lock = Lock()
         self._content: bytes | None = None
         self._failure: str | None = None
 
     def content(self) -> bytes:
         """The file; RunError without a word of the cause, which the page says, if it can't be made."""
+        self._asked.set()
         self.failure()
         if self._content is None:
             raise RunError.of("This file could not be made", "The page says why.")
         return self._content
+
+    def wait_until_asked(self, seconds: float) -> None:
+        """Return once the browser has asked for the file, or after so many seconds."""
+        self._asked.wait(seconds)
 
     def failure(self) -> str | None:
         """Why it can't be made, in Markdown; None if it is there."""
@@ -73,6 +83,8 @@ def download_file(
     kept = KEY("making", key)
     # The file of the button that was clicked; the new one is that of the next click.
     last: Making | None = st.session_state.get(kept)
+    if last is not None and st.session_state.get(key):
+        last.wait_until_asked(SECONDS_TO_ASK)
     st.session_state[kept] = making
     clicked = st.download_button(
         label, data=making.content, file_name=name, mime=mime, key=key, icon=icon, on_click="rerun"

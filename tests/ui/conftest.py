@@ -34,6 +34,12 @@ PLAN = Sweep(
 )
 
 
+@pytest.fixture(autouse=True)
+def _no_browser_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AppTest asks for no file after a click."""
+    monkeypatch.setattr("fairdash.ui.files.SECONDS_TO_ASK", 0.0)
+
+
 def open_page(name: str, **address: str) -> AppTest:
     """One page of the app, run once, at an address."""
     at = AppTest.from_file(str(ROOT / "fairdash" / "ui" / "main.py"), default_timeout=60)

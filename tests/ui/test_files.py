@@ -90,3 +90,14 @@ def test_the_download_itself_fails_without_the_cause():
     assert "Zoe" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
+
+
+def test_the_file_that_was_clicked_for_is_kept_until_the_browser_asks(run_of_two_methods, monkeypatch):
+    """The button is drawn anew, and the old file forgotten, only after that."""
+    at = calm(open_page("tradeoff", run=run_of_two_methods.id))
+    seen = []
+    monkeypatch.setattr(
+        "fairdash.ui.files.Making.wait_until_asked", lambda making, seconds: seen.append(making)
+    )
+    calm(press(at, "All figures (CSV)"))
+    assert len(seen) == 1
