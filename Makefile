@@ -18,15 +18,14 @@ endif
 app: $(VENV)/.app
 	$(BIN)/python -m fairdash app --port $(PORT)
 
-# Two processes, a file of tests each: pages and browsers of one file share nothing with the next. Then what must
-# be alone.
+# Two processes, a file of tests each, the longest first (tests/conftest.py). Then what must be alone.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not serial"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not serial"
 	$(BIN)/python -m pytest -m serial
 
 # The same with 5,000 random tables written in random dialects, and four times the samples without a link.
 test-long: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=long -m "not serial"
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --hypothesis-profile=long -m "not serial"
 	$(BIN)/python -m pytest --hypothesis-profile=long -m serial
 
 check: $(VENV)/.dev

@@ -39,13 +39,39 @@ def _missing(what: str, reason: str) -> None:
     pytest.skip(reason)
 
 
+#: Minutes a test, each in a process of its own.
+_LONGEST = "test_default_path.py"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first, then browsers, then all others; a file of tests in one process, for its fixtures.
+
+    Walks by hand take minutes of mostly waiting: at the end one process would wait for the other's.
+    """
+    for item in items:
+        alone = item.path.name == _LONGEST
+        item.add_marker(pytest.mark.xdist_group(item.nodeid if alone else str(item.path)))
+
+    def turn(item: pytest.Item) -> int:
+        if item.path.name == _LONGEST:
+            return 0
+        return 1 if item.get_closest_marker("browser") else 2
+
+    items.sort(key=turn)
+
+
 @pytest.fixture(autouse=True)
 def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every test keeps its uploads and runs in a folder of its own, and leaves no worker at them behind."""
     home = str(tmp_path / "home")
     monkeypatch.setenv("FAIRDASH_HOME", home)
+    before = os.nice(0) if hasattr(os, "nice") else 0
     yield
     end_workers(home)
+    # Else every server of the tests to come would stand behind its own workers.
+    assert not hasattr(os, "nice") or os.nice(0) == before, (
+        "this test has lowered the priority of all after it"
+    )
 
 
 @pytest.fixture(scope="session")

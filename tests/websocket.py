@@ -29,13 +29,23 @@ def run_page(connection: ClientConnection, name: str) -> list[ForwardMsg]:
     wish = BackMsg()
     wish.rerun_script.page_name = name
     connection.send(wish.SerializeToString())
-    said = []
+    return until_run(connection)
+
+
+def until_run(connection: ClientConnection) -> list[ForwardMsg]:
+    """All that the server sends until a run of a page has ended."""
+    said: list[ForwardMsg] = []
     while not said or said[-1].WhichOneof("type") != "script_finished":
-        content = connection.recv(timeout=SECONDS)
-        message = ForwardMsg()
-        message.ParseFromString(content if isinstance(content, bytes) else content.encode())
-        said.append(message)
+        said.append(receive(connection))
     return said
+
+
+def receive(connection: ClientConnection) -> ForwardMsg:
+    """The server's next message; TimeoutError if there is none for a minute."""
+    content = connection.recv(timeout=SECONDS)
+    message = ForwardMsg()
+    message.ParseFromString(content if isinstance(content, bytes) else content.encode())
+    return message
 
 
 def complaints(said: list[ForwardMsg]) -> list[str]:

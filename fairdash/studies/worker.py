@@ -16,10 +16,6 @@ log = logging.getLogger("fairdash.studies")
 def main(key: str) -> int:
     """Carry out the study of that key; the exit status is 0 if it is done."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
-    # The app and the user's own work come first.
-    if hasattr(os, "nice"):
-        os.nice(10)
-    limit_memory()
     try:
         return 0 if work(key) else 1
     except Exception as error:
@@ -29,5 +25,13 @@ def main(key: str) -> int:
         return 1
 
 
+def lower_priority() -> None:
+    """Leave the machine usable: the app and the user's own work come first."""
+    if hasattr(os, "nice"):
+        os.nice(10)
+    limit_memory()
+
+
 if __name__ == "__main__":
+    lower_priority()
     sys.exit(main(sys.argv[1]))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import NoReturn
 
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from fairdash.ui.serving import app_folder
 
@@ -27,10 +29,29 @@ PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
 
 
 def page(name: str) -> StreamlitPage:
-    """The page of this name, for ``st.page_link`` and ``st.switch_page``."""
+    """The page of this name, for ``st.page_link``; see :func:`go_to`."""
     _, script, title, icon = PAGES[name]
     address = None if name == "home" else name
     return st.Page(_FOLDER / script, title=title, icon=icon, url_path=address, default=name == "home")
+
+
+def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:
+    """Leave this page for another one.
+
+    A part of the page that is left may run every second, and its next run may be under way from the browser.
+    Were it run after the switch, Streamlit would take the browser back to an empty page and no further; a part
+    that it no longer knows it leaves alone.
+
+    Parameters
+    ----------
+    name
+        A key of :data:`PAGES`.
+    address
+        What the page's address asks for, by name.
+    """
+    if (context := get_script_run_ctx()) is not None:
+        context.fragment_storage.clear()
+    st.switch_page(page(name), query_params=address)
 
 
 def sections() -> dict[str, list[StreamlitPage]]:

@@ -134,7 +134,6 @@ def test_the_worker_says_that_it_failed(monkeypatch: pytest.MonkeyPatch) -> None
         yield
 
     monkeypatch.setattr(store, "KINDS", {**KINDS, "noise_axis": broken})
-    monkeypatch.setattr(worker.os, "nice", lambda _: 0)
     asked_for(STUDY)
     assert worker.main(STUDY.key) == 1
     assert status_of(STUDY).state == FAILED

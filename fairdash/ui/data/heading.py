@@ -10,7 +10,7 @@ from fairdash.runs.quick import is_quick
 from fairdash.runs.warm_worker import prepare
 from fairdash.text import counted
 from fairdash.ui.keys import Address
-from fairdash.ui.pages import page
+from fairdash.ui.pages import go_to
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
 
@@ -27,14 +27,14 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
     )
     with buttons:
         if st.button("See what fairness costs", type="primary", icon=":material/balance:", width="stretch"):
-            _go_to("tradeoff", source)
+            _leave_for("tradeoff", source)
         if st.button("Train on this data", icon=":material/tune:", width="stretch"):
-            _go_to("train", source)
+            _leave_for("train", source)
     if is_quick(data.n_rows):
         # A first look is likely to be the next thing; its worker needs seconds to start.
         prepare()
 
 
-def _go_to(name: str, source: DatasetSource) -> None:
+def _leave_for(name: str, source: DatasetSource) -> None:
     choose_run(None)
-    st.switch_page(page(name), query_params={Address.DATASET.value: source.id})
+    go_to(name, address={Address.DATASET.value: source.id})

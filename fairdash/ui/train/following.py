@@ -11,7 +11,7 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.pages import page
+from fairdash.ui.pages import go_to
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
 
@@ -35,7 +35,7 @@ def show_run(run: Run) -> None:
     if status.state == DONE and left.button(
         "See what fairness costs", type="primary", icon=":material/balance:"
     ):
-        st.switch_page(page("tradeoff"), query_params={Address.RUN.value: run.id})
+        go_to("tradeoff", address={Address.RUN.value: run.id})
     if right.button("Train again", icon=":material/replay:"):
         choose_run(None)
         st.rerun()
