@@ -13,6 +13,9 @@ from pathlib import Path
 
 from fairdash.errors import StorageError
 
+#: Folders whose files hold values of people's rows, or figures of them.
+_PERSONAL = ("uploads", "sources", "runs", "searches", "models", "paper")
+
 WRITABLE = "Free some space, or set FAIRDASH_HOME to a folder that can be written."
 
 
@@ -60,7 +63,7 @@ def write_whole(
         The folder can't be written, or the disk is full; nothing is left behind then.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _make_with_parents(path.parent)
         # mkstemp gives mode 0600, and a name of its own so that two writers don't meet.
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
         try:
@@ -85,9 +88,62 @@ def make_folder(path: Path) -> None:
         The folder that it is to lie in can't be written.
     """
     try:
-        path.mkdir(parents=True, mode=0o700)
+        _make_with_parents(path.parent)
+        path.mkdir(mode=0o700)
     except OSError as error:
         raise cant_keep(error) from error
+
+
+def _make_with_parents(path: Path) -> None:
+    """Make a folder where there is none; those around it are as private, which pathlib's own are not."""
+    if not path.is_dir():
+        _make_with_parents(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def make_parents(path: Path) -> None:
+    """Make the folder that a file is to lie in, where there is none; only this user can read it.
+
+    Raises
+    ------
+    StorageError
+        It can't be made.
+    """
+    try:
+        _make_with_parents(path.parent)
+    except OSError as error:
+        raise cant_keep(error) from error
+
+
+def make_private() -> tuple[Path, ...]:
+    """Take other accounts' right to look into the folders of personal data, however they were made.
+
+    Returns
+    -------
+    tuple of Path
+        The folders in which others could change something until now.
+
+    Raises
+    ------
+    StorageError
+        Their rights can't be taken: the folders belong to another account.
+    """
+    if os.name == "nt":
+        return ()
+    mended = []
+    for folder in (*map(data_folder, _PERSONAL), cache_folder("studies")):
+        try:
+            rights = folder.stat().st_mode if folder.is_dir() else 0
+            if rights & 0o077:
+                folder.chmod(0o700)
+            if rights & 0o022:
+                mended.append(folder)
+        except OSError as error:
+            raise StorageError.of(
+                f"other accounts of this machine can open {folder}, and that can't be changed",
+                "Make it yours (chown), or set FAIRDASH_HOME to a folder of your own.",
+            ) from error
+    return tuple(mended)
 
 
 def cant_keep(error: OSError, *, hint: str = WRITABLE) -> StorageError:

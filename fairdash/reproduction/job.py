@@ -71,7 +71,7 @@ class ReproductionJob(Job[ReproductionSpec]):
 
     def read_result(self) -> StudyResult:
         """The new result; RunError if it can't be read."""
-        folder = self.folder / "result"
+        folder = self._checked()
         try:
             (name,) = committed(folder=folder)
             return read_result(name, folder)

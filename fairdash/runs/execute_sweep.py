@@ -118,16 +118,27 @@ def execute_sweep(
         )
     references, price = None, None
     if with_references:
-        progress("training references that use the sensitive attribute", 1 - REFERENCES_SHARE)
+
+        def on_references() -> None:
+            progress("training references that use the sensitive attribute", 1 - REFERENCES_SHARE)
+
         told_s, prices, price = train_references(
             dataset,
             splits,
             settings=plan.settings,
             random_state=plan.random_state,
             device=plan.device,
+            on_step=on_references,
         )
         references = assess_predictions(
-            dataset, prices, told_s, splits, objective="demographic_parity", parts=("test",), **assess
+            dataset,
+            prices,
+            told_s,
+            splits,
+            objective="demographic_parity",
+            parts=("test",),
+            progress=lambda _: on_references(),
+            **assess,
         )
     roles = dataset.roles
     named = (roles.target, *roles.sensitive)

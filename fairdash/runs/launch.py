@@ -2,24 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from filelock import FileLock
 
 from fairdash.data.source import DatasetSource
 from fairdash.detached import start_detached
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.store import Job, Run, create_run
+from fairdash.runs.store import Job, Run, create_run, list_runs
 from fairdash.runs.warm_worker import assign
+from fairdash.storage import cant_keep, data_folder, make_parents
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
 
+#: Whoever starts a run holds this lock of the home for a moment.
+_LOCK, _SECONDS = "starting.lock", 30.0
+
 
 def start_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:
-    """Create a run and start the process that carries it out; `first` is a smaller sweep to begin with."""
-    run = create_run(source, plan, first=first)
+    """Create a run and start the process that carries it out; `first` is a smaller sweep to begin with.
+
+    Where the same is at work on the same data already, that run: several pages that ask at once share it.
+    """
+    with _alone():
+        for run in list_runs().runs:
+            spec = run.spec
+            if (spec.source, spec.plan, spec.first) == (source, plan, first) and not run.status.is_over:
+                return run
+        run = create_run(source, plan, first=first)
     _start(run)
     return run
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    place = data_folder(_LOCK)
+    make_parents(place)
+    lock = FileLock(place, timeout=_SECONDS, is_singleton=False)
+    try:
+        lock.acquire()
+    except OSError as error:
+        raise cant_keep(error) from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch) -> SearchJob:

@@ -1,14 +1,13 @@
 """Models in the store: refitted on all rows at one weight λ, to take away.
 
 <home>/models/<id>/spec.json     which model to refit
-<home>/models/<id>/result/       the bundle and its checksum
+<home>/models/<id>/result/       the bundle
 
 The other files are a run's; see :mod:`fairdash.runs.store`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
 import warnings
 from collections.abc import Callable, Mapping
@@ -20,7 +19,8 @@ from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
 from fairdash.runs.bundle import card_of, zip_bundle
 from fairdash.runs.store import Job, JobSpec
-from fairdash.storage import data_folder, write_whole
+from fairdash.sealed import SEAL
+from fairdash.storage import data_folder, sha256, write_whole
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -133,18 +133,17 @@ class ModelJob(Job[ModelSpec]):
         content = zip_bundle(model, card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures))
         with self._result_folder() as folder:
             write_whole(folder / "bundle.zip", content)
-            write_whole(folder / "bundle.sha256", hashlib.sha256(content).hexdigest().encode())
 
     def bundle(self) -> bytes:
         """The zip to take away; RunError if it is not there or damaged."""
-        folder = self.folder / "result"
+        folder = self._checked()
         try:
             content = (folder / "bundle.zip").read_bytes()
-            wanted = (folder / "bundle.sha256").read_bytes()
-        except OSError as error:
+            # A model of before has its checksum beside it instead of a seal.
+            if not (folder / SEAL).exists() and (folder / "bundle.sha256").read_text() != sha256(content):
+                raise self._damaged("bundle.zip")
+        except (OSError, UnicodeDecodeError) as error:
             raise self._damaged() from error
-        if hashlib.sha256(content).hexdigest().encode() != wanted:
-            raise self._damaged()
         return content
 
 

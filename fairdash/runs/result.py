@@ -96,16 +96,16 @@ class UnreadableError(Exception):
 
 def write_result(result: RunResult, folder: Path) -> None:
     """Write all files of a result into an empty folder."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
     kinds = (("frame", result.frames), ("path", result.paths), ("baselines", result.baselines))
     for kind, tables in kinds:
         for objective, table in tables.items():
-            table.to_parquet(folder / f"{kind}-{objective}.parquet")
+            write_whole(folder / f"{kind}-{objective}.parquet", table.to_parquet())
     for name in ("members", "references", "importance", "tuning"):
         table = getattr(result, name)
         if table is not None:
-            table.to_parquet(folder / f"{name}.parquet")
+            write_whole(folder / f"{name}.parquet", table.to_parquet())
     part = np.zeros((len(result.splits), len(result.target)), dtype=np.uint8)
     for j, split in enumerate(result.splits):
         part[j, split.test], part[j, split.validation] = _TEST, _VALIDATION
@@ -120,7 +120,7 @@ def write_result(result: RunResult, folder: Path) -> None:
         for name, value in (("weight", result.weight), (_PRICE, result.price))
         if value is not None
     }
-    save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, folder / "rows.safetensors")
+    write_whole(folder / "rows.safetensors", save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
     about = {
         "objective": result.objective,
         "objectives": list(result.frames),

@@ -54,12 +54,12 @@ class SearchJob(Job[SearchSpec]):
         about = {name: getattr(result, name) for name in _PLAIN}
         about["settings"] = None if result.best is None else to_plain(result.best)
         with self._result_folder() as folder:
-            result.frame.to_parquet(folder / "frame.parquet")
+            write_whole(folder / "frame.parquet", result.frame.to_parquet())
             write_whole(folder / "about.json", json.dumps(about).encode())
 
     def read_result(self) -> SearchResult:
         """The kept result; RunError if it is not there or can't be read."""
-        folder = self.folder / "result"
+        folder = self._checked()
         try:
             about = json.loads((folder / "about.json").read_text(encoding="utf-8"))
             settings = about["settings"]

@@ -2,13 +2,15 @@
 
 <home>/runs/<id>/spec.json       what to do: data, plan
 <home>/runs/<id>/status.json     how far it is
-<home>/runs/<id>/curves.jsonl    training curves, a line a λ and epoch
+<home>/runs/<id>/curves.jsonl    training curves, a line a λ and epoch; in the result when it is there
 <home>/runs/<id>/first/          a first look at the result, where the run begins with one
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
 <home>/runs/<id>/cancel          there if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the worker as long as it lives
 <home>/runs/<id>/process.json    which process the worker is
 <home>/runs/<id>/worker.log      what the worker printed
+
+What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.sealed`).
 """
 
 from __future__ import annotations
@@ -32,9 +34,10 @@ from filelock import FileLock
 from fairdash._version import __version__
 from fairdash.data.source import DatasetSource
 from fairdash.detached import LOCK, is_at_work
-from fairdash.errors import FairdashError, Problem, RunError
+from fairdash.errors import FairdashError, Problem, RunError, StorageError
 from fairdash.records import from_plain, to_plain
 from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
+from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text, sync
 from fairdash.storage import cant_keep, data_folder, make_folder, write_whole
 from fairdash.training.sweep import Sweep
 
@@ -43,8 +46,11 @@ Spec = TypeVar("Spec")
 _ID = re.compile(r"[0-9a-f]{12}")
 #: A worker imports torch before it takes its lock: until then a run counts as queued.
 SECONDS_TO_START = 60
+#: A file's time may lie so far behind or before the clock's.
+CLOCK_STEP = 5
 
 RESULT, FIRST = "result", "first"
+_CURVES = "curves.jsonl"
 _STATES = QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 
@@ -149,7 +155,7 @@ class Job(Generic[Spec]):
         job_id = secrets.token_hex(6)
         folder = data_folder(cls.folder_name) / job_id
         make_folder(folder)
-        write_whole(folder / "status.json", json.dumps(to_plain(RunStatus(state=QUEUED))).encode())
+        write_whole(folder / "status.json", _status_text(RunStatus(state=QUEUED)).encode())
         # Last: a folder without a spec is no job.
         write_whole(folder / "spec.json", spec_text(spec).encode())
         return cls(job_id)
@@ -162,7 +168,7 @@ class Job(Generic[Spec]):
             about = path.stat()
             spec: Spec = _read_spec(self.spec_kind, path, (about.st_mtime_ns, about.st_size))
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError) as error:
-            raise self._damaged() from error
+            raise self._damaged("spec.json") from error
         return spec
 
     @property
@@ -171,8 +177,12 @@ class Job(Generic[Spec]):
         status = self.stored_status()
         if status.is_over or self.is_held():
             return status
+        if (self.folder / RESULT).is_dir():
+            # Its worker died between the result, which is whole, and the word that it is.
+            return replace(status, state=DONE, doing="", fraction=1.0, seconds_left=None)
         age = datetime.now(UTC).timestamp() - (self.folder / "status.json").stat().st_mtime
-        if status.state == QUEUED and age < SECONDS_TO_START:
+        # Below zero the clock was set back: how long it has waited can't be told.
+        if status.state == QUEUED and 0 <= age + CLOCK_STEP < SECONDS_TO_START + CLOCK_STEP:
             return status
         # The worker may have finished between the two looks.
         again = self.stored_status()
@@ -184,14 +194,21 @@ class Job(Generic[Spec]):
             message=f"The process that carried out this {self.label} has ended. Start it again.",
         )
 
+    @property
+    def status_if_over(self) -> RunStatus | None:
+        """How it ended, for who holds its lock; None if it has not."""
+        if (self.folder / RESULT).is_dir():
+            return RunStatus(state=DONE, fraction=1.0)
+        status = self.stored_status()
+        return status if status.is_over else None
+
     def stored_status(self) -> RunStatus:
         """What its file says, whether or not its worker lives; RunError if it can't be read."""
         try:
-            return from_plain(
-                RunStatus, json.loads((self.folder / "status.json").read_text(encoding="utf-8"))
-            )
+            text = (self.folder / "status.json").read_text(encoding="utf-8")
+            return from_plain(RunStatus, open_sealed_text(text))
         except (OSError, ValueError, RecursionError) as error:
-            raise self._damaged() from error
+            raise self._damaged("status.json") from error
 
     def is_held(self) -> bool:
         """Whether a worker is alive and at this run."""
@@ -202,7 +219,7 @@ class Job(Generic[Spec]):
         return FileLock(self.folder / LOCK, timeout=seconds, is_singleton=False)
 
     def write_status(self, status: RunStatus) -> None:
-        write_whole(self.folder / "status.json", json.dumps(to_plain(status)).encode())
+        write_whole(self.folder / "status.json", _status_text(status).encode())
 
     def ask_to_cancel(self) -> None:
         """Ask the worker to stop; it looks several times a second."""
@@ -216,19 +233,40 @@ class Job(Generic[Spec]):
 
     @contextmanager
     def _result_folder(self, name: str = "result") -> Iterator[Path]:
-        """A folder to write the result into: all of it is kept or nothing."""
-        folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=f".{name}"))
+        """A folder to write the result into: all of it is kept, sealed, or nothing.
+
+        StorageError if the disk won't.
+        """
+        folder = None
         try:
+            folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=f".{name}"))
             yield folder
+            seal(folder)
             folder.rename(self.folder / name)
-        except BaseException:
-            shutil.rmtree(folder)
+            sync(self.folder)
+        except BaseException as error:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            if isinstance(error, OSError) and not isinstance(error, StorageError):
+                raise cant_keep(error) from error
             raise
 
-    def _damaged(self) -> RunError:
+    def _checked(self, name: str = RESULT) -> Path:
+        """The result's folder, whose files are as they were written; RunError if they are not."""
+        folder = self.folder / name
+        try:
+            check(folder)
+        except AlteredError as error:
+            raise self._damaged(*error.names) from error
+        except OSError as error:
+            raise self._damaged() from error
+        return folder
+
+    def _damaged(self, *names: str) -> RunError:
+        which = f" ({', '.join(names)})" if names else ""
         return RunError(
             Problem(
-                what=f"The files of this {self.label} are incomplete or damaged",
+                what=f"The files of this {self.label} are incomplete or damaged{which}",
                 hint=f"Start the {self.label} again; the others are not affected.",
             )
         )
@@ -236,12 +274,17 @@ class Job(Generic[Spec]):
 
 def spec_text(spec: object) -> str:
     """What a job has to do, and which version was asked, as its file has it."""
-    return json.dumps({"fairdash": __version__, **to_plain(spec)}, indent=2)
+    return sealed_text({"fairdash": __version__, **to_plain(spec)})
 
 
 def parse_spec(kind: type[Spec], text: str) -> Spec:
     """What :func:`spec_text` wrote; ValueError or a FairdashError if it is damaged."""
-    return from_plain(kind, {name: each for name, each in json.loads(text).items() if name != "fairdash"})
+    content = open_sealed_text(text)
+    return from_plain(kind, {name: each for name, each in content.items() if name != "fairdash"})
+
+
+def _status_text(status: RunStatus) -> str:
+    return sealed_text(to_plain(status))
 
 
 @lru_cache(maxsize=10_000)
@@ -258,14 +301,15 @@ class Run(Job[RunSpec]):
 
     def add_curve(self, curve: pd.DataFrame) -> None:
         """Append an epoch's training curve (see :class:`fairdash.training.sweep.SweepProgress`)."""
-        with (self.folder / "curves.jsonl").open("a", encoding="utf-8") as file:
+        with (self.folder / _CURVES).open("a", encoding="utf-8") as file:
             file.write(curve.to_json(orient="records", lines=True))
 
     def curves(self) -> pd.DataFrame:
         """All training curves so far; no rows before the first epoch is done."""
         columns = ["method", "lam", "epoch", "mse", "dependence"]
-        path = self.folder / "curves.jsonl"
-        if not path.exists():
+        kept = (self.folder / place / _CURVES for place in (RESULT, ""))
+        path = next((each for each in kept if each.exists()), None)
+        if path is None:
             return pd.DataFrame(columns=columns)
         # The worker may be in the middle of writing the last line.
         whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
@@ -286,11 +330,15 @@ class Run(Job[RunSpec]):
         """Keep the result, or the first look at it: all of it or nothing."""
         with self._result_folder(FIRST if first else RESULT) as folder:
             write_result(result, folder)
+            if not first and (self.folder / _CURVES).exists():
+                write_whole(folder / _CURVES, (self.folder / _CURVES).read_bytes())
+        if not first:
+            (self.folder / _CURVES).unlink(missing_ok=True)
 
     def read_result(self) -> RunResult:
         """The kept result, or else the first look; RunError if there is neither or it can't be read."""
         try:
-            return read_result(self.folder / (self.look or RESULT))
+            return read_result(self._checked(self.look or RESULT))
         except UnreadableError as error:
             raise self._damaged() from error
 

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from filelock import Timeout
 
 from fairdash.detached import sign
-from fairdash.errors import Cancelled, FairdashError, Problem
+from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
 from fairdash.memory import beyond, is_out_of_memory, limit_memory
 from fairdash.runs.models import ModelJob, refit
 from fairdash.runs.searches import SearchJob
@@ -32,6 +32,8 @@ from fairdash.training.splits import random_splits
 SECONDS_BETWEEN_REPORTS = 0.2
 #: Whoever looks at the run's status takes its lock for a moment; only a worker keeps it this long.
 SECONDS_FOR_THE_LOCK = 3.0
+#: A result that can't be written is kept in memory so long, and written again and again.
+SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
 log = logging.getLogger("fairdash.worker")
 
@@ -57,6 +59,9 @@ def work_at(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
                 # Deleted while this process was starting; taking the lock has made an empty folder.
                 shutil.rmtree(job.folder, ignore_errors=True)
                 return 1
+            if job.status_if_over is not None:
+                # Started once more: what has ended stays as it is.
+                return 0
             sign(job.folder)
             return _work(job, work)
     except Timeout:
@@ -124,7 +129,7 @@ def _train(run: Run, reporter: Reporter) -> None:
             is_preview=True,
             progress=lambda doing, share: reporter.progress(f"first look: {doing}", begun * share),
         )
-        run.write_result(first, first=True)
+        reporter.keep(lambda: run.write_result(first, first=True))
     result = execute_sweep(
         dataset,
         spec.plan,
@@ -132,7 +137,7 @@ def _train(run: Run, reporter: Reporter) -> None:
         on_curve=run.add_curve,
     )
     reporter.begin("writing the result", fraction=1.0)
-    run.write_result(result)
+    reporter.keep(lambda: run.write_result(result))
 
 
 def _search(search: SearchJob, reporter: Reporter) -> None:
@@ -150,7 +155,7 @@ def _search(search: SearchJob, reporter: Reporter) -> None:
         result = search_lam(dataset, plan, rows=split.train, progress=progress)
     else:
         result = search_settings(dataset, plan, rows=split.train, progress=progress)
-    search.write_result(result)
+    reporter.keep(lambda: search.write_result(result))
 
 
 def lower_priority() -> None:
@@ -171,7 +176,8 @@ def _refit(model: ModelJob, reporter: Reporter) -> None:
     def progress(share: float) -> None:
         reporter.progress("training on all rows", share)
 
-    model.write_bundle(refit(dataset, spec, on_step=progress), dataset)
+    fitted = refit(dataset, spec, on_step=progress)
+    reporter.keep(lambda: model.write_bundle(fitted, dataset))
 
 
 class Reporter:
@@ -183,24 +189,21 @@ class Reporter:
         self.last = 0.0
 
     def begin(self, doing: str, *, fraction: float = 0.0) -> None:
-        self.job.write_status(
-            RunStatus(state=RUNNING, doing=doing, fraction=fraction, seconds=time.monotonic() - self.started)
-        )
+        self._tell(RunStatus(state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds()))
 
     def end(self, state: str, message: str = "") -> None:
-        seconds = time.monotonic() - self.started
-        self.job.write_status(RunStatus(state=state, fraction=1.0, seconds=seconds, message=message))
+        status = RunStatus(state=state, fraction=1.0, seconds=self._seconds(), message=message)
+        self._insist(lambda: self.job.write_status(status))
 
     def progress(self, doing: str, fraction: float) -> None:
         """Write that `fraction` of the work is done; Cancelled if the user wants it stopped."""
-        now = time.monotonic()
-        if now - self.last < SECONDS_BETWEEN_REPORTS:
+        if time.monotonic() - self.last < SECONDS_BETWEEN_REPORTS:
             return
-        self.last = now
+        self.last = time.monotonic()
         if self.job.is_cancelled():
             raise Cancelled
-        seconds = now - self.started
-        self.job.write_status(
+        seconds = self._seconds()
+        self._tell(
             RunStatus(
                 state=RUNNING,
                 doing=doing,
@@ -209,6 +212,46 @@ class Reporter:
                 seconds_left=seconds * (1 - fraction) / fraction if fraction > 0.02 else None,
             )
         )
+
+    def keep(self, write: Callable[[], None]) -> None:
+        """Write what has been found; where the disk is full, wait for space rather than lose it.
+
+        Raises
+        ------
+        Cancelled
+            The user wants it stopped, found or not.
+        StorageError
+            There was no space for SECONDS_TO_INSIST.
+        """
+
+        def wait() -> None:
+            if self.job.is_cancelled():
+                raise Cancelled
+            self.begin("waiting for space on the disk: free some, and this goes on", fraction=1.0)
+
+        self._insist(write, wait=wait)
+
+    def _tell(self, status: RunStatus) -> None:
+        """Write how far it is; a disk that is full for a moment must not end what can go on without."""
+        try:
+            self.job.write_status(status)
+        except StorageError as error:
+            log.warning("how far it is could not be written: %s", error)
+
+    def _insist(self, write: Callable[[], None], *, wait: Callable[[], None] = lambda: None) -> None:
+        until = time.monotonic() + SECONDS_TO_INSIST
+        while True:
+            try:
+                return write()
+            except StorageError as error:
+                if time.monotonic() > until:
+                    raise
+                log.warning("to be tried again: %s", error)
+            wait()
+            time.sleep(SECONDS_BETWEEN_TRIES)
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self.started
 
 
 if __name__ == "__main__":

@@ -7,12 +7,14 @@ import logging
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from fairdash.errors import FairdashError, Fix, Problem
 from fairdash.figures.theme import Theme, theme_of
+from fairdash.storage import make_private
 from fairdash.traces import trace_of
 from fairdash.ui.keys import Keys, name_in
 from fairdash.ui.text import safe
@@ -102,6 +104,20 @@ def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     form = str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
     image = {"filename": f"fairdash-{name_in(key)}", "scale": 2 if form == "png" else 1, "format": form}
     st.plotly_chart(figure, key=key, alt=alt, theme=None, config=_PLOTLY | {"toImageButtonOptions": image})
+
+
+def say_what_was_open() -> None:
+    """Make the folders of personal data private, and say which were not; once a server."""
+    folders = _made_private()
+    if folders:
+        names = safe(", ".join(map(str, folders)))
+        st.warning(f"Other accounts of this machine could change files in {names}. Now only yours can.")
+        folders.clear()
+
+
+@st.cache_resource(show_spinner=False)
+def _made_private() -> list[Path]:
+    return list(make_private())
 
 
 @st.cache_resource(show_spinner=False)

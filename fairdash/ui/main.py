@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from fairdash.ui.cached import forget_what_was_deleted
-from fairdash.ui.frame import freeze_imports, plain_errors
+from fairdash.ui.frame import freeze_imports, plain_errors, say_what_was_open
 from fairdash.ui.pages import sections
 from fairdash.ui.state import source_title
 from fairdash.ui.text import safe
@@ -25,6 +25,8 @@ if st.context.theme.type == "dark":
     )
 forget_what_was_deleted()
 chosen = st.navigation(sections())
+with plain_errors():
+    say_what_was_open()
 with plain_errors():
     chosen.run()
 with plain_errors(), st.sidebar:

@@ -251,7 +251,7 @@ def test_a_damaged_spec_is_a_plain_error(content):
         ModelJob(job.id).spec  # noqa: B018 (reading it is the test)
 
 
-@pytest.mark.parametrize("name", ["bundle.zip", "bundle.sha256"])
+@pytest.mark.parametrize("name", ["bundle.zip", "sha256.json"])
 def test_a_damaged_bundle_is_not_handed_over(name):
     job = made()
     path = job.folder / "result" / name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import threading
@@ -25,6 +24,7 @@ from fairdash.runs.models import create_model
 from fairdash.runs.quick import quick_plans
 from fairdash.runs.searches import create_search
 from fairdash.runs.store import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Run, create_run, list_runs
+from fairdash.sealed import SEAL, open_sealed_text, sealed_text
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
@@ -103,6 +103,7 @@ def test_the_price_of_a_base_that_was_not_told_s_is_not_read_as_a_bound():
     # As results were written before.
     arrays["price"] = arrays.pop("price_of_independence")
     save_file(arrays, path)
+    (path.parent / SEAL).unlink()
     older = run.read_result()
     assert older.price is None
     front = Front.of(older, objective="demographic_parity", sensitive="Age")
@@ -232,8 +233,8 @@ def test_runs_are_listed_newest_first():
     runs = []
     for created in ("2026-01-02T00:00:00+00:00", "2026-01-03T00:00:00+00:00", "2026-01-01T00:00:00+00:00"):
         run = create_run(SOURCE, PLAN)
-        spec = json.loads((run.folder / "spec.json").read_text()) | {"created": created}
-        (run.folder / "spec.json").write_text(json.dumps(spec))
+        spec = open_sealed_text((run.folder / "spec.json").read_text()) | {"created": created}
+        (run.folder / "spec.json").write_text(sealed_text(spec))
         runs.append(run.id)
     assert [run.id for run in list_runs().runs] == [runs[1], runs[0], runs[2]]
     assert [run.id for run in list_runs().of(SOURCE)] == [runs[1], runs[0], runs[2]]

@@ -18,6 +18,7 @@ from fairdash.runs.launch import start_run
 from fairdash.runs.models import ModelJob, create_model, find_model
 from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.store import Run, create_run, list_runs
+from fairdash.sealed import open_sealed_text
 from tests.runs.test_searches import LAM
 from tests.ui.conftest import PLAN, SOURCE, open_page, words
 
@@ -70,7 +71,8 @@ def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(
 
 
 def spoiled(folder: Path, file: str, change: Callable[[dict], object]) -> None:
-    content = json.loads((folder / file).read_text())
+    # Without its seal, as a file of before: what it says is found to be wrong, not that it has changed.
+    content = open_sealed_text((folder / file).read_text())
     change(content)
     (folder / file).write_text(json.dumps(content))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from fairdash.training.references.predictions import (
     one_sensitive,
 )
 from fairdash.training.regressor import FairRegressor
+from fairdash.training.regressor_fit import fit_regressor
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, initial_seed
 from fairdash.training.stacked_model import StackedModel
@@ -36,6 +37,7 @@ def train_references(
     strengths: Sequence[float] = DEFAULT_STRENGTHS,
     random_state: int = 0,
     device: str = "auto",
+    on_step: Callable[[], None] = lambda: None,
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]:
     """Train the references on the training rows of each split.
 
@@ -44,6 +46,13 @@ def train_references(
     an effect of a feature may differ with s. How much weight decay such a base needs, with more to learn
     than the models that are not told s, is found for it alone (:func:`fairdash.training.tuning.tune`). With a
     log link no prediction is moved below the base's smallest: a price has to stay above zero.
+
+    Parameters
+    ----------
+    on_step
+        Called several times a second while they train; what it raises ends the training.
+    dataset, splits, settings, strengths, random_state, device
+        As :func:`fairdash.api.references` has them.
 
     Returns
     -------
@@ -70,7 +79,9 @@ def train_references(
     seen = _told_s(dataset)
 
     where = resolve_device(device)
-    tuning = tune(seen, splits, settings, random_state=random_state, device=where)
+    tuning = tune(
+        seen, splits, settings, random_state=random_state, device=where, progress=lambda _: on_step()
+    )
     chosen = settings_of_splits(tuning, settings)
 
     def train(_: Dataset, parts: Sequence[Split]) -> NDArray[np.float64]:
@@ -86,6 +97,7 @@ def train_references(
             objective="demographic_parity",
             random_state=random_state,
             device=where,
+            progress=lambda _: on_step(),
         ).predictions
 
     base = train(seen, splits)
@@ -96,7 +108,7 @@ def train_references(
         curves = np.maximum(curves, base.min(axis=1)[:, None, None])
     curves, full = curves[:, :-1], curves[:, -1]
     predictors = [
-        _model_of_x_and_s(seen, split, own, random_state, device)
+        _model_of_x_and_s(seen, split, own, random_state, device, on_step)
         for split, own in zip(splits, chosen, strict=True)
     ]
     premium = discrimination_free_predictions(dataset, splits, predictors=predictors)
@@ -133,7 +145,12 @@ def _told_s(dataset: Dataset) -> Dataset:
 
 
 def _model_of_x_and_s(
-    seen: Dataset, split: Split, settings: TrainingSettings, random_state: int, device: str
+    seen: Dataset,
+    split: Split,
+    settings: TrainingSettings,
+    random_state: int,
+    device: str,
+    on_step: Callable[[], None],
 ) -> SensitivePredictor:
     """The standard network of the features and s, the last of them, fitted to the split's training rows."""
     own = seen.features.columns[-1]
@@ -141,9 +158,17 @@ def _model_of_x_and_s(
     model = FairRegressor(method=STANDARD, random_state=random_state, device=device, **options)
     rows = split.train
     weight = None if seen.weight is None else seen.weight.iloc[rows]
-    model.fit(seen.features.iloc[rows], seen.target.iloc[rows], sample_weight=weight)
+    fit_regressor(
+        model,
+        seen.features.iloc[rows],
+        seen.target.iloc[rows],
+        sensitive_features=None,
+        sample_weight=weight,
+        on_step=lambda _: on_step(),
+    )
 
     def predict(features: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        on_step()
         predictions: NDArray[np.float64] = model.predict(features.assign(**{own: s}))
         return predictions
 

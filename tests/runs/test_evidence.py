@@ -1,0 +1,244 @@
+"""A run is somebody's evidence: what has changed is named, what can't be written is not lost, nothing is guessed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from fairdash.errors import Cancelled, RunError, StorageError
+from fairdash.runs import launch, store, worker
+from fairdash.runs.execute_sweep import execute_sweep
+from fairdash.runs.launch import start_run
+from fairdash.runs.store import (
+    CANCELLED,
+    DONE,
+    FAILED,
+    QUEUED,
+    RUNNING,
+    Run,
+    RunStatus,
+    create_run,
+    list_runs,
+)
+from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text
+from fairdash.storage import data_folder, make_private, write_whole
+from tests.runs.test_runs import PLAN, SOURCE
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Home of a finished run with a first look."""
+    home = tmp_path_factory.mktemp("evidence") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(home))
+        assert worker.main(create_run(SOURCE, PLAN, first=PLAN).id) == 0
+    return home
+
+
+@pytest.fixture
+def run(template: Path) -> Run:
+    shutil.copytree(template, data_folder("runs").parent)
+    (found,) = list_runs().runs
+    return found
+
+
+def flip(path: Path, bit: int) -> None:
+    content = bytearray(path.read_bytes())
+    content[bit // 8] ^= 1 << bit % 8
+    path.write_bytes(content)
+
+
+def open_all(run: Run) -> None:
+    """Read all that a page reads of a run."""
+    again = Run(run.id)
+    again.spec  # noqa: B018 (reading it is the test)
+    again.stored_status()
+    again.read_result()
+
+
+def test_one_flipped_bit_is_found_and_named_wherever_it_is(run: Run) -> None:
+    other = create_run(SOURCE, PLAN)
+    kept = [path for part in ("result", "first") for path in (run.folder / part).iterdir()]
+    kept += [run.folder / "spec.json", run.folder / "status.json"]
+    assert {"rows.safetensors", "curves.jsonl", "about.json", "members.parquet"} <= {
+        path.name for path in kept
+    }
+    for path in kept:
+        content = path.read_bytes()
+        if path.parent.name == "first":
+            # The first look is read where there is no result.
+            (run.folder / "result").rename(run.folder / "aside")
+        for bit in (3, 4 * len(content), 8 * len(content) - 2):
+            flip(path, bit)
+            with pytest.raises(RunError, match="damaged") as raised:
+                open_all(run)
+            # Of a seal that was altered, what it no longer vouches for is named.
+            assert path.name in str(raised.value) or path.name == "sha256.json", (path, bit)
+            path.write_bytes(content)
+        open_all(run)
+        if path.parent.name == "first":
+            (run.folder / "aside").rename(run.folder / "result")
+    other.spec  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["spec.json", "status.json"])
+def test_no_bit_of_what_a_run_has_to_do_and_how_it_ended_changes_unnoticed(run: Run, name: str) -> None:
+    path = run.folder / name
+    whole = path.read_bytes()
+    spec, status = run.spec, run.stored_status()
+    for bit in range(0, 8 * len(whole), 7):
+        flip(path, bit)
+        with suppress(RunError):
+            again = Run(run.id)
+            assert (again.spec, again.stored_status()) == (spec, status), bit
+        path.write_bytes(whole)
+
+
+def test_a_file_that_is_gone_or_added_is_named(tmp_path: Path) -> None:
+    write_whole(tmp_path / "in" / "a", b"1")
+    write_whole(tmp_path / "b", b"2")
+    check(tmp_path)
+    seal(tmp_path)
+    check(tmp_path)
+    (tmp_path / "in" / "a").unlink()
+    with pytest.raises(AlteredError, match="in/a"):
+        check(tmp_path)
+    write_whole(tmp_path / "in" / "a", b"1")
+    write_whole(tmp_path / "c", b"")
+    with pytest.raises(AlteredError, match="c"):
+        check(tmp_path)
+
+
+def test_text_gives_back_what_it_was_given_and_text_of_before_is_read() -> None:
+    content = {"a": (1, 2.5), "b": None, "c": {"d": "é"}}
+    assert open_sealed_text(sealed_text(content)) == {"a": [1, 2.5], "b": None, "c": {"d": "é"}}
+    assert open_sealed_text('{"a": 1}') == {"a": 1}
+    with pytest.raises(ValueError, match="object"):
+        open_sealed_text("[]")
+
+
+def failing(times: int, write: Callable[..., None]) -> tuple[list[int], Callable[..., None]]:
+    """A writer to a disk that is full so many times."""
+    asked: list[int] = []
+
+    def attempt(*args: object, **options: object) -> None:
+        asked.append(1)
+        if len(asked) <= times:
+            raise StorageError.of("a file can't be kept (No space left on device)", "Free some space.")
+        write(*args, **options)
+
+    return asked, attempt
+
+
+def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither while it tells how far it is, nor while it writes what it has found."""
+    monkeypatch.setattr(worker, "SECONDS_BETWEEN_TRIES", 0.0)
+    monkeypatch.setattr(worker, "SECONDS_BETWEEN_REPORTS", 0.0)
+    run = create_run(SOURCE, PLAN)
+    told, tell = failing(5, Run.write_status)
+    monkeypatch.setattr(Run, "write_status", lambda run, status: tell(run, status))
+    wrote, write = failing(3, store.write_result)
+    monkeypatch.setattr(store, "write_result", write)
+    assert worker.main(run.id) == 0
+    assert len(wrote) == 4
+    assert len(told) > 5
+    assert Run(run.id).status.state == DONE
+    open_all(run)
+    assert {path.name for path in run.folder.iterdir()} <= {
+        "process.json", "result", "spec.json", "status.json", "worker.lock",
+    }  # fmt: skip
+
+
+def test_a_disk_that_stays_full_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "SECONDS_BETWEEN_TRIES", 0.0)
+    monkeypatch.setattr(worker, "SECONDS_TO_INSIST", 0.0)
+    run = create_run(SOURCE, PLAN)
+    _, write = failing(10**6, store.write_result)
+    monkeypatch.setattr(store, "write_result", write)
+    assert worker.main(run.id) == 1
+    assert run.status.state == FAILED
+    assert "No space left on device" in run.status.message
+
+
+def test_a_wait_for_space_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "SECONDS_BETWEEN_TRIES", 0.0)
+    run = create_run(SOURCE, PLAN)
+
+    def full(*_: object) -> None:
+        run.ask_to_cancel()
+        raise StorageError.of("a file can't be kept (No space left on device)", "Free some space.")
+
+    monkeypatch.setattr(store, "write_result", full)
+    assert worker.main(run.id) == 1
+    assert run.status.state == CANCELLED
+
+
+def test_what_has_ended_stays_as_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that is started on it once more, with other data by now, does nothing."""
+    before = (run.folder / "status.json").read_bytes()
+    monkeypatch.setattr(worker, "_train", None)
+    assert worker.main(run.id) == 0
+    assert (run.folder / "status.json").read_bytes() == before
+    assert run.status.state == DONE
+
+
+def test_a_worker_that_died_after_the_result_has_done_its_work(run: Run) -> None:
+    run.write_status(RunStatus(state=RUNNING, doing="writing the result", fraction=1.0))
+    assert run.status.state == DONE
+    assert worker.main(run.id) == 0
+    assert run.status.state == DONE
+
+
+def test_a_clock_set_back_leaves_no_run_queued_for_a_day() -> None:
+    run = create_run(SOURCE, PLAN)
+    assert run.status.state == QUEUED
+    tomorrow = time.time() + 86_400
+    os.utime(run.folder / "status.json", (tomorrow, tomorrow))
+    assert run.status.state == FAILED
+
+
+def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(launch, "_start", lambda job: started.append(job.id))
+    found: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(start_run(SOURCE, PLAN, first=PLAN).id))
+        for _ in range(10)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(found) == 10
+    assert set(found) == set(started)
+    assert len(started) == 1
+    assert start_run(SOURCE, PLAN).id not in found, "another plan is another run"
+    Run(started[0]).write_status(RunStatus(state=CANCELLED))
+    assert start_run(SOURCE, PLAN, first=PLAN).id not in found, "what is over is trained again"
+
+
+def test_a_wish_to_stop_is_heard_while_references_train() -> None:
+    heard: list[str] = []
+
+    def progress(doing: str, _share: float) -> None:
+        heard.append(doing)
+        if sum("references" in each for each in heard) > 20:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        execute_sweep(SOURCE.load(), PLAN, progress=progress)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
+def test_folders_that_others_could_open_are_made_private(run: Run) -> None:
+    assert make_private() == ()
+    data_folder("runs").chmod(0o777)
+    assert make_private() == (data_folder("runs"),)
+    assert data_folder("runs").stat().st_mode & 0o777 == 0o700
