@@ -59,7 +59,7 @@ def assess_curve(
         of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
         lams = of_split.loc[of_split["method"] == method, "lam"]
         way = pd.DataFrame(curve_points(lams.tolist()))
-        place = _places(of_split, method)
+        place = _places(of_split, method, j)
         way = way[way["low"].isin(place) & way["high"].isin(place)]
         low, high = (predictions[[place[lam] for lam in way[end]]] for end in ("low", "high"))
         blended = blend(low, high, way["share"].to_numpy()[:, None])
@@ -98,20 +98,22 @@ def curve_predictions(
     """Split to the predictions (n,) of a stop; splits where one of its neighbours diverged are left out."""
     found = {}
     for split in np.unique(members["split"]):
-        place = _places(members[members["split"] == split], method)
+        place = _places(members, method, split)
         if curve_point.low in place and curve_point.high in place:
             low, high = predictions[place[curve_point.low]], predictions[place[curve_point.high]]
             found[int(split)] = blend(low, high, curve_point.share) if curve_point.share else low
     return found
 
 
-def _places(of_split: pd.DataFrame, method: str) -> dict[float, int]:
+def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
     """Trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
-    whole = of_split[~of_split["diverged"]]
-    own, standard = whole[whole["method"] == method], whole[whole["method"] == STANDARD]
-    places = dict(zip(own["lam"], own.index, strict=True))
+    # By arrays: a move of the page's slider asks for every split.
+    names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
+    whole = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
+    own, standard = whole & (names == method), rows[whole & (names == STANDARD)]
+    places = dict(zip(lams[own].tolist(), rows[own].tolist(), strict=True))
     if len(standard):
-        places[0.0] = standard.index[0]
+        places[0.0] = int(standard[0])
     return places
 
 

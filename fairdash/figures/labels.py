@@ -204,10 +204,9 @@ def _costs(edges: tuple[Array, Array, Array, Array], taken: Sequence[Box], point
     left, bottom, right, top = edges
     wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _BEYOND, 0, None)
     wrong += np.clip(_GAP - bottom, 0, None) + np.clip(top - HEIGHT, 0, None)
-    covered = np.zeros(left.shape)
-    for x, y in points * (1.0, HEIGHT):
-        within = (y > bottom - _GAP) & (y < top + _GAP)
-        covered += (x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & within
+    x, y = (points * (1.0, HEIGHT)).T[:, :, None, None]
+    within = (y > bottom - _GAP) & (y < top + _GAP)
+    covered = ((x * WIDTHS > left - _GAP) & (x * WIDTHS < right + _GAP) & within).sum(axis=0)
     distance = np.hypot(_DX, _DY)[:, 0]
     cost: Array = _WRONG * wrong.max(axis=1) + distance + _COVERED * covered.max(axis=1)
     return cost + _overlap(edges, taken)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -164,10 +165,20 @@ class Front:
 
     def row(self, point: Point) -> pd.Series:
         """The test figures of a point."""
-        rows = self.test[self.test["lam"] == point.lam]
-        own = rows[rows["method"] == point.method]
         # The standard model stands in every path.
-        return (own if len(own) else rows).iloc[0]
+        place = self._places.get((point.method, point.lam), self._places.get((None, point.lam)))
+        if place is None:
+            raise IndexError(f"no figures at {point}")
+        return self.test.iloc[place]
+
+    @cached_property
+    def _places(self) -> dict[tuple[str | None, float], int]:
+        """Method and λ to the first row of theirs; no method stands for any."""
+        found: dict[tuple[str | None, float], int] = {}
+        for place, (method, lam) in enumerate(zip(self.test["method"], self.test["lam"], strict=True)):
+            found.setdefault((method, lam), place)
+            found.setdefault((None, lam), place)
+        return found
 
 
 def fronts_of(result: RunResult, *, sensitive: str) -> dict[str, Front]:
