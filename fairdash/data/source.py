@@ -9,7 +9,6 @@ True
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from abc import ABC, abstractmethod
@@ -27,7 +26,7 @@ from fairdash.data.uploads import check_sha256, table_of_upload
 from fairdash.errors import FairdashError, Fix, StorageError
 from fairdash.records import from_plain, to_plain
 from fairdash.registry import get_entry
-from fairdash.storage import data_folder, write_whole
+from fairdash.storage import data_folder, sha256, write_whole
 
 _ID = re.compile(r"[0-9a-f]{16}")
 
@@ -59,7 +58,7 @@ class DatasetSource(ABC):
     @property
     def id(self) -> str:
         """16 hex digits that stand for the recipe in a page's address."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()[:16]
+        return _id_of(self.to_json().encode())
 
     @staticmethod
     def from_json(text: str) -> DatasetSource:
@@ -244,6 +243,10 @@ class UploadSource(DatasetSource):
         )
 
 
+def _id_of(content: bytes) -> str:
+    return sha256(content)[:16]
+
+
 def save_source(source: DatasetSource) -> str:
     """Keep a recipe in the user's home of fairdash and give its id.
 
@@ -271,10 +274,15 @@ def load_source(source_id: str) -> DatasetSource:
     if _ID.fullmatch(source_id):
         path = data_folder("sources") / f"{source_id}.json"
         if path.is_file():
+            content = path.read_bytes()
             try:
-                return DatasetSource.from_json(path.read_text(encoding="utf-8"))
+                source = DatasetSource.from_json(content.decode())
             except (StorageError, UnicodeDecodeError):
                 raise _damaged(source_id) from None
+            if _id_of(content) != source_id:
+                # It can be read, but it is not what was kept under this id.
+                raise _damaged(source_id)
+            return source
     raise StorageError.of(
         "this address names a data set that is not kept here", "Choose the data again on the data page."
     )

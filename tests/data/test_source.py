@@ -16,6 +16,7 @@ from fairdash.data import (
 )
 from fairdash.data.names import NAMES
 from fairdash.errors import DataError, OptionError, StorageError
+from fairdash.storage import data_folder
 from tests.data.tables import ROLES, policies
 
 
@@ -173,3 +174,13 @@ def test_built_in_columns_have_names_for_people(real_data: Path) -> None:
     for id in ("motor", "census_county"):
         roles = CatalogueSource(dataset=id).load().roles
         assert {roles.target, *roles.sensitive} <= set(NAMES[id])
+
+
+def test_a_recipe_of_which_a_byte_has_changed_is_damaged():
+    source = CatalogueSource(dataset="household", options={"n": 600})
+    path = data_folder("sources") / f"{save_source(source)}.json"
+    path.write_bytes(path.read_bytes().replace(b"600", b"601"))
+    with pytest.raises(StorageError, match="damaged"):
+        load_source(source.id)
+    save_source(source)
+    assert load_source(source.id) == source
