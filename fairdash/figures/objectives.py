@@ -14,7 +14,7 @@ from fairdash.training.objectives import OBJECTIVES
 
 ERROR_TITLES = {
     "mse": "Test error (MSE ÷ variance of the target)",
-    "deviance": "Test error (deviance ÷ that of the constant mean)",
+    "deviance": "Test error (deviance ÷ the average's)",
 }
 
 

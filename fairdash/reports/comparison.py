@@ -115,7 +115,7 @@ class Comparison:
     def error_title(self) -> str:
         """What `front.error` is, as an axis title."""
         if self.front.error == "deviance":
-            return "Test error (deviance ÷ that of the constant mean)"
+            return "Test error (deviance ÷ the average's)"
         return "Test error (MSE ÷ variance of the target)"
 
     @property

@@ -40,7 +40,7 @@ PANELS = (
 )
 
 
-def claims(n: int = 1500) -> pd.DataFrame:
+def claims(n: int = 3000) -> pd.DataFrame:
     """Policies with exposure: 8 % claims, their frequency falls with age and grows with power."""
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(
