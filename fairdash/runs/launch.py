@@ -30,7 +30,8 @@ def start_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None)
     with _alone():
         for run in list_runs().runs:
             spec = run.spec
-            if (spec.source, spec.plan, spec.first) == (source, plan, first) and not run.status.is_over:
+            is_the_same = (spec.source, spec.plan, spec.first) == (source, plan, first)
+            if is_the_same and not run.status.is_over and not run.is_cancelled():
                 return run
         run = create_run(source, plan, first=first)
     _start(run)

@@ -220,8 +220,11 @@ def test_ten_that_ask_at_once_share_one_run(monkeypatch: pytest.MonkeyPatch) -> 
     assert set(found) == set(started)
     assert len(started) == 1
     assert start_run(SOURCE, PLAN).id not in found, "another plan is another run"
-    Run(started[0]).write_status(RunStatus(state=CANCELLED))
-    assert start_run(SOURCE, PLAN, first=PLAN).id not in found, "what is over is trained again"
+    Run(started[0]).ask_to_cancel()
+    again = start_run(SOURCE, PLAN, first=PLAN)
+    assert again.id not in found, "what is about to stop is not what is asked for"
+    again.write_status(RunStatus(state=FAILED))
+    assert start_run(SOURCE, PLAN, first=PLAN).id != again.id, "what is over is trained again"
 
 
 def test_a_wish_to_stop_is_heard_while_references_train() -> None:
