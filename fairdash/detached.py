@@ -13,6 +13,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from fairdash.memory import limit_memory
+
 if sys.platform != "win32":
     import fcntl
 
@@ -46,6 +48,13 @@ def start_detached(module: str, argument: str, *, log: Path) -> None:
         )
     # Someone has to collect the exit status, or the ended process stays in the process table.
     threading.Thread(target=process.wait, daemon=True, name=f"{module} {argument}").start()
+
+
+def lower_priority() -> None:
+    """Leave the machine usable, as a process started so: low priority, and a part of its memory."""
+    if hasattr(os, "nice"):
+        os.nice(10)
+    limit_memory()
 
 
 def sign(folder: Path) -> None:

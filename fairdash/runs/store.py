@@ -177,17 +177,13 @@ class Job(Generic[Spec]):
         status = self.stored_status()
         if status.is_over or self.is_held():
             return status
-        if (self.folder / RESULT).is_dir():
-            # Its worker died between the result, which is whole, and the word that it is.
-            return replace(status, state=DONE, doing="", fraction=1.0, seconds_left=None)
+        # Its worker may have finished between the two looks.
+        if (ended := self.status_if_over) is not None:
+            return ended
         age = datetime.now(UTC).timestamp() - (self.folder / "status.json").stat().st_mtime
         # Below zero the clock was set back: how long it has waited can't be told.
         if status.state == QUEUED and 0 <= age + CLOCK_STEP < SECONDS_TO_START + CLOCK_STEP:
             return status
-        # The worker may have finished between the two looks.
-        again = self.stored_status()
-        if again.is_over:
-            return again
         return replace(
             status,
             state=FAILED,
@@ -196,10 +192,11 @@ class Job(Generic[Spec]):
 
     @property
     def status_if_over(self) -> RunStatus | None:
-        """How it ended, for who holds its lock; None if it has not."""
-        if (self.folder / RESULT).is_dir():
-            return RunStatus(state=DONE, fraction=1.0)
+        """How it ended, for whoever knows that nobody is at work on it; None if it has not."""
         status = self.stored_status()
+        if not status.is_over and (self.folder / RESULT).is_dir():
+            # Its worker died between the result, which is whole, and the word that it is.
+            return replace(status, state=DONE, doing="", fraction=1.0, seconds_left=None)
         return status if status.is_over else None
 
     def stored_status(self) -> RunStatus:

@@ -6,7 +6,6 @@ It outlives the browser and the app. It alone writes to the job's folder, apart 
 from __future__ import annotations
 
 import logging
-import os
 import secrets
 import shutil
 import sys
@@ -17,9 +16,10 @@ from typing import Any, TypeVar
 
 from filelock import Timeout
 
+from fairdash import detached
 from fairdash.detached import sign
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
-from fairdash.memory import beyond, is_out_of_memory, limit_memory
+from fairdash.memory import beyond, is_out_of_memory
 from fairdash.runs.models import ModelJob, refit
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunStatus
@@ -159,13 +159,11 @@ def _search(search: SearchJob, reporter: Reporter) -> None:
 
 
 def lower_priority() -> None:
-    """Leave the machine usable: low priority, a part of its memory, and one thread, as two may collapse."""
+    """Leave the machine usable, by one thread too, as two may collapse."""
     import torch
 
-    if hasattr(os, "nice"):
-        os.nice(10)
+    detached.lower_priority()
     torch.set_num_threads(1)
-    limit_memory()
 
 
 def _refit(model: ModelJob, reporter: Reporter) -> None:

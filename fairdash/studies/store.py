@@ -13,7 +13,6 @@ Anything here can be computed again.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import shutil
@@ -32,7 +31,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.detached import LOCK, is_at_work, sign, start_detached
 from fairdash.records import from_plain, to_plain
-from fairdash.storage import cache_folder, cant_keep, write_whole
+from fairdash.storage import cache_folder, cant_keep, sha256, write_whole
 from fairdash.studies.estimates import scene_study
 from fairdash.studies.gaussians import gaussian_study
 from fairdash.studies.noise_axis import noise_axis_study
@@ -87,7 +86,7 @@ class Study:
     def key(self) -> str:
         """Hash of what it is, of the version and of the measures there are."""
         parts = (self.to_json(), __version__, str(_FORMAT), ",".join(REGISTRY))
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+        return sha256("\n".join(parts).encode())[:24]
 
     @property
     def folder(self) -> Path:

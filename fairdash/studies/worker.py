@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 
-from fairdash.memory import limit_memory
+from fairdash.detached import lower_priority
 from fairdash.studies.store import fail, work
 from fairdash.traces import trace_of
 
@@ -23,13 +22,6 @@ def main(key: str) -> int:
         log.error("study %s: %s", key, trace_of(error))
         fail(key)
         return 1
-
-
-def lower_priority() -> None:
-    """Leave the machine usable: the app and the user's own work come first."""
-    if hasattr(os, "nice"):
-        os.nice(10)
-    limit_memory()
 
 
 if __name__ == "__main__":

@@ -79,36 +79,41 @@ def numbers(values):
 TWO_METHODS = replace(PLAN, methods=("standard", "hgr_spline", "pearson"), lams=(1.0,), n_splits=1)
 
 
-@pytest.fixture(scope="session")
-def _trained(tmp_path_factory):
+def _carried_out(plan: Sweep, home: Path) -> Path:
+    """Folder of a run that is done, in a store of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("trained")))
-        run = create_run(SOURCE, PLAN)
+        patch.setenv("FAIRDASH_HOME", str(home))
+        run = create_run(SOURCE, plan)
         assert worker.main(run.id) == 0
         return run.folder
+
+
+def _taken_over(folder: Path) -> Run:
+    """The run of that folder, in this test's own store."""
+    shutil.copytree(folder, runs_folder() / folder.name)
+    return Run(folder.name)
+
+
+@pytest.fixture(scope="session")
+def _trained(tmp_path_factory):
+    return _carried_out(PLAN, tmp_path_factory.mktemp("trained"))
 
 
 @pytest.fixture
 def finished_run(_trained) -> Run:
     """A run that is done, in this test's own store."""
-    shutil.copytree(_trained, runs_folder() / _trained.name)
-    return Run(_trained.name)
+    return _taken_over(_trained)
 
 
 @pytest.fixture(scope="session")
 def _trained_twice(tmp_path_factory):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("trained")))
-        run = create_run(SOURCE, TWO_METHODS)
-        assert worker.main(run.id) == 0
-        return run.folder
+    return _carried_out(TWO_METHODS, tmp_path_factory.mktemp("trained"))
 
 
 @pytest.fixture
 def run_of_two_methods(_trained_twice) -> Run:
     """A run of two fair methods that is done, in this test's own store."""
-    shutil.copytree(_trained_twice, runs_folder() / _trained_twice.name)
-    return Run(_trained_twice.name)
+    return _taken_over(_trained_twice)
 
 
 @pytest.fixture
