@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from fairdash.detached import start_detached
 from fairdash.errors import RunError
+from fairdash.jobs import engine
 from fairdash.reproduction.household import Reading
 from fairdash.reproduction.results import StudyResult, Tell, committed, read_result
 from fairdash.reproduction.run import reproduce
-from fairdash.runs.store import Job
+from fairdash.runs.store import LOCAL, Job
 from fairdash.storage import data_folder
 
 
@@ -80,9 +80,9 @@ class ReproductionJob(Job[ReproductionSpec]):
 
 
 def start_reproduction(spec: ReproductionSpec) -> ReproductionJob:
-    """Create a job and start the process that carries it out."""
+    """Create a job and have it carried out."""
     job = ReproductionJob.create(spec)
-    start_detached("fairdash.reproduction.worker", job.id, log=job.folder / "worker.log")
+    engine.submit(f"{job.folder_name}/{job.id}", lane=engine.LONG, owner=LOCAL)
     return job
 
 

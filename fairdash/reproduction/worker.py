@@ -1,11 +1,10 @@
-"""The process that makes one study again: ``python -m fairdash.reproduction.worker ID``."""
+"""Making one study again, in whatever process has taken it (:mod:`fairdash.worker`)."""
 
 from __future__ import annotations
 
-import sys
-
 from fairdash.reproduction.job import ReproductionJob
-from fairdash.runs.worker import Reporter, lower_priority, work_at
+from fairdash.runs.worker import Reporter, work_at
+from fairdash.units import Unit
 
 
 def main(job_id: str) -> int:
@@ -13,11 +12,6 @@ def main(job_id: str) -> int:
     return work_at(ReproductionJob(job_id), _make)
 
 
-def _make(job: ReproductionJob, reporter: Reporter) -> None:
+def _make(job: ReproductionJob, reporter: Reporter, _: Unit) -> None:
     reporter.begin("loading what it takes")
     job.carry_out(reporter.progress)
-
-
-if __name__ == "__main__":
-    lower_priority()
-    sys.exit(main(sys.argv[1]))

@@ -20,9 +20,10 @@ from fairdash.data import uploads
 from fairdash.data.uploads import check_sha256, delete_upload
 from fairdash.detached import LOCK, is_at_work, stop
 from fairdash.errors import FairdashError, Problem, StorageError
+from fairdash.jobs import engine
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.store import Run
+from fairdash.runs.store import FIRST, Run
 from fairdash.storage import cache_folder, data_folder, write_whole
 
 #: File of a folder of work that says from which data it was made.
@@ -95,9 +96,12 @@ def delete_made_from(digest: str) -> None:
         # First: from here on no process can read it again.
         delete_upload(digest)
         made = made_from(digest)
+        in_line = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
+        engine.cancel(in_line)
         problems = [problem for folder in made.folders for problem in _delete(folder, made)]
         for source in made.sources:
             source.unlink(missing_ok=True)
+        engine.forget(in_line)
         if problems:
             raise StorageError(*problems)
         mark.unlink(missing_ok=True)

@@ -1,62 +1,52 @@
-"""Starting the worker of a run, a search or a model, detached from the app."""
+"""Asking for a run, a search or a model: it goes into the line of jobs, and outlives whoever asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-
-from filelock import FileLock
+import itertools
+import json
+from collections.abc import Mapping
 
 from fairdash.data.source import DatasetSource
-from fairdash.detached import start_detached
+from fairdash.errors import RunError
+from fairdash.jobs import engine
+from fairdash.records import to_plain
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.store import Job, Run, create_run, list_runs
-from fairdash.runs.warm_worker import assign
-from fairdash.storage import cant_keep, data_folder, make_parents
+from fairdash.runs.store import DONE, FIRST, LOCAL, QUEUED, Job, Run, RunSpec, RunStatus
+from fairdash.storage import sha256
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
 
-#: Whoever starts a run holds this lock of the home for a moment.
-_LOCK, _SECONDS = "starting.lock", 30.0
+#: Kind of job to where it waits: a refit takes seconds, and somebody waits for it.
+LANES: Mapping[type[Job], str] = {Run: engine.LONG, SearchJob: engine.LONG, ModelJob: engine.QUICK}
 
 
-def start_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:
-    """Create a run and start the process that carries it out; `first` is a smaller sweep to begin with.
+def start_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None, owner: str = LOCAL) -> Run:
+    """Have a plan carried out; `first` is a smaller sweep to begin with.
 
-    Where the same is at work on the same data already, that run: several pages that ask at once share it.
+    Where the same owner's same plan is at work on the same data already, that run: several pages that ask at
+    once share it. So does its id, which follows from all of these.
     """
-    with _alone():
-        for run in list_runs().runs:
-            spec = run.spec
-            is_the_same = (spec.source, spec.plan, spec.first) == (source, plan, first)
-            if is_the_same and not run.status.is_over and not run.is_cancelled():
-                return run
-        run = create_run(source, plan, first=first)
-    _start(run)
+    spec = RunSpec(source=source, plan=plan, first=first, owner=owner)
+    asked = json.dumps(to_plain(spec) | {"created": None}, sort_keys=True)
+    for again in itertools.count():
+        id = sha256(f"{asked}\n{again}".encode())[:12]
+        try:
+            run = Run.create(spec, id=id)
+            if not run.status.is_over and not run.is_cancelled():
+                break
+        except RunError:
+            # One that can't be read any more has this id.
+            continue
+    put_in_line(run)
     return run
 
 
-@contextmanager
-def _alone() -> Iterator[None]:
-    place = data_folder(_LOCK)
-    make_parents(place)
-    lock = FileLock(place, timeout=_SECONDS, is_singleton=False)
-    try:
-        lock.acquire()
-    except OSError as error:
-        raise cant_keep(error) from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch) -> SearchJob:
-    """Create a search and start the process that carries it out."""
-    search = create_search(source, plan)
-    _start(search)
+def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch, *, owner: str = LOCAL) -> SearchJob:
+    """Have a search carried out."""
+    search = create_search(source, plan, owner=owner)
+    put_in_line(search)
     return search
 
 
@@ -68,16 +58,30 @@ def start_model(
     method: str,
     lam: float,
     figures: Mapping[str, float | str | None] | None = None,
+    owner: str = LOCAL,
 ) -> ModelJob:
-    """Create a model to refit on all rows and start the process that carries it out.
-
-    Parameters as in :class:`fairdash.runs.models.ModelSpec`.
-    """
-    model = create_model(source, plan, run=run, method=method, lam=lam, figures=figures)
-    _start(model)
+    """Have a model refitted on all rows. Parameters as in :class:`fairdash.runs.models.ModelSpec`."""
+    model = create_model(source, plan, run=run, method=method, lam=lam, figures=figures, owner=owner)
+    put_in_line(model)
     return model
 
 
-def _start(job: Job) -> None:
-    if not assign(job.id):
-        start_detached("fairdash.runs.worker", job.id, log=job.folder / "worker.log")
+def put_in_line(job: Job) -> None:
+    """Have a job carried out that nobody has been asked for; nothing where somebody has."""
+    spec, place = job.spec, f"{job.folder_name}/{job.id}"
+    if isinstance(job, Run) and spec.first is not None and job.look is None:
+        engine.submit(place, lane=engine.QUICK, owner=spec.owner, part=FIRST, id=job.first_in_line)
+    engine.submit(place, lane=LANES[type(job)], owner=spec.owner)
+
+
+def go_on(job: Job) -> None:
+    """Have a job that was stopped, or that failed, go on after its last finished unit."""
+    status = job.stored_status()
+    if status.state == DONE:
+        return
+    (job.folder / "cancel").unlink(missing_ok=True)
+    job.write_status(RunStatus(state=QUEUED, fraction=status.fraction, seconds=status.seconds))
+    if isinstance(job, Run) and job.look is None:
+        engine.resume(job.first_in_line, lane=engine.QUICK)
+    if not engine.resume(job.id, lane=LANES[type(job)]):
+        put_in_line(job)

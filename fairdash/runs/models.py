@@ -18,7 +18,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
 from fairdash.runs.bundle import card_of, zip_bundle
-from fairdash.runs.store import Job, JobSpec
+from fairdash.runs.store import LOCAL, Job, JobSpec
 from fairdash.sealed import SEAL
 from fairdash.storage import data_folder, sha256, write_whole
 from fairdash.training.sweep import Sweep
@@ -155,10 +155,13 @@ def create_model(
     method: str,
     lam: float,
     figures: Mapping[str, float | str | None] | None = None,
+    owner: str = LOCAL,
 ) -> ModelJob:
     """A new model to refit, queued; nobody works at it yet. Parameters as in :class:`ModelSpec`."""
     return ModelJob.create(
-        ModelSpec(source=source, plan=plan, run=run, method=method, lam=lam, figures=figures or {})
+        ModelSpec(
+            source=source, plan=plan, run=run, method=method, lam=lam, figures=figures or {}, owner=owner
+        )
     )
 
 

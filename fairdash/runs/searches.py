@@ -17,7 +17,7 @@ import pandas as pd
 
 from fairdash.data.source import DatasetSource
 from fairdash.records import from_plain, to_plain
-from fairdash.runs.store import Job, JobSpec
+from fairdash.runs.store import LOCAL, Job, JobSpec
 from fairdash.storage import write_whole
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SearchResult, SettingsSearch
@@ -77,7 +77,9 @@ class SearchJob(Job[SearchSpec]):
 _PLAIN = ("rule", "lam", "reached", "measure", "seconds", "device", "notes")
 
 
-def create_search(source: DatasetSource, plan: SettingsSearch | LamSearch) -> SearchJob:
+def create_search(
+    source: DatasetSource, plan: SettingsSearch | LamSearch, *, owner: str = LOCAL
+) -> SearchJob:
     """A new search, queued; nobody works at it yet."""
     kind = "lam" if isinstance(plan, LamSearch) else "settings"
-    return SearchJob.create(SearchSpec(source=source, kind=kind, plan=plan))
+    return SearchJob.create(SearchSpec(source=source, kind=kind, plan=plan, owner=owner))

@@ -5,12 +5,13 @@
 <home>/runs/<id>/curves.jsonl    training curves, a line a λ and epoch; in the result when it is there
 <home>/runs/<id>/first/          a first look at the result, where the run begins with one
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
+<home>/runs/<id>/units/          what it has found so far, by content, until the result is there
 <home>/runs/<id>/cancel          there if the user asked to stop
-<home>/runs/<id>/worker.lock     held by the worker as long as it lives
-<home>/runs/<id>/process.json    which process the worker is
-<home>/runs/<id>/worker.log      what the worker printed
+<home>/runs/<id>/worker.lock     held by the process that is at it
+<home>/runs/<id>/process.json    which process that is
 
-What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.sealed`).
+What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.sealed`). Who is
+next, and which units are done, is in the line of jobs (:mod:`fairdash.jobs.engine`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from fairdash._version import __version__
 from fairdash.data.source import DatasetSource
 from fairdash.detached import LOCK, is_at_work
 from fairdash.errors import FairdashError, Problem, RunError, StorageError
+from fairdash.jobs import engine
 from fairdash.records import from_plain, to_plain
 from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
 from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text, sync
@@ -44,12 +46,9 @@ from fairdash.training.sweep import Sweep
 Spec = TypeVar("Spec")
 
 _ID = re.compile(r"[0-9a-f]{12}")
-#: A worker imports torch before it takes its lock: until then a run counts as queued.
-SECONDS_TO_START = 60
-#: A file's time may lie so far behind or before the clock's.
-CLOCK_STEP = 5
-
 RESULT, FIRST = "result", "first"
+#: The owner of everything where nobody signs in.
+LOCAL = "local"
 _CURVES = "curves.jsonl"
 _STATES = QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
@@ -64,9 +63,12 @@ class JobSpec:
         How to get its data set.
     created
         When it was asked for, ISO 8601, UTC; now unless told.
+    owner
+        Whose it is.
     """
 
     source: DatasetSource
+    owner: str = LOCAL
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def __post_init__(self) -> None:
@@ -110,6 +112,8 @@ class RunStatus:
         Estimate; None while there is nothing to estimate from.
     message
         Why it failed, for the user.
+    before
+        How many jobs come before it, while it is queued.
     """
 
     state: str
@@ -118,6 +122,7 @@ class RunStatus:
     seconds: float = 0.0
     seconds_left: float | None = None
     message: str = ""
+    before: int = 0
 
     def __post_init__(self) -> None:
         if self.state not in _STATES:
@@ -150,15 +155,24 @@ class Job(Generic[Spec]):
         self.folder = data_folder(self.folder_name) / job_id
 
     @classmethod
-    def create(cls, spec: Spec) -> Self:
-        """A new job, queued; nobody works at it yet."""
-        job_id = secrets.token_hex(6)
-        folder = data_folder(cls.folder_name) / job_id
-        make_folder(folder)
-        write_whole(folder / "status.json", _status_text(RunStatus(state=QUEUED)).encode())
-        # Last: a folder without a spec is no job.
-        write_whole(folder / "spec.json", spec_text(spec).encode())
-        return cls(job_id)
+    def create(cls, spec: Spec, *, id: str | None = None) -> Self:
+        """A new job, queued; nobody works at it yet.
+
+        Where there is one of this `id` already, that one: of several who ask at once one makes it.
+        """
+        id = id or secrets.token_hex(6)
+        place = data_folder(cls.folder_name) / id
+        new = place.with_name(f".{secrets.token_hex(6)}")
+        make_folder(new)
+        try:
+            write_whole(new / "status.json", _status_text(RunStatus(state=QUEUED)).encode())
+            write_whole(new / "spec.json", spec_text(spec).encode())
+            new.rename(place)
+        except OSError as error:
+            shutil.rmtree(new, ignore_errors=True)
+            if not (place / "spec.json").is_file():
+                raise error if isinstance(error, StorageError) else cant_keep(error) from error
+        return cls(id)
 
     @property
     def spec(self) -> Spec:
@@ -173,17 +187,22 @@ class Job(Generic[Spec]):
 
     @property
     def status(self) -> RunStatus:
-        """How far it is. A run whose worker has died is failed, whatever its file says."""
+        """How far it is: as its file says once it is over, else as it stands in the line of jobs."""
         status = self.stored_status()
-        if status.is_over or self.is_held():
+        if status.is_over:
             return status
-        # Its worker may have finished between the two looks.
+        at = engine.state_of(self.id)
+        # Whoever is at it may have finished between the two looks.
         if (ended := self.status_if_over) is not None:
             return ended
-        age = datetime.now(UTC).timestamp() - (self.folder / "status.json").stat().st_mtime
-        # Below zero the clock was set back: how long it has waited can't be told.
-        if status.state == QUEUED and 0 <= age + CLOCK_STEP < SECONDS_TO_START + CLOCK_STEP:
+        if self.is_held() or (at is None and status.state == QUEUED):
             return status
+        if at is not None and at.is_active:
+            if at.state == engine.WAITING and status.state == QUEUED:
+                return replace(status, before=at.before)
+            return replace(status, state=RUNNING, doing=status.doing or "starting")
+        if at is not None and at.state == engine.STOPPED:
+            return replace(status, state=CANCELLED, seconds_left=None)
         return replace(
             status,
             state=FAILED,
@@ -219,14 +238,30 @@ class Job(Generic[Spec]):
         write_whole(self.folder / "status.json", _status_text(status).encode())
 
     def ask_to_cancel(self) -> None:
-        """Ask the worker to stop; it looks several times a second."""
+        """Have no unit of it begin any more; whoever is at one looks several times a second."""
         try:
             (self.folder / "cancel").touch()
         except OSError as error:
             raise cant_keep(error) from error
+        engine.cancel(self.names_in_line)
 
     def is_cancelled(self) -> bool:
         return (self.folder / "cancel").exists()
+
+    @property
+    def names_in_line(self) -> tuple[str, ...]:
+        """What its parts are called in the line of jobs."""
+        return (self.id,)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it was stopped, or failed, with units done that need not be done again."""
+        return self.stored_status().state != DONE and any(self.units.glob("*"))
+
+    @property
+    def units(self) -> Path:
+        """Where what its units have found is kept, by content, until the result is there."""
+        return self.folder / "units"
 
     @contextmanager
     def _result_folder(self, name: str = "result") -> Iterator[Path]:
@@ -241,6 +276,9 @@ class Job(Generic[Spec]):
             seal(folder)
             folder.rename(self.folder / name)
             sync(self.folder)
+            if name == RESULT:
+                # It has all that they have found.
+                shutil.rmtree(self.units, ignore_errors=True)
         except BaseException as error:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -296,10 +334,23 @@ class Run(Job[RunSpec]):
     label: ClassVar[str] = "run"
     spec_kind: ClassVar[type] = RunSpec
 
+    @property
+    def names_in_line(self) -> tuple[str, ...]:
+        return (self.id, self.first_in_line)
+
+    @property
+    def first_in_line(self) -> str:
+        """What its first look is called in the line of jobs."""
+        return f"{self.id}-{FIRST}"
+
     def add_curve(self, curve: pd.DataFrame) -> None:
         """Append an epoch's training curve (see :class:`fairdash.training.sweep.SweepProgress`)."""
         with (self.folder / _CURVES).open("a", encoding="utf-8") as file:
             file.write(curve.to_json(orient="records", lines=True))
+
+    def forget_curves(self) -> None:
+        """Begin the training curves anew."""
+        (self.folder / _CURVES).unlink(missing_ok=True)
 
     def curves(self) -> pd.DataFrame:
         """All training curves so far; no rows before the first epoch is done."""
@@ -330,7 +381,7 @@ class Run(Job[RunSpec]):
             if not first and (self.folder / _CURVES).exists():
                 write_whole(folder / _CURVES, (self.folder / _CURVES).read_bytes())
         if not first:
-            (self.folder / _CURVES).unlink(missing_ok=True)
+            self.forget_curves()
 
     def read_result(self) -> RunResult:
         """The kept result, or else the first look; RunError if there is neither or it can't be read."""

@@ -1,6 +1,6 @@
-"""The process that carries out one run, search or model: ``python -m fairdash.runs.worker ID``.
+"""Carrying out one run, search or model, in whatever process has taken it (:mod:`fairdash.worker`).
 
-It outlives the browser and the app. It alone writes to the job's folder, apart from the cancel mark.
+That process alone writes to the job's folder, apart from the cancel mark.
 """
 
 from __future__ import annotations
@@ -8,11 +8,10 @@ from __future__ import annotations
 import logging
 import secrets
 import shutil
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from filelock import Timeout
 
@@ -22,12 +21,13 @@ from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
 from fairdash.memory import beyond, is_out_of_memory
 from fairdash.runs.models import ModelJob, refit
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunStatus
+from fairdash.runs.store import CANCELLED, DONE, FAILED, RUNNING, Job, Run, RunSpec, RunStatus
 from fairdash.storage import data_folder
 from fairdash.traces import trace_of
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.search import search_settings
 from fairdash.training.splits import random_splits
+from fairdash.units import Unit, at_once
 
 SECONDS_BETWEEN_REPORTS = 0.2
 #: Whoever looks at the run's status takes its lock for a moment; only a worker keeps it this long.
@@ -40,19 +40,26 @@ log = logging.getLogger("fairdash.worker")
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
 
-def main(job_id: str) -> int:
+#: What carries a job out; a :data:`fairdash.units.Unit` keeps what has been found so far.
+Work: TypeAlias = "Callable[[SomeJob, Reporter, Unit], None]"
+
+
+def main(job_id: str, *, unit: Unit = at_once) -> int:
     """Carry out the run, search or model called `job_id`; the exit status is 0 if it is done."""
     job = open_job(job_id)
-    if isinstance(job, SearchJob):
-        return work_at(job, _search)
-    if isinstance(job, ModelJob):
-        return work_at(job, _refit)
-    return work_at(job, _train)
+    if isinstance(job, Run) and job.look is None and job.spec.first is not None:
+        work_at(job, first_look, ends=False)
+    return work_at(job, WORK[type(job)], unit=unit)
 
 
-def work_at(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
-    """Do the work of a job unless another process is at it, and note how it ended; the exit status."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bool = True) -> int:
+    """Do the work of a job unless another process is at it, and note how it ended; the exit status.
+
+    Parameters
+    ----------
+    ends
+        Whether the job is over with it, however it goes.
+    """
     try:
         with job.lock(seconds=SECONDS_FOR_THE_LOCK):
             if not (job.folder / "spec.json").is_file():
@@ -63,9 +70,9 @@ def work_at(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
                 # Started once more: what has ended stays as it is.
                 return 0
             sign(job.folder)
-            return _work(job, work)
+            return _work(job, work, unit, Reporter(job, ends=ends))
     except Timeout:
-        log.info("another worker is at this %s", job.label)
+        log.info("another process is at this %s", job.label)
         return 0
 
 
@@ -79,10 +86,9 @@ def open_job(job_id: str) -> Run | SearchJob | ModelJob:
     return next(found, Run)(job_id)
 
 
-def _work(job: SomeJob, work: Callable[[SomeJob, Reporter], None]) -> int:
-    reporter = Reporter(job)
+def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> int:
     try:
-        work(job, reporter)
+        work(job, reporter, unit)
         reporter.end(DONE)
         return 0
     except Cancelled:
@@ -112,35 +118,49 @@ def _too_much_memory(word: str) -> Problem:
     )
 
 
-def _train(run: Run, reporter: Reporter) -> None:
-    """The first look, if the plan has one, then the whole."""
+def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
+    """The first look of a run that begins with one."""
     from fairdash.runs.execute_sweep import execute_sweep
 
-    reporter.begin("reading the data")
     spec = run.spec
-    dataset = spec.source.load()
-    # Work grows with the number of models; the first look takes its share of the bar.
-    begun = 0.0
-    if spec.first is not None:
-        begun = len(spec.first.models()) / (len(spec.first.models()) + len(spec.plan.models()))
-        first = execute_sweep(
-            dataset,
-            spec.first,
-            is_preview=True,
-            progress=lambda doing, share: reporter.progress(f"first look: {doing}", begun * share),
-        )
-        reporter.keep(lambda: run.write_result(first, first=True))
+    if spec.first is None or run.look is not None:
+        return
+    reporter.begin("reading the data")
     result = execute_sweep(
-        dataset,
+        spec.source.load(),
+        spec.first,
+        is_preview=True,
+        progress=lambda doing, share: reporter.progress(f"first look: {doing}", _begun(spec) * share),
+    )
+    reporter.keep(lambda: run.write_result(result, first=True))
+
+
+def _begun(spec: RunSpec) -> float:
+    """The first look's share of the bar: work grows with the number of models."""
+    if spec.first is None:
+        return 0.0
+    return len(spec.first.models()) / (len(spec.first.models()) + len(spec.plan.models()))
+
+
+def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
+    from fairdash.runs.execute_sweep import execute_sweep
+
+    spec, begun = run.spec, _begun(run.spec)
+    reporter.begin("reading the data", fraction=begun)
+    # Units that are done tell their curves once more.
+    run.forget_curves()
+    result = execute_sweep(
+        spec.source.load(),
         spec.plan,
         progress=lambda doing, share: reporter.progress(doing, begun + (1 - begun) * share),
         on_curve=run.add_curve,
+        unit=unit,
     )
     reporter.begin("writing the result", fraction=1.0)
     reporter.keep(lambda: run.write_result(result))
 
 
-def _search(search: SearchJob, reporter: Reporter) -> None:
+def _search(search: SearchJob, reporter: Reporter, unit: Unit) -> None:
     """Search within the training rows of the first split, so that its test rows take no part."""
     reporter.begin("reading the data")
     spec = search.spec
@@ -152,9 +172,9 @@ def _search(search: SearchJob, reporter: Reporter) -> None:
 
     plan = spec.plan
     if isinstance(plan, LamSearch):
-        result = search_lam(dataset, plan, rows=split.train, progress=progress)
+        result = search_lam(dataset, plan, rows=split.train, progress=progress, unit=unit)
     else:
-        result = search_settings(dataset, plan, rows=split.train, progress=progress)
+        result = search_settings(dataset, plan, rows=split.train, progress=progress, unit=unit)
     reporter.keep(lambda: search.write_result(result))
 
 
@@ -166,7 +186,7 @@ def lower_priority() -> None:
     torch.set_num_threads(1)
 
 
-def _refit(model: ModelJob, reporter: Reporter) -> None:
+def _refit(model: ModelJob, reporter: Reporter, _: Unit) -> None:
     reporter.begin("reading the data")
     spec = model.spec
     dataset = spec.source.load()
@@ -178,26 +198,46 @@ def _refit(model: ModelJob, reporter: Reporter) -> None:
     reporter.keep(lambda: model.write_bundle(fitted, dataset))
 
 
-class Reporter:
-    """Writes a job's status a few times a second, and notices the wish to cancel."""
+WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
+    {Run: _train, SearchJob: _search, ModelJob: _refit}
+)
 
-    def __init__(self, job: Job) -> None:
+
+class Reporter:
+    """Writes a job's status a few times a second, and notices the wish to cancel.
+
+    Parameters
+    ----------
+    ends
+        Whether the job is over when the work is.
+    """
+
+    def __init__(self, job: Job, *, ends: bool = True) -> None:
         self.job = job
-        self.started = time.monotonic()
+        self.ends = ends
+        # Of a job that goes on, what was spent before counts.
+        self.started = time.monotonic() - job.stored_status().seconds
         self.last = 0.0
+        self.fraction = 0.0
 
     def begin(self, doing: str, *, fraction: float = 0.0) -> None:
+        self.fraction = fraction
         self._tell(RunStatus(state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds()))
 
     def end(self, state: str, message: str = "") -> None:
-        status = RunStatus(state=state, fraction=1.0, seconds=self._seconds(), message=message)
+        if not self.ends:
+            if message:
+                log.warning("%s", message)
+            return
+        fraction = 1.0 if state == DONE else self.fraction
+        status = RunStatus(state=state, fraction=fraction, seconds=self._seconds(), message=message)
         self._insist(lambda: self.job.write_status(status))
 
     def progress(self, doing: str, fraction: float) -> None:
         """Write that `fraction` of the work is done; Cancelled if the user wants it stopped."""
         if time.monotonic() - self.last < SECONDS_BETWEEN_REPORTS:
             return
-        self.last = time.monotonic()
+        self.last, self.fraction = time.monotonic(), fraction
         if self.job.is_cancelled():
             raise Cancelled
         seconds = self._seconds()
@@ -250,8 +290,3 @@ class Reporter:
 
     def _seconds(self) -> float:
         return time.monotonic() - self.started
-
-
-if __name__ == "__main__":
-    lower_priority()
-    sys.exit(main(sys.argv[1]))

@@ -6,9 +6,8 @@
 <cache>/studies/<key>/cancel          there if nobody waits for it any more
 <cache>/studies/<key>/worker.lock     held by the process that is at it
 <cache>/studies/<key>/process.json    which process that is
-<cache>/studies/<key>/worker.log      what the process printed
 
-Anything here can be computed again.
+Anything here can be computed again. Which is next is in the line of jobs (:mod:`fairdash.jobs.engine`).
 """
 
 from __future__ import annotations
@@ -29,7 +28,8 @@ from fairdash._version import __version__
 from fairdash.data.source import DatasetSource
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.patterns import PATTERNS
-from fairdash.detached import LOCK, is_at_work, sign, start_detached
+from fairdash.detached import LOCK, is_at_work, sign
+from fairdash.jobs import engine
 from fairdash.records import from_plain, to_plain
 from fairdash.storage import cache_folder, cant_keep, sha256, write_whole
 from fairdash.studies.estimates import scene_study
@@ -43,8 +43,6 @@ from fairdash.studies.stack import Progress, studied, target_of
 #: A change of what a study computes changes this number, so that older results are not shown.
 _FORMAT = 3
 _KEPT = 300
-#: A process imports torch before it takes its lock: until then a study counts as queued.
-SECONDS_TO_START = 60
 #: Whoever looks at a study takes its lock for a moment; only the process at work keeps it this long.
 SECONDS_FOR_THE_LOCK = 3.0
 
@@ -164,13 +162,15 @@ def status_of(study: Study) -> StudyStatus:
     status = _read(path)
     if status is None or status.is_over or is_at_work(study.folder):
         return status or StudyStatus(state=ABSENT)
-    if status.state == QUEUED and time.time() - path.stat().st_mtime < SECONDS_TO_START:
+    at = engine.state_of(study.key)
+    if at is not None and at.is_active:
         return status
     # The process may have finished between the two looks.
     again = _read(path)
     if again is None or again.is_over:
         return again or StudyStatus(state=ABSENT)
-    return StudyStatus(state=ABSENT if (study.folder / "cancel").exists() else FAILED)
+    was_stopped = (study.folder / "cancel").exists() or (at is not None and at.state == engine.STOPPED)
+    return StudyStatus(state=ABSENT if was_stopped else FAILED)
 
 
 def _read(path: Path) -> StudyStatus | None:
@@ -193,7 +193,7 @@ def tables_of(study: Study) -> dict[str, pd.DataFrame]:
 
 
 def start(study: Study) -> None:
-    """Start a process that carries the study out, unless it is done or one is at it.
+    """Have the study carried out, unless it is done or a process is at it.
 
     Raises
     ------
@@ -210,13 +210,16 @@ def start(study: Study) -> None:
         return
     write_whole(study.folder / "study.json", study.to_json().encode())
     _write_status(study, StudyStatus(state=QUEUED))
-    start_detached("fairdash.studies.worker", study.key, log=study.folder / "worker.log")
+    # A scene takes seconds, and somebody looks at it; the others take longer.
+    lane = engine.QUICK if study.kind == "scene" else engine.STUDIES
+    engine.submit(f"studies/{study.key}", lane=lane, owner="")
 
 
 def cancel(study: Study) -> None:
     """Ask the process to stop; it looks between two measures."""
     if study.folder.is_dir():
         (study.folder / "cancel").touch()
+        engine.cancel([study.key])
 
 
 def work(key: str) -> bool:

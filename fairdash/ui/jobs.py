@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairdash.runs.launch import go_on
 from fairdash.runs.store import CANCELLED, DONE, FAILED, QUEUED, Job, RunStatus
+from fairdash.text import counted
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import duration, safe
@@ -19,16 +21,31 @@ def show_status(job: Job, status: RunStatus) -> None:
     if status.state == DONE:
         st.success(f"Done in {duration(status.seconds)}.")
     elif status.state == CANCELLED:
-        st.warning("Cancelled. Nothing was kept; start again when you like.")
+        st.warning("Stopped." if job.can_go_on else "Stopped. Nothing was kept; start again when you like.")
     elif status.state == FAILED:
         st.error(safe(status.message))
+    elif status.state == QUEUED and status.before:
+        st.progress(status.fraction, text=f"Waiting: {counted(status.before, 'job')} before this one")
     elif status.state == QUEUED:
-        st.progress(0.0, text="Starting…")
+        st.progress(status.fraction, text="Starting…")
     elif job.is_cancelled():
         st.progress(status.fraction, text="Stopping…")
     else:
         left = "" if status.seconds_left is None else f" · about {duration(status.seconds_left)} left"
         st.progress(status.fraction, text=f"{status.doing.capitalize()} · {status.fraction:.0%}{left}")
+
+
+def show_go_on(job: Job) -> None:
+    """Where a job was stopped or has failed with a part of it done: the way to the rest."""
+    if job.can_go_on and st.button(
+        "Go on",
+        key=KEY("go-on", job.id),
+        icon=":material/play_arrow:",
+        help="What was finished is kept, and not done again.",
+    ):
+        with plain_errors():
+            go_on(job)
+            st.rerun()
 
 
 def show_progress(job: Job) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from fairdash.jobs.engine import see_to_all
 from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.frame import freeze_imports, plain_errors, say_what_was_open
 from fairdash.ui.pages import sections
@@ -27,6 +28,7 @@ forget_what_was_deleted()
 chosen = st.navigation(sections())
 with plain_errors():
     say_what_was_open()
+    see_to_all()
 with plain_errors():
     chosen.run()
 with plain_errors(), st.sidebar:

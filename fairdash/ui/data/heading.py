@@ -6,8 +6,8 @@ import streamlit as st
 
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
+from fairdash.jobs.engine import prepare
 from fairdash.runs.quick import is_quick
-from fairdash.runs.warm_worker import prepare
 from fairdash.text import counted
 from fairdash.ui.keys import Address
 from fairdash.ui.pages import go_to

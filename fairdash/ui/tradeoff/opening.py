@@ -14,7 +14,7 @@ from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
 from fairdash.ui.cached import dataset_of
-from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
+from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose_run, chosen_run, chosen_source
 from fairdash.ui.text import safe
@@ -84,6 +84,7 @@ def show_stage(run: Run) -> None:
             "finished."
         )
         show_status(run, run.status)
+        show_go_on(run)
         return
     _follow(run)
 
@@ -107,6 +108,7 @@ def _show_wait(run: Run) -> None:
     st.markdown(f"**{safe(spec.source.title)}** · {OBJECTIVES[spec.plan.objective].title}")
     if status.is_over:
         show_status(run, status)
+        show_go_on(run)
         if st.button("Start again", icon=":material/replay:", type="primary"):
             choose_run(start_run(spec.source, spec.plan, first=spec.first))
             st.rerun()

@@ -9,7 +9,7 @@ from fairdash.runs.store import DONE, Run
 from fairdash.text import counted
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, theme
-from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
+from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to
 from fairdash.ui.state import choose_run
@@ -31,6 +31,7 @@ def show_run(run: Run) -> None:
         follow(run)
         return
     show_status(run, status)
+    show_go_on(run)
     left, right, _ = st.columns([1, 1, 3])
     if status.state == DONE and left.button(
         "See what fairness costs", type="primary", icon=":material/balance:"

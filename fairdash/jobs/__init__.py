@@ -1,0 +1,1 @@
+"""Work that outlives the browser, the app and the process at it: queued, kept unit by unit, gone on with."""

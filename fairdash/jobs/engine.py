@@ -1,0 +1,258 @@
+"""The queue of all jobs, as whoever asks for them sees it: a client of DBOS Transact.
+
+<home>/jobs.sqlite               what waits, what is at work, and which units of it are done
+<home>/lanes/<lane>.todo         there while the lane may hold jobs
+<home>/lanes/<lane>.lock         held by the process that works at a lane on this machine
+<home>/lanes/<lane>.log          what it printed
+
+``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that see one home. The
+database holds ids, states and hashes; what people's rows hold is never in it.
+
+DBOS takes .4 s to import, so only what is not over asks here.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairdash.detached import is_locked, start_detached
+from fairdash.storage import cant_keep, data_folder, make_parents, write_whole
+
+if TYPE_CHECKING:
+    from dbos import DBOSClient, WorkflowStatus
+
+#: What trains for minutes, a job after the other; what somebody looks at a page for; and studies.
+LONG, QUICK, STUDIES = LANES = ("long", "quick", "studies")
+#: The one workflow: arguments are a job's place and which part of it.
+WORKFLOW = "carry_out"
+#: What a unit is: a change that makes older units useless changes this, and older jobs stay where they are.
+VERSION = "1"
+#: How often a process looks for work, in seconds.
+POLL = 0.1
+
+WAITING, AT_WORK, ENDED, STOPPED, BROKEN = "waiting", "at work", "ended", "stopped", "broken"
+_STATES = {
+    "ENQUEUED": WAITING,
+    "DELAYED": WAITING,
+    "PENDING": AT_WORK,
+    "SUCCESS": ENDED,
+    "CANCELLED": STOPPED,
+    "ERROR": BROKEN,
+    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": BROKEN,
+}
+
+
+@dataclass(frozen=True)
+class QueueState:
+    """Where a job stands.
+
+    Parameters
+    ----------
+    state
+        ``"waiting"``, ``"at work"``, ``"ended"``, ``"stopped"`` by somebody's wish or by an error that has
+        been noted, ``"broken"``: its processes have died too often.
+    before
+        How many jobs of its lane come before it, if it waits.
+    """
+
+    state: str
+    before: int = 0
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it waits or is worked at."""
+        return self.state in (WAITING, AT_WORK)
+
+
+def database_url() -> str:
+    """The address of the database."""
+    return os.environ.get("FAIRDASH_DATABASE") or f"sqlite:///{data_folder('jobs.sqlite')}"
+
+
+def is_shared() -> bool:
+    """Whether several machines may work at the jobs."""
+    return not database_url().startswith("sqlite")
+
+
+def prepare(lane: str = QUICK) -> None:
+    """Have a process stand by, and the database at hand: somebody is about to start a job."""
+    if os.environ.get("FAIRDASH_NO_STANDBY"):
+        return
+    threading.Thread(target=client, daemon=True, name="fairdash jobs").start()
+    see_to(lane)
+
+
+def client() -> DBOSClient:
+    """The way to the database, which is made if there is none.
+
+    Raises
+    ------
+    StorageError
+        The home can't be written.
+    """
+    return _client(database_url())
+
+
+def submit(place: str, *, lane: str, owner: str, part: str = "", id: str | None = None) -> None:
+    """Put a job into the line, unless it is there; what had ended or was stopped begins anew.
+
+    Parameters
+    ----------
+    place
+        ``"<room>/<id>"``, as :func:`fairdash.worker.open_job` has it.
+    lane
+        One of LANES.
+    owner
+        Whose it is.
+    part
+        Which part of it, for the process.
+    id
+        The name in the line; that of the place by default.
+    """
+    from dbos import EnqueueOptions
+
+    id = id or place.rpartition("/")[2]
+    if (at := state_of(id)) is None or not at.is_active:
+        if at is not None:
+            client().delete_workflow(id)
+        options = EnqueueOptions(
+            workflow_name=WORKFLOW, queue_name=lane, workflow_id=id, authenticated_user=owner
+        )
+        client().enqueue(options, place, part)
+    _call(lane)
+
+
+def resume(id: str, *, lane: str) -> bool:
+    """Have a stopped job go on after its last finished unit; False if there is none to go on with."""
+    at = state_of(id)
+    if at is None or at.state not in (STOPPED, BROKEN):
+        return False
+    client().resume_workflow(id, queue_name=lane)
+    _call(lane)
+    return True
+
+
+def state_of(id: str) -> QueueState | None:
+    """Where it stands; None if it never was in the line of this home."""
+    return states_of([id]).get(id)
+
+
+def states_of(ids: Collection[str]) -> dict[str, QueueState]:
+    """Where they stand, of those that are in the line or were."""
+    if not ids or (not is_shared() and not data_folder("jobs.sqlite").is_file()):
+        return {}
+    found = _workflows(workflow_ids=list(ids))
+    lines = {lane: active(lane) for lane in {each.queue_name for each in found if _waits(each)}}
+    return {
+        each.workflow_id: QueueState(
+            _STATES[each.status],
+            sum(_turn(other) < _turn(each) for other in lines[each.queue_name]) if _waits(each) else 0,
+        )
+        for each in found
+    }
+
+
+def active(lane: str | None) -> list[WorkflowStatus]:
+    """What waits or is worked at in a lane."""
+    return _workflows(queue_name=lane, status=["ENQUEUED", "PENDING"])
+
+
+def _waits(workflow: WorkflowStatus) -> bool:
+    return _STATES[workflow.status] == WAITING
+
+
+def _turn(workflow: WorkflowStatus) -> tuple[bool, int, str]:
+    return workflow.status != "PENDING", workflow.created_at or 0, workflow.workflow_id
+
+
+def cancel(ids: Iterable[str]) -> None:
+    """Have no unit of them begin any more."""
+    known = [id for id, at in states_of(list(ids)).items() if at.is_active]
+    if known:
+        client().cancel_workflows(known)
+
+
+def forget(ids: Iterable[str]) -> None:
+    """Take them out of the database, their units' hashes too."""
+    known = list(states_of(list(ids)))
+    if known:
+        client().delete_workflows(known)
+
+
+def see_to(lane: str) -> None:
+    """Have a process work at a lane on this machine; it ends by itself when there is nothing to do."""
+    if not is_locked(lock_of(lane)):
+        log = data_folder("lanes") / f"{lane}.log"
+        make_parents(log)
+        start_detached("fairdash.worker", lane, log=log)
+
+
+def see_to_all() -> None:
+    """Start what has died: looks at files alone, so that any visit of a page can ask for it."""
+    for lane in LANES:
+        if _todo(lane).exists():
+            see_to(lane)
+
+
+def is_needed(lane: str) -> bool:
+    """Whether the lane holds a job; if not, no process is started for it until the next one."""
+    if not _todo(lane).exists():
+        return False
+    if not active(lane):
+        _todo(lane).unlink(missing_ok=True)
+        if not active(lane):
+            return False
+        # Asked for in between.
+        _todo(lane).touch()
+    return True
+
+
+def lock_of(lane: str) -> Path:
+    """The lock that the process at a lane holds."""
+    return data_folder("lanes") / f"{lane}.lock"
+
+
+def _todo(lane: str) -> Path:
+    return data_folder("lanes") / f"{lane}.todo"
+
+
+def _call(lane: str) -> None:
+    write_whole(_todo(lane), b"")
+    see_to(lane)
+
+
+def _workflows(**which: Any) -> list[WorkflowStatus]:
+    return client().list_workflows(**which, load_input=False, load_output=False)
+
+
+_opening = threading.Lock()
+
+
+def _client(url: str) -> DBOSClient:
+    with _opening:
+        return _opened(url)
+
+
+@lru_cache(maxsize=8)
+def _opened(url: str) -> DBOSClient:
+    from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
+
+    if url.startswith("sqlite:"):
+        place = data_folder("jobs.sqlite")
+        try:
+            make_parents(place)
+            # Before SQLite makes it: nobody else reads it.
+            os.close(os.open(place, os.O_CREAT | os.O_RDWR, 0o600))
+        except OSError as error:
+            raise cant_keep(error) from error
+    DBOS.migrate(url)
+    found = DBOSClient(system_database_url=url, serializer=DBOSPortableJSONSerializer())
+    for lane in LANES:
+        found.register_queue(lane, worker_concurrency=1, polling_interval_sec=POLL)
+    return found

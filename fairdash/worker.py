@@ -1,0 +1,197 @@
+"""The process that works at a lane of jobs, one after the other: ``python -m fairdash.worker LANE``.
+
+It is started where there is work, outlives the browser and the app, and ends when there was none for a while.
+One that was killed is started again by the next visit of a page; DBOS then has it go on with the job that it
+was at, after the last unit that was finished.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from fairdash.errors import Cancelled
+from fairdash.jobs import engine
+from fairdash.jobs.kept import keep, kept
+from fairdash.reproduction import worker as reproduction
+from fairdash.reproduction.job import ReproductionJob
+from fairdash.runs import worker as runs
+from fairdash.runs.store import FIRST, Run
+from fairdash.sealed import AlteredError
+from fairdash.storage import cache_folder
+from fairdash.studies import worker as studies
+from fairdash.units import Found, Unit, from_files, to_files
+
+#: How long a process stands by; someone who reads a page on data takes about so long.
+SECONDS_TO_WAIT = 180
+SECONDS_BETWEEN_LOOKS = 0.5
+#: A job whose process has died so often is given up.
+MOST_DEATHS = 20
+
+log = logging.getLogger("fairdash.worker")
+
+
+def main(lane: str) -> int:
+    """Work at a lane until there is nothing to do, unless another process of this machine does."""
+    lock = engine.lock_of(lane)
+    lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with FileLock(lock, timeout=0, is_singleton=False):
+            _work(lane)
+    except Timeout:
+        return 0
+    if engine.is_needed(lane):
+        # Asked for while this process was on its way out.
+        engine.see_to(lane)
+    return 0
+
+
+def carry_out(place: str, part: str, *, unit: Unit) -> int:
+    """Carry out a job, or a part of it; 0 if it is done.
+
+    Parameters
+    ----------
+    place
+        ``"<room>/<id>"``.
+    part
+        ``"first"`` for a run's first look, else nothing.
+    """
+    room, _, id = place.partition("/")
+    if room == "studies":
+        return studies.main(id)
+    if room == ReproductionJob.folder_name:
+        return reproduction.main(id)
+    found = runs.open_job(id)
+    if part == FIRST and isinstance(found, Run):
+        return runs.work_at(found, runs.first_look, ends=False)
+    if isinstance(found, Run):
+        _wait_for_first_look(found)
+    return runs.work_at(found, runs.WORK[type(found)], unit=unit)
+
+
+def _wait_for_first_look(run: Run) -> None:
+    """It has a lane of its own, and goes first."""
+    while run.look is None and not run.is_cancelled():
+        at = engine.state_of(run.first_in_line)
+        if at is None or not at.is_active:
+            return
+        engine.see_to(engine.QUICK)
+        time.sleep(engine.POLL)
+
+
+class _Unrecorded(BaseException):
+    """DBOS would record an error as what the unit has found, and raise it each time the job goes on."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def durable(folder: Path) -> Unit:
+    """Units whose hashes DBOS records, and whose finds lie in `folder`."""
+    from dbos import DBOS, error
+
+    def unit(name: str, compute: Callable[[], Found], /) -> Found:
+        def step() -> str:
+            try:
+                return keep(folder, to_files(compute()))
+            except Exception as fault:
+                raise _Unrecorded(fault) from fault
+
+        try:
+            digest = DBOS.run_step({"name": name}, step)
+        except _Unrecorded as stopped:
+            raise stopped.error from None
+        except error.DBOSWorkflowCancelledError:
+            raise Cancelled from None
+        try:
+            return from_files(kept(folder, digest))
+        except AlteredError:
+            log.warning("unit %s is gone or altered (%s), and computed once more", name, folder / digest)
+            return compute()
+
+    return unit
+
+
+def _work(lane: str) -> None:
+    from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, error
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    # That a job was stopped is no fault; whoever stopped it has said so.
+    logging.getLogger("dbos").addFilter(
+        lambda record: (
+            not (record.exc_info and isinstance(record.exc_info[1], error.DBOSAwaitedWorkflowCancelledError))
+        )
+    )
+    engine.client()
+
+    @DBOS.workflow(name=engine.WORKFLOW, max_recovery_attempts=MOST_DEATHS)
+    def workflow(place: str, part: str) -> None:
+        try:
+            status = carry_out(place, part, unit=durable(_units_of(place)))
+        except Exception:
+            log.exception("%s", place)
+            status = 1
+        if status != 0:
+            # It was stopped, or has failed and said so: it can go on from here, which what has ended can't.
+            DBOS.cancel_workflow(str(DBOS.workflow_id))
+            raise error.DBOSWorkflowCancelledError(place)
+
+    DBOS(
+        config=DBOSConfig(
+            name="fairdash",
+            system_database_url=engine.database_url(),
+            serializer=DBOSPortableJSONSerializer(),
+            application_version=engine.VERSION,
+            executor_id=executor(lane),
+            run_migrations=False,
+            log_level="WARNING",
+        )
+    )
+    DBOS.listen_queues([lane])
+    _import_all()
+    DBOS.launch()
+    try:
+        _stand_by(lane)
+    finally:
+        DBOS.destroy()
+
+
+def executor(lane: str) -> str:
+    """The name under which this machine works at a lane; with SQLite there is one machine."""
+    return f"{socket.gethostname()}-{lane}" if engine.is_shared() else lane
+
+
+def _units_of(place: str) -> Path:
+    room, _, id = place.partition("/")
+    if room in runs.KINDS:
+        return runs.open_job(id).units
+    # Their work is one unit.
+    return cache_folder("units") / id
+
+
+def _stand_by(lane: str) -> None:
+    """Leave the work to DBOS until there was none for a while."""
+    quiet_since = time.monotonic()
+    while time.monotonic() - quiet_since < SECONDS_TO_WAIT:
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+        if engine.is_needed(lane):
+            quiet_since = time.monotonic()
+
+
+def _import_all() -> None:
+    """Everything that a job needs, before there is one."""
+    from fairdash.runs import execute_sweep
+    from fairdash.training import stack
+
+    del execute_sweep, stack
+
+
+if __name__ == "__main__":
+    runs.lower_priority()
+    sys.exit(main(sys.argv[1]))
