@@ -6,6 +6,7 @@ python -m fairdash measure hgr_spline prices.csv --u price --v age
 python -m fairdash search --dataset crime --method hgr_nn --grid small
 python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_kde<=floor+0.05"
 python -m fairdash reproduce table1 --dataset crime
+python -m fairdash worker --database postgresql://fairdash@db/fairdash
 python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
 
 An installed package has them as ``fairdash app`` and so on.
@@ -114,6 +115,12 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--processes", type=int, default=2, help="how much at a time: 1 or 2")
     reproduce.add_argument("--out", type=Path, default=None, help="folder for the result; fairdash's own")
     reproduce.set_defaults(command=_reproduce)
+    worker = commands.add_parser("worker", help="work at the jobs that the apps of several machines ask for")
+    worker.add_argument(
+        "--database", default=None, help="postgresql://… that the apps name in FAIRDASH_DATABASE; theirs here"
+    )
+    worker.add_argument("--lanes", type=_words, default=None, help="long, quick, studies; all by default")
+    worker.set_defaults(command=_worker)
     report = commands.add_parser("report", help="write what a finished run has found as one HTML file")
     report.add_argument("run", help="id of the run: twelve hex digits, in the trade-off page's address")
     report.add_argument("--method", default=None, help="whose path; the first fair one")
@@ -264,6 +271,20 @@ def _reproduce(options: argparse.Namespace) -> int:
     )
     print(f"{place}: {', '.join(result.tables)}, in {result.about.seconds:.0f} s")
     return 0
+
+
+def _worker(options: argparse.Namespace) -> int:
+    import os
+
+    from fairdash.jobs.engine import LANES
+    from fairdash.registry import get_entry
+    from fairdash.worker import serve
+
+    if options.database is not None:
+        os.environ["FAIRDASH_DATABASE"] = options.database
+    return serve(
+        [get_entry({lane: lane for lane in LANES}, lane, option="lane") for lane in options.lanes or LANES]
+    )
 
 
 def _report(options: argparse.Namespace) -> int:

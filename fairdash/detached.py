@@ -30,24 +30,28 @@ def start_detached(module: str, argument: str, *, log: Path) -> None:
     The process goes on when the browser, the tab or the app is closed. `argument` must be fairdash's own
     (hex digits): nothing that a user typed.
     """
-    search_path = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {
-        # More than one thread was seen to collapse beside a busy app; one that waits may spin all the while.
-        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
-        "PYTHONPATH": os.pathsep.join(search_path),
-        "PYTHONUNBUFFERED": "1",
-    }
     with log.open("ab") as out:
         process = subprocess.Popen(  # noqa: S603 (our own module, no shell)
             [sys.executable, "-m", module, argument],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
-            env=environment,
+            env=environment(),
             start_new_session=True,
         )
     # Someone has to collect the exit status, or the ended process stays in the process table.
     threading.Thread(target=process.wait, daemon=True, name=f"{module} {argument}").start()
+
+
+def environment() -> dict[str, str]:
+    """What a process of fairdash's own finds in its environment."""
+    search_path = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return os.environ | {
+        # More than one thread was seen to collapse beside a busy app; one that waits may spin all the while.
+        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+        "PYTHONPATH": os.pathsep.join(search_path),
+        "PYTHONUNBUFFERED": "1",
+    }
 
 
 def lower_priority() -> None:

@@ -8,47 +8,77 @@ was at, after the last unit that was finished.
 from __future__ import annotations
 
 import logging
-import socket
+import os
+import signal
+import subprocess
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from fairdash.detached import environment
 from fairdash.errors import Cancelled
-from fairdash.jobs import engine
+from fairdash.jobs import engine, heartbeat
 from fairdash.jobs.kept import keep, kept
 from fairdash.reproduction import worker as reproduction
 from fairdash.reproduction.job import ReproductionJob
 from fairdash.runs import worker as runs
 from fairdash.runs.store import FIRST, Run
 from fairdash.sealed import AlteredError
-from fairdash.storage import cache_folder
+from fairdash.storage import cache_folder, make_parents
 from fairdash.studies import worker as studies
 from fairdash.units import Found, Unit, from_files, to_files
 
 #: How long a process stands by; someone who reads a page on data takes about so long.
 SECONDS_TO_WAIT = 180
-SECONDS_BETWEEN_LOOKS = 0.5
+SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_BEATS = 0.5, 3.0
 #: A job whose process has died so often is given up.
 MOST_DEATHS = 20
 
 log = logging.getLogger("fairdash.worker")
 
 
-def main(lane: str) -> int:
-    """Work at a lane until there is nothing to do, unless another process of this machine does."""
+def main(lane: str, *, parent: int | None = None) -> int:
+    """Work at a lane until there is nothing to do, unless another process of this machine does.
+
+    Parameters
+    ----------
+    parent
+        The process that wants the lane worked at as long as it lives itself, work or not.
+    """
     lock = engine.lock_of(lane)
-    lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_parents(lock)
     try:
-        with FileLock(lock, timeout=0, is_singleton=False):
-            _work(lane)
+        with FileLock(lock, timeout=0 if parent is None else -1, is_singleton=False):
+            _work(lane, parent)
     except Timeout:
         return 0
-    if engine.is_needed(lane):
+    if parent is None and engine.is_needed(lane):
         # Asked for while this process was on its way out.
         engine.see_to(lane)
+    return 0
+
+
+def serve(lanes: Sequence[str]) -> int:
+    """Have a process work at each of the lanes until this one is told to end; then 0."""
+    told = threading.Event()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(one, lambda *_: told.set())
+    children: dict[str, subprocess.Popen[bytes]] = {}
+    while True:
+        for lane in lanes:
+            if lane not in children or children[lane].poll() is not None:
+                command = [sys.executable, "-m", "fairdash.worker", lane, str(os.getpid())]
+                children[lane] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module, no shell)
+        if told.wait(SECONDS_BETWEEN_LOOKS):
+            break
+    for child in children.values():
+        child.terminate()
+    for child in children.values():
+        child.wait()
     return 0
 
 
@@ -118,7 +148,7 @@ def durable(folder: Path) -> Unit:
     return unit
 
 
-def _work(lane: str) -> None:
+def _work(lane: str, parent: int | None) -> None:
     from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, error
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
@@ -148,23 +178,20 @@ def _work(lane: str) -> None:
             system_database_url=engine.database_url(),
             serializer=DBOSPortableJSONSerializer(),
             application_version=engine.VERSION,
-            executor_id=executor(lane),
+            executor_id=engine.worker_at(lane),
             run_migrations=False,
             log_level="WARNING",
         )
     )
     DBOS.listen_queues([lane])
     _import_all()
+    if engine.is_shared():
+        heartbeat.beat(engine.worker_at(lane))
     DBOS.launch()
     try:
-        _stand_by(lane)
+        _stand_by(lane, parent)
     finally:
         DBOS.destroy()
-
-
-def executor(lane: str) -> str:
-    """The name under which this machine works at a lane; with SQLite there is one machine."""
-    return f"{socket.gethostname()}-{lane}" if engine.is_shared() else lane
 
 
 def _units_of(place: str) -> Path:
@@ -175,13 +202,19 @@ def _units_of(place: str) -> Path:
     return cache_folder("units") / id
 
 
-def _stand_by(lane: str) -> None:
-    """Leave the work to DBOS until there was none for a while."""
-    quiet_since = time.monotonic()
+def _stand_by(lane: str, parent: int | None) -> None:
+    """Leave the work to DBOS until there was none for a while, or whoever wanted it has died."""
+    quiet_since = looked = time.monotonic()
     while time.monotonic() - quiet_since < SECONDS_TO_WAIT:
         time.sleep(SECONDS_BETWEEN_LOOKS)
-        if engine.is_needed(lane):
+        if parent is not None and os.getppid() != parent:
+            return
+        if parent is not None or engine.is_needed(lane):
             quiet_since = time.monotonic()
+        if engine.is_shared() and time.monotonic() - looked > SECONDS_BETWEEN_BEATS:
+            looked = time.monotonic()
+            heartbeat.beat(engine.worker_at(lane))
+            heartbeat.take_over(lane)
 
 
 def _import_all() -> None:
@@ -194,4 +227,4 @@ def _import_all() -> None:
 
 if __name__ == "__main__":
     runs.lower_priority()
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(sys.argv[1], parent=int(sys.argv[2]) if len(sys.argv) > 2 else None))

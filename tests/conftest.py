@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-def _missing(what: str, reason: str) -> None:
-    """Skip, or fail where FAIRDASH_REQUIRE (comma-separated: data, browser) says it must be there."""
+def missing(what: str, reason: str) -> None:
+    """Skip, or fail where FAIRDASH_REQUIRE (comma-separated: data, browser, postgres) says it must be there."""
     if what in os.environ.get("FAIRDASH_REQUIRE", "").split(","):
         pytest.fail(f"{what} is required here: {reason}")
     pytest.skip(reason)
@@ -85,7 +85,7 @@ def real_data() -> Path:
     """The folder of real data sets."""
     folder = os.environ.get("FAIRDASH_DATA")
     if not folder or not Path(folder).is_dir():
-        _missing("data", "set FAIRDASH_DATA to the folder with the real data sets")
+        missing("data", "set FAIRDASH_DATA to the folder with the real data sets")
     return Path(str(folder))
 
 
@@ -94,7 +94,7 @@ def chromium() -> str:
     """Path of a Chromium that Playwright can drive."""
     path = os.environ.get("FAIRDASH_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     if not path:
-        _missing("browser", "no Chromium found: install it, or set FAIRDASH_CHROMIUM to its path")
+        missing("browser", "no Chromium found: install it, or set FAIRDASH_CHROMIUM to its path")
     return str(path)
 
 

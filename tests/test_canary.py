@@ -123,7 +123,7 @@ def test_a_model_to_take_away_tells_no_cell_but_the_levels_of_texts(home_folder:
     # Escaped as JSON has it; the README says so, and no other file may.
     assert b"CANARY" in files.pop("model.safetensors")
     assert "every value that occurs in the columns of text" in " ".join(files["README.txt"].decode().split())
-    for content in (*files.values(), (job.folder / "worker.log").read_bytes()):
+    for content in (*files.values(), *(path.read_bytes() for path in (home_folder / "lanes").glob("*.log"))):
         assert not holds_canary(content)
         assert b"CANARY" not in content
 

@@ -117,7 +117,7 @@ def test_commands_work_and_train(commands: Path, elsewhere: Path) -> None:
 
 
 TRAIN_AS_THE_APP_DOES = """
-import threading
+import time
 from fairdash.data.source import CatalogueSource
 from fairdash.runs.launch import start_run
 from fairdash.training.settings import TrainingSettings
@@ -125,10 +125,9 @@ from fairdash.training.sweep import Sweep
 settings = TrainingSettings(hidden=(8,), n_epochs=2, warm_up_epochs=1)
 plan = Sweep(methods=("standard", "hgr_spline"), lams=(1.0,), n_splits=1, settings=settings, device="cpu")
 run = start_run(CatalogueSource(dataset="household", options={"n": 200}), plan)
-for thread in threading.enumerate():
-    if "worker" in thread.name:
-        thread.join()
-print(run.status.state, (run.folder / "worker.log").read_text())
+while not run.status.is_over:
+    time.sleep(0.1)
+print(run.status.state, [path.read_text() for path in run.folder.parents[1].glob("lanes/*.log")])
 """
 
 

@@ -3,7 +3,7 @@
 <home>/jobs.sqlite               what waits, what is at work, and which units of it are done
 <home>/lanes/<lane>.todo         there while the lane may hold jobs
 <home>/lanes/<lane>.lock         held by the process that works at a lane on this machine
-<home>/lanes/<lane>.log          what it printed
+<home>/lanes/<lane>.log          what it printed; with several machines their names stand before the lane's
 
 ``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that see one home. The
 database holds ids, states and hashes; what people's rows hold is never in it.
@@ -14,6 +14,7 @@ DBOS takes .4 s to import, so only what is not over asks here.
 from __future__ import annotations
 
 import os
+import socket
 import threading
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -188,7 +189,7 @@ def forget(ids: Iterable[str]) -> None:
 def see_to(lane: str) -> None:
     """Have a process work at a lane on this machine; it ends by itself when there is nothing to do."""
     if not is_locked(lock_of(lane)):
-        log = data_folder("lanes") / f"{lane}.log"
+        log = lock_of(lane).with_suffix(".log")
         make_parents(log)
         start_detached("fairdash.worker", lane, log=log)
 
@@ -215,7 +216,17 @@ def is_needed(lane: str) -> bool:
 
 def lock_of(lane: str) -> Path:
     """The lock that the process at a lane holds."""
-    return data_folder("lanes") / f"{lane}.lock"
+    return data_folder("lanes") / f"{worker_at(lane)}.lock"
+
+
+def worker_at(lane: str) -> str:
+    """The name of this machine's process at a lane; with SQLite there is one machine.
+
+    ``FAIRDASH_MACHINE`` says it where several have one host name.
+    """
+    if not is_shared():
+        return lane
+    return f"{os.environ.get('FAIRDASH_MACHINE') or socket.gethostname()}-{lane}"
 
 
 def _todo(lane: str) -> Path:

@@ -86,7 +86,7 @@ def test_a_cancelled_run_trains_no_further(page: Page, tmp_path):
     page.get_by_role("button", name="Train", exact=True).click()
     page.get_by_text("Error on the training batches", exact=True).last.wait_for(timeout=60_000)
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_text("Cancelled.").wait_for(timeout=SECONDS_TO_WAIT * 1000)
+    page.get_by_text("Stopped.").wait_for(timeout=SECONDS_TO_WAIT * 1000)
     (folder,) = (tmp_path / "home" / "runs").iterdir()
     lines = (folder / "curves.jsonl").read_text(encoding="utf-8").splitlines()
     epochs = {json.loads(line)["epoch"] for line in lines}
@@ -94,7 +94,7 @@ def test_a_cancelled_run_trains_no_further(page: Page, tmp_path):
     assert max(epochs) < 2000, "it was not carried to its end"
     assert not (folder / "result").exists()
     page.reload()
-    page.get_by_text("Cancelled.").wait_for()
+    page.get_by_text("Stopped.").wait_for()
     assert (folder / "curves.jsonl").read_text(encoding="utf-8").splitlines() == lines
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairdash.jobs import engine
 from fairdash.reproduction import StudyResult, read_result, worker
 from fairdash.reproduction import job as job_module
 from fairdash.reproduction.compare import agreement, compare
@@ -92,7 +93,7 @@ def test_two_processes_give_the_same_values():
 def not_started(monkeypatch):
     """Jobs are created, and no process is started."""
     started = []
-    monkeypatch.setattr(job_module, "start_detached", lambda module, id, *, log: started.append(id))
+    monkeypatch.setattr(engine, "submit", lambda place, **_: started.append(place.split("/")[1]))
     return started
 
 

@@ -50,7 +50,6 @@ def test_from_absent_to_done() -> None:
     assert status_of(STUDY).state == ABSENT
     assert tables_of(STUDY) == {}
     asked_for(STUDY)
-    assert status_of(STUDY).state == QUEUED
     assert work(STUDY.key)
     assert status_of(STUDY).state == DONE
     assert {"values", "exact", "lines", "errors"} <= tables_of(STUDY).keys()
@@ -63,7 +62,7 @@ def test_a_process_of_its_own_carries_it_out() -> None:
     while not status_of(STUDY).is_over:
         assert time.monotonic() < until
         time.sleep(0.1)
-    assert status_of(STUDY).state == DONE, (STUDY.folder / "worker.log").read_text()
+    assert status_of(STUDY).state == DONE
 
 
 def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,13 +109,6 @@ def test_a_study_asked_for_again_is_not_stopped() -> None:
 def test_a_dead_process_is_told() -> None:
     asked_for(STUDY)
     store._write_status(STUDY, StudyStatus(state=RUNNING, fraction=0.5))
-    assert status_of(STUDY).state == FAILED
-
-
-def test_a_process_that_never_came_is_told() -> None:
-    asked_for(STUDY)
-    past = time.time() - 2 * store.SECONDS_TO_START
-    os.utime(STUDY.folder / "status.json", (past, past))
     assert status_of(STUDY).state == FAILED
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from fairdash.jobs import engine
 from fairdash.reproduction import StudyResult, committed, read_result, write_result
 from fairdash.reproduction.cells import cells, count, summary
 from fairdash.reproduction.job import ReproductionJob, ReproductionSpec
@@ -147,9 +148,7 @@ def test_a_row_can_be_run_again_by_a_command():
 def started(monkeypatch):
     """Jobs are created, and no process is started."""
     jobs = []
-    monkeypatch.setattr(
-        "fairdash.reproduction.job.start_detached", lambda module, id, *, log: jobs.append(id)
-    )
+    monkeypatch.setattr(engine, "submit", lambda place, **_: jobs.append(place.split("/")[1]))
     return jobs
 
 

@@ -146,7 +146,7 @@ def test_a_target_is_put_together_in_plain_words_and_may_be_cancelled():
     at = click(at, "Cancel")
     assert wait(search) == CANCELLED
     at = at.run()
-    assert "Cancelled" in at.warning[0].value
+    assert "Stopped" in at.warning[0].value
 
 
 @pytest.mark.parametrize(("kind", "text"), [("measure", "hgr_kde<=0.15"), ("error", "error<=+10%")])

@@ -1,0 +1,188 @@
+"""Jobs wait in line, outlive the process at them, and go on after the last unit that was finished."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.jobs import engine
+from fairdash.runs import worker
+from fairdash.runs.launch import go_on, start_run
+from fairdash.runs.result import RunResult
+from fairdash.runs.store import CANCELLED, DONE, QUEUED, RUNNING, Run, create_run
+from fairdash.storage import data_folder
+from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
+
+#: A run of several seconds and a dozen units.
+LONGER = replace(PLAN, methods=("standard", "pearson", "hgr_spline"), settings=replace(QUICK, n_epochs=60))
+
+
+def processes(lane: str) -> list[int]:
+    """The processes at a lane of this test's home."""
+    home, found = os.environ["FAIRDASH_HOME"].encode(), []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (place / "cmdline").read_bytes().split(b"\0")
+            if lane.encode() in command and home in (place / "environ").read_bytes():
+                found.append(int(place.name))
+        except OSError:
+            continue  # it has ended since
+    return found
+
+
+def kill(lane: str) -> None:
+    (process,) = processes(lane)
+    os.kill(process, signal.SIGKILL)
+    until(lambda: not processes(lane))
+
+
+def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
+    begun = time.monotonic()
+    while not holds():
+        assert time.monotonic() - begun < seconds
+        time.sleep(0.02)
+
+
+def assert_equal(one: RunResult, other: RunResult) -> None:
+    """Value by value, but for how long it took."""
+    assert np.array_equal(one.predictions, other.predictions)
+    pd.testing.assert_frame_equal(one.members, other.members, check_exact=True)
+    for name in ("frames", "paths", "baselines"):
+        mine, others = getattr(one, name), getattr(other, name)
+        assert mine.keys() == others.keys()
+        for each in mine:
+            pd.testing.assert_frame_equal(mine[each], others[each], check_exact=True)
+    for name in ("references", "importance", "tuning"):
+        mine, others = getattr(one, name), getattr(other, name)
+        assert (mine is None) == (others is None)
+        if mine is not None:
+            pd.testing.assert_frame_equal(mine, others, check_exact=True)
+    assert (one.price is None) == (other.price is None)
+    assert one.price is None or np.array_equal(one.price, other.price)
+    assert (one.gain, one.notes) == (other.gain, other.notes)
+
+
+@pytest.fixture
+def undisturbed() -> RunResult:
+    run = create_run(SOURCE, LONGER)
+    assert worker.main(run.id) == 0
+    return run.read_result()
+
+
+def units(run: Run) -> dict[str, tuple[int, int]]:
+    """Units kept so far: when each was written, and where on the disk."""
+    return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in run.units.glob("*")}
+
+
+def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_disturbed(
+    undisturbed: RunResult,
+) -> None:
+    run = start_run(SOURCE, LONGER)
+    kept: dict[str, tuple[int, int]] = {}
+    for n in (1, 4, 7):
+        until(lambda n=n: len(units(run)) >= n or run.status.is_over)
+        kill(engine.LONG)
+        assert run.status.state == RUNNING, "it goes on as soon as somebody looks"
+        assert {name: units(run)[name] for name in kept} == kept, "nothing finished is made again"
+        kept = units(run)
+        engine.see_to_all()
+    assert wait(run, lambda status: status.is_over).state == DONE
+    assert_equal(run.read_result(), undisturbed)
+    assert not run.units.exists()
+    curves = run.curves()
+    assert not curves.duplicated(["method", "lam", "epoch"]).any()
+
+
+def test_what_was_stopped_goes_on_from_there(undisturbed: RunResult) -> None:
+    run = start_run(SOURCE, LONGER)
+    until(lambda: len(units(run)) >= 3)
+    begun = time.monotonic()
+    run.ask_to_cancel()
+    until(lambda: run.stored_status().is_over)
+    assert time.monotonic() - begun < 10
+    status = run.status
+    assert status.state == CANCELLED
+    assert 0 < status.fraction < 1
+    kept = units(run)
+    assert len(kept) >= 3
+    assert run.can_go_on
+    go_on(run)
+    assert wait(run, lambda status: status.is_over).state == DONE
+    assert not run.can_go_on
+    assert_equal(run.read_result(), undisturbed)
+
+
+def test_a_unit_whose_bits_have_changed_is_found_and_computed_once_more(undisturbed: RunResult) -> None:
+    run = start_run(SOURCE, LONGER)
+    until(lambda: len(units(run)) >= 3)
+    run.ask_to_cancel()
+    until(lambda: run.stored_status().is_over)
+    names = sorted(units(run))
+    for name in names:
+        content = bytearray((run.units / name).read_bytes())
+        content[len(content) // 2] ^= 1
+        (run.units / name).write_bytes(content)
+    go_on(run)
+    assert wait(run, lambda status: status.is_over).state == DONE
+    assert_equal(run.read_result(), undisturbed)
+    log = (data_folder("lanes") / "long.log").read_text()
+    assert all(name in log for name in names)
+
+
+def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_first() -> None:
+    first, second = start_run(SOURCE, ENDLESS), start_run(SOURCE, replace(ENDLESS, lams=(2.0,)))
+    wait(first, lambda status: status.fraction > 0)
+    third = start_run(SOURCE, LONGER, first=PLAN)
+    assert second.status.state == QUEUED
+    assert (second.status.before, third.status.before) == (1, 2)
+    until(lambda: third.look == "first")
+    assert second.status.state == QUEUED, "one at a time"
+    before = (third.folder / "first" / "sha256.json").stat().st_mtime_ns
+    for run in (second, first):
+        run.ask_to_cancel()
+    assert wait(third, lambda status: status.is_over).state == DONE
+    assert first.status.state == second.status.state == CANCELLED
+    assert (third.folder / "first" / "sha256.json").stat().st_mtime_ns == before
+    assert len(processes(engine.LONG)) == len(processes(engine.QUICK)) == 1
+
+
+def test_who_asks_for_the_same_joins_and_who_asks_for_it_again_gets_another() -> None:
+    run = start_run(SOURCE, ENDLESS)
+    wait(run, lambda status: status.fraction > 0)
+    assert start_run(SOURCE, ENDLESS).id == run.id
+    assert start_run(SOURCE, ENDLESS, owner="somebody").id != run.id
+    run.ask_to_cancel()
+    until(lambda: run.status.is_over)
+    assert start_run(SOURCE, ENDLESS).id != run.id
+
+
+def test_nothing_of_anybodys_rows_is_in_the_database() -> None:
+    """It needs no secure deletion: ids, states and hashes are all there is."""
+    import sqlite3
+
+    run = start_run(SOURCE, LONGER)
+    until(lambda: len(units(run)) >= 2)
+    with sqlite3.connect(data_folder("jobs.sqlite")) as database:
+        written = [row[0] for row in database.execute("SELECT output FROM operation_outputs")]
+        written += [row[0] for row in database.execute("SELECT inputs FROM workflow_input")]
+    assert len(written) >= 3
+    assert all(len(each) < 120 for each in written)
+    assert data_folder("jobs.sqlite").stat().st_mode & 0o077 == 0
+
+
+def test_a_process_that_stands_by_takes_the_next_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FAIRDASH_NO_STANDBY")
+    engine.prepare(engine.LONG)
+    until(lambda: processes(engine.LONG))
+    engine.prepare(engine.LONG)
+    run = start_run(SOURCE, PLAN)
+    assert wait(run, lambda status: status.is_over).state == DONE
+    assert len(processes(engine.LONG)) == 1
