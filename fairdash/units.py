@@ -67,7 +67,7 @@ def to_files(found: Found) -> dict[str, bytes]:
         for name, frame in frames.items():
             pd.testing.assert_frame_equal(again[name], frame, check_exact=True, check_freq=False)
         same = all(_is_same(again[name], array) for name, array in arrays.items())
-    except (AssertionError, TypeError, KeyError, NotImplementedError, SafetensorError) as error:
+    except (AssertionError, TypeError, ValueError, KeyError, NotImplementedError, SafetensorError) as error:
         raise ValueError("what a unit has found can't be kept as it is") from error
     if not same or list(map(str, plain)) != list(plain):
         raise ValueError("what a unit has found can't be kept as it is")

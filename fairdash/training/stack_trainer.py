@@ -6,24 +6,26 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.errors import DeviceError, Problem
+from fairdash.errors import DeviceError
 from fairdash.seeds import Stream, seed_of
 from fairdash.training.importance import Importance, PermutationPlan, permutation_importance
 from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.progress import StackReporter
 from fairdash.training.splits import Split
 from fairdash.training.stacked_model import StackedModel
+from fairdash.units import Found
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from fairdash.training.stack import StackData, TrainedStack
+    from fairdash.training.stack import StackData
+    from fairdash.training.stack_state import State
 
 #: Memory that the networks and batches of one stack may take on a CPU: about what its cache holds. More
 #: models at once are no slower to launch, but each pass over them then waits for the memory.
@@ -31,9 +33,6 @@ BYTES_PER_STACK_ON_CPU = 24 * 2**20
 #: Share of a GPU's free memory that one stack may take.
 SHARE_OF_GPU = 0.5
 MOST_MODELS_PER_STACK = 2000
-
-#: Trained models; their predictions (K, n) for all rows, in the target's units; and their importance.
-TrainedPart: TypeAlias = "tuple[TrainedStack, NDArray[np.float64], Importance | None]"
 
 
 class StackTrainer:
@@ -65,8 +64,27 @@ class StackTrainer:
             self._encoded[key] = encode_rows(self.dataset, self.splits[model.split].train, loss)
         return self._encoded[key]
 
-    def train(self, stack: Sequence[StackedModel], report: StackReporter) -> TrainedPart:
-        """Train one stack; :class:`OutOfMemoryError` if the device can't hold it."""
+    def train(
+        self,
+        stack: Sequence[StackedModel],
+        report: StackReporter,
+        *,
+        state: State | None = None,
+        until: int | None = None,
+    ) -> Found:
+        """Train one stack, or a leg of it; :class:`OutOfMemoryError` if the device can't hold it.
+
+        Parameters
+        ----------
+        state, until
+            As :func:`fairdash.training.stack.train_stack` has them.
+
+        Returns
+        -------
+        The state to go on from. At the end of the training instead (K,) ``diverged`` and ``best_epoch``;
+        (K, n) ``predictions`` for all rows, in the target's units; and, if it was asked for, the importance
+        as ``features``, ``error`` and ``reliance``.
+        """
         from fairdash.training.stack import train_stack
 
         used = sorted({model.split for model in stack})
@@ -80,18 +98,26 @@ class StackTrainer:
                 device=self.device,
                 on_step=report.step,
                 on_epoch=report.epoch,
+                state=state,
+                until=until,
             )
+            if trained.state is not None:
+                return trained.state
             scales = [self.encoded(model).target_scale for model in stack]
 
             def predict(x: Tensor) -> NDArray[np.float64]:
                 scaled = trained.predict(x)
                 return np.stack([scale.undo(each) for scale, each in zip(scales, scaled, strict=True)])
 
-            importance = None
-            predictions = predict(data.x)
-            if self.permutations is not None:
-                importance = self._importance(self.permutations, stack, used, predict, data.x, report)
-        return trained, predictions, importance
+            found = {
+                "diverged": trained.diverged,
+                "best_epoch": trained.best_epoch,
+                "predictions": predict(data.x),
+            }
+            if self.permutations is None:
+                return found
+            leaning = self._importance(self.permutations, stack, used, predict, data.x, report)
+        return {**found, **vars(leaning), "features": list(leaning.features)}
 
     def _importance(
         self,
@@ -170,14 +196,13 @@ def _variance(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float
 class OutOfMemoryError(Exception):
     """The device can't hold a stack; told apart from other failures so that a smaller one is tried."""
 
-    def for_user(self) -> DeviceError:
-        """The same in words for whoever asked for the training."""
-        return DeviceError(
-            Problem(
-                what="The memory does not suffice to train these models, even in smaller groups",
-                hint="Choose smaller batches or networks, or another device.",
-            )
-        )
+
+def too_little_memory() -> DeviceError:
+    """The same in words for whoever asked for the training, where no smaller one is to be tried."""
+    return DeviceError.of(
+        "The memory does not suffice to train these models, even in smaller groups",
+        "Choose smaller batches or networks, or another device.",
+    )
 
 
 @contextmanager
