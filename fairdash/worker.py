@@ -137,7 +137,11 @@ def durable(folder: Path) -> Unit:
             digest = DBOS.run_step({"name": name}, step)
         except _Unrecorded as stopped:
             raise stopped.error from None
-        except error.DBOSWorkflowCancelledError:
+        except (error.DBOSWorkflowCancelledError, error.DBOSWorkflowConflictIDError):
+            at = engine.state_of(str(DBOS.workflow_id))
+            if at is not None and at.is_active:
+                # Another process has taken it over; whatever is to be said of it, that one says.
+                raise
             raise Cancelled from None
         try:
             return from_files(kept(folder, digest))

