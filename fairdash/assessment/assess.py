@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from fairdash.seeds import Stream, rng_of, seed_of
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split
+from fairdash.units import Found, Unit, at_once
 
 DEFAULT_MEASURES = ("hgr_kde", "fairquant", "fairquant_cumulative")
 #: What pages, reports and the command line open on: of the quick measures the one whose test finds a weak
@@ -51,6 +53,7 @@ def assess_predictions(
     random_state: int = 0,
     parts: Collection[str] = ("train", "validation", "test"),
     progress: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
 ) -> pd.DataFrame:
     """Accuracy and dependence of K models, on the rows of every part.
 
@@ -76,6 +79,8 @@ def assess_predictions(
         Which parts to measure, of those that a split has.
     progress
         Called with the share done, 0 to 1.
+    unit
+        Asked for each split, by its number.
 
     Returns
     -------
@@ -99,22 +104,35 @@ def assess_predictions(
         Dependence in a part of more than 20,000 rows is that of 20,000 of them, drawn at random.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
-    jobs = [(j, part) for j, split in enumerate(splits) for part in split.parts if part in parts]
-    frames, nulls = [], {}
-    for done, (j, part) in enumerate(jobs):
+
+    def figures_of(j: int) -> Found:
+        found: dict[str, Any] = {}
         of_split = (members["split"] == j).to_numpy()
-        figures, null = judge.figures(
-            predictions[of_split],
-            splits[j],
-            part,
-            split_number=j,
-            n_permutations=n_permutations if part == "test" else 0,
-        )
-        frames.append(members[of_split].assign(part=part, **figures))
-        if null:
-            nulls[j, part] = null
+        own = [part for part in splits[j].parts if part in parts]
+        for done, part in enumerate(own):
+            figures, null = judge.figures(
+                predictions[of_split],
+                splits[j],
+                part,
+                split_number=j,
+                n_permutations=n_permutations if part == "test" else 0,
+            )
+            found[part] = members[of_split].assign(part=part, **figures)
+            found |= {f"{part} {title}": values for title, values in null.items()}
+            if progress is not None:
+                progress((j + (done + 1) / len(own)) / len(splits))
+        return found
+
+    frames, nulls = [], {}
+    for j, split in enumerate(splits):
+        found = unit(str(j), partial(figures_of, j))
+        for part in (part for part in split.parts if part in parts):
+            frames.append(found[part])
+            null = {title: found[f"{part} {title}"] for title in judge.columns if f"{part} {title}" in found}
+            if null:
+                nulls[j, part] = null
         if progress is not None:
-            progress((done + 1) / len(jobs))
+            progress((j + 1) / len(splits))
     order = ["method", "lam", "split", "part", "diverged"]
     # The nulls have the models in the order of the frames.
     table = with_verdict(pd.concat(frames).reset_index(names="model"), nulls, signed=judge.signed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD
+from fairdash.units import Found, Unit, at_once
 
 PARTS = ("validation", "test")
 
@@ -32,6 +34,7 @@ def assess_curve(
     measures: Sequence[str] = DEFAULT_MEASURES,
     random_state: int = 0,
     progress: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
 ) -> pd.DataFrame:
     """Accuracy and dependence at every stop of the slider, for each method, on validation and test rows.
 
@@ -41,6 +44,8 @@ def assess_curve(
         As in :func:`fairdash.assessment.assess_predictions`; `members` has the standard model of each split.
     frame
         What that function has said of these models.
+    unit
+        Asked for each method.
 
     Returns
     -------
@@ -53,38 +58,48 @@ def assess_curve(
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
-    jobs = [(method, j) for method in methods for j in range(len(splits))]
-    tables = []
-    for done, (method, j) in enumerate(jobs):
-        of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
-        lams = of_split.loc[of_split["method"] == method, "lam"]
-        way = pd.DataFrame(curve_points(lams.tolist()))
-        place = _places(of_split, method, j)
-        way = way[way["low"].isin(place) & way["high"].isin(place)]
-        low, high = (predictions[[place[lam] for lam in way[end]]] for end in ("low", "high"))
-        blended = blend(low, high, way["share"].to_numpy()[:, None])
-        between = way["share"].to_numpy() > 0
-        for part in PARTS:
-            if part not in splits[j].parts:
-                continue
-            trained = _of_trained(frame, of_split, j, part)
-            at_low, at_high = (trained.index.get_indexer(pd.Index(way[end])) for end in ("low", "high"))
-            own: dict[str, Any] = {}
-            if between.any():
-                own, _ = judge.figures(blended[between], splits[j], part, split_number=j, n_permutations=0)
-            figures: dict[str, Any] = {}
-            for name, column in trained.items():
-                values = column.to_numpy(dtype=float)
-                figures[str(name)] = here = values[at_low]
-                if str(name).endswith(("_floor", "_floor_q95", EDGE)):
-                    figures[str(name)] = blend(here, values[at_high], way["share"].to_numpy())
-                elif str(name).endswith(P_VALUE):
-                    here[between] = np.nan
-                elif own:
-                    here[between] = own[str(name)]
-            tables.append(way.assign(method=method, split=j, part=part, diverged=False, **figures))
+
+    def way_of(done: int, method: str) -> Found:
+        tables = []
+        for j in range(len(splits)):
+            of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
+            lams = of_split.loc[of_split["method"] == method, "lam"]
+            way = pd.DataFrame(curve_points(lams.tolist()))
+            place = _places(of_split, method, j)
+            way = way[way["low"].isin(place) & way["high"].isin(place)]
+            low, high = (predictions[[place[lam] for lam in way[end]]] for end in ("low", "high"))
+            blended = blend(low, high, way["share"].to_numpy()[:, None])
+            between = way["share"].to_numpy() > 0
+            for part in PARTS:
+                if part not in splits[j].parts:
+                    continue
+                trained = _of_trained(frame, of_split, j, part)
+                at_low, at_high = (trained.index.get_indexer(pd.Index(way[end])) for end in ("low", "high"))
+                own: dict[str, Any] = {}
+                if between.any():
+                    own, _ = judge.figures(
+                        blended[between], splits[j], part, split_number=j, n_permutations=0
+                    )
+                figures: dict[str, Any] = {}
+                for name, column in trained.items():
+                    values = column.to_numpy(dtype=float)
+                    figures[str(name)] = here = values[at_low]
+                    if str(name).endswith(("_floor", "_floor_q95", EDGE)):
+                        figures[str(name)] = blend(here, values[at_high], way["share"].to_numpy())
+                    elif str(name).endswith(P_VALUE):
+                        here[between] = np.nan
+                    elif own:
+                        here[between] = own[str(name)]
+                tables.append(way.assign(method=method, split=j, part=part, diverged=False, **figures))
+            if progress is not None:
+                progress((done + (j + 1) / len(splits)) / len(methods))
+        return {"way": pd.concat(tables, ignore_index=True)}
+
+    tables: list[pd.DataFrame] = []
+    for done, method in enumerate(methods):
+        tables.append(unit(method, partial(way_of, done, method))["way"])
         if progress is not None:
-            progress((done + 1) / len(jobs))
+            progress((done + 1) / len(methods))
     order = ["method", "lam", "low", "high", "share", "split", "part", "diverged"]
     if not tables:
         return pd.DataFrame(columns=order)

@@ -54,7 +54,7 @@ class StackedAdam:
         self._weights = torch.cat([p.detach().flatten(1) for p in params], dim=1)
         self._mean = torch.zeros_like(self._weights)
         self._square = torch.zeros_like(self._weights)
-        self._steps = 0
+        self.steps = 0
         if alive is None:
             alive = torch.ones(len(self._weights), dtype=torch.bool, device=self._weights.device)
         self.alive = alive
@@ -71,6 +71,11 @@ class StackedAdam:
     def weights(self) -> Tensor:
         """All parameters, a row a network, (K, P): the buffer itself, not a copy."""
         return self._weights
+
+    @property
+    def buffers(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Weights and both moments of their gradients, (K, P) each: with `steps` all that changes here."""
+        return self._weights, self._mean, self._square
 
     def _per_member(self, value: float | Tensor) -> Tensor:
         value = torch.as_tensor(value, dtype=self._weights.dtype, device=self._weights.device)
@@ -91,12 +96,12 @@ class StackedAdam:
             grads[dead] = 0.0
         if self._decays:
             grads.addcmul_(self.weight_decay, self._weights)
-        self._steps += 1
+        self.steps += 1
         beta1, beta2 = self.betas
         mean.lerp_(grads, 1 - beta1)
         square.mul_(beta2).addcmul_(grads, grads, value=1 - beta2)
-        step_size = self.lr * (lr_factor / (1 - beta1**self._steps))
+        step_size = self.lr * (lr_factor / (1 - beta1**self.steps))
         if dead is not None:
             step_size = step_size.masked_fill(dead.unsqueeze(1), 0.0)
-        denominator = square.sqrt().div_((1 - beta2**self._steps) ** 0.5).add_(self.eps)
+        denominator = square.sqrt().div_((1 - beta2**self.steps) ** 0.5).add_(self.eps)
         self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)

@@ -20,6 +20,7 @@ from fairdash.training.models import TrainedModels
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references.trained import train_references
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
+from fairdash.units import Unit, at_once, within
 
 #: What every model is judged by.
 MEASURES = ("hgr_kde", "hgr_spline", "hgr_rdc", "chi2_kde", "fairquant", "fairquant_cumulative")
@@ -43,6 +44,7 @@ def execute_sweep(
     is_preview: bool = False,
     progress: Progress = lambda *_: None,
     on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
+    unit: Unit = at_once,
 ) -> RunResult:
     """Carry out a plan.
 
@@ -54,6 +56,9 @@ def execute_sweep(
         May raise :class:`fairdash.errors.Cancelled`.
     on_curve
         Hears of every epoch of the training, see :class:`fairdash.training.sweep.SweepProgress`.
+    unit
+        Asked for every part of the work, a few seconds each on a small table; a run that goes on with what
+        is known of them equals one that was never ended.
     """
     with_references = not is_preview and _has_references(dataset)
     tuned = TUNING_SHARE if plan.tune else 0.0
@@ -72,7 +77,7 @@ def execute_sweep(
         left = 1 - TRAINING_SHARE - (REFERENCES_SHARE if with_references else 0.0)
         progress("measuring", TRAINING_SHARE + left * (step + share) / 4)
 
-    trained = train_sweep(dataset, plan, importance=not is_preview, progress=on_training)
+    trained = train_sweep(dataset, plan, importance=not is_preview, progress=on_training, unit=unit)
     members, predictions, splits = trained.members, trained.predictions, trained.splits
     assess: dict[str, Any] = {
         "loss": plan.settings.loss_function,
@@ -81,7 +86,7 @@ def execute_sweep(
     }
     frames, paths, baselines = {}, {}, {}
     standing_by = train_baselines(
-        dataset, splits, loss=plan.settings.loss_function, random_state=plan.random_state
+        dataset, splits, loss=plan.settings.loss_function, random_state=plan.random_state, unit=unit
     )
     # Models that were trained for one objective are judged by both.
     for step, objective in enumerate(sorted(OBJECTIVES, key=lambda each: each != plan.objective)):
@@ -93,6 +98,7 @@ def execute_sweep(
             objective=objective,
             n_permutations=PERMUTATIONS[is_preview],
             progress=partial(on_measuring, 2 * step),
+            unit=within(unit, f"assess/{objective}/front"),
             **assess,
         )
         paths[objective] = assess_curve(
@@ -103,6 +109,7 @@ def execute_sweep(
             splits,
             objective=objective,
             progress=partial(on_measuring, 2 * step + 1),
+            unit=within(unit, f"assess/{objective}/path"),
             **assess,
         )
         benchmarks, guesses = standing_by
@@ -129,6 +136,7 @@ def execute_sweep(
             random_state=plan.random_state,
             device=plan.device,
             on_step=on_references,
+            unit=within(unit, "references"),
         )
         references = assess_predictions(
             dataset,
@@ -138,6 +146,7 @@ def execute_sweep(
             objective="demographic_parity",
             parts=("test",),
             progress=lambda _: on_references(),
+            unit=within(unit, "assess/references"),
             **assess,
         )
     roles = dataset.roles

@@ -18,6 +18,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.training.losses import Loss
 from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.splits import Split, with_held_out
+from fairdash.units import Found, Unit, at_once
 
 #: Weights of the squared coefficients that are compared, in units of a row: none to a constant.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
@@ -33,7 +34,7 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 
 
 def train_baselines(
-    dataset: Dataset, splits: Sequence[Split], *, loss: Loss, random_state: int = 0
+    dataset: Dataset, splits: Sequence[Split], *, loss: Loss, random_state: int = 0, unit: Unit = at_once
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
     """Fit every baseline to the training rows of each split; none sees a sensitive column.
 
@@ -44,6 +45,8 @@ def train_baselines(
         how strongly coefficients shrink; the model is then fitted to all training rows.
     random_state
         Seed of which rows those are.
+    unit
+        Asked for ``"baselines"``, all of them.
 
     Returns
     -------
@@ -51,6 +54,11 @@ def train_baselines(
         Columns ``method`` (an id of :data:`BASELINES`), ``lam`` (0), ``split``, ``diverged`` (False); and
         (K, n) predictions in the target's units, a row of `members` each.
     """
+    found = unit("baselines", lambda: _trained(dataset, splits, loss, random_state))
+    return found["members"], found["predictions"]
+
+
+def _trained(dataset: Dataset, splits: Sequence[Split], loss: Loss, random_state: int) -> Found:
     y = dataset.target.to_numpy(dtype=float)
     weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
     members, predictions = [], []
@@ -61,7 +69,7 @@ def train_baselines(
         for method, y_pred in ((MEAN, mean), (LINEAR, linear)):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})
             predictions.append(y_pred)
-    return pd.DataFrame(members), np.stack(predictions)
+    return {"members": pd.DataFrame(members), "predictions": np.stack(predictions)}
 
 
 def _linear(

@@ -115,6 +115,11 @@ class Batches:
         self.dropout = dropout
         self.hidden = hidden
 
+    @property
+    def all_generators(self) -> list[torch.Generator]:
+        """Of the order of the rows and of dropout: where they stand is all that changes here."""
+        return [*self.generators, *self.dropout_generators]
+
     def epoch(self) -> Iterator[Batch]:
         """All mini-batches of the next epoch."""
         used = self.per_epoch * self.batch_size

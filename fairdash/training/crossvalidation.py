@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split, corrected_standard_error, folds, initial_seed
 from fairdash.training.stacked_model import StackedModel
+from fairdash.units import Found, Unit, at_once
 
 #: Share of a fold's training rows that stopping early looks at; never the rows that it is scored on.
 STOPPING_SHARE = 0.2
@@ -71,6 +72,7 @@ def cross_validate(
     random_state: int,
     device: str,
     progress: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
 ) -> OutOfFold:
     """Train every candidate without each fold in turn, and predict that fold.
 
@@ -83,6 +85,8 @@ def cross_validate(
     ----------
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+    unit
+        Asked for what :func:`fairdash.training.models.train_models` asks for.
     """
     held_out, splits = _folds(dataset.n_rows, candidates, n_folds=n_folds, random_state=random_state)
     seed = initial_seed(random_state, 0)
@@ -102,6 +106,7 @@ def cross_validate(
         random_state=random_state,
         device=resolve_device(device),
         progress=None if progress is None else lambda at: progress(at.fraction),
+        unit=unit,
     )
     predictions = np.empty((len(candidates), dataset.n_rows))
     loss = np.full((len(candidates), n_folds), np.nan)
@@ -199,15 +204,37 @@ def dependence_of(
     return Dependence(*of_each)
 
 
+def dependence_unit(
+    unit: Unit,
+    name: str,
+    dataset: Dataset,
+    predictions: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    **options: Any,
+) -> Dependence:
+    """What :func:`dependence_of` finds, as a unit called ``"dependence/<name>"``."""
+
+    def find() -> Found:
+        return vars(dependence_of(dataset, predictions, rows, **options))
+
+    return Dependence(**unit(f"dependence/{name}", find))
+
+
 def dependence_out_of_fold(
-    dataset: Dataset, out_of_fold: OutOfFold, *, objective: str, measure: str, random_state: int
+    dataset: Dataset,
+    out_of_fold: OutOfFold,
+    *,
+    objective: str,
+    measure: str,
+    random_state: int,
+    unit: Unit = at_once,
 ) -> tuple[Dependence, NDArray[np.bool_]]:
     """Measure candidates on their held-out predictions of all folds together, and see to what that hides.
 
     Of the folds together there are enough rows for a low floor. But where the folds' models follow the
     sensitive column in ways that differ, as models near a constant can, those ways cancel. So the excess is
     measured within each fold too; where the folds' mean is larger by more than two of its standard errors,
-    it takes the place of the excess of all.
+    it takes the place of the excess of all. Each measurement is a unit.
 
     Returns
     -------
@@ -216,21 +243,28 @@ def dependence_out_of_fold(
     (C,) array of bool
         Whether the excess is that of the folds. Never with folds of under :data:`ENOUGH_ROWS` rows.
     """
-    of = partial(
-        dependence_of,
-        dataset,
-        out_of_fold.predictions,
-        objective=objective,
-        measure=measure,
-        random_state=random_state,
-    )
-    together = of(np.arange(dataset.n_rows))
+
+    def of(name: str, rows: NDArray[np.int64], n_permutations: int | None = None) -> Dependence:
+        return dependence_unit(
+            unit,
+            name,
+            dataset,
+            out_of_fold.predictions,
+            rows,
+            objective=objective,
+            measure=measure,
+            random_state=random_state,
+            n_permutations=n_permutations,
+        )
+
+    together = of("together", np.arange(dataset.n_rows))
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
     if min(len(rows) for rows in out_of_fold.held_out) < ENOUGH_ROWS:
         return together, diluted
     # The folds' permutations together make up as many as one floor of all rows has.
     few = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
-    by_fold = np.stack([of(rows, n_permutations=few).excess for rows in out_of_fold.held_out], axis=1)
+    each = enumerate(out_of_fold.held_out)
+    by_fold = np.stack([of(f"{f}", rows, n_permutations=few).excess for f, rows in each], axis=1)
     mean = by_fold.mean(axis=1)
     diluted = mean - 2 * standard_error(by_fold) > together.excess
     value = np.where(diluted, together.floor + mean, together.value)

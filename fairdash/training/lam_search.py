@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash import units
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import Checks, OptionError, Problem
@@ -26,6 +27,7 @@ from fairdash.training.plan import SearchPlan, check_lams
 from fairdash.training.search import SearchResult
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.target import ERROR, EXCESS, MEASURE, Target
+from fairdash.units import Unit, at_once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,6 +90,7 @@ def search_lam(
     *,
     rows: NDArray[np.int64] | None = None,
     progress: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
 ) -> SearchResult:
     """Find the weight that meets the target of `plan`, by cross-validation within `rows`.
 
@@ -121,6 +124,8 @@ def search_lam(
         Row numbers to search within; nothing is learned from the others. None for all.
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+    unit
+        Asked for what there is under ``"weights/"`` and, in a second round, ``"finer/"``.
 
     Raises
     ------
@@ -136,11 +141,15 @@ def search_lam(
     def part(before: float, width: float) -> Callable[[float], None] | None:
         return None if progress is None else lambda done: progress(before + width * done)
 
-    frame, notes, device = _try(within, plan, [0.0, *lams], progress=part(0.0, share))
+    frame, notes, device = _try(
+        within, plan, [0.0, *lams], progress=part(0.0, share), unit=units.within(unit, "weights")
+    )
     lam, reached, words = choose_lam(frame, plan)
     finer = _between(frame, plan, lam, reached=reached)
     if finer:
-        more, more_notes, _ = _try(within, plan, finer, progress=part(share, 1 - share))
+        more, more_notes, _ = _try(
+            within, plan, finer, progress=part(share, 1 - share), unit=units.within(unit, "finer")
+        )
         frame = pd.concat([frame, more], ignore_index=True).sort_values("lam", ignore_index=True)
         notes = tuple(dict.fromkeys([*notes, *more_notes]))
         lam, reached, words = choose_lam(frame, plan)
@@ -259,7 +268,12 @@ def _between(frame: pd.DataFrame, plan: LamSearch, lam: float, *, reached: bool)
 
 
 def _try(
-    dataset: Dataset, plan: LamSearch, lams: Sequence[float], *, progress: Callable[[float], None] | None
+    dataset: Dataset,
+    plan: LamSearch,
+    lams: Sequence[float],
+    *,
+    progress: Callable[[float], None] | None,
+    unit: Unit,
 ) -> tuple[pd.DataFrame, tuple[str, ...], str]:
     """Cross-validate some weights: a row each, and the notes and the device of the training."""
     out_of_fold = cross_validate(
@@ -270,6 +284,7 @@ def _try(
         random_state=plan.random_state,
         device=plan.device,
         progress=None if progress is None else lambda share: progress(TRAINING_SHARE * share),
+        unit=unit,
     )
     dependence, diluted = dependence_out_of_fold(
         dataset,
@@ -277,6 +292,7 @@ def _try(
         objective=plan.objective,
         measure=plan.measure,
         random_state=plan.random_state,
+        unit=unit,
     )
     frame = pd.DataFrame(
         {

@@ -22,8 +22,9 @@ from fairdash.training.importance import Importance, PermutationPlan
 from fairdash.training.methods import METHODS
 from fairdash.training.progress import OnProgress, StackReporter
 from fairdash.training.splits import Split
-from fairdash.training.stack_trainer import OutOfMemoryError, StackTrainer, TrainedPart
+from fairdash.training.stack_trainer import StackTrainer, too_little_memory, train_in_legs, work_of
 from fairdash.training.stacked_model import StackedModel
+from fairdash.units import Found, Unit, at_once, within
 
 _IN_HALVES = "The memory did not hold a whole stack of models at once; it was trained in halves."
 
@@ -55,6 +56,9 @@ class TrainedModels:
     tuning
         What was compared to find learning rate and weight decay, as :func:`fairdash.training.tuning.tune`
         gives it; None where the plan's own settings were taken.
+    curves
+        What was told of every epoch, as :class:`fairdash.training.progress.SweepProgress` has it; None in a
+        result that was read from its files.
     """
 
     members: pd.DataFrame
@@ -65,6 +69,7 @@ class TrainedModels:
     notes: tuple[str, ...] = ()
     importance: pd.DataFrame | None = None
     tuning: pd.DataFrame | None = None
+    curves: pd.DataFrame | None = None
 
 
 def train_models(
@@ -77,6 +82,7 @@ def train_models(
     device: Device,
     importance: bool = False,
     progress: OnProgress | None = None,
+    unit: Unit = at_once,
 ) -> TrainedModels:
     """Train every model on the training rows of its split.
 
@@ -93,6 +99,8 @@ def train_models(
         Whether to find each model's permutation importance; every split needs test rows then.
     progress
         Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
+    unit
+        Asked for the cut into stacks and for every leg of each stack's training.
 
     Raises
     ------
@@ -113,77 +121,63 @@ def train_models(
         device=device.name,
         permutations=PermutationPlan.of(splits, random_state=random_state) if importance else None,
     )
-    predictions = np.empty((len(models), dataset.n_rows))
-    diverged = np.zeros(len(models), dtype=bool)
-    best_epoch = np.zeros(len(models), dtype=np.int64)
-    notes = [device.note] if device.note else []
-    measured: list[tuple[list[int], Importance]] = []
-    total, done = _work(models), 0.0
-    for stack in _stacks(models, trainer):
-        own = [models[k] for k in stack]
+    # How many models a device holds depends on what else is on it: that is found once.
+    ends = unit("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
+    # From which model to which, and whether it may be cut in halves.
+    waiting = [(start, end, True) for start, end in itertools.pairwise([0, *ends])]
+    parts: list[Found] = []
+    curves: list[pd.DataFrame] = []
+    halved = False
+    while waiting:
+        start, end, is_whole = waiting.pop(0)
+        stack = models[start:end]
         report = StackReporter(
             progress,
-            method=own[0].method,
-            lams=[model.lam for model in own],
-            before=done,
-            work=_work(own),
-            total=total,
+            method=stack[0].method,
+            lams=[model.lam for model in stack],
+            before=work_of(models[:start]),
+            work=work_of(stack),
+            total=work_of(models),
             device=device.name,
         )
-        parts = _train_stack(trainer, models, stack, report)
-        for indices, (trained, predicted, leaning) in parts:
-            predictions[indices] = predicted
-            diverged[indices], best_epoch[indices] = trained.diverged, trained.best_epoch
-            measured += [] if leaning is None else [(indices, leaning)]
-        if len(parts) > 1 and _IN_HALVES not in notes:
-            notes.append(_IN_HALVES)
-        done += report.work
+        own = within(unit, f"{stack[0].method}/{start}-{end - 1}")
+        found, of_stack = train_in_legs(trainer, stack, report, own)
+        if found is not None:
+            parts.append(found)
+            curves += of_stack
+        elif is_whole and len(stack) > 1:
+            halved, middle = True, start + len(stack) // 2
+            waiting = [(start, middle, False), (middle, end, False), *waiting]
+        else:
+            raise too_little_memory()
     members = pd.DataFrame(
         {
             "method": [model.method for model in models],
             "lam": [model.lam for model in models],
             "split": [model.split for model in models],
-            "diverged": diverged,
-            "best_epoch": best_epoch,
+            "diverged": np.concatenate([found["diverged"] for found in parts]),
+            "best_epoch": np.concatenate([found["best_epoch"] for found in parts]),
         }
     )
     return TrainedModels(
         members=members,
-        predictions=predictions,
+        predictions=np.concatenate([found["predictions"] for found in parts]),
         splits=tuple(splits),
         device=device.name,
         seconds=time.monotonic() - started,
-        notes=tuple(notes),
-        importance=_importance_of_all(measured, members) if importance else None,
+        notes=tuple(filter(None, [device.note, _IN_HALVES if halved else ""])),
+        importance=_importance_of_all(parts, members) if importance else None,
+        curves=pd.concat(curves, ignore_index=True),
     )
 
 
-def _train_stack(
-    trainer: StackTrainer, models: Sequence[StackedModel], stack: list[int], report: StackReporter
-) -> list[tuple[list[int], TrainedPart]]:
-    """Train a stack, given by its models' indices, as one or, if the memory does not hold it, as two."""
-
-    def part(indices: list[int]) -> tuple[list[int], TrainedPart]:
-        return indices, trainer.train([models[k] for k in indices], report)
-
-    try:
-        return [part(stack)]
-    except OutOfMemoryError as error:
-        if len(stack) == 1:
-            raise error.for_user() from error
-    middle = len(stack) // 2
-    try:
-        return [part(stack[:middle]), part(stack[middle:])]
-    except OutOfMemoryError as error:
-        raise error.for_user() from error
-
-
-def _importance_of_all(
-    measured: Sequence[tuple[list[int], Importance]], members: pd.DataFrame
-) -> pd.DataFrame:
-    """One table in the models' order, from what was measured of some of them each."""
-    tables = [part.frame(members.iloc[indices]) for indices, part in measured]
-    return pd.concat(tables).sort_index(kind="stable").reset_index(drop=True)
+def _importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataFrame:
+    """One table in the models' order, from what was found of some of them each."""
+    tables = []
+    for found in parts:
+        own, members = members.iloc[: len(found["error"])], members.iloc[len(found["error"]) :]
+        tables.append(Importance(tuple(found["features"]), found["error"], found["reliance"]).frame(own))
+    return pd.concat(tables, ignore_index=True)
 
 
 def _stacks(models: Sequence[StackedModel], trainer: StackTrainer) -> list[list[int]]:
@@ -231,13 +225,3 @@ def _check(dataset: Dataset, splits: Sequence[Split], models: Sequence[StackedMo
         )
     of_target.finish()
     checks.finish()
-
-
-def _work(models: Sequence[StackedModel]) -> float:
-    """The models' share of the time, roughly: the adversary's steps are what takes it."""
-    total = 0.0
-    for model in models:
-        adversarial = get_entry(METHODS, model.method, option="method").adversarial
-        steps = model.settings.adversary_steps if adversarial else 0
-        total += model.settings.n_epochs * (1.0 + steps)
-    return total

@@ -25,9 +25,10 @@ class SweepProgress:
     method
         Id of the method in training.
     curve
-        At the end of an epoch one row a λ: columns ``method``, ``lam``, ``epoch``, ``mse`` (loss on
-        training batches, 1 is the constant model's) and ``dependence`` (the penalty Ψ on training
-        batches), means over the other models in training. None in between.
+        At the end of an epoch, or of several at once, one row a λ and epoch: columns ``method``, ``lam``,
+        ``epoch``, ``mse`` (loss on training batches, 1 is the constant model's) and ``dependence`` (the
+        penalty Ψ on training batches), means over the other models in training; the next stack of a method
+        has rows of its own. None in between.
     device
         torch's name of the device in use.
     """
@@ -79,6 +80,18 @@ class StackReporter:
         self.total = total
         self.device = device
         self.share = 0.0
+        self.curves: list[pd.DataFrame] = []
+
+    def begin(self) -> None:
+        """Forget what was told: a leg begins."""
+        self.curves = []
+
+    def leg(self, curves: pd.DataFrame, *, share: float) -> None:
+        """Tell of a leg that ends at this share of the steps, unless it was heard of as it was trained."""
+        if not self.curves:
+            self.share = share
+            self._report(curves)
+        self.curves = []
 
     def step(self, share: float) -> None:
         """Tell that this share of the stack's steps is done."""
@@ -87,12 +100,11 @@ class StackReporter:
 
     def epoch(self, epoch: Epoch) -> None:
         """Tell where the stack stands after an epoch."""
-        if len(epoch.error) < len(self.lams):
-            return  # half a stack, for lack of memory: its curves would be half the models'
         figures = pd.DataFrame({"lam": self.lams, "mse": epoch.error, "dependence": epoch.dependence})
         curve = figures.groupby("lam", as_index=False).mean()
         curve.insert(0, "method", self.method)
         curve.insert(2, "epoch", epoch.number)
+        self.curves.append(curve)
         self._report(curve)
 
     def _report(self, curve: pd.DataFrame | None) -> None:

@@ -21,7 +21,7 @@ from fairdash.training.crossvalidation import (
     Dependence,
     OutOfFold,
     cross_validate,
-    dependence_of,
+    dependence_unit,
     rows_of,
     standard_error,
 )
@@ -30,6 +30,7 @@ from fairdash.training.plan import SearchPlan
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.sweep import STANDARD
+from fairdash.units import Unit, at_once
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,6 +179,7 @@ def search_settings(
     *,
     rows: NDArray[np.int64] | None = None,
     progress: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
 ) -> SearchResult:
     """Compare the candidates of `plan` by cross-validation within `rows`.
 
@@ -206,6 +208,8 @@ def search_settings(
         Row numbers to search within; nothing is learned from the others. None for all.
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
+    unit
+        Asked for every leg of the training, and for what each fold's rows say of dependence.
 
     Raises
     ------
@@ -225,6 +229,7 @@ def search_settings(
         random_state=plan.random_state,
         device=plan.device,
         progress=None if progress is None else lambda share: progress(TRAINING_SHARE * share),
+        unit=unit,
     )
     if out_of_fold.diverged.all():
         raise OptionError(
@@ -233,7 +238,9 @@ def search_settings(
     measure, dependence = METHODS[plan.method].selection_measure, []
     for fold, held_out in enumerate(out_of_fold.held_out):
         dependence.append(
-            dependence_of(
+            dependence_unit(
+                unit,
+                str(fold),
                 within,
                 out_of_fold.predictions,
                 held_out,

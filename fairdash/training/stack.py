@@ -35,6 +35,7 @@ from fairdash.training.methods import METHODS
 from fairdash.training.minimax import MinimaxTrainer
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
+from fairdash.training.stack_state import State, go_on, state_of
 from fairdash.training.stacked_model import StackedModel
 
 ROWS_AT_ONCE = 4096  # when predicting: bounds the memory of K hidden layers
@@ -117,6 +118,8 @@ class TrainedStack:
         (K,); the epoch whose weights each model has, from 1.
     factor, shift
         (K,); a prediction is ``factor * h(x) + shift``: 1 and 0 unless it was balanced.
+    state
+        Where the training stands, if it was left off before its end; it can be gone on from.
     """
 
     predictor: StackedMLP
@@ -126,6 +129,7 @@ class TrainedStack:
     best_epoch: NDArray[np.int64]
     factor: NDArray[np.float64]
     shift: NDArray[np.float64]
+    state: State | None = None
 
     def predict(self, x: Tensor) -> NDArray[np.float64]:
         """Predictions (K, N) on the scale of the target given, for encoded rows x (S, N, p)."""
@@ -142,6 +146,8 @@ def train_stack(
     device: str = "cpu",
     on_step: Callable[[float], None] | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
+    state: State | None = None,
+    until: int | None = None,
 ) -> TrainedStack:
     """Train all `models` together.
 
@@ -163,6 +169,11 @@ def train_stack(
         :class:`fairdash.errors.Cancelled`) ends the training.
     on_epoch
         Called after each epoch.
+    state
+        Where an earlier call with the same arguments left off; None to begin.
+    until
+        Epoch after which to leave off, unless the training ends before; None for its end. In parts it comes
+        to the very same weights as at once.
     """
     settings, loss = models[0].settings, models[0].settings.loss_function
     which_split = torch.tensor([model.split for model in models], device=device)
@@ -183,11 +194,17 @@ def train_stack(
     if settings.patience is not None:
         validation = tables.hand_out(_validation(rows, data.validation))
         best = _Best(trainer, validation, patience=settings.patience)
-    epochs = _train_epochs(trainer, batches, settings, best, on_step=on_step, on_epoch=on_epoch)
-    last = torch.full((len(models),), epochs)
+    remembered = () if best is None else best.remembered
+    begun = 0 if state is None else go_on(state, trainer, batches, remembered)
+    epochs = range(begun + 1, min(until or settings.n_epochs, settings.n_epochs) + 1)
+    last_epoch, is_over = _train_epochs(
+        trainer, batches, settings, best, epochs=epochs, on_step=on_step, on_epoch=on_epoch
+    )
+    state = None if is_over else state_of(trainer, batches, remembered, epoch=last_epoch)
+    last = torch.full((len(models),), last_epoch)
     factor, shift = np.ones(len(models)), np.zeros(len(models))
     best_epoch = (last if best is None else best.restore()).cpu().numpy()
-    if settings.balance:
+    if settings.balance and is_over:
         factor, shift = _balance(trainer.predictor, data, which_split, loss)
     return TrainedStack(
         predictor=trainer.predictor,
@@ -197,6 +214,7 @@ def train_stack(
         best_epoch=best_epoch,
         factor=factor,
         shift=shift,
+        state=state,
     )
 
 
@@ -241,13 +259,14 @@ def _train_epochs(
     settings: TrainingSettings,
     best: _Best | None,
     *,
+    epochs: range,
     on_step: Callable[[float], None] | None,
     on_epoch: Callable[[Epoch], None] | None,
-) -> int:
-    """Train every epoch, or until no model is left to wait for; how many there were."""
+) -> tuple[int, bool]:
+    """Train these epochs, or until no model is left to wait for; the last, and whether it was the end."""
     n_steps = settings.n_epochs * batches.per_epoch
-    step = epoch = 0
-    for epoch in range(1, settings.n_epochs + 1):
+    step = (epochs.start - 1) * batches.per_epoch
+    for epoch in epochs:
         fair = epoch > settings.warm_up_epochs
         totals = torch.zeros(2, len(trainer.lam), device=trainer.lam.device)
         for batch in batches.epoch():
@@ -260,8 +279,8 @@ def _train_epochs(
             error, dependence = (totals / batches.per_epoch).double().cpu().numpy()
             on_epoch(Epoch(epoch, error, dependence))
         if best is not None and fair and best.is_over_after(epoch):
-            break
-    return epoch
+            return epoch, True
+    return epochs.stop - 1, epochs.stop > settings.n_epochs
 
 
 def _loss_of_constant(data: StackData, loss: Loss) -> Tensor:
@@ -297,6 +316,11 @@ class _Best:
         self.epoch = torch.zeros(count, dtype=torch.long, device=trainer.lam.device)
         self.weights = trainer.descent.weights.clone()
 
+    @property
+    def remembered(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Score, epoch and weights of each model's best epoch so far: the tensors themselves."""
+        return self.score, self.epoch, self.weights
+
     def is_over_after(self, epoch: int) -> bool:
         """Look at the validation rows; True once no model is left to wait for.
 
@@ -306,9 +330,9 @@ class _Best:
         score = self.trainer.score(self.validation)
         open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)
         better = open_ & self.trainer.alive & (score < self.score)
-        self.score = torch.where(better, score, self.score)
-        self.epoch = torch.where(better, epoch, self.epoch)
-        self.weights = torch.where(better[:, None], self.trainer.descent.weights, self.weights)
+        self.score.copy_(torch.where(better, score, self.score))
+        self.epoch.copy_(torch.where(better, epoch, self.epoch))
+        self.weights.copy_(torch.where(better[:, None], self.trainer.descent.weights, self.weights))
         return bool(((epoch - self.epoch >= self.patience) | ~self.trainer.alive).all())
 
     def restore(self) -> Tensor:

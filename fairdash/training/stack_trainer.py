@@ -1,29 +1,41 @@
-"""Trains the stacks of one data set: what they share, and how many models one of them may hold."""
+"""Trains the stacks of one data set: what they share, how many models one holds, the legs of its training.
+
+To cut a stack for units of a few seconds would cost its speed: on Crime five stacks of a split each take two
+thirds longer than one of five. A leg is some of the epochs, and hands on where all its models stand, so that
+the weights are the very same however often the training is gone on with.
+"""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.errors import DeviceError, Problem
+from fairdash.errors import DeviceError
+from fairdash.registry import get_entry
 from fairdash.seeds import Stream, seed_of
 from fairdash.training.importance import Importance, PermutationPlan, permutation_importance
+from fairdash.training.methods import METHODS
 from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.progress import StackReporter
 from fairdash.training.splits import Split
 from fairdash.training.stacked_model import StackedModel
+from fairdash.units import Found, Unit
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from fairdash.training.stack import StackData, TrainedStack
+    from fairdash.training.stack import StackData
+    from fairdash.training.stack_state import State
 
 #: Memory that the networks and batches of one stack may take on a CPU: about what its cache holds. More
 #: models at once are no slower to launch, but each pass over them then waits for the memory.
@@ -31,9 +43,12 @@ BYTES_PER_STACK_ON_CPU = 24 * 2**20
 #: Share of a GPU's free memory that one stack may take.
 SHARE_OF_GPU = 0.5
 MOST_MODELS_PER_STACK = 2000
-
-#: Trained models; their predictions (K, n) for all rows, in the target's units; and their importance.
-TrainedPart: TypeAlias = "tuple[TrainedStack, NDArray[np.float64], Importance | None]"
+#: What a leg takes, about, on a slow core; and how many there are at most, each then a twentieth of a stack.
+SECONDS_A_LEG, MOST_LEGS = 5.0, 20
+#: Seconds that a slow core takes for a unit of :func:`work_of` and a training row.
+_SECONDS_A_ROW = 1e-6
+#: Those that a GPU takes for a mini-batch instead, however many models there are: it waits for the launches.
+_SECONDS_A_BATCH = 1e-3
 
 
 class StackTrainer:
@@ -65,8 +80,27 @@ class StackTrainer:
             self._encoded[key] = encode_rows(self.dataset, self.splits[model.split].train, loss)
         return self._encoded[key]
 
-    def train(self, stack: Sequence[StackedModel], report: StackReporter) -> TrainedPart:
-        """Train one stack; :class:`OutOfMemoryError` if the device can't hold it."""
+    def train(
+        self,
+        stack: Sequence[StackedModel],
+        report: StackReporter,
+        *,
+        state: State | None = None,
+        until: int | None = None,
+    ) -> Found:
+        """Train one stack, or a leg of it; :class:`OutOfMemoryError` if the device can't hold it.
+
+        Parameters
+        ----------
+        state, until
+            As :func:`fairdash.training.stack.train_stack` has them.
+
+        Returns
+        -------
+        The state to go on from. At the end of the training instead (K,) ``diverged`` and ``best_epoch``;
+        (K, n) ``predictions`` for all rows, in the target's units; and, if it was asked for, the importance
+        as ``features``, ``error`` and ``reliance``.
+        """
         from fairdash.training.stack import train_stack
 
         used = sorted({model.split for model in stack})
@@ -80,18 +114,26 @@ class StackTrainer:
                 device=self.device,
                 on_step=report.step,
                 on_epoch=report.epoch,
+                state=state,
+                until=until,
             )
+            if trained.state is not None:
+                return trained.state
             scales = [self.encoded(model).target_scale for model in stack]
 
             def predict(x: Tensor) -> NDArray[np.float64]:
                 scaled = trained.predict(x)
                 return np.stack([scale.undo(each) for scale, each in zip(scales, scaled, strict=True)])
 
-            importance = None
-            predictions = predict(data.x)
-            if self.permutations is not None:
-                importance = self._importance(self.permutations, stack, used, predict, data.x, report)
-        return trained, predictions, importance
+            found = {
+                "diverged": trained.diverged,
+                "best_epoch": trained.best_epoch,
+                "predictions": predict(data.x),
+            }
+            if self.permutations is None:
+                return found
+            leaning = self._importance(self.permutations, stack, used, predict, data.x, report)
+        return {**found, **vars(leaning), "features": list(leaning.features)}
 
     def _importance(
         self,
@@ -167,17 +209,73 @@ def _variance(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float
     return float(np.average((values - mean) ** 2, weights=weight))
 
 
+def train_in_legs(
+    trainer: StackTrainer, stack: Sequence[StackedModel], report: StackReporter, unit: Unit
+) -> tuple[Found | None, list[pd.DataFrame]]:
+    """What :meth:`StackTrainer.train` finds of a stack, None if the device can't hold it; and its curves."""
+    n_epochs, legs = stack[0].settings.n_epochs, _legs(trainer, stack)
+    found: Found | None = None
+    curves: list[pd.DataFrame] = []
+    for leg in range(1, legs + 1):
+        until = round(n_epochs * leg / legs)
+        found = unit(str(until), partial(_leg, trainer, stack, report, found, until))
+        if not found["fits"]:
+            return None, []
+        is_over = "predictions" in found
+        report.leg(found["curves"], share=1.0 if is_over else until / n_epochs)
+        curves.append(found["curves"])
+        if is_over:
+            break
+    return found, curves
+
+
+def work_of(models: Sequence[StackedModel]) -> float:
+    """The models' share of the time, roughly: the adversary's steps are what takes it."""
+    total = 0.0
+    for model in models:
+        method = get_entry(METHODS, model.method, option="method")
+        closed_form = 0.0 if method.penalty is None else 0.5
+        steps = model.settings.adversary_steps if method.adversarial else closed_form
+        total += model.settings.n_epochs * (1.0 + steps)
+    return total
+
+
+def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
+    """How many legs: by plan and data alone, never by a clock, so that they are the same when it goes on."""
+    settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
+    seconds = work_of(stack) * rows * _SECONDS_A_ROW
+    if trainer.device != "cpu":
+        seconds = work_of(stack[:1]) * rows / settings.batch_size * _SECONDS_A_BATCH
+    return max(1, min(MOST_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_A_LEG)))
+
+
+def _leg(
+    trainer: StackTrainer,
+    stack: Sequence[StackedModel],
+    report: StackReporter,
+    before: Found | None,
+    until: int,
+) -> Found:
+    """One leg, from where the one before it has ended."""
+    report.begin()
+    try:
+        found = trainer.train(stack, report, state=before, until=until)
+    except OutOfMemoryError:
+        # Found, too: who goes on with this must not try the same stack again.
+        return {"fits": False}
+    return {**found, "curves": pd.concat(report.curves, ignore_index=True), "fits": True}
+
+
 class OutOfMemoryError(Exception):
     """The device can't hold a stack; told apart from other failures so that a smaller one is tried."""
 
-    def for_user(self) -> DeviceError:
-        """The same in words for whoever asked for the training."""
-        return DeviceError(
-            Problem(
-                what="The memory does not suffice to train these models, even in smaller groups",
-                hint="Choose smaller batches or networks, or another device.",
-            )
-        )
+
+def too_little_memory() -> DeviceError:
+    """The same in words for whoever asked for the training, where no smaller one is to be tried."""
+    return DeviceError.of(
+        "The memory does not suffice to train these models, even in smaller groups",
+        "Choose smaller batches or networks, or another device.",
+    )
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from fairdash.training.splits import Split, random_splits
 from fairdash.training.splits import initial_seed as initial_seed
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.tuning import settings_of_splits, tune
+from fairdash.units import Unit, at_once, within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +103,7 @@ def train_sweep(
     *,
     importance: bool = False,
     progress: OnProgress | None = None,
+    unit: Unit = at_once,
 ) -> TrainedModels:
     """Train every model of `sweep` on `dataset`; errors as :func:`fairdash.training.models.train_models`.
 
@@ -111,6 +113,8 @@ def train_sweep(
         Whether to find the permutation importance of every feature in every model.
     progress
         Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
+    unit
+        Asked for what there is under ``"tuning/"`` and ``"train/"``.
     """
     device = resolve_device(sweep.device)
     splits = sweep.splits(dataset.n_rows)
@@ -125,6 +129,7 @@ def train_sweep(
             progress=None
             if progress is None
             else lambda at: progress(replace(at, phase="tuning", curve=None)),
+            unit=within(unit, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
     trained = train_models(
@@ -136,6 +141,7 @@ def train_sweep(
         device=device,
         importance=importance,
         progress=progress,
+        unit=within(unit, "train"),
     )
     diverged = int(trained.members["diverged"].sum())
     notes = trained.notes

@@ -22,6 +22,7 @@ from fairdash.training.progress import OnProgress
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, initial_seed, with_held_out
 from fairdash.training.stacked_model import StackedModel
+from fairdash.units import Unit, at_once
 
 #: Weight decays that are compared: from hardly any to what a thousand rows of a hundred columns want.
 WEIGHT_DECAYS = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2, 6e-2)
@@ -42,6 +43,7 @@ def tune(
     random_state: int,
     device: Device,
     progress: OnProgress | None = None,
+    unit: Unit = at_once,
 ) -> pd.DataFrame:
     """Compare the candidates on each split's validation rows, all of them in one stack.
 
@@ -55,6 +57,8 @@ def tune(
         Seed of the initial weights and the mini-batches.
     progress
         Called after every step; it may raise :class:`fairdash.errors.Cancelled`.
+    unit
+        Asked for what :func:`fairdash.training.models.train_models` asks for.
 
     Returns
     -------
@@ -78,6 +82,7 @@ def tune(
         random_state=random_state,
         device=device,
         progress=progress,
+        unit=unit,
     )
     losses = held_out_losses(dataset, [parts[model.split] for model in models], trained.predictions, settings)
     frame = pd.DataFrame(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, initial_seed
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.tuning import settings_of_splits, tune
+from fairdash.units import Found, Unit, at_once, within
 
 
 def train_references(
@@ -38,6 +40,7 @@ def train_references(
     random_state: int = 0,
     device: str = "auto",
     on_step: Callable[[], None] = lambda: None,
+    unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64]]:
     """Train the references on the training rows of each split.
 
@@ -51,6 +54,8 @@ def train_references(
     ----------
     on_step
         Called several times a second while they train; what it raises ends the training.
+    unit
+        Asked for what there is under ``"tuning/"``, ``"base/"``, ``"folds/"`` and ``"premium/"``.
     dataset, splits, settings, strengths, random_state, device
         As :func:`fairdash.api.references` has them.
 
@@ -80,11 +85,17 @@ def train_references(
 
     where = resolve_device(device)
     tuning = tune(
-        seen, splits, settings, random_state=random_state, device=where, progress=lambda _: on_step()
+        seen,
+        splits,
+        settings,
+        random_state=random_state,
+        device=where,
+        progress=lambda _: on_step(),
+        unit=within(unit, "tuning"),
     )
     chosen = settings_of_splits(tuning, settings)
 
-    def train(_: Dataset, parts: Sequence[Split]) -> NDArray[np.float64]:
+    def train(_: Dataset, parts: Sequence[Split], name: str = "folds") -> NDArray[np.float64]:
         each = len(parts) // len(splits)  # the folds of a split are trained as the split's own model is
         models = [
             StackedModel(STANDARD, 0.0, chosen[k // each], k, initial_seed(random_state, k // each))
@@ -98,20 +109,25 @@ def train_references(
             random_state=random_state,
             device=where,
             progress=lambda _: on_step(),
+            unit=within(unit, name),
         ).predictions
 
-    base = train(seen, splits)
+    base = train(seen, splits, "base")
     curves = barycentre_predictions(
         seen, splits, base=base, train=train, strengths=(*strengths, 1.0), random_state=random_state
     )
     if settings.loss_function.has_log_link:
         curves = np.maximum(curves, base.min(axis=1)[:, None, None])
     curves, full = curves[:, :-1], curves[:, -1]
-    predictors = [
-        _model_of_x_and_s(seen, split, own, random_state, device, on_step)
-        for split, own in zip(splits, chosen, strict=True)
+
+    def premium_of(split: Split, own: TrainingSettings) -> Found:
+        predictor = _model_of_x_and_s(seen, split, own, random_state, device, on_step)
+        return {"premium": discrimination_free_predictions(dataset, [split], predictors=[predictor])}
+
+    premium = [
+        unit(f"premium/{j}", partial(premium_of, split, own))["premium"]
+        for j, (split, own) in enumerate(zip(splits, chosen, strict=True))
     ]
-    premium = discrimination_free_predictions(dataset, splits, predictors=predictors)
     members = [
         {"method": "barycentre", "lam": float(strength), "split": j, "diverged": False}
         for j in range(len(splits))
@@ -123,7 +139,7 @@ def train_references(
     price = [
         _error(dataset, split, full[j]) - _error(dataset, split, base[j]) for j, split in enumerate(splits)
     ]
-    predictions = np.concatenate([curves.reshape(-1, dataset.n_rows), premium])
+    predictions = np.concatenate([curves.reshape(-1, dataset.n_rows), *premium])
     return pd.DataFrame(members), predictions, np.array(price)
 
 

@@ -1,0 +1,94 @@
+"""Units of work: what a long job is cut into, so that what each has found can be kept and given back.
+
+A job asks its :class:`Unit` for what each of its units has found. :func:`at_once` computes it; one with a
+store computes what the store does not have yet. So a job that was killed goes on from its last finished unit.
+
+>>> from_files(to_files({"rows": np.arange(3), "rule": "the smallest"}))
+{'rule': 'the smallest', 'rows': array([0, 1, 2])}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import pandas as pd
+
+#: What a unit has found, under names of its own: frames, arrays, and plain values that JSON has.
+Found: TypeAlias = "Mapping[str, Any]"
+
+_FRAME, _ARRAYS, _PLAIN = ".parquet", "arrays.safetensors", "plain.json"
+
+
+class Unit(Protocol):
+    """Gives what the unit called `name` has found, by `compute` if that is not known yet.
+
+    A job asks for its units in an order and under names that follow from its plan and its data alone, and
+    for none of them twice: that is how a store knows them again. What `compute` raises comes through.
+    """
+
+    def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
+        """What the unit has found."""
+        ...
+
+
+def at_once(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: ARG001 (nothing is kept by it)
+    """Compute every unit; keep nothing."""
+    return compute()
+
+
+def within(unit: Unit, part: str) -> Unit:
+    """The units of a part of a job: ``"<part>/<name>"`` for whoever keeps them."""
+    return lambda name, compute, /: unit(f"{part}/{name}", compute)
+
+
+def to_files(found: Found) -> dict[str, bytes]:
+    """What was found as files: Parquet for a frame, safetensors for all arrays, JSON for the rest.
+
+    Raises
+    ------
+    ValueError
+        Something would not come back as it is: :func:`from_files` has to give the very same values.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import save
+
+    frames = {name: value for name, value in found.items() if isinstance(value, pd.DataFrame)}
+    arrays = {name: value for name, value in found.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in found.items() if name not in frames and name not in arrays}
+    try:
+        files = {f"{name}{_FRAME}": frame.to_parquet() for name, frame in frames.items()}
+        files[_PLAIN] = json.dumps(plain).encode()
+        if arrays:
+            files[_ARRAYS] = save({name: np.array(array, order="C") for name, array in arrays.items()})
+        again = from_files(files)
+        for name, frame in frames.items():
+            pd.testing.assert_frame_equal(again[name], frame, check_exact=True, check_freq=False)
+        same = all(_is_same(again[name], array) for name, array in arrays.items())
+    except (AssertionError, TypeError, ValueError, KeyError, NotImplementedError, SafetensorError) as error:
+        raise ValueError("what a unit has found can't be kept as it is") from error
+    if not same or list(map(str, plain)) != list(plain):
+        raise ValueError("what a unit has found can't be kept as it is")
+    return files
+
+
+def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
+    """What :func:`to_files` wrote. Tuples have become lists."""
+    import io
+
+    from safetensors.numpy import load
+
+    found: dict[str, Any] = json.loads(files[_PLAIN])
+    for name, content in files.items():
+        if name.endswith(_FRAME):
+            found[name.removesuffix(_FRAME)] = pd.read_parquet(io.BytesIO(content))
+    if _ARRAYS in files:
+        found |= load(files[_ARRAYS])
+    return found
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two arrays have the same bits."""
+    return bool(a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes())

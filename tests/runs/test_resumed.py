@@ -1,0 +1,175 @@
+"""A run or a search that goes on with the units that are known equals one that was never ended."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.errors import Cancelled
+from fairdash.runs.execute_sweep import execute_sweep
+from fairdash.training import stack, stack_trainer
+from fairdash.training.lam_search import search_lam
+from fairdash.training.search import search_settings
+from fairdash.units import from_files, to_files
+from tests.runs.test_runs import PLAN, SOURCE
+from tests.runs.test_searches import LAM, SETTINGS
+
+#: An adversary, dropout, an end before the last epoch: whatever a leg has to hand on.
+RUN = replace(
+    PLAN,
+    methods=("standard", "hgr_nn"),
+    validation_share=0.2,
+    tune=True,
+    settings=replace(PLAN.settings, dropout=0.1, patience=2, n_epochs=8),
+)
+JOBS = {
+    "run": lambda dataset, unit: execute_sweep(dataset, RUN, unit=unit),
+    "settings": lambda dataset, unit: search_settings(dataset, SETTINGS, unit=unit),
+    "lam": lambda dataset, unit: search_lam(dataset, replace(LAM, refine=2), unit=unit),
+}
+
+
+class Kept:
+    """Units in files of memory, those `known` before as they were kept; `ends_at` the so-manieth that is not."""
+
+    def __init__(self, known=None, *, ends_at=None):
+        self.files = dict(known or {})
+        self.asked, self.computed = [], []
+        self.ends_at = ends_at
+
+    def __call__(self, name, compute, /):
+        assert name not in self.asked
+        self.asked.append(name)
+        if name not in self.files:
+            if len(self.computed) == self.ends_at:
+                raise Cancelled
+            self.computed.append(name)
+            self.files[name] = to_files(compute())
+        return from_files(self.files[name])
+
+
+@pytest.fixture(autouse=True)
+def short_legs(monkeypatch):
+    """Legs of an epoch or a few, as a large table has them."""
+    monkeypatch.setattr(stack_trainer, "SECONDS_A_LEG", 2e-3)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_permutations():
+    """What is measured is of no matter here."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[execute_sweep.__module__], "PERMUTATIONS", {True: 39, False: 39})
+        yield
+
+
+@pytest.fixture(scope="module")
+def dataset():
+    return SOURCE.load()
+
+
+@pytest.fixture(scope="module", params=JOBS)
+def job(request, dataset):
+    """A job, what it finds at once, and the units that it asks for."""
+    carry_out = JOBS[request.param]
+    undisturbed = carry_out(dataset, lambda name, compute, /: compute())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stack_trainer, "SECONDS_A_LEG", 2e-3)
+        kept = Kept()
+        assert_same(carry_out(dataset, kept), undisturbed)
+    return carry_out, undisturbed, kept
+
+
+def assert_same(a, b):
+    """Equal value by value, but for the seconds that it took."""
+    assert type(a) is type(b)
+    if isinstance(a, pd.DataFrame):
+        pd.testing.assert_frame_equal(a, b, check_exact=True)
+    elif isinstance(a, np.ndarray):
+        assert np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+    elif isinstance(a, dict):
+        assert a.keys() == b.keys()
+        for name in a.keys() - {"seconds", "curves"}:
+            assert_same(a[name], b[name])
+    elif isinstance(a, tuple):
+        for one, other in zip(a, b, strict=True):
+            assert_same(one, other)
+    elif hasattr(a, "__dict__"):
+        assert_same(vars(a), vars(b))
+    else:
+        assert a == b
+
+
+def test_units_are_the_same_from_one_time_to_the_next_and_cut_the_training_finely(job, dataset):
+    carry_out, undisturbed, kept = job
+    assert len(kept.asked) >= 5
+    again = Kept(kept.files)
+    assert_same(carry_out(dataset, again), undisturbed)
+    assert (again.asked, again.computed) == (kept.asked, [])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whatever_is_known_the_rest_comes_to_the_same(job, dataset, seed):
+    carry_out, undisturbed, kept = job
+    known = np.random.default_rng(seed).random(len(kept.asked)) < 0.5
+    known = {name: kept.files[name] for name, is_known in zip(kept.asked, known, strict=True) if is_known}
+    again = Kept(known)
+    assert_same(carry_out(dataset, again), undisturbed)
+    assert again.files.keys() == kept.files.keys()
+    assert not set(again.computed) & set(known)
+
+
+def test_a_job_that_was_ended_goes_on_where_it_was(job, dataset):
+    carry_out, undisturbed, kept = job
+    ended = Kept(ends_at=len(kept.asked) // 2)
+    with pytest.raises(Cancelled):
+        carry_out(dataset, ended)
+    again = Kept(ended.files)
+    assert_same(carry_out(dataset, again), undisturbed)
+    assert [*ended.computed, *again.computed] == kept.asked
+
+
+def test_curves_and_progress_of_known_units_are_told_in_one_go(dataset):
+    def carry_out(unit):
+        shares, curves = [], []
+        result = execute_sweep(
+            dataset, RUN, unit=unit, progress=lambda _, share: shares.append(share), on_curve=curves.append
+        )
+        pd.testing.assert_frame_equal(pd.concat(curves, ignore_index=True), result.curves, check_exact=True)
+        return result.curves, shares
+
+    kept = Kept()
+    curves, shares = carry_out(kept)
+    assert {*curves["method"]} == {*RUN.methods}
+    half = {name: kept.files[name] for name in kept.asked[: len(kept.asked) // 2]}
+    for known in (half, kept.files):
+        again, told = carry_out(Kept(known))
+        pd.testing.assert_frame_equal(again, curves, check_exact=True)
+        assert told == sorted(told)
+        assert max(told) == max(shares)
+        assert len(told) < len(shares)
+
+
+def test_a_stack_that_did_not_fit_is_not_tried_again(dataset, monkeypatch):
+    tried = []
+    train_stack = stack.train_stack
+
+    def limited(data, members, **options):
+        tried.append(len(members))
+        if len(members) > 2:
+            raise MemoryError
+        return train_stack(data, members, **options)
+
+    monkeypatch.setattr(stack, "train_stack", limited)
+    plan = replace(PLAN, methods=("hgr_nn",))
+    kept = Kept(ends_at=6)
+    with pytest.raises(Cancelled):
+        execute_sweep(dataset, plan, is_preview=True, unit=kept)
+    assert tried[0] == 4
+    tried.clear()
+    result = execute_sweep(dataset, plan, is_preview=True, unit=Kept(kept.files))
+    assert set(tried) == {2}
+    assert any("halves" in note for note in result.notes)
