@@ -37,7 +37,7 @@ class SweepResult(TrainedModels):
         Tidy: one row a model and part, columns as :func:`fairdash.assessment.assess_predictions` gives them.
     sweep
         The plan that was carried out.
-    members, predictions, splits, device, seconds, notes, importance, tuning
+    members, predictions, splits, device, seconds, notes, importance, tuning, curves
         As in :class:`fairdash.training.models.TrainedModels`.
     """
 

@@ -24,7 +24,8 @@ def curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.F
     :class:`fairdash.training.progress.SweepProgress`, in the order of training.
     """
     title, y = TITLES[figure_of]
-    # Each stack of a method has told its own.
+    # Each stack of a method has told its own; in the warm-up there is no dependence, not even as a number.
+    curves = curves.astype({"mse": float, "dependence": float})
     curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
     fair = curves[curves["method"] != STANDARD]
     fair = fair[fair["method"] == fair["method"].iloc[-1]] if len(fair) else fair

@@ -60,7 +60,7 @@ class RunResult(TrainedModels):
         Package to its version when the run was carried out; empty in a run of before they were kept.
     names
         Target or sensitive column to its name for people, for those that have one.
-    members, predictions, splits, device, seconds, notes, importance, tuning
+    members, predictions, splits, device, seconds, notes, importance, tuning, curves
         As in :class:`fairdash.training.models.TrainedModels`.
     """
 

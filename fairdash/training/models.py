@@ -19,11 +19,10 @@ from fairdash.errors import Checks, DataError, OptionError
 from fairdash.registry import get_entry
 from fairdash.training.device import Device
 from fairdash.training.importance import Importance, PermutationPlan
-from fairdash.training.legs import train_in_legs, work_of
 from fairdash.training.methods import METHODS
 from fairdash.training.progress import OnProgress, StackReporter
 from fairdash.training.splits import Split
-from fairdash.training.stack_trainer import StackTrainer, too_little_memory
+from fairdash.training.stack_trainer import StackTrainer, too_little_memory, train_in_legs, work_of
 from fairdash.training.stacked_model import StackedModel
 from fairdash.units import Found, Unit, at_once, within
 

@@ -137,6 +137,17 @@ def test_the_curves_have_a_line_a_lambda():
     assert len(curves_figure(curves, "dependence", theme=LIGHT).data) == 3
 
 
+def test_the_curves_of_several_stacks_are_one_line_also_before_there_is_a_dependence():
+    stack = pd.DataFrame(
+        {"method": "hgr_nn", "lam": 1.0, "epoch": [1, 2], "mse": [1.0, 0.5], "dependence": None}
+    )
+    curves = pd.concat([stack, stack.assign(mse=[0.8, 0.7])], ignore_index=True)
+    (line,) = curves_figure(curves, "mse", theme=LIGHT).data
+    assert numbers(line.x).tolist() == [1, 2]
+    assert numbers(line.y).tolist() == [0.9, 0.6]
+    assert len(curves_figure(curves, "dependence", theme=LIGHT).data) == 1
+
+
 def test_the_curves_of_several_methods_show_the_one_in_training():
     rows = [(method, lam, 1, 0.5, 0.3) for method in ("hgr_nn", "pearson") for lam in (1, 2)]
     curves = pd.DataFrame(rows, columns=["method", "lam", "epoch", "mse", "dependence"])
