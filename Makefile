@@ -55,6 +55,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.price
 	$(BIN)/python -m benchmarks.estimator_tables
 	$(BIN)/python -m benchmarks.fuzz_readers --minutes 10
+	$(BIN)/python -m benchmarks.crash --kills 300
 
 clean:
 	rm -rf $(VENV)

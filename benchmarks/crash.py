@@ -1,8 +1,9 @@
-"""Kill the app's worker, its children and the app at random moments; nothing finished may be lost or altered.
+"""Kill what carries a run out at random moments: nothing finished may be lost or altered, no orphan may stay.
 
     python -m benchmarks.crash --kills 300
 
-Prints a row a kind of kill. A short form is in tests/jobs/test_lanes.py.
+Each run is killed up to a dozen times and then compared, value by value, with one that nobody disturbed. It
+prints a row a moment of the kill. tests/jobs/test_lanes.py has a short form.
 """
 
 from __future__ import annotations
@@ -10,18 +11,20 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import signal
-import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-#: How a moment is chosen: at any time, as a unit is being written, or as the result is.
-MOMENTS = ("any time", "a unit's write", "the result's write")
+if TYPE_CHECKING:
+    from fairdash.runs.store import Run
+
+#: A job is given up after twenty deaths (fairdash/worker.py).
+DEATHS_A_RUN = 12
+SECONDS = 120.0
 
 
 def main() -> None:
@@ -31,8 +34,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"FAIRDASH_HOME": folder, "FAIRDASH_NO_STANDBY": "1", "OMP_NUM_THREADS": "1"}
-        table = study(options.kills, random.Random(options.seed))
-    print(table.to_string())
+        print(study(options.kills, random.Random(options.seed)).to_string())
 
 
 def study(kills: int, rng: random.Random) -> pd.DataFrame:
@@ -40,54 +42,71 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
     from fairdash.jobs import engine
     from fairdash.runs import worker
     from fairdash.runs.launch import start_run
-    from fairdash.runs.store import DONE, create_run
-    from tests.jobs.test_lanes import LONGER, assert_equal, units
+    from fairdash.runs.store import DONE, Run, create_run
+    from fairdash.sealed import check
+    from tests.jobs.test_lanes import LONGER, assert_equal, kill, processes, units
     from tests.runs.test_runs import SOURCE
 
     undisturbed = create_run(SOURCE, LONGER)
     assert worker.main(undisturbed.id) == 0
-    expected, rows, done = undisturbed.read_result(), [], 0
-    finished = {undisturbed.id: _hashes(undisturbed.folder / "result")}
-    while done < kills:
-        run = start_run(SOURCE, replace(LONGER, device="cpu"), owner=f"{done}")
-        deaths = 0
-        while not run.status.is_over:
+    expected, whole, rows = undisturbed.read_result(), [undisturbed.id], []
+    while len(rows) < kills:
+        # An owner of its own, or it would be the run of before.
+        run = start_run(SOURCE, LONGER, owner=str(len(rows)))
+        for _ in range(min(DEATHS_A_RUN, kills - len(rows))):
+            _until(lambda run=run: run.is_held() or run.status.is_over)
+            moment = rng.choice(list(MOMENTS))
+            if not MOMENTS[moment](run, rng):
+                break
+            before = units(run)
+            kill(engine.LONG)
+            # Kept files go when the result is there.
+            lost = 0 if (run.folder / "result").is_dir() else len(before.keys() - units(run).keys())
+            orphans, begun = len(processes(engine.LONG)), time.monotonic()
             engine.see_to_all()
-            if done >= kills or deaths >= 15:
-                time.sleep(0.2)
-                continue
-            moment = rng.choice(MOMENTS)
-            begun, at = time.monotonic(), units(run)
-            before = len(at)
-            if not _wait_for(run, moment, rng):
-                continue
-            kept = units(run)
-            killed = _kill()
-            if not killed:
-                continue
-            done, deaths = done + 1, deaths + 1
-            lost = [name for name in kept if name not in units(run)]
-            rows.append(
-                {
-                    "moment": moment,
-                    "killed": 1,
-                    "units before": len(kept) - before,
-                    "finished units lost": 0 if (run.folder / "result").is_dir() else len(lost),
-                    "orphans": len(_processes()),
-                    "seconds to go on": _seconds_to_go_on(run, begun),
-                }
-            )
+            _until(lambda run=run: run.is_held() or run.status.is_over)
+            rows.append((moment, 1, lost, orphans, time.monotonic() - begun))
+        _until(lambda run=run: run.status.is_over)
         assert run.status.state == DONE, run.status
         assert_equal(run.read_result(), expected)
-        finished[run.id] = _hashes(run.folder / "result")
-        for id, hashes in finished.items():
-            assert _hashes(run.folder.parent / id / "result") == hashes, f"{id} was altered"
-        print(f"{done} kills, {len(finished) - 1} runs whole and equal", file=sys.stderr, flush=True)
-    table = pd.DataFrame(rows).groupby("moment").agg(
-        kills=("killed", "sum"),
-        lost=("finished units lost", "sum"),
-        orphans=("orphans", "sum"),
-        median=("seconds to go on", "median"),
-        most=("seconds to go on", "max"),
-    )
-    return table.rename(columns={"median": "seconds to go on, median", "most": "most"})
+        whole.append(run.id)
+        for id in whole:
+            check(Run(id).folder / "result")
+        print(f"{len(rows)} kills, {len(whole) - 1} runs whole and equal", file=sys.stderr, flush=True)
+    table = pd.DataFrame(rows, columns=["moment", "kills", "units lost", "orphans", "seconds to go on"])
+    how = {"kills": "sum", "units lost": "sum", "orphans": "sum", "seconds to go on": ["median", "max"]}
+    return table.groupby("moment").agg(how).round(1)
+
+
+def _any_time(run: Run, rng: random.Random) -> bool:
+    time.sleep(rng.uniform(0.0, 3.0))
+    return run.is_held()
+
+
+def _write_of_a_unit(run: Run, _: random.Random) -> bool:
+    _until(lambda: any(run.units.glob(".*.part")) or not run.is_held())
+    return run.is_held()
+
+
+def _write_of_the_result(run: Run, _: random.Random) -> bool:
+    _until(lambda: any(run.folder.glob(".result*")) or not run.is_held(), seconds=300)
+    return run.is_held()
+
+
+MOMENTS: dict[str, Callable[[Run, random.Random], bool]] = {
+    "any time": _any_time,
+    "a unit is written": _write_of_a_unit,
+    "the result is written": _write_of_the_result,
+}
+
+
+def _until(holds: Callable[[], object], *, seconds: float = SECONDS) -> None:
+    begun = time.monotonic()
+    while not holds():
+        if time.monotonic() - begun > seconds:
+            raise TimeoutError
+        time.sleep(0.001)
+
+
+if __name__ == "__main__":
+    main()
