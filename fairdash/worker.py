@@ -8,6 +8,7 @@ was at, after the last unit that was finished.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import signal
 import subprocess
@@ -34,7 +35,7 @@ from fairdash.units import Found, Unit, from_files, to_files
 
 #: How long a process stands by; someone who reads a page on data takes about so long.
 SECONDS_TO_WAIT = 180
-SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_BEATS = 0.5, 3.0
+SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_BEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
 #: A job whose process has died so often is given up.
 MOST_DEATHS = 20
 
@@ -68,11 +69,15 @@ def serve(lanes: Sequence[str]) -> int:
     for one in (signal.SIGINT, signal.SIGTERM):
         signal.signal(one, lambda *_: told.set())
     children: dict[str, subprocess.Popen[bytes]] = {}
+    begun: dict[str, float] = {}
     while True:
         for lane in lanes:
-            if lane not in children or children[lane].poll() is not None:
+            is_there = lane in children and children[lane].poll() is None
+            # Where the database is gone, each would end at once.
+            if not is_there and time.monotonic() - begun.get(lane, -math.inf) > SECONDS_BETWEEN_STARTS:
+                begun[lane] = time.monotonic()
                 command = [sys.executable, "-m", "fairdash.worker", lane, str(os.getpid())]
-                children[lane] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module, no shell)
+                children[lane] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module)
         if told.wait(SECONDS_BETWEEN_LOOKS):
             break
     for child in children.values():

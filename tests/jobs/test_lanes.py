@@ -41,7 +41,8 @@ def processes(lane: str) -> list[int]:
 def kill(lane: str) -> None:
     (process,) = processes(lane)
     os.kill(process, signal.SIGKILL)
-    until(lambda: not processes(lane))
+    # Its memory is gone a moment before its files are closed.
+    until(lambda: not processes(lane) and not engine.is_locked(engine.lock_of(lane)))
 
 
 def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
