@@ -165,13 +165,13 @@ def create_model(
     )
 
 
-def find_model(*, run: str, method: str, lam: float) -> ModelJob | None:
-    """The newest model that was asked for at a place of a run; None if there is none that can be read."""
+def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:
+    """The newest model that its owner asked for at a place of a run; None if none can be read."""
     found = []
     folder = data_folder(ModelJob.folder_name)
     for path in folder.iterdir() if folder.is_dir() else ():
         try:
-            spec = ModelJob(path.name).spec
+            spec = ModelJob(path.name, owner=owner).spec
         except RunError:
             # Damaged, or being made: not this one.
             continue
