@@ -5,10 +5,9 @@ beside it for its older kind of multipage app and greet the first deep link to a
 not found".
 """
 
-from pathlib import Path
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from starlette.middleware import Middleware
 from streamlit.starlette import App

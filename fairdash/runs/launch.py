@@ -13,8 +13,8 @@ from fairdash.records import to_plain
 from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.store import DONE, FIRST, LOCAL, QUEUED, Job, Run, RunSpec, RunStatus
-from fairdash.storage import sha256
+from fairdash.runs.store import DONE, FIRST, QUEUED, Job, Run, RunSpec, RunStatus
+from fairdash.storage import LOCAL, sha256
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep

@@ -18,9 +18,10 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
 from fairdash.runs.bundle import card_of, zip_bundle
-from fairdash.runs.store import LOCAL, Job, JobSpec
+from fairdash.runs.log import read
+from fairdash.runs.store import Job, JobSpec
 from fairdash.sealed import SEAL
-from fairdash.storage import data_folder, sha256, write_whole
+from fairdash.storage import LOCAL, data_folder, sha256, write_whole
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -130,7 +131,9 @@ class ModelJob(Job[ModelSpec]):
     def write_bundle(self, model: FairRegressor, dataset: Dataset) -> None:
         """Keep the bundle of the model refitted on `dataset`: all of it or nothing."""
         spec = self.spec
-        content = zip_bundle(model, card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures))
+        card = card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures)
+        card["log"] = [vars(event) for event in read(self.folder.parents[1] / "runs" / spec.run).events]
+        content = zip_bundle(model, card)
         with self._result_folder() as folder:
             write_whole(folder / "bundle.zip", content)
 

@@ -33,8 +33,8 @@ class Guard:
     """ASGI middleware that refuses other names and other origins, and marks every answer.
 
     Names besides those of this machine come from Streamlit's options ``browser.serverAddress`` and
-    ``server.allowedHosts`` (``*.`` before a name stands for whatever comes before it). Where a proxy says in a
-    header who asks, what comes without, or with two, has not come through it, and is refused as well.
+    ``server.allowedHosts`` (``*.`` before a name stands for whatever comes before it). Where a proxy says in
+    a header who asks, what comes without, or with two, has not come through it, and is refused as well.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -1,4 +1,4 @@
-"""Whose browser this is: by Streamlit's own login, by a header of the proxy before it, or nobody in particular.
+"""Whose browser this is: by Streamlit's own login, by a header of the proxy before it, or nobody's.
 
 Where Streamlit's secrets have a section ``[auth]``, people sign in there (OpenID Connect). Where
 ``FAIRDASH_USER_HEADER`` names a header, a proxy says who asks; it must take that header out of what browsers
