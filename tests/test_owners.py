@@ -35,7 +35,7 @@ def content() -> bytes:
 
 
 def upload_for(owner: str, *, days: int | None = 30) -> UploadSource:
-    kept = uploads.keep_upload(content(), name=f"{owner[0]}.csv", keep_days=days, owner=owner)
+    kept = uploads.keep_upload(content(), name=f"secret-{owner[0]}.csv", keep_days=days, owner=owner)
     return UploadSource(sha256=kept.sha256, name=kept.name, roles=ROLES)
 
 
@@ -93,7 +93,7 @@ def test_a_stranger_deletes_nothing() -> None:
 def test_the_same_bytes_are_each_one_s_own(first: str, second: str) -> None:
     (source, *jobs), (others, *other_jobs) = make_for(first), make_for(second)
     assert source.sha256 == others.sha256
-    assert [each.name for each in uploads.list_uploads(owner=first)] == [f"{first[0]}.csv"]
+    assert [each.name for each in uploads.list_uploads(owner=first)] == [f"secret-{first[0]}.csv"]
     assert len(uploads.list_uploads(owner=None)) == 2
     assert {folder.name for folder in made_from(source.sha256, owner=first).folders} == {j.id for j in jobs}
     delete_made_from(source.sha256, owner=first)

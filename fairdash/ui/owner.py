@@ -37,7 +37,7 @@ def current_owner() -> str:
         People sign in here, and this one has not.
     """
     if get_secrets_auth_section():
-        if not st.user.is_logged_in:
+        if not st.user.get("is_logged_in"):
             raise NotSignedInError.of("you are not signed in", "Sign in, then open this page again.")
         return _id_of("oidc", st.user.get("iss"), st.user.get("sub"))
     if header := os.environ.get(USER_HEADER):

@@ -53,7 +53,7 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
                 label=label,
                 name=f"fairdash-{run.id}-{name}.csv",
                 mime="text/csv",
-                key=KEY(f"csv-{name}"),
+                key=KEY("csv", name),
             )
     st.caption(
         "The report is one HTML file that opens and prints anywhere. The camera on each chart saves it as a "
@@ -106,9 +106,7 @@ def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
 
 def _show_model(comparison: Comparison, run: Run) -> None:
     """The chosen model, refitted on all rows by a job of its own, then downloaded."""
-    job = find_model(
-        run=run.id, method=comparison.b.method, lam=comparison.b.lam, owner=current_owner()
-    )
+    job = find_model(run=run.id, method=comparison.b.method, lam=comparison.b.lam, owner=current_owner())
     if job is None or (job.status.is_over and job.status.state != DONE):
         if job is not None:
             show_status(job, job.status)
