@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
+from tests.browser.steps import come_to_rest
 from tests.serving import served
 from tests.test_guard import ROADS, ask
 
@@ -18,6 +19,8 @@ pytestmark = pytest.mark.browser
 
 GONE = re.compile("is gone, or was made on another machine|a data set that is not kept here", re.IGNORECASE)
 HEADER = "X-Forwarded-User"
+#: In milliseconds, for a page on a machine that trains beside it.
+PATIENCE = 60_000
 
 
 def table_of(name: str) -> bytes:
@@ -38,7 +41,9 @@ def upload(page: Page, name: str) -> str:
     page.locator("input[type=file]").set_input_files([file])
     choose(page, "Target", "cost")
     choose(page, "Sensitive attribute", "age")
-    expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible()
+    expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible(
+        timeout=PATIENCE
+    )
     page.wait_for_url(re.compile("dataset="))
     return address_of(page)["dataset"]
 
@@ -63,12 +68,13 @@ def check_gone(page: Page, owner: str, dataset: str, run: str) -> None:
         f"/train?dataset={dataset}",
     ):
         page.goto(path)
-        expect(page.get_by_text(GONE).first).to_be_visible()
+        expect(page.get_by_text(GONE).first).to_be_visible(timeout=PATIENCE)
+        come_to_rest(page)
         expect(page.get_by_text(re.compile(f"{owner}.csv|{owner}_power"))).to_have_count(0)
         expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     page.goto("/")
-    expect(page.get_by_role("heading", name="Recent runs")).to_be_visible()
-    page.wait_for_timeout(500)
+    expect(page.get_by_role("heading", name="Recent runs")).to_be_visible(timeout=PATIENCE)
+    come_to_rest(page)
     expect(page.get_by_text(f"{owner}.csv")).to_have_count(0)
 
 
@@ -80,15 +86,17 @@ def check_two(anne: Page, ben: Page) -> None:
     check_gone(anne, "ben", of_ben, ben_run)
     for page, name, dataset in ((anne, "anne", of_anne), (ben, "ben", of_ben)):
         page.goto(f"/data?dataset={dataset}")
-        expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible()
+        expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible(
+            timeout=PATIENCE
+        )
         page.goto("/")
-        expect(page.get_by_text(f"{name}.csv").first).to_be_visible()
+        expect(page.get_by_text(f"{name}.csv").first).to_be_visible(timeout=PATIENCE)
 
 
 def page_of(browser: Browser, address: str, **options: object) -> tuple[BrowserContext, Page]:
     context = browser.new_context(base_url=address, **options)  # type: ignore[arg-type]
     page = context.new_page()
-    page.set_default_timeout(45_000)
+    page.set_default_timeout(PATIENCE)
     return context, page
 
 
@@ -162,17 +170,17 @@ def test_two_people_who_sign_in(browser: Browser, with_sign_in: str, tmp_path: P
     try:
         for path in ("/", "/data", "/tradeoff", "/train?run=0123456789ab"):
             anne.goto(path)
-            expect(anne.get_by_role("heading", name="Sign in to fairdash")).to_be_visible()
+            expect(anne.get_by_role("heading", name="Sign in to fairdash")).to_be_visible(timeout=PATIENCE)
             expect(anne.get_by_text("Recent runs")).to_have_count(0)
         sign_in(anne, "anne")
         sign_in(ben, "ben")
         check_two(anne, ben)
         assert len(list((tmp_path / "home" / "uploads").glob("*.upload"))) == 2
         anne.get_by_role("button", name="Sign out").click()
-        expect(anne.get_by_role("heading", name="Sign in to fairdash")).to_be_visible()
+        expect(anne.get_by_role("heading", name="Sign in to fairdash")).to_be_visible(timeout=PATIENCE)
         # One's things are there again after the next sign-in, in another browser too.
         sign_in(anne, "ben")
-        expect(anne.get_by_text("ben.csv").first).to_be_visible()
+        expect(anne.get_by_text("ben.csv").first).to_be_visible(timeout=PATIENCE)
     finally:
         first.close()
         second.close()
