@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +25,7 @@ from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.store import DONE, Job, Run, RunSpec, RunStatus, list_runs
 from fairdash.storage import LOCAL, check_owner
 from tests.runs.test_searches import LAM
-from tests.serving import ROOT, until
+from tests.serving import ROOT, served, until
 from tests.test_canary import PLAN, ROLES, table
 
 ANNE, BEN = "a" * 32, "b" * 32
@@ -328,3 +330,18 @@ def test_a_home_of_before_is_local_s() -> None:
     assert uploads.holders_of(source.sha256) == {LOCAL}
     with pytest.raises(FairdashError):
         uploads.check_kept(source.sha256, owner=ANNE)
+
+
+@pytest.mark.slow
+def test_the_app_enforces_terms_before_anybody_visits(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    source, *jobs = make_for(ANNE)
+    expire(home)
+    with served(home):
+        until(lambda: not any(job.folder.exists() for job in jobs), seconds=60)
+        until(lambda: uploads.holders_of(source.sha256) == frozenset(), seconds=60)
+
+
+def test_enforcing_terms_loads_no_torch() -> None:
+    check = "import sys, fairdash.runs.terms as t; t.enforce(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
