@@ -68,10 +68,11 @@ def show_who() -> None:
     """Who is signed in, and the way out."""
     if not signs_in():
         return
+    by_login = bool(get_secrets_auth_section())
     header = os.environ.get(USER_HEADER, "")
-    name = st.user.get("email") or st.user.get("name") or st.context.headers.get(header) or "somebody"
-    st.caption(f"Signed in as {safe(str(name))}", help=f"In logs: {current_owner()}")
-    if get_secrets_auth_section():
+    told = st.user.get("email") or st.user.get("name") if by_login else st.context.headers.get(header)
+    st.caption(f"Signed in as {safe(str(told or 'somebody'))}", help=f"In logs: {current_owner()}")
+    if by_login:
         st.button("Sign out", icon=":material/logout:", on_click=st.logout, key=KEY("out"))
 
 

@@ -177,6 +177,8 @@ def test_two_people_who_sign_in(browser: Browser, with_sign_in: str, tmp_path: P
         check_two(anne, ben)
         assert len(list((tmp_path / "home" / "uploads").glob("*.upload"))) == 2
         anne.get_by_role("button", name="Sign out").click()
+        # The provider's own question, then back.
+        anne.get_by_role("button", name="End session").click()
         expect(anne.get_by_role("heading", name="Sign in to fairdash")).to_be_visible(timeout=PATIENCE)
         # One's things are there again after the next sign-in, in another browser too.
         sign_in(anne, "ben")

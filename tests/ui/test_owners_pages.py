@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 
 import pytest
@@ -13,10 +15,13 @@ from fairdash.errors import FairdashError
 from fairdash.runs import log
 from fairdash.runs.deletion import delete_made_from
 from fairdash.runs.store import Run
+from fairdash.runs.terms import keep_enforcing
+from fairdash.storage import LOCAL
 from fairdash.ui import cached, files, owner
 from fairdash.ui.files import Making
 from fairdash.ui.tradeoff import take_away
-from tests.test_owners import ANNE, BEN, make_for
+from tests.serving import until
+from tests.test_owners import ANNE, BEN, make_for, upload_for
 from tests.ui.conftest import open_page, words
 
 Become = Callable[[str], None]
@@ -183,3 +188,26 @@ def test_owners_are_hashes_that_tell_names_and_issuers_apart() -> None:
     for nobody in (None, "", " ", 3):
         with pytest.raises(owner.NotSignedInError):
             owner._id_of("header", nobody)
+
+
+def test_a_server_that_nobody_visits_forgets_what_was_deleted() -> None:
+    source = upload_for(LOCAL)
+    cached.dataset_of(source)
+    end = keep_enforcing(seconds=0.05, then=cached.forget_what_was_deleted)
+
+    def is_forgotten() -> bool:
+        try:
+            cached._load(source.to_json())
+        except FairdashError:
+            return True
+        return False
+
+    try:
+        assert not is_forgotten()
+        elsewhere = (
+            f"from fairdash.runs.deletion import delete_made_from; delete_made_from('{source.sha256}')"
+        )
+        subprocess.run([sys.executable, "-c", elsewhere], check=True)
+        until(is_forgotten, seconds=60)
+    finally:
+        end()
