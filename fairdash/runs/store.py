@@ -152,7 +152,7 @@ class Job(Generic[Spec]):
         # The id comes from a page's address: anything but hex digits could point out of the folder.
         is_there = _ID.fullmatch(job_id) and (self.folder / "spec.json").is_file()
         # Somebody else's is as gone as one that never was.
-        if not is_there or owner not in (None, self._owner):
+        if not is_there or (owner is not None and owner != self._owner):
             raise RunError(
                 Problem(
                     what=f"This {self.label} is gone, or was made on another machine",
