@@ -5,6 +5,8 @@ beside it for its older kind of multipage app and greet the first deep link to a
 not found".
 """
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.middleware import Middleware
@@ -12,4 +14,18 @@ from streamlit.starlette import App
 
 from fairdash.ui import guard
 
-app = App(Path(guard.__file__).with_name("main.py"), middleware=[Middleware(guard.Guard)])
+
+@asynccontextmanager
+async def _with_terms(_: App) -> AsyncIterator[None]:
+    """Files are deleted when their term is over, whether or not anybody visits."""
+    # After Streamlit has read its settings, which importing its parts would do before.
+    from fairdash.ui.serving import keep_terms
+
+    end = keep_terms()
+    yield
+    end()
+
+
+app = App(
+    Path(guard.__file__).with_name("main.py"), middleware=[Middleware(guard.Guard)], lifespan=_with_terms
+)

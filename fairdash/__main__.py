@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairdash.errors import FairdashError, Problem
+from fairdash.storage import LOCAL
 
 if TYPE_CHECKING:
     from fairdash.api import SweepResult
@@ -130,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--measure", default=None, help="in view; hgr_rdc")
     report.add_argument("--sensitive", default=None, help="column in view; the first one")
     report.add_argument("--out", type=Path, default=None, help="file to write; fairdash-<run>.html")
+    report.add_argument("--owner", default=LOCAL, help="whose run it is, as its log says; local")
     report.set_defaults(command=_report)
     return parser
 
@@ -290,9 +292,11 @@ def _worker(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from fairdash.reports.html import render_report
     from fairdash.reports.parse_comparison import parse_comparison
+    from fairdash.runs.log import note, read
     from fairdash.runs.store import FIRST, Run
+    from fairdash.storage import check_owner, sha256
 
-    run = Run(options.run)
+    run = Run(options.run, owner=check_owner(options.owner))
     found = parse_comparison(
         run,
         method=options.method,
@@ -313,9 +317,11 @@ def _report(options: argparse.Namespace) -> int:
         created=run.spec.created,
         dataset=dataset,
         is_preview=run.look == FIRST,
+        log=read(run.folder),
     )
     place = Path(f"fairdash-{run.id}.html") if options.out is None else options.out
     place.write_bytes(page)
+    note(run.folder, "exported", who=options.owner, file=place.name, sha256=sha256(page))
     print(f"{place}: {len(page) / 1e6:.1f} MB")
     return 0
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import tempfile
 from pathlib import Path
 
@@ -16,12 +17,24 @@ from fairdash.errors import StorageError
 #: Folders whose files hold values of people's rows, or figures of them.
 _PERSONAL = ("uploads", "sources", "runs", "searches", "models", "paper")
 
+#: The owner of everything where nobody signs in.
+LOCAL = "local"
+_OWNER = re.compile(rf"{LOCAL}|[0-9a-f]{{32}}")
 WRITABLE = "Free some space, or set FAIRDASH_HOME to a folder that can be written."
 
 
 def sha256(content: bytes) -> str:
     """Give the SHA-256 of some bytes in hex."""
     return hashlib.sha256(content).hexdigest()
+
+
+def check_owner(owner: str) -> str:
+    """Give the owner back; StorageError for what is none, as it becomes part of a path."""
+    if not _OWNER.fullmatch(owner):
+        raise StorageError.of(
+            "this is not the id of an owner", f"Give 32 hex digits, or {LOCAL} where nobody signs in."
+        )
+    return owner
 
 
 def data_folder(name: str) -> Path:

@@ -14,6 +14,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from fairdash.data.building import build_dataset
@@ -26,7 +27,7 @@ from fairdash.data.uploads import check_sha256, table_of_upload
 from fairdash.errors import FairdashError, Fix, StorageError
 from fairdash.records import from_plain, to_plain
 from fairdash.registry import get_entry
-from fairdash.storage import data_folder, sha256, write_whole
+from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whole
 
 _ID = re.compile(r"[0-9a-f]{16}")
 
@@ -247,23 +248,29 @@ def _id_of(content: bytes) -> str:
     return sha256(content)[:16]
 
 
-def save_source(source: DatasetSource) -> str:
-    """Keep a recipe in the user's home of fairdash and give its id.
+def sources_folder(owner: str) -> Path:
+    """Where somebody's recipes are kept; it need not exist yet."""
+    folder = data_folder("sources")
+    return folder if check_owner(owner) == LOCAL else folder / owner
+
+
+def save_source(source: DatasetSource, *, owner: str = LOCAL) -> str:
+    """Keep a recipe for its owner in the home of fairdash and give its id.
 
     Raises
     ------
     StorageError
         The folder can't be written.
     """
-    path, content = data_folder("sources") / f"{source.id}.json", source.to_json().encode()
+    path, content = sources_folder(owner) / f"{source.id}.json", source.to_json().encode()
     # A home that can't be written still shows what is in it.
     if not (path.is_file() and path.read_bytes() == content):
         write_whole(path, content)
     return source.id
 
 
-def load_source(source_id: str) -> DatasetSource:
-    """Read a recipe that :func:`save_source` kept.
+def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
+    """Read a recipe that :func:`save_source` kept for this owner.
 
     Raises
     ------
@@ -272,7 +279,7 @@ def load_source(source_id: str) -> DatasetSource:
     """
     # The id comes from a page's address: anything but hex digits could point out of the folder.
     if _ID.fullmatch(source_id):
-        path = data_folder("sources") / f"{source_id}.json"
+        path = sources_folder(owner) / f"{source_id}.json"
         if path.is_file():
             content = path.read_bytes()
             try:

@@ -2,6 +2,12 @@
 
 A browser's reload loses what was uploaded; a file here survives it, and a worker process can read it. The
 same file uploaded twice is kept once. Files are personal: only this user can read them.
+
+<home>/uploads/<sha256>.upload         a file
+<home>/uploads/<sha256>.json           that the owner "local" holds it, under which name and for how long
+<home>/uploads/<sha256>.<owner>.json   that somebody who signed in does
+
+Several may hold the same file, each for a term of their own; it is there until the last one lets go of it.
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ import pandas as pd
 from fairdash.data.readers.reading import read_content
 from fairdash.data.readers.report import ReadingOptions, ReadingReport
 from fairdash.errors import StorageError
-from fairdash.storage import data_folder, sha256, write_whole
+from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whole
 
 #: How long a file is kept unless the user says otherwise.
 DEFAULT_DAYS = 30
@@ -48,6 +54,8 @@ class Upload:
         When it was uploaded last, in UTC.
     keep_days
         Days after which it is deleted; None: not before the user does.
+    owner
+        Who holds it.
     """
 
     sha256: str
@@ -55,6 +63,7 @@ class Upload:
     n_bytes: int
     kept_at: datetime
     keep_days: int | None = DEFAULT_DAYS
+    owner: str = LOCAL
 
     @property
     def keep_until(self) -> datetime | None:
@@ -62,7 +71,9 @@ class Upload:
         return None if self.keep_days is None else self.kept_at + timedelta(days=self.keep_days)
 
 
-def keep_upload(content: bytes, *, name: str, keep_days: int | None = DEFAULT_DAYS) -> Upload:
+def keep_upload(
+    content: bytes, *, name: str, keep_days: int | None = DEFAULT_DAYS, owner: str = LOCAL
+) -> Upload:
     """Keep a file.
 
     Parameters
@@ -73,6 +84,8 @@ def keep_upload(content: bytes, *, name: str, keep_days: int | None = DEFAULT_DA
         For display only; paths are made of hashes.
     keep_days
         Days after which it is deleted; None: not before the user does.
+    owner
+        Who holds it.
 
     Raises
     ------
@@ -81,12 +94,12 @@ def keep_upload(content: bytes, *, name: str, keep_days: int | None = DEFAULT_DA
     """
     path = _path(sha256(content))
     # Described first: a file is never there without its term.
-    _describe(path, name, keep_days)
+    _describe(path, owner, name, keep_days, datetime.now(UTC))
     write_whole(path, content)
-    return _described(path)
+    return _described(path, owner)
 
 
-def set_retention(digest: str, keep_days: int | None) -> None:
+def set_retention(digest: str, keep_days: int | None, *, owner: str = LOCAL) -> None:
     """Change how long a file is kept, counted from its upload.
 
     Raises
@@ -94,16 +107,30 @@ def set_retention(digest: str, keep_days: int | None) -> None:
     StorageError
         It is not kept (any more), or the folder can't be written.
     """
-    check_kept(digest)
+    check_kept(digest, owner=owner)
     path = _path(digest)
-    _describe(path, _described(path).name, keep_days)
+    known = _described(path, owner)
+    _describe(path, owner, known.name, keep_days, known.kept_at)
 
 
-def list_uploads() -> tuple[Upload, ...]:
-    """List the files that are kept, the newest first."""
+def list_uploads(*, owner: str | None = LOCAL) -> tuple[Upload, ...]:
+    """List the files that somebody holds, the newest first; everybody's, once a holder, if None."""
     folder = _folder()
-    found = [_described(path) for path in folder.glob("*.upload")] if folder.is_dir() else []
+    found = []
+    for path in folder.glob("*.upload") if folder.is_dir() else ():
+        holders = holders_of(path.stem)
+        found += [_described(path, each) for each in holders if owner in (each, None)]
     return tuple(sorted(found, key=lambda upload: upload.kept_at, reverse=True))
+
+
+def holders_of(digest: str) -> frozenset[str]:
+    """Who holds a file; nobody if it is not kept."""
+    path = _path(digest)
+    if not path.is_file():
+        return frozenset()
+    found = {each.stem.partition(".")[2] or LOCAL for each in path.parent.glob(f"{digest}*.json")}
+    # What says so may have got lost; a file of somebody's who signed in is never without.
+    return frozenset(found or {LOCAL})
 
 
 def read_upload(digest: str) -> bytes:
@@ -166,20 +193,25 @@ def forget_tables() -> None:
     _table.cache_clear()
 
 
-def check_kept(digest: str) -> None:
+def check_kept(digest: str, *, owner: str | None = None) -> None:
     """Refuse a file that is not kept (any more), for whoever has its table in memory.
+
+    Parameters
+    ----------
+    owner
+        Who must hold it; None: whoever.
 
     Raises
     ------
     StorageError
-        It is not there.
+        It is not there, or somebody else's.
     """
-    if not _path(digest).is_file():
+    if not (_path(digest).is_file() if owner is None else owner in holders_of(digest)):
         raise no_longer_kept()
 
 
-def delete_upload(digest: str) -> None:
-    """Delete a file; nothing happens if it is not kept.
+def delete_upload(digest: str, *, owner: str | None = None) -> None:
+    """Delete a file for one of those who hold it, or for all; nothing happens if it is not kept.
 
     What was made from it stays; see :func:`fairdash.runs.deletion.delete_made_from`.
 
@@ -190,31 +222,37 @@ def delete_upload(digest: str) -> None:
     """
     path = _path(digest)
     forget_tables()
+    holders = holders_of(digest)
+    leaving = holders if owner is None else holders & {owner}
     try:
-        for part in _begun(path):
-            part.unlink(missing_ok=True)
-        path.unlink(missing_ok=True)
-        path.with_suffix(".json").unlink(missing_ok=True)
+        if leaving == holders:
+            for part in _begun(path):
+                part.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+        for each in leaving or {owner or LOCAL}:
+            _description(path, each).unlink(missing_ok=True)
     except OSError as error:
         raise StorageError.of(
             f"the file can't be deleted ({error.strerror})", f"Delete it in the folder {path.parent}."
         ) from error
 
 
-def delete_expired(*, now: datetime | None = None, delete: Callable[[str], object] = delete_upload) -> int:
-    """Delete the files whose term is over; how many they were.
+def delete_expired(*, now: datetime | None = None, delete: Callable[..., object] = delete_upload) -> int:
+    """Delete the files whose term is over, whoever's; how many they were.
 
     Parameters
     ----------
     now
         The time to go by, with its zone; the present by default.
     delete
-        What deletes a file by its hash.
+        What deletes a file by its hash for its ``owner``.
     """
     time = datetime.now(UTC) if now is None else now
-    over = [each for each in list_uploads() if each.keep_until is not None and each.keep_until <= time]
+    over = [
+        each for each in list_uploads(owner=None) if each.keep_until is not None and each.keep_until <= time
+    ]
     for upload in over:
-        delete(upload.sha256)
+        delete(upload.sha256, owner=upload.owner)
     return len(over)
 
 
@@ -235,8 +273,13 @@ def no_longer_kept() -> StorageError:
     return StorageError.of("the uploaded file is not kept here any more", "Upload it again.")
 
 
-def _describe(path: Path, name: str, keep_days: int | None) -> None:
-    write_whole(path.with_suffix(".json"), json.dumps({"name": name, "keep_days": keep_days}).encode())
+def _description(path: Path, owner: str) -> Path:
+    return path.with_suffix(".json" if check_owner(owner) == LOCAL else f".{owner}.json")
+
+
+def _describe(path: Path, owner: str, name: str, keep_days: int | None, kept_at: datetime) -> None:
+    content = {"name": name, "keep_days": keep_days, "kept_at": kept_at.isoformat()}
+    write_whole(_description(path, owner), json.dumps(content).encode())
 
 
 def _begun(path: Path) -> list[Path]:
@@ -257,19 +300,23 @@ def _path(digest: str) -> Path:
     return _folder() / f"{digest}.upload"
 
 
-def _described(path: Path) -> Upload:
+def _described(path: Path, owner: str) -> Upload:
     status = path.stat()
+    kept_at = datetime.fromtimestamp(status.st_mtime, UTC)
     try:
-        description = json.loads(path.with_suffix(".json").read_bytes())
+        description = json.loads(_description(path, owner).read_bytes())
         name, days = str(description["name"]), description["keep_days"]
         keep_days = None if days is None else int(days)
+        # Files of before have none of their own.
+        kept_at = datetime.fromisoformat(description.get("kept_at", kept_at.isoformat()))
     # The name is a convenience: a file is as good without it, and is kept as long as any other.
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         name, keep_days = "table", DEFAULT_DAYS
     return Upload(
         sha256=path.stem,
         name=name,
         n_bytes=status.st_size,
-        kept_at=datetime.fromtimestamp(status.st_mtime, UTC),
+        kept_at=kept_at,
         keep_days=keep_days,
+        owner=owner,
     )

@@ -17,6 +17,8 @@ from fairdash.reports import report_sections
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.report_figures import has_groups, pictures
 from fairdash.reports.report_tables import tables_of
+from fairdash.reports.tables import history
+from fairdash.runs.log import Log
 
 #: What would end a script element, or a line of a script, too early.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -31,6 +33,7 @@ def render_report(
     created: str,
     dataset: Dataset | None = None,
     is_preview: bool = False,
+    log: Log | None = None,
 ) -> bytes:
     """The report of a comparison.
 
@@ -47,6 +50,8 @@ def render_report(
         without it.
     is_preview
         Whether the run has more to come, which the report then says.
+    log
+        Who did what with the run, as :func:`fairdash.runs.log.read` gives it.
 
     Returns
     -------
@@ -74,6 +79,8 @@ def render_report(
             tables=tables_of(comparison, with_groups=has_groups(comparison)),
             measures=[REGISTRY[id] for id in comparison.front.measures],
             limits=report_sections.limits(comparison),
+            history=history(log or Log()).to_numpy().tolist(),
+            is_log_whole=log is None or log.is_whole,
             plotly=plotly_script(),
         )
         .encode()

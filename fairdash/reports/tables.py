@@ -11,6 +11,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.numbers import number, signed, with_unit
 from fairdash.reports.words import span
+from fairdash.runs.log import Log
 from fairdash.training.methods import METHODS
 
 
@@ -104,3 +105,9 @@ def hypervolumes(comparison: Comparison) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def history(log: Log) -> pd.DataFrame:
+    """Who did what with a run, and when, the oldest first."""
+    rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
+    return pd.DataFrame(rows, columns=["When (UTC)", "Who", "What"])

@@ -17,8 +17,8 @@ from fairdash.jobs import engine
 from fairdash.reproduction.household import Reading
 from fairdash.reproduction.results import StudyResult, Tell, committed, read_result
 from fairdash.reproduction.run import reproduce
-from fairdash.runs.store import LOCAL, Job
-from fairdash.storage import data_folder
+from fairdash.runs.store import Job
+from fairdash.storage import LOCAL, data_folder
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,12 +3,15 @@
 Runs keep the target and the sensitive columns of every row, models keep the levels of texts, searches and
 studies keep figures: a file is not gone before they are.
 
-<home>/uploads/<sha256>.deleting   there while a deletion is under way, so that it is ended if it was cut off
-<home>/deleted                     written anew after each deletion: processes that keep tables in memory look
+Where several hold the same file, one lets go of it with what they have made; the others keep theirs.
+
+<home>/uploads/<sha256>[.<owner>].deleting   there while that is under way, so that it is ended if cut off
+<home>/deleted   written anew after each deletion: processes that keep tables in memory look
 """
 
 from __future__ import annotations
 
+import json
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -17,14 +20,15 @@ from datetime import datetime
 from pathlib import Path
 
 from fairdash.data import uploads
-from fairdash.data.uploads import check_sha256, delete_upload
+from fairdash.data.source import sources_folder
+from fairdash.data.uploads import check_sha256, delete_upload, holders_of
 from fairdash.detached import LOCK, is_at_work, stop
 from fairdash.errors import FairdashError, Problem, StorageError
 from fairdash.jobs import engine
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import FIRST, Run
-from fairdash.storage import cache_folder, data_folder, write_whole
+from fairdash.storage import LOCAL, cache_folder, data_folder, write_whole
 
 #: File of a folder of work that says from which data it was made.
 SPEC, STUDY = "spec.json", "study.json"
@@ -59,8 +63,10 @@ class Made:
         return sum(is_at_work(folder) for folder in self.folders)
 
 
-def made_from(digest: str) -> Made:
-    """Find what was made from the file of this hash; what is damaged is found too, if it names the file.
+def made_from(digest: str, *, owner: str = LOCAL) -> Made:
+    """Find what its owner made from the file of this hash; what is damaged too, if it names the file.
+
+    What others have made from the same file is theirs, and studies belong to all who hold it.
 
     Raises
     ------
@@ -69,20 +75,26 @@ def made_from(digest: str) -> Made:
     """
     check_sha256(digest)
     runs, models, searches = (
-        tuple(_naming(digest, data_folder(kind.folder_name), SPEC)) for kind in (Run, ModelJob, SearchJob)
+        tuple(
+            folder
+            for folder in _naming(digest, data_folder(kind.folder_name), SPEC)
+            if _owner_in(folder / SPEC) in (owner, None)
+        )
+        for kind in (Run, ModelJob, SearchJob)
     )
-    sources = (path for path in _inside(data_folder("sources")) if _names(path, digest))
+    sources = (path for path in _inside(sources_folder(owner)) if _names(path, digest))
+    others = holders_of(digest) - {owner}
     return Made(
         runs=runs,
         models=models,
         searches=searches,
-        studies=tuple(_naming(digest, cache_folder("studies"), STUDY)),
+        studies=() if others else tuple(_naming(digest, cache_folder("studies"), STUDY)),
         sources=tuple(sources),
     )
 
 
-def delete_made_from(digest: str) -> None:
-    """Delete a file and everything that was made from it; whatever is at work on it is stopped first.
+def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
+    """Delete an owner's file and everything they made from it; whatever is at work on it is stopped first.
 
     Raises
     ------
@@ -90,12 +102,12 @@ def delete_made_from(digest: str) -> None:
         Something can't be deleted, or a process can't be stopped; all else is deleted then.
     """
     check_sha256(digest)
-    mark = _mark(digest)
+    mark = _mark(digest, owner)
     write_whole(mark, b"")
     try:
         # First: from here on no process can read it again.
-        delete_upload(digest)
-        made = made_from(digest)
+        delete_upload(digest, owner=owner)
+        made = made_from(digest, owner=owner)
         in_line = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
         engine.cancel(in_line)
         problems = [problem for folder in made.folders for problem in _delete(folder, made)]
@@ -128,11 +140,13 @@ def delete_expired(*, now: datetime | None = None) -> int:
     """
     for mark in _inside(data_folder("uploads")):
         if mark.suffix == _MARK:
-            if mark.with_suffix(".upload").exists():
+            digest, _, owner = mark.stem.partition(".")
+            owner = owner or LOCAL
+            if owner in holders_of(digest):
                 # Uploaded again since: it and what was made from it are wanted.
                 mark.unlink(missing_ok=True)
             else:
-                delete_made_from(mark.stem)
+                delete_made_from(digest, owner=owner)
     return uploads.delete_expired(now=now, delete=delete_made_from)
 
 
@@ -147,8 +161,8 @@ def last_deletion() -> bytes:
 _MARK = ".deleting"
 
 
-def _mark(digest: str) -> Path:
-    return data_folder("uploads") / f"{digest}{_MARK}"
+def _mark(digest: str, owner: str) -> Path:
+    return data_folder("uploads") / f"{digest}{'' if owner == LOCAL else f'.{owner}'}{_MARK}"
 
 
 def _last() -> Path:
@@ -169,6 +183,14 @@ def _names(path: Path, digest: str) -> bool:
     except OSError:
         # None, or deleted by another process meanwhile.
         return False
+
+
+def _owner_in(spec: Path) -> str | None:
+    """Whose job it is; None if that can't be read: then nobody could open it, and nobody misses it."""
+    try:
+        return str(json.loads(spec.read_bytes()).get("owner", LOCAL))
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return None
 
 
 def _delete(folder: Path, made: Made) -> Iterator[Problem]:

@@ -10,10 +10,11 @@ from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.jobs import engine
 from fairdash.records import to_plain
+from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.store import DONE, FIRST, LOCAL, QUEUED, Job, Run, RunSpec, RunStatus
-from fairdash.storage import sha256
+from fairdash.runs.store import DONE, FIRST, QUEUED, Job, Run, RunSpec, RunStatus
+from fairdash.storage import LOCAL, sha256
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
@@ -39,6 +40,8 @@ def start_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None,
         except RunError:
             # One that can't be read any more has this id.
             continue
+    if not (run.folder / LOG).exists():
+        note(run.folder, "asked for", who=owner, **facts_of(source))
     put_in_line(run)
     return run
 
@@ -80,6 +83,7 @@ def go_on(job: Job) -> None:
     if status.state == DONE:
         return
     (job.folder / "cancel").unlink(missing_ok=True)
+    note(job.folder, "gone on", who=job.spec.owner)
     job.write_status(RunStatus(state=QUEUED, fraction=status.fraction, seconds=status.seconds))
     if isinstance(job, Run) and job.look is None:
         engine.resume(job.first_in_line, lane=engine.QUICK)

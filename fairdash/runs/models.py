@@ -18,9 +18,10 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
 from fairdash.runs.bundle import card_of, zip_bundle
-from fairdash.runs.store import LOCAL, Job, JobSpec
+from fairdash.runs.log import read
+from fairdash.runs.store import Job, JobSpec
 from fairdash.sealed import SEAL
-from fairdash.storage import data_folder, sha256, write_whole
+from fairdash.storage import LOCAL, data_folder, sha256, write_whole
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -130,7 +131,9 @@ class ModelJob(Job[ModelSpec]):
     def write_bundle(self, model: FairRegressor, dataset: Dataset) -> None:
         """Keep the bundle of the model refitted on `dataset`: all of it or nothing."""
         spec = self.spec
-        content = zip_bundle(model, card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures))
+        card = card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures)
+        card["log"] = [vars(event) for event in read(self.folder.parents[1] / "runs" / spec.run).events]
+        content = zip_bundle(model, card)
         with self._result_folder() as folder:
             write_whole(folder / "bundle.zip", content)
 
@@ -165,13 +168,13 @@ def create_model(
     )
 
 
-def find_model(*, run: str, method: str, lam: float) -> ModelJob | None:
-    """The newest model that was asked for at a place of a run; None if there is none that can be read."""
+def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:
+    """The newest model that its owner asked for at a place of a run; None if none can be read."""
     found = []
     folder = data_folder(ModelJob.folder_name)
     for path in folder.iterdir() if folder.is_dir() else ():
         try:
-            spec = ModelJob(path.name).spec
+            spec = ModelJob(path.name, owner=owner).spec
         except RunError:
             # Damaged, or being made: not this one.
             continue

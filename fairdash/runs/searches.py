@@ -17,8 +17,8 @@ import pandas as pd
 
 from fairdash.data.source import DatasetSource
 from fairdash.records import from_plain, to_plain
-from fairdash.runs.store import LOCAL, Job, JobSpec
-from fairdash.storage import write_whole
+from fairdash.runs.store import Job, JobSpec
+from fairdash.storage import LOCAL, write_whole
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SearchResult, SettingsSearch
 from fairdash.training.settings import TrainingSettings

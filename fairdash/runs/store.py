@@ -6,6 +6,7 @@
 <home>/runs/<id>/first/          a first look at the result, where the run begins with one
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
 <home>/runs/<id>/units/          what it has found so far, by content, until the result is there
+<home>/runs/<id>/log.jsonl       who did what with it (:mod:`fairdash.runs.log`)
 <home>/runs/<id>/cancel          there if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the process that is at it
 <home>/runs/<id>/process.json    which process that is
@@ -38,19 +39,19 @@ from fairdash.detached import LOCK, is_at_work
 from fairdash.errors import FairdashError, Problem, RunError, StorageError
 from fairdash.jobs import engine
 from fairdash.records import from_plain, to_plain
+from fairdash.runs.log import WORKER, note
 from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
 from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text, sync
-from fairdash.storage import cant_keep, data_folder, make_folder, write_whole
+from fairdash.storage import LOCAL, cant_keep, data_folder, make_folder, write_whole
 from fairdash.training.sweep import Sweep
 
 Spec = TypeVar("Spec")
 
 _ID = re.compile(r"[0-9a-f]{12}")
 RESULT, FIRST = "result", "first"
-#: The owner of everything where nobody signs in.
-LOCAL = "local"
 _CURVES = "curves.jsonl"
 _STATES = QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
+_ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,18 +142,23 @@ class Job(Generic[Spec]):
     label: ClassVar[str]
     spec_kind: ClassVar[type]
 
-    def __init__(self, job_id: str) -> None:
-        """Open the job; RunError if there is none of this id."""
+    def __init__(self, job_id: str, *, owner: str | None = None) -> None:
+        """Open the job; RunError if there is none of this id that is the owner's.
+
+        Without an owner it is whoever's, for workers and deletion; pages and commands name theirs.
+        """
+        self.id = job_id
+        self.folder = data_folder(self.folder_name) / job_id
         # The id comes from a page's address: anything but hex digits could point out of the folder.
-        if not _ID.fullmatch(job_id) or not (data_folder(self.folder_name) / job_id / "spec.json").is_file():
+        is_there = _ID.fullmatch(job_id) and (self.folder / "spec.json").is_file()
+        # Somebody else's is as gone as one that never was.
+        if not is_there or (owner is not None and owner != self._owner):
             raise RunError(
                 Problem(
                     what=f"This {self.label} is gone, or was made on another machine",
                     hint=f"Choose another {self.label}, or start a new one.",
                 )
             )
-        self.id = job_id
-        self.folder = data_folder(self.folder_name) / job_id
 
     @classmethod
     def create(cls, spec: Spec, *, id: str | None = None) -> Self:
@@ -173,6 +179,14 @@ class Job(Generic[Spec]):
             if not (place / "spec.json").is_file():
                 raise error if isinstance(error, StorageError) else cant_keep(error) from error
         return cls(id)
+
+    @property
+    def _owner(self) -> str:
+        try:
+            return str(getattr(self.spec, "owner", LOCAL))
+        except RunError:
+            # Nobody who signs in is told of what can't be read.
+            return LOCAL
 
     @property
     def spec(self) -> Spec:
@@ -236,6 +250,8 @@ class Job(Generic[Spec]):
 
     def write_status(self, status: RunStatus) -> None:
         write_whole(self.folder / "status.json", _status_text(status).encode())
+        if status.is_over:
+            note(self.folder, _ENDED[status.state], who=WORKER, why=status.message)
 
     def ask_to_cancel(self) -> None:
         """Have no unit of it begin any more; whoever is at one looks several times a second."""
@@ -243,6 +259,7 @@ class Job(Generic[Spec]):
             (self.folder / "cancel").touch()
         except OSError as error:
             raise cant_keep(error) from error
+        note(self.folder, "asked to stop", who=self._owner)
         engine.cancel(self.names_in_line)
 
     def is_cancelled(self) -> bool:
@@ -422,13 +439,16 @@ class RunList:
         return [run for run in of_source if run.look or not run.status.is_over]
 
 
-def list_runs() -> RunList:
-    """Look through the store."""
+def list_runs(*, owner: str | None = LOCAL) -> RunList:
+    """Look through the store for somebody's runs; for everybody's if None."""
     found, damaged = [], []
     folders = runs_folder().iterdir() if runs_folder().is_dir() else ()
     for folder in folders:
         if _ID.fullmatch(folder.name) and (folder / "spec.json").is_file():
-            run = Run(folder.name)
+            try:
+                run = Run(folder.name, owner=owner)
+            except RunError:
+                continue
             try:
                 run.stored_status()  # reading it is the test: whether a worker lives is asked elsewhere
                 found.append((run.spec.created, run.id, run))

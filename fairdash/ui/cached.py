@@ -24,6 +24,7 @@ from fairdash.reports.fronts import Front
 from fairdash.runs.deletion import last_deletion
 from fairdash.runs.result import RunResult
 from fairdash.runs.store import Run
+from fairdash.ui.owner import current_owner
 
 
 class _Seen:
@@ -56,11 +57,15 @@ def _load(source_json: str) -> Dataset:
         return DatasetSource.from_json(source_json).load()
 
 
-def dataset_of(source: DatasetSource) -> Dataset:
-    """The data set that a source describes, read once a server."""
+def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
+    """The data set that a source describes, read once a server.
+
+    `owner` is whoever looks, unless told: a thread that makes a file does not know its browser. Here as below
+    what somebody may see is asked before memory is.
+    """
     forget_what_was_deleted()
     if isinstance(source, UploadSource):
-        check_kept(source.sha256)
+        check_kept(source.sha256, owner=owner or current_owner())
     return _load(source.to_json())
 
 
@@ -68,12 +73,13 @@ def dataset_of(source: DatasetSource) -> Dataset:
 # writes into them.
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _result(run_id: str, look: str | None) -> RunResult:  # noqa: ARG001 (the first look gives way to the result)
-    return Run(run_id).read_result()
+    return Run(run_id, owner=None).read_result()
 
 
 def result_of(run: Run) -> RunResult:
     """What there is of a run's result, read once a server."""
     forget_what_was_deleted()
+    Run(run.id, owner=current_owner())
     return _result(run.id, run.look)
 
 
@@ -85,12 +91,14 @@ def _fronts(run_id: str, look: str | None, sensitive: str) -> dict[str, Front]:
 def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
     """The figures of a run's paths by objective, gathered once a server."""
     forget_what_was_deleted()
+    Run(run.id, owner=current_owner())
     return _fronts(run.id, run.look, sensitive)
 
 
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """The table in an uploaded file, and how it was read, parsed once a server."""
     forget_what_was_deleted()
+    check_kept(digest, owner=current_owner())
     with bounded():
         return table_of_upload(digest, reading, name=name)
 
@@ -104,7 +112,7 @@ def _contents(digest: str) -> tuple[str, tuple[str, ...]]:
 def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     """What an uploaded file is, and the sheets or tables in it."""
     forget_what_was_deleted()
-    check_kept(digest)
+    check_kept(digest, owner=current_owner())
     return _contents(digest)
 
 
@@ -129,6 +137,8 @@ def _summary(source_json: str) -> Summary:
 def summary_of(source: DatasetSource) -> Summary:
     """What there is to say of a source's data set, found out once a server."""
     forget_what_was_deleted()
+    if isinstance(source, UploadSource):
+        check_kept(source.sha256, owner=current_owner())
     return _summary(source.to_json())
 
 

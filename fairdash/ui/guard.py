@@ -7,10 +7,13 @@ every page on this machine, whatever its port, for one of the app's.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from streamlit import config
+
+from fairdash.ui.owner import USER_HEADER
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 #: Names that no web site can take.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_HEALTH = "/_stcore/health"
 _HEADERS = (
     # No other site shows the app in a frame of its own and has people click there.
     (b"x-frame-options", b"DENY"),
@@ -29,7 +33,8 @@ class Guard:
     """ASGI middleware that refuses other names and other origins, and marks every answer.
 
     Names besides those of this machine come from Streamlit's options ``browser.serverAddress`` and
-    ``server.allowedHosts`` (``*.`` before a name stands for whatever comes before it).
+    ``server.allowedHosts`` (``*.`` before a name stands for whatever comes before it). Where a proxy says in
+    a header who asks, what comes without, or with two, has not come through it, and is refused as well.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -39,10 +44,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        refusal = refusal_of(
-            [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"],
-            [value.decode("latin-1") for name, value in scope["headers"] if name == b"origin"],
-        )
+        refusal = refusal_of(_values(scope, "host"), _values(scope, "origin")) or _is_nobody(scope)
         if refusal is None:
             await self.app(scope, receive, _marking(send))
         elif scope["type"] == "websocket":
@@ -66,6 +68,22 @@ def refusal_of(hosts: list[str], origins: list[str]) -> str | None:
     if origin is None or origin != _split(f"{scheme}://{hosts[0]}"):
         return "Pages of other sites can't ask this server."
     return None
+
+
+def _values(scope: Scope, header: str) -> list[str]:
+    asked = header.lower().encode("latin-1")
+    return [value.decode("latin-1") for name, value in scope["headers"] if name == asked]
+
+
+def _is_nobody(scope: Scope) -> str | None:
+    """Why a request is refused that does not say whose it is; health has nobody's data in it."""
+    header = os.environ.get(USER_HEADER)
+    if not header or scope["path"] == _HEALTH:
+        return None
+    users = _values(scope, header)
+    if len(users) == 1 and users[0].strip():
+        return None
+    return f"This server is behind a sign-in, and this request does not say who asks (header {header})."
 
 
 def _split(address: str) -> tuple[str, int] | None:

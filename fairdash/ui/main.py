@@ -9,6 +9,7 @@ import streamlit as st
 from fairdash.jobs.engine import see_to_all
 from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.frame import freeze_imports, plain_errors, say_what_was_open
+from fairdash.ui.owner import let_in, show_who
 from fairdash.ui.pages import sections
 from fairdash.ui.state import source_title
 from fairdash.ui.text import safe
@@ -26,12 +27,14 @@ if st.context.theme.type == "dark":
     )
 forget_what_was_deleted()
 chosen = st.navigation(sections())
+let_in()
 with plain_errors():
     say_what_was_open()
     see_to_all()
 with plain_errors():
     chosen.run()
 with plain_errors(), st.sidebar:
+    show_who()
     # After the page, which may have put another data set into use.
     st.caption(f"Data in use: {safe(source_title()) or 'none'}")
 freeze_imports()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -29,6 +30,14 @@ def arguments_to_serve(port: int) -> list[str]:
     values |= dict.fromkeys(_ON, True)
     private = [f"--{name}={str(value).lower()}" for name, value in values.items()]
     return ["run", str(app_folder() / "app.py"), "--server.port", str(port), *private]
+
+
+def keep_terms() -> Callable[[], None]:
+    """Enforce the terms of uploads as long as the server runs; the function that is returned ends it."""
+    from fairdash.runs.terms import keep_enforcing
+    from fairdash.ui.cached import forget_what_was_deleted
+
+    return keep_enforcing(then=forget_what_was_deleted)
 
 
 def enter_app_folder() -> None:

@@ -12,6 +12,7 @@ from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Run
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Address, Keys
+from fairdash.ui.owner import current_owner
 
 KEY = Keys(__file__)
 
@@ -50,7 +51,7 @@ def source_title() -> str:
 def choose_source(source: DatasetSource) -> None:
     """Put a data set into use; a run of another one leaves the view."""
     try:
-        name = save_source(source)
+        name = save_source(source, owner=current_owner())
     except StorageError as error:
         # What is there can be seen all the same, in this session.
         name = source.id
@@ -90,7 +91,7 @@ def _chosen(kind: type[AnyJob], key: Address) -> AnyJob | None:
     if name is None:
         return None
     try:
-        job = kind(name)
+        job = kind(name, owner=current_owner())
         _adopt_data(job)
     except FairdashError:
         _forget(key)
@@ -114,7 +115,7 @@ def _adopt_data(job: Run | SearchJob) -> None:
 
 def _source(name: str) -> DatasetSource:
     unsaved: dict[str, DatasetSource] = st.session_state.get(_UNSAVED, {})
-    return unsaved[name] if name in unsaved else load_source(name)
+    return unsaved[name] if name in unsaved else load_source(name, owner=current_owner())
 
 
 def _remember(key: Address, value: str) -> None:

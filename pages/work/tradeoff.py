@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.ui.tradeoff.controls import choose, show_comparison_control, show_whose
+from fairdash.ui.tradeoff.history import show_history
 from fairdash.ui.tradeoff.opening import run_in_view, show_other_training, show_stage
 from fairdash.ui.tradeoff.panels import show_panels
 from fairdash.ui.tradeoff.pictures import show_answer, show_charts, show_four_numbers, show_notes
@@ -26,3 +27,4 @@ if run is not None:
     show_notes(comparison)
     show_panels(comparison)
     show_take_away(comparison, run)
+    show_history(run)

@@ -15,9 +15,9 @@ from fairdash.data.uploads import (
     no_longer_kept,
     set_retention,
 )
-from fairdash.errors import FairdashError, Fix, ReadingError
+from fairdash.errors import Fix, ReadingError
 from fairdash.memory import can_limit, most_memory
-from fairdash.runs.deletion import Made, delete_expired, delete_made_from, made_from
+from fairdash.runs.deletion import Made, delete_made_from, made_from
 from fairdash.storage import sha256
 from fairdash.text import counted
 from fairdash.ui.cached import forget_what_was_deleted, upload_of
@@ -27,6 +27,7 @@ from fairdash.ui.data.reading import ask_for_reading, number_names_key
 from fairdash.ui.data.roles import ask_for_roles
 from fairdash.ui.frame import plain_errors, show_fixes, show_problems
 from fairdash.ui.keys import Keys
+from fairdash.ui.owner import current_owner, signs_in
 from fairdash.ui.state import DEFAULT_SOURCE, choose_source
 from fairdash.ui.text import safe
 
@@ -90,11 +91,7 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
 
 def ask_for_file(known: UploadSource | None) -> Upload | None:
     """A new file, or one that was uploaded in this session or is named by the address."""
-    try:
-        delete_expired()
-    except FairdashError as error:
-        # Said, and tried again at the next visit; the file in use is not affected.
-        show_problems(error)
+    owner = current_owner()
     file = st.file_uploader(
         "A table: CSV of any kind, Excel, Parquet, Feather or R (.rda), packed or not",
         type=FILE_TYPES,
@@ -107,19 +104,20 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
     if file is not None:
         content = file.getvalue()
         digest = sha256(content)
-        mine_kept = {each.sha256: each for each in list_uploads() if each.sha256 in mine}
+        mine_kept = {each.sha256: each for each in list_uploads(owner=owner) if each.sha256 in mine}
         upload = mine_kept.get(digest)
         if upload is None and digest in mine:
             # Deleted from another window: that this one still holds it must not bring it back.
             _forget(digest)
             show_problems(no_longer_kept())
         elif upload is None:
-            upload = keep_upload(content, name=file.name)
+            upload = keep_upload(content, name=file.name, owner=owner)
             mine.append(digest)
     else:
         if known is not None and known.sha256 not in mine:
             mine.append(known.sha256)
-        kept = [each for each in list_uploads() if each.sha256 in mine]
+        # Where nobody signs in, "local" is many: a session then lists what came by it.
+        kept = [each for each in list_uploads(owner=owner) if signs_in() or each.sha256 in mine]
         if known is not None and known.sha256 not in [each.sha256 for each in kept]:
             show_problems(no_longer_kept())
         if kept:
@@ -149,7 +147,7 @@ def ask_how_long(upload: Upload) -> None:
         help="When the time is over it is deleted with everything that was made from it.",
     )
     if days != upload.keep_days:
-        set_retention(upload.sha256, days)
+        set_retention(upload.sha256, days, owner=upload.owner)
     right.button(
         "Delete it now",
         icon=":material/delete:",
@@ -158,7 +156,7 @@ def ask_how_long(upload: Upload) -> None:
         on_click=lambda: delete_file(upload),
     )
 
-    st.caption(what_is_deleted(made_from(upload.sha256)))
+    st.caption(what_is_deleted(made_from(upload.sha256, owner=upload.owner)))
 
 
 def what_is_deleted(made: Made) -> str:
@@ -182,7 +180,7 @@ def delete_file(upload: Upload) -> None:
     """Delete a file and what was made from it from disk, memory and this session."""
     with plain_errors():
         try:
-            delete_made_from(upload.sha256)
+            delete_made_from(upload.sha256, owner=current_owner())
         finally:
             forget_what_was_deleted()
             _forget(upload.sha256)

@@ -7,6 +7,7 @@ import streamlit as st
 from fairdash.runs.store import Run, list_runs
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.keys import Address
+from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.text import safe
 
@@ -15,7 +16,7 @@ RUNS_SHOWN = 8
 
 def show_recent_runs() -> None:
     """The newest runs, and which ones can't be read."""
-    found = list_runs()
+    found = list_runs(owner=current_owner())
     if not found.runs:
         st.info("No run yet. The trade-off page trains a first look at the built-in example within seconds.")
     for recent in found.runs[:RUNS_SHOWN]:

@@ -15,6 +15,7 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
+from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose_run, chosen_run, chosen_source
 from fairdash.ui.text import safe
@@ -31,7 +32,7 @@ def run_in_view() -> Run | None:
     run = chosen_run()
     if run is None:
         source = chosen_source()
-        run = next(iter(list_runs().of(source)), None)
+        run = next(iter(list_runs(owner=current_owner()).of(source)), None)
         if run is None:
             with st.spinner("Reading the data…"):
                 dataset = dataset_of(source)
@@ -49,7 +50,7 @@ def run_in_view() -> Run | None:
 def start_quick(source: DatasetSource, objective: str) -> Run:
     """Start a first look and what follows it."""
     first, plan = quick_plans(dataset_of(source), objective=objective)
-    return start_run(source, plan, first=first)
+    return start_run(source, plan, first=first, owner=current_owner())
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:
@@ -57,7 +58,7 @@ def show_other_training(comparison: Comparison, run: Run) -> None:
     spec, objective = run.spec, comparison.objective
     if objective == spec.plan.objective:
         return
-    others = list_runs().of(spec.source)
+    others = list_runs(owner=current_owner()).of(spec.source)
     trained = next((each for each in others if each.spec.plan.objective == objective and each.look), None)
     title = OBJECTIVES[objective].title.lower()
     if trained is not None:
@@ -110,7 +111,7 @@ def _show_wait(run: Run) -> None:
         show_status(run, status)
         show_go_on(run)
         if st.button("Start again", icon=":material/replay:", type="primary"):
-            choose_run(start_run(spec.source, spec.plan, first=spec.first))
+            choose_run(start_run(spec.source, spec.plan, first=spec.first, owner=current_owner()))
             st.rerun()
         return
     st.caption(

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pandas as pd
 import streamlit as st
 
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError
 from fairdash.reports.comparison import Comparison
+from fairdash.reports.csv import safe_csv
 from fairdash.reports.html import render_report
 from fairdash.runs.launch import start_model
+from fairdash.runs.log import note, read
 from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.store import DONE, FIRST, Run
+from fairdash.storage import sha256
 from fairdash.ui.cached import dataset_of
-from fairdash.ui.files import download, download_file
+from fairdash.ui.files import download_file
 from fairdash.ui.frame import PICTURE_FORMAT
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
 from fairdash.ui.keys import Keys
+from fairdash.ui.owner import current_owner
 
 KEY = Keys(__file__)
 
@@ -33,25 +40,21 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
         st.segmented_control(
             "Charts are saved as", ["PNG", "SVG"], default="PNG", required=True, key=PICTURE_FORMAT
         )
-    one, two, three = st.columns(3)
-    with one:
-        download(
-            comparison.front.test, label="The whole path (CSV)", name=f"{run.id}-path", key=KEY("csv-path")
-        )
-    with two:
-        download(
-            comparison.result.frame,
-            label="All figures (CSV)",
-            name=f"{run.id}-figures",
-            key=KEY("csv-figures"),
-        )
-    with three:
-        download(
-            comparison.scored,
-            label="Test predictions (CSV)",
-            name=f"{run.id}-predictions",
-            key=KEY("csv-rows"),
-        )
+    tables: tuple[tuple[str, str, Callable[[], pd.DataFrame]], ...] = (
+        ("The whole path (CSV)", "path", lambda: comparison.front.test),
+        ("All figures (CSV)", "figures", lambda: comparison.result.frame),
+        ("Test predictions (CSV)", "predictions", lambda: comparison.scored()),
+    )
+    for column, (label, name, table) in zip(st.columns(3), tables, strict=True):
+        with column:
+            _download(
+                run,
+                lambda table=table: safe_csv(table()),  # type: ignore[misc]
+                label=label,
+                name=f"fairdash-{run.id}-{name}.csv",
+                mime="text/csv",
+                key=KEY("csv", name),
+            )
     st.caption(
         "The report is one HTML file that opens and prints anywhere. The camera on each chart saves it as a "
         "picture. Every file is made on this machine, and none of them is sent anywhere."
@@ -60,13 +63,16 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
 
 def _show_report(comparison: Comparison, run: Run) -> None:
     spec = run.spec
-    download_file(
+    owner = current_owner()
+    _download(
+        run,
         lambda: render_report(
             comparison,
             run_id=run.id,
             created=spec.created,
-            dataset=_dataset_if_there(spec.source),
+            dataset=_dataset_if_there(spec.source, owner),
             is_preview=run.look == FIRST,
+            log=read(run.folder),
         ),
         label="Report (HTML)",
         name=f"fairdash-{run.id}-report.html",
@@ -76,17 +82,31 @@ def _show_report(comparison: Comparison, run: Run) -> None:
     )
 
 
-def _dataset_if_there(source: DatasetSource) -> Dataset | None:
+def _download(run: Run, make: Callable[[], bytes], **button: str) -> None:
+    """A button that makes a file of the run for its owner, and has the log say so."""
+    owner = current_owner()
+
+    def made() -> bytes:
+        # Asked again: the run may have been deleted since the button was drawn.
+        Run(run.id, owner=owner)
+        content = make()
+        note(run.folder, "exported", who=owner, file=button["name"], sha256=sha256(content))
+        return content
+
+    download_file(made, **button)
+
+
+def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
     """The data; None if an uploaded file was deleted since: the report then leaves its notes out."""
     try:
-        return dataset_of(source)
+        return dataset_of(source, owner=owner)
     except FairdashError:
         return None
 
 
 def _show_model(comparison: Comparison, run: Run) -> None:
     """The chosen model, refitted on all rows by a job of its own, then downloaded."""
-    job = find_model(run=run.id, method=comparison.b.method, lam=comparison.b.lam)
+    job = find_model(run=run.id, method=comparison.b.method, lam=comparison.b.lam, owner=current_owner())
     if job is None or (job.status.is_over and job.status.state != DONE):
         if job is not None:
             show_status(job, job.status)
@@ -100,7 +120,8 @@ def _show_model(comparison: Comparison, run: Run) -> None:
             "more, on all rows, at the chosen weight; then it can be downloaded.",
         )
     elif job.status.state == DONE:
-        download_file(
+        _download(
+            run,
             job.bundle,
             label="Model, refitted on all rows (zip)",
             name=f"fairdash-{run.id}-model.zip",
@@ -118,6 +139,9 @@ def _start(comparison: Comparison, run: Run) -> None:
         row = comparison.front.row(point)
         figures[id] = float(row[id])
         figures[f"{id}_se"] = float(row[f"{id}_se"])
+    note(
+        run.folder, "asked for a model", who=current_owner(), method=point.method, weight=f"λ = {point.lam:g}"
+    )
     start_model(
         run.spec.source,
         comparison.refit_plan,
@@ -125,6 +149,7 @@ def _start(comparison: Comparison, run: Run) -> None:
         method=point.method,
         lam=point.lam,
         figures=figures,
+        owner=current_owner(),
     )
 
 

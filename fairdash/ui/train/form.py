@@ -19,6 +19,7 @@ from fairdash.training.suggested_loss import suggested_loss
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
+from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
@@ -104,7 +105,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         except FairdashError as error:
             show_problems(error)
             return
-        choose_run(start_run(source, plan))
+        choose_run(start_run(source, plan, owner=current_owner()))
         st.rerun()
 
 

@@ -19,6 +19,7 @@ from fairdash.training.search import GRIDS, SettingsSearch
 from fairdash.training.target import ERROR, EXCESS, MEASURE, Target
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
+from fairdash.ui.owner import current_owner
 from fairdash.ui.state import choose_search
 
 KEY = Keys(__file__)
@@ -113,7 +114,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
 
 def _start(source: DatasetSource, plan: Callable[[], SettingsSearch | LamSearch]) -> None:
     try:
-        choose_search(start_search(source, plan()))
+        choose_search(start_search(source, plan(), owner=current_owner()))
     except FairdashError as error:
         show_problems(error)
         return

@@ -1,0 +1,150 @@
+"""Who did what with a run: a line an event, each with the hash of the line before.
+
+<run>/log.jsonl   the lines
+<run>/log.json    how many there are and the hash of the last one, sealed (:mod:`fairdash.sealed`)
+
+A line that was altered, put in or taken away breaks the chain. That tells faults and clumsy hands, and not
+whoever may write all of the home's files.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.errors import StorageError
+from fairdash.sealed import open_sealed_text, sealed_text
+from fairdash.storage import sha256, write_whole
+
+LOG, _END, _LOCK = "log.jsonl", "log.json", "log.lock"
+#: Who it was where nobody asked for it just then.
+WORKER = "worker"
+_SECONDS_FOR_THE_LOCK = 5.0
+
+log = logging.getLogger("fairdash.log")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One line.
+
+    Parameters
+    ----------
+    when
+        ISO 8601, UTC.
+    who
+        An owner, or ``"worker"``.
+    what
+        In plain words.
+    details
+        What else there is to know: which data, which columns, which file.
+    """
+
+    when: str
+    who: str
+    what: str
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def said(self) -> str:
+        """What, with the details in words."""
+        more = (f"{name}: {_in_words(value)}" for name, value in self.details.items() if value)
+        return "; ".join([self.what, *more])
+
+
+@dataclass(frozen=True)
+class Log:
+    """What has been noted.
+
+    Parameters
+    ----------
+    events
+        The oldest first; those whose lines can be read.
+    is_whole
+        Whether all is as it was written.
+    """
+
+    events: tuple[Event, ...] = ()
+    is_whole: bool = True
+
+
+def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
+    """Add a line to the log of a job's folder; where that fails the server's log says so, and all goes on."""
+    if not (folder / "spec.json").is_file():
+        # Deleted meanwhile: taking the lock would make the folder anew.
+        return
+    try:
+        with FileLock(folder / _LOCK, timeout=_SECONDS_FOR_THE_LOCK, is_singleton=False):
+            lines = _lines(folder)
+            event = {
+                "when": datetime.now(UTC).isoformat(timespec="seconds"),
+                "who": who,
+                "what": what,
+                "details": details,
+                "before": sha256(lines[-1]) if lines else "",
+            }
+            line = json.dumps(event, ensure_ascii=False).encode()
+            # Whole or not at all: a line that was cut off would break the chain.
+            write_whole(folder / LOG, b"".join(each + b"\n" for each in (*lines, line)))
+            write_whole(folder / _END, sealed_text({"lines": len(lines) + 1, "last": sha256(line)}).encode())
+    except (OSError, StorageError, Timeout, TypeError, ValueError) as error:
+        log.error("not noted of %s: %s, by %s (%s)", folder.name, what, who, type(error).__name__)
+
+
+def read(folder: Path) -> Log:
+    """What has been noted of a job, and whether it is as it was written; nothing of a job of before."""
+    lines = _lines(folder)
+    events, hashes = [], [sha256(line) for line in lines]
+    count, last = _end(folder)
+    # The line is written before the count of lines: a death in between is no fault of the log's.
+    is_whole = len(lines) in (count, count + 1) and (count == 0 or hashes[count - 1] == last)
+    for line, before in zip(lines, ["", *hashes], strict=False):
+        try:
+            content = json.loads(line)
+            is_whole &= content.pop("before") == before
+            events.append(Event(**content))
+        except (ValueError, TypeError, KeyError, AttributeError):
+            is_whole = False
+    return Log(tuple(events), is_whole=is_whole)
+
+
+def facts_of(source: DatasetSource) -> dict[str, Any]:
+    """Which data, by hash, and which columns in which part, for a line."""
+    roles = getattr(source, "roles", None)
+    data = f"sha256 {source.sha256}" if isinstance(source, UploadSource) else source.title
+    columns = {} if roles is None else {part: value for part, value in vars(roles).items() if value}
+    return {"data": data, "recipe": source.id, "columns": columns}
+
+
+def _end(folder: Path) -> tuple[int, str]:
+    """How many lines there are to be, and the hash of the last one; -2 if that can't be read."""
+    try:
+        end = open_sealed_text((folder / _END).read_text(encoding="utf-8"))
+        return int(end["lines"]), str(end["last"])
+    except FileNotFoundError:
+        return 0, ""
+    except (OSError, ValueError, KeyError, TypeError):
+        return -2, ""
+
+
+def _lines(folder: Path) -> list[bytes]:
+    try:
+        return (folder / LOG).read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_in_words(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return str(value)

@@ -1,0 +1,188 @@
+"""Two people in two browsers: by a proxy's header, and by Streamlit's login at a provider of identities."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.steps import come_to_rest
+from tests.serving import served
+from tests.test_guard import ROADS, ask
+
+pytestmark = pytest.mark.browser
+
+GONE = re.compile("is gone, or was made on another machine|a data set that is not kept here", re.IGNORECASE)
+HEADER = "X-Forwarded-User"
+#: In milliseconds, for a page on a machine that trains beside it.
+PATIENCE = 60_000
+
+
+def table_of(name: str) -> bytes:
+    rows = (f"{20 + k % 60},{k % 7},{100 + k % 60 + k % 7}" for k in range(240))
+    return "\n".join([f"age,{name}_power,cost", *rows, ""]).encode()
+
+
+def choose(page: Page, label: str, column: str) -> None:
+    page.get_by_role("combobox", name=re.compile(label)).click()
+    page.get_by_role("option", name=column, exact=True).click()
+
+
+def upload(page: Page, name: str) -> str:
+    """Upload a table of this name, give it roles, and return its data set's id."""
+    page.goto("/data")
+    page.get_by_text("Your own file").click()
+    file = {"name": f"{name}.csv", "mimeType": "text/csv", "buffer": table_of(name)}
+    page.locator("input[type=file]").set_input_files([file])
+    choose(page, "Target", "cost")
+    choose(page, "Sensitive attribute", "age")
+    expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible(
+        timeout=PATIENCE
+    )
+    page.wait_for_url(re.compile("dataset="))
+    return address_of(page)["dataset"]
+
+
+def start_run(page: Page) -> str:
+    page.get_by_role("button", name="See what fairness costs").click()
+    page.wait_for_url(re.compile("run="))
+    return address_of(page)["run"]
+
+
+def address_of(page: Page) -> dict[str, str]:
+    return dict(part.split("=") for part in urlsplit(page.url).query.split("&"))
+
+
+def check_gone(page: Page, owner: str, dataset: str, run: str) -> None:
+    """Whose page this is gets at nothing of the owner's by any address."""
+    for path in (
+        f"/tradeoff?run={run}",
+        f"/train?run={run}",
+        f"/tradeoff?run={run}&dataset={dataset}",
+        f"/data?dataset={dataset}",
+        f"/train?dataset={dataset}",
+    ):
+        page.goto(path)
+        expect(page.get_by_text(GONE).first).to_be_visible(timeout=PATIENCE)
+        come_to_rest(page)
+        expect(page.get_by_text(re.compile(f"{owner}.csv|{owner}_power"))).to_have_count(0)
+        expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    page.goto("/")
+    expect(page.get_by_role("heading", name="Recent runs")).to_be_visible(timeout=PATIENCE)
+    come_to_rest(page)
+    expect(page.get_by_text(f"{owner}.csv")).to_have_count(0)
+
+
+def check_two(anne: Page, ben: Page) -> None:
+    """Each uploads and starts a run; the other's is gone, one's own is there."""
+    of_anne, of_ben = upload(anne, "anne"), upload(ben, "ben")
+    anne_run, ben_run = start_run(anne), start_run(ben)
+    check_gone(ben, "anne", of_anne, anne_run)
+    check_gone(anne, "ben", of_ben, ben_run)
+    for page, name, dataset in ((anne, "anne", of_anne), (ben, "ben", of_ben)):
+        page.goto(f"/data?dataset={dataset}")
+        expect(page.get_by_text("240 rows · 1 feature · sensitive: age · target: cost")).to_be_visible(
+            timeout=PATIENCE
+        )
+        page.goto("/")
+        expect(page.get_by_text(f"{name}.csv").first).to_be_visible(timeout=PATIENCE)
+
+
+def page_of(browser: Browser, address: str, **options: object) -> tuple[BrowserContext, Page]:
+    context = browser.new_context(base_url=address, **options)  # type: ignore[arg-type]
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE)
+    return context, page
+
+
+@pytest.fixture
+def behind_a_proxy(tmp_path: Path) -> Iterator[str]:
+    # Health is answered without the header, or the test would never see the server up.
+    with served(tmp_path / "home", environment={"FAIRDASH_USER_HEADER": HEADER}) as address:
+        yield address
+
+
+def test_two_people_whom_a_proxy_names(browser: Browser, behind_a_proxy: str) -> None:
+    first, anne = page_of(browser, behind_a_proxy, extra_http_headers={HEADER: "anne@example.org"})
+    second, ben = page_of(browser, behind_a_proxy, extra_http_headers={HEADER: "ben@example.org"})
+    try:
+        check_two(anne, ben)
+    finally:
+        first.close()
+        second.close()
+
+
+@pytest.mark.parametrize("road", [road for road in ROADS if road != "health"])
+def test_what_has_not_come_through_the_proxy_is_refused(road: str, behind_one: str) -> None:
+    status, _ = ask(behind_one, road)
+    assert status == 403
+
+
+@pytest.fixture(scope="module")
+def behind_one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    home = tmp_path_factory.mktemp("proxy") / "home"
+    with served(home, environment={"FAIRDASH_USER_HEADER": HEADER}) as address:
+        yield address
+
+
+@pytest.fixture
+def provider() -> Iterator[str]:
+    """A provider of identities on this machine: whoever types a name is that person."""
+    oidc_provider_mock = pytest.importorskip("oidc_provider_mock")
+    with oidc_provider_mock.run_server_in_thread() as server:
+        yield f"http://localhost:{server.server_port}"
+
+
+@pytest.fixture
+def with_sign_in(provider: str, tmp_path: Path) -> Iterator[str]:
+    secrets = tmp_path / "user" / ".streamlit" / "secrets.toml"
+    secrets.parent.mkdir(parents=True)
+    entries = {
+        # Streamlit puts its own port in.
+        "redirect_uri": "http://127.0.0.1:{port}/oauth2callback",
+        "cookie_secret": "for a test, and long enough",
+        "client_id": "fairdash",
+        "client_secret": "any",
+        "server_metadata_url": f"{provider}/.well-known/openid-configuration",
+    }
+    lines = [f"{name} = {json.dumps(value)}" for name, value in entries.items()]
+    secrets.write_text("\n".join(["[auth]", *lines, ""]))
+    with served(tmp_path / "home", environment={"HOME": str(tmp_path / "user")}) as address:
+        yield address
+
+
+def sign_in(page: Page, name: str) -> None:
+    page.goto("/")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_placeholder("sub").fill(name)
+    page.get_by_role("button", name="Authorize").click()
+    page.get_by_role("heading", name="How fair is a price").wait_for()
+
+
+def test_two_people_who_sign_in(browser: Browser, with_sign_in: str, tmp_path: Path) -> None:
+    first, anne = page_of(browser, with_sign_in)
+    second, ben = page_of(browser, with_sign_in)
+    try:
+        for path in ("/", "/data", "/tradeoff", "/train?run=0123456789ab"):
+            anne.goto(path)
+            expect(anne.get_by_role("heading", name="Sign in to fairdash")).to_be_visible(timeout=PATIENCE)
+            expect(anne.get_by_text("Recent runs")).to_have_count(0)
+        sign_in(anne, "anne")
+        sign_in(ben, "ben")
+        check_two(anne, ben)
+        assert len(list((tmp_path / "home" / "uploads").glob("*.upload"))) == 2
+        anne.get_by_role("button", name="Sign out").click()
+        # The provider's own question, then back.
+        anne.get_by_role("button", name="End session").click()
+        expect(anne.get_by_role("heading", name="Sign in to fairdash")).to_be_visible(timeout=PATIENCE)
+        # One's things are there again after the next sign-in, in another browser too.
+        sign_in(anne, "ben")
+        expect(anne.get_by_text("ben.csv").first).to_be_visible(timeout=PATIENCE)
+    finally:
+        first.close()
+        second.close()

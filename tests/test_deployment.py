@@ -1,0 +1,133 @@
+"""docs/deployment: nginx's configuration is run as it stands, with ports and paths of its own."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+from base64 import b64encode
+from collections.abc import Iterator
+
+import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
+
+from fairdash.ui.owner import _id_of
+from tests.serving import ROOT, served, until
+from tests.websocket import run_page
+
+SAMPLE = (ROOT / "docs" / "deployment" / "nginx.conf").read_text(encoding="utf-8")
+NAME = "fairness.example.org"
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (NGINX and shutil.which("openssl")), reason="no nginx, or no openssl"),
+]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """Port of an nginx as the page has it, before an app as the page has it; Anne and Ben have passwords."""
+    folder = tmp_path_factory.mktemp("nginx")
+    request = "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout privkey.pem -out fullchain.pem -subj"
+    subprocess.run([*request.split(), f"/CN={NAME}"], cwd=folder, check=True, capture_output=True)
+    hashed = subprocess.check_output(["openssl", "passwd", "-apr1", "secret"], text=True).strip()
+    (folder / "users").write_text(f"anne:{hashed}\nben:{hashed}\n")
+    folder.chmod(0o755)
+    environment = {"FAIRDASH_USER_HEADER": "X-Forwarded-User", "STREAMLIT_BROWSER_SERVER_ADDRESS": NAME}
+    with served(folder / "home", environment=environment) as app:
+        port = free_port()
+        text = SAMPLE.replace("listen 443", f"listen 127.0.0.1:{port}").replace("http://127.0.0.1:8501", app)
+        text = text.replace("/etc/nginx/fairdash", str(folder))
+        text = text.replace("events {}", f"events {{}}\npid {folder}/pid;\nerror_log {folder}/errors;")
+        if os.getuid() == 0:
+            # Its workers read the file of passwords, which lies in a folder of root's alone here.
+            text = f"user root;\n{text}"
+        text = text.replace("http {", f"http {{\naccess_log off;\nclient_body_temp_path {folder}/bodies;", 1)
+        (folder / "nginx.conf").write_text(text)
+        command = [str(NGINX), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
+        process = subprocess.Popen(command)
+        try:
+            until(lambda: _listens(port), seconds=20)
+            yield port
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def untrusting() -> ssl.SSLContext:
+    """Takes the certificate that was made for this test."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+def headers_of(user: str | None, **more: str) -> dict[str, str]:
+    signed = {"Authorization": f"Basic {b64encode(f'{user}:secret'.encode()).decode()}"} if user else {}
+    return signed | {name.replace("_", "-"): value for name, value in more.items()}
+
+
+def ask(port: int, path: str, user: str | None, method: str = "GET", size: int = 0, **more: str) -> int:
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=60, context=untrusting())
+    headers = headers_of(user, Host=f"{NAME}:{port}", **more)
+    connection.request(method, path, headers=headers, body=b"x" * size if size else None)
+    return connection.getresponse().status
+
+
+def who_it_says(port: int, user: str, **more: str) -> str:
+    """What the app's sidebar says of who has come by the websocket."""
+    with connect(
+        f"wss://{NAME}:{port}/_stcore/stream",
+        ssl=untrusting(),
+        origin=f"https://{NAME}:{port}",  # type: ignore[arg-type]
+        additional_headers=headers_of(user, **more),
+        subprotocols=[Subprotocol("streamlit")],
+        max_size=None,
+        sock=socket.create_connection(("127.0.0.1", port)),
+    ) as connection:
+        said = run_page(connection, "")
+    return "\n".join(_markdown(message) for message in said)
+
+
+def _markdown(message: ForwardMsg) -> str:
+    element = message.delta.new_element.markdown
+    return f"{element.body} {element.help}"
+
+
+def test_nobody_comes_in_without_a_password(proxy: int) -> None:
+    assert ask(proxy, "/", None) == 401
+    assert ask(proxy, "/", None, X_Forwarded_User="anne") == 401
+    assert ask(proxy, "/", "anne") == 200
+
+
+def test_a_file_of_the_size_that_fairdash_takes_gets_through(proxy: int) -> None:
+    """Refused by the app, whose session it does not name, and not by nginx for its size (413)."""
+    status = ask(proxy, "/_stcore/upload_file/no-session/file", "anne", "PUT", 20_000_000)
+    assert status in (400, 403)
+
+
+def test_pages_come_by_the_websocket_and_say_whose_they_are(proxy: int) -> None:
+    for user in ("anne", "ben"):
+        assert _id_of("header", user) in who_it_says(proxy, user)
+
+
+def test_a_header_that_a_browser_sends_is_replaced(proxy: int) -> None:
+    said = who_it_says(proxy, "ben", X_Forwarded_User="anne")
+    assert _id_of("header", "ben") in said
+    assert _id_of("header", "anne") not in said

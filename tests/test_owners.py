@@ -1,0 +1,347 @@
+"""Two owners: what is the one's is gone for the other, whatever is asked and by whatever road."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from fairdash.__main__ import main
+from fairdash.data import uploads
+from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
+from fairdash.errors import FairdashError, RunError, StorageError
+from fairdash.runs import log, terms
+from fairdash.runs.deletion import delete_expired, delete_made_from, made_from
+from fairdash.runs.execute_sweep import execute_sweep
+from fairdash.runs.launch import go_on, start_run
+from fairdash.runs.models import ModelJob, create_model, find_model
+from fairdash.runs.searches import SearchJob, create_search
+from fairdash.runs.store import DONE, Job, Run, RunSpec, RunStatus, list_runs
+from fairdash.storage import LOCAL, check_owner
+from tests.runs.test_searches import LAM
+from tests.serving import ROOT, served, until
+from tests.test_canary import PLAN, ROLES, table
+
+ANNE, BEN = "a" * 32, "b" * 32
+BOTH = (ANNE, BEN)
+
+
+def content() -> bytes:
+    return table().to_csv(index=False).encode()
+
+
+def upload_for(owner: str, *, days: int | None = 30) -> UploadSource:
+    kept = uploads.keep_upload(content(), name=f"secret-{owner[0]}.csv", keep_days=days, owner=owner)
+    return UploadSource(sha256=kept.sha256, name=kept.name, roles=ROLES)
+
+
+def make_for(owner: str) -> tuple[UploadSource, Run, SearchJob, ModelJob]:
+    """An upload, its recipe, a run that is done, a search and a model."""
+    source = upload_for(owner)
+    save_source(source, owner=owner)
+    run = Run.create(RunSpec(source=source, plan=PLAN, owner=owner))
+    run.write_result(execute_sweep(source.load(), PLAN))
+    run.write_status(RunStatus(state=DONE, fraction=1.0))
+    search = create_search(source, LAM, owner=owner)
+    model = create_model(source, PLAN, run=run.id, method="hgr_nn", lam=1.0, owner=owner)
+    return source, run, search, model
+
+
+def message(job: type[Job], id: str, owner: str) -> str:
+    with pytest.raises(RunError) as caught:
+        job(id, owner=owner)
+    return str(caught.value)
+
+
+def test_what_is_another_s_is_gone_as_if_it_never_was() -> None:
+    source, *jobs = make_for(ANNE)
+    for job in jobs:
+        kind = type(job)
+        assert kind(job.id, owner=ANNE).id == kind(job.id).id == job.id
+        for stranger in (BEN, LOCAL):
+            assert message(kind, job.id, stranger) == message(kind, "0" * 12, stranger)
+    assert [run.id for run in list_runs(owner=ANNE).runs] == [jobs[0].id]
+    at = {"run": jobs[0].id, "method": "hgr_nn", "lam": 1.0}
+    assert find_model(**at, owner=ANNE) is not None
+    for stranger in (BEN, LOCAL):
+        assert list_runs(owner=stranger).runs == uploads.list_uploads(owner=stranger) == ()
+        assert find_model(**at, owner=stranger) is None
+        with pytest.raises(StorageError, match="not kept here") as caught:
+            load_source(source.id, owner=stranger)
+        with pytest.raises(StorageError) as unknown:
+            load_source("0" * 16, owner=stranger)
+        assert str(caught.value) == str(unknown.value)
+        with pytest.raises(StorageError, match="not kept here any more"):
+            uploads.check_kept(source.sha256, owner=stranger)
+        with pytest.raises(StorageError, match="not kept here any more"):
+            uploads.set_retention(source.sha256, None, owner=stranger)
+
+
+def test_a_stranger_deletes_nothing() -> None:
+    source, *jobs = make_for(ANNE)
+    delete_made_from(source.sha256, owner=BEN)
+    assert all(job.folder.is_dir() for job in jobs)
+    assert load_source(source.id, owner=ANNE) == source
+    assert uploads.read_upload(source.sha256) == content()
+
+
+@pytest.mark.parametrize(("first", "second"), [(ANNE, BEN), (LOCAL, BEN), (ANNE, LOCAL)])
+def test_the_same_bytes_are_each_one_s_own(first: str, second: str) -> None:
+    (source, *jobs), (others, *other_jobs) = make_for(first), make_for(second)
+    assert source.sha256 == others.sha256
+    assert [each.name for each in uploads.list_uploads(owner=first)] == [f"secret-{first[0]}.csv"]
+    assert len(uploads.list_uploads(owner=None)) == 2
+    assert {folder.name for folder in made_from(source.sha256, owner=first).folders} == {j.id for j in jobs}
+    delete_made_from(source.sha256, owner=first)
+    assert not any(job.folder.exists() for job in jobs)
+    assert all(job.folder.is_dir() for job in other_jobs)
+    assert uploads.holders_of(source.sha256) == {second}
+    assert not any(sources_folder(first).glob("*.json"))
+    assert load_source(others.id, owner=second) == others
+    delete_made_from(source.sha256, owner=second)
+    assert uploads.list_uploads(owner=None) == ()
+    with pytest.raises(StorageError):
+        uploads.read_upload(source.sha256)
+
+
+def test_each_has_a_term_of_their_own() -> None:
+    source = upload_for(ANNE, days=1)
+    upload_for(BEN, days=7)
+    (kept,) = uploads.list_uploads(owner=ANNE)
+    assert delete_expired(now=kept.kept_at + timedelta(days=2)) == 1
+    assert uploads.holders_of(source.sha256) == {BEN}
+    assert delete_expired(now=kept.kept_at + timedelta(days=8)) == 1
+    assert uploads.holders_of(source.sha256) == frozenset()
+
+
+def test_what_was_cut_off_is_ended_for_its_owner_alone(tmp_path: Path) -> None:
+    (source, *jobs), (_, *others) = make_for(ANNE), make_for(BEN)
+    uploads.delete_upload(source.sha256, owner=ANNE)
+    (tmp_path / "home" / "uploads" / f"{source.sha256}.{ANNE}.deleting").touch()
+    delete_expired()
+    assert not any(job.folder.exists() for job in jobs)
+    assert all(job.folder.is_dir() for job in others)
+
+
+def test_the_same_plan_of_two_is_two_runs() -> None:
+    source = CatalogueSource(dataset="household", options={"n": 200})
+    first, second = (start_run(source, PLAN, owner=owner) for owner in BOTH)
+    assert first.id != second.id
+
+
+@pytest.mark.parametrize("text", ["", "..", "a" * 31, "A" * 32, f"{'a' * 32}/..", "local/x"])
+def test_an_owner_never_leads_out_of_the_folder(text: str) -> None:
+    with pytest.raises(StorageError, match="id of an owner"):
+        check_owner(text)
+    with pytest.raises(StorageError):
+        sources_folder(text)
+    with pytest.raises(StorageError):
+        uploads.keep_upload(b"a,b\n1,2\n", name="x.csv", owner=text)
+
+
+def test_the_command_line_is_local_unless_told(capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+    _, run, *_ = make_for(ANNE)
+    out = ["--out", str(tmp_path / "report.html")]
+    assert main(["report", run.id, *out]) == 2
+    foreign = capsys.readouterr().err
+    assert main(["report", "0" * 12, *out]) == 2
+    assert capsys.readouterr().err == foreign
+    assert main(["report", run.id, "--owner", BEN, *out]) == 2
+    assert main(["report", run.id, "--owner", "../x", *out]) == 2
+    assert not (tmp_path / "report.html").exists()
+    assert main(["report", run.id, "--owner", ANNE, *out]) == 0
+    (*_, last) = log.read(run.folder).events
+    assert (last.who, last.what, last.details["file"]) == (ANNE, "exported", "report.html")
+    assert b"Who did what with this run" in (tmp_path / "report.html").read_bytes()
+
+
+#: What opens or lists something that has an owner.
+QUERIES = {
+    *("Run", "SearchJob", "ModelJob", "list_runs", "find_model", "load_source", "save_source"),
+    *("list_uploads", "keep_upload", "set_retention", "check_kept", "made_from", "delete_made_from"),
+    *("start_run", "start_search", "start_model", "delete_upload"),
+}
+
+
+def _calls() -> Iterator[tuple[Path, ast.Call]]:
+    files = [*(ROOT / "fairdash" / "ui").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    for path in [*files, *(ROOT / "fairdash").glob("*_command.py"), ROOT / "fairdash" / "__main__.py"]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                yield path, node
+
+
+def test_pages_and_commands_say_whose_in_every_query() -> None:
+    silent, found = [], set()
+    for path, call in _calls():
+        name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+        if name in QUERIES:
+            found.add(name)
+            if not any(keyword.arg == "owner" for keyword in call.keywords):
+                silent.append(f"{path.relative_to(ROOT)}:{call.lineno} {name}")
+    assert {"Run", "list_runs", "load_source", "start_run", "keep_upload"} <= found
+    assert silent == []
+
+
+def test_the_log_says_who_when_what_and_which_data() -> None:
+    source = upload_for(ANNE)
+    run = start_run(source, PLAN, owner=ANNE)
+    start_run(source, PLAN, owner=ANNE)
+    run.ask_to_cancel()
+    run.write_status(RunStatus(state="cancelled"))
+    go_on(run)
+    found = log.read(run.folder)
+    assert found.is_whole
+    done = [(event.who, event.what) for event in found.events]
+    expected = [(ANNE, "asked for"), (ANNE, "asked to stop"), (log.WORKER, "stopped"), (ANNE, "gone on")]
+    assert done[:2] == expected[:2]
+    assert [each for each in done if each in expected] == expected
+    assert source.sha256 in found.events[0].said
+    assert found.events[0].details["columns"]["target"] == ROLES.target
+
+
+def noted(folder: Path) -> list[str]:
+    (folder / "spec.json").touch()
+    for k in range(4):
+        log.note(folder, f"event {k}", who=LOCAL)
+    return (folder / log.LOG).read_text().splitlines()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda lines: [lines[0], lines[1].replace("event", "Event"), *lines[2:]],
+        lambda lines: [*lines[:3], lines[3].replace("event", "Event")],
+        lambda lines: [lines[0], *lines[2:]],
+        lambda lines: lines[1:],
+        lambda lines: lines[:-1],
+        lambda lines: [lines[0], lines[2], lines[1], lines[3]],
+        lambda lines: [*lines, lines[3]],
+        lambda lines: ["{", *lines],
+        lambda lines: [],
+    ],
+)
+def test_a_log_that_was_altered_says_so(change, tmp_path: Path) -> None:
+    lines = noted(tmp_path)
+    assert log.read(tmp_path).is_whole
+    changed = change(lines)
+    (tmp_path / log.LOG).write_text("".join(f"{line}\n" for line in changed))
+    assert not log.read(tmp_path).is_whole
+
+
+def test_every_flipped_bit_of_a_log_is_told(tmp_path: Path) -> None:
+    noted(tmp_path)
+    whole = (tmp_path / log.LOG).read_bytes()
+    for place in range(0, len(whole), 7):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << place % 8
+        (tmp_path / log.LOG).write_bytes(flipped)
+        assert not log.read(tmp_path).is_whole, place
+
+
+def test_a_death_between_a_line_and_its_count_is_no_alteration(tmp_path: Path) -> None:
+    noted(tmp_path)
+    before = (tmp_path / "log.json").read_bytes()
+    log.note(tmp_path, "event 4", who=LOCAL)
+    (tmp_path / "log.json").write_bytes(before)
+    assert log.read(tmp_path).is_whole
+
+
+def test_a_log_that_can_t_be_written_stops_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    noted(tmp_path)
+
+    def full(*_: object, **__: object) -> None:
+        raise StorageError.of("a file can't be kept (No space left on device)", "Free some space.")
+
+    monkeypatch.setattr(log, "write_whole", full)
+    log.note(tmp_path, "exported", who=LOCAL)
+    assert "not noted" in caplog.text
+    assert log.read(tmp_path).is_whole
+
+
+def test_noting_brings_no_deleted_folder_back(tmp_path: Path) -> None:
+    log.note(tmp_path / "gone", "exported", who=LOCAL)
+    assert not (tmp_path / "gone").exists()
+
+
+def expire(home: Path) -> None:
+    """As if all had been uploaded long ago."""
+    for path in (home / "uploads").glob("*.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"kept_at": "2020-01-01T00:00:00+00:00"}))
+
+
+def test_terms_hold_with_nobody_there(tmp_path: Path) -> None:
+    _, *jobs = make_for(ANNE)
+    end = terms.keep_enforcing(seconds=0.05)
+    try:
+        assert jobs[0].folder.is_dir()
+        expire(tmp_path / "home")
+        until(lambda: not any(job.folder.exists() for job in jobs), seconds=60)
+        until(lambda: uploads.list_uploads(owner=None) == (), seconds=60)
+    finally:
+        end()
+
+
+def test_terms_take_tables_out_of_every_process_s_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = upload_for(ANNE)
+    terms.enforce()
+    source.load()
+    assert uploads._table.cache_info().currsize == 1
+    # As another process does it: this one's memory is not touched.
+    with monkeypatch.context() as patch:
+        patch.setattr(uploads, "forget_tables", lambda: None)
+        delete_made_from(source.sha256, owner=ANNE)
+    assert uploads._table.cache_info().currsize == 1
+    terms.enforce()
+    assert uploads._table.cache_info().currsize == 0
+
+
+def test_terms_that_can_t_be_enforced_are_said_and_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    upload_for(ANNE)
+    expire(tmp_path / "home")
+
+    def stuck() -> int:
+        raise StorageError.of("not everything can be deleted", "Make it writable.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(terms, "delete_expired", stuck)
+        assert terms.enforce() == 0
+    assert "could not be enforced" in caplog.text
+    assert terms.enforce() == 1
+
+
+def test_a_home_of_before_is_local_s() -> None:
+    source = upload_for(LOCAL)
+    path = next(iter(sorted(uploads._folder().glob("*.json"))))
+    path.write_text(json.dumps({"name": "old.csv", "keep_days": 30}))
+    (kept,) = uploads.list_uploads()
+    assert (kept.name, kept.owner, kept.sha256) == ("old.csv", LOCAL, source.sha256)
+    path.unlink()
+    assert uploads.holders_of(source.sha256) == {LOCAL}
+    with pytest.raises(FairdashError):
+        uploads.check_kept(source.sha256, owner=ANNE)
+
+
+@pytest.mark.slow
+def test_the_app_enforces_terms_before_anybody_visits(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    source, *jobs = make_for(ANNE)
+    expire(home)
+    with served(home):
+        until(lambda: not any(job.folder.exists() for job in jobs), seconds=60)
+        until(lambda: uploads.holders_of(source.sha256) == frozenset(), seconds=60)
+
+
+def test_enforcing_terms_loads_no_torch() -> None:
+    check = "import sys, fairdash.runs.terms as t; t.enforce(); sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -1,0 +1,213 @@
+"""Pages of two owners on one server: every address of the one's says to the other that it is gone."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairdash.data.source import UploadSource
+from fairdash.errors import FairdashError
+from fairdash.runs import log
+from fairdash.runs.deletion import delete_made_from
+from fairdash.runs.store import Run
+from fairdash.runs.terms import keep_enforcing
+from fairdash.storage import LOCAL
+from fairdash.ui import cached, files, owner
+from fairdash.ui.files import Making
+from fairdash.ui.tradeoff import take_away
+from tests.serving import until
+from tests.test_owners import ANNE, BEN, make_for, upload_for
+from tests.ui.conftest import open_page, words
+
+Become = Callable[[str], None]
+
+
+@pytest.fixture
+def become(monkeypatch: pytest.MonkeyPatch) -> Become:
+    """Whose browser asks from now on, as a proxy's header says it."""
+    monkeypatch.setenv(owner.USER_HEADER, "X-Forwarded-User")
+
+    def become(who: str) -> None:
+        monkeypatch.setattr(owner, "_id_of", lambda *_: who)
+
+    return become
+
+
+def said(at: AppTest) -> str:
+    assert not at.exception
+    alerts = [each.value for part in (at.error, at.warning) for each in part]
+    boxes = [str(box.options) for box in at.selectbox]
+    return "\n".join([words(at), *alerts, *boxes])
+
+
+@pytest.fixture
+def annes(become: Become) -> tuple:
+    """What Anne has, which this server has in memory since she looked at it."""
+    become(ANNE)
+    made = make_for(ANNE)
+    cached.dataset_of(made[0])
+    cached.upload_of(made[0].sha256, made[0].name, made[0].reading)
+    cached.contents_of(made[0].sha256)
+    cached.summary_of(made[0])
+    cached.result_of(made[1])
+    return made
+
+
+def addresses(made: tuple) -> list[tuple[str, dict[str, str]]]:
+    source, run, search, _ = made
+    return [
+        ("tradeoff", {"run": run.id}),
+        ("tradeoff", {"run": run.id, "dataset": source.id}),
+        ("tradeoff", {"dataset": source.id}),
+        ("train", {"run": run.id}),
+        ("train", {"search": search.id}),
+        ("train", {"dataset": source.id}),
+        ("data", {"dataset": source.id}),
+    ]
+
+
+@pytest.mark.slow
+def test_every_address_of_another_s_is_gone(annes: tuple, become: Become) -> None:
+    for name, address in addresses(annes):
+        become(ANNE)
+        assert not re.search("is gone|not kept here", said(open_page(name, **address))), (name, address)
+        become(BEN)
+        foreign = said(open_page(name, **address))
+        assert re.search("is gone|not kept here", foreign), (name, address, foreign)
+        assert "secret" not in foreign
+        unknown = {key: "0" * len(value) for key, value in address.items()}
+        assert said(open_page(name, **unknown)) == foreign, (name, address)
+
+
+def test_home_lists_one_s_own_runs(annes: tuple, become: Become) -> None:
+    assert "secret" in said(open_page("home"))
+    become(BEN)
+    assert "secret" not in said(open_page("home"))
+
+
+def test_the_data_page_lists_one_s_own_files(annes: tuple, become: Become) -> None:
+    def listed() -> str:
+        return said(open_page("data").segmented_control(key="data.choice table").set_value("upload").run())
+
+    assert "secret-a.csv" in listed()
+    become(BEN)
+    assert "secret" not in listed()
+
+
+def test_memory_is_asked_after_the_owner(annes: tuple, become: Become) -> None:
+    source, run, *_ = annes
+    become(BEN)
+    for look in (
+        lambda: cached.dataset_of(source),
+        lambda: cached.summary_of(source),
+        lambda: cached.upload_of(source.sha256, source.name, source.reading),
+        lambda: cached.contents_of(source.sha256),
+        lambda: cached.result_of(run),
+        lambda: cached.fronts_of(run, sensitive="age"),
+    ):
+        with pytest.raises(FairdashError, match=r"gone|not kept"):
+            look()
+
+
+def makings(at: AppTest) -> list[Making]:
+    """The files that the page's buttons would give."""
+    keys = [
+        take_away.KEY("report"),
+        *(take_away.KEY("csv", name) for name in ("path", "figures", "predictions")),
+    ]
+    return [at.session_state[files.KEY("making", key)] for key in keys]
+
+
+def test_downloads_are_made_for_their_owner_and_noted(annes: tuple, become: Become) -> None:
+    source, run, *_ = annes
+    made = makings(open_page("tradeoff", run=run.id))
+    # Made in a thread that does not know the browser.
+    become(BEN)
+    for file in made[:-1]:
+        file.content()
+    noted = [event for event in log.read(run.folder).events if event.what == "exported"]
+    assert len(noted) == len(made) - 1
+    assert {event.who for event in noted} == {ANNE}
+    delete_made_from(source.sha256, owner=ANNE)
+    with pytest.raises(FairdashError):
+        made[-1].content()
+    assert "is gone" in str(made[-1].failure())
+
+
+def test_a_run_s_log_is_shown_and_told_if_altered(annes: tuple) -> None:
+    run: Run = annes[1]
+    at = open_page("tradeoff", run=run.id)
+    (table,) = [each.value for each in at.dataframe if "Who" in each.value]
+    assert list(table["What"]) == ["finished"]
+    (run.folder / log.LOG).write_bytes(b"{}\n")
+    assert "not as it was written" in said(open_page("tradeoff", run=run.id))
+
+
+def test_the_same_file_of_two_is_deleted_for_one(annes: tuple, become: Become) -> None:
+    source: UploadSource = annes[0]
+    others, *_ = make_for(BEN)
+    become(BEN)
+    assert cached.dataset_of(others).n_rows == 200
+    delete_made_from(source.sha256, owner=ANNE)
+    assert cached.dataset_of(others).n_rows == 200
+    become(ANNE)
+    with pytest.raises(FairdashError):
+        cached.dataset_of(source)
+
+
+def test_who_is_not_signed_in_sees_the_way_in_and_nothing_else(
+    annes: tuple, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owner, "get_secrets_auth_section", lambda: {"cookie_secret": "x"})
+    for name, address in [("home", {}), *addresses(annes)]:
+        at = open_page(name, **address)
+        assert [each.value for each in at.title] == ["Sign in to fairdash"]
+        assert [button.label for button in at.button] == ["Sign in"]
+        assert "secret" not in said(at)
+
+
+def test_a_header_that_is_missing_is_refused_in_plain_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(owner.USER_HEADER, "X-Forwarded-User")
+    at = open_page("home")
+    assert "does not say who you are" in said(at)
+    assert not at.button
+
+
+def test_owners_are_hashes_that_tell_names_and_issuers_apart() -> None:
+    found = [
+        owner._id_of(*who) for who in (("oidc", "i", "s"), ("oidc", "is", ""[:0] or "s"), ("header", "s"))
+    ]
+    assert len(set(found)) == 3
+    assert all(re.fullmatch("[0-9a-f]{32}", each) for each in found)
+    assert owner._id_of("header", "anne@example.org") == owner._id_of("header", "anne@example.org")
+    for nobody in (None, "", " ", 3):
+        with pytest.raises(owner.NotSignedInError):
+            owner._id_of("header", nobody)
+
+
+def test_a_server_that_nobody_visits_forgets_what_was_deleted() -> None:
+    source = upload_for(LOCAL)
+    cached.dataset_of(source)
+    end = keep_enforcing(seconds=0.05, then=cached.forget_what_was_deleted)
+
+    def is_forgotten() -> bool:
+        try:
+            cached._load(source.to_json())
+        except FairdashError:
+            return True
+        return False
+
+    try:
+        assert not is_forgotten()
+        elsewhere = (
+            f"from fairdash.runs.deletion import delete_made_from; delete_made_from('{source.sha256}')"
+        )
+        subprocess.run([sys.executable, "-c", elsewhere], check=True)
+        until(is_forgotten, seconds=60)
+    finally:
+        end()
