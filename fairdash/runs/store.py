@@ -2,6 +2,7 @@
 
 <home>/runs/<id>/spec.json       what to do: data, plan
 <home>/runs/<id>/status.json     how far it is
+<home>/runs/<id>/name.json       what the user calls it, if anything
 <home>/runs/<id>/curves.jsonl    training curves, a line a λ and epoch; in the result when it is there
 <home>/runs/<id>/first/          a first look at the result, where the run begins with one
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
@@ -35,7 +36,7 @@ from filelock import FileLock
 from fairdash._version import __version__
 from fairdash.data.source import DatasetSource
 from fairdash.detached import LOCK, is_at_work
-from fairdash.errors import FairdashError, Problem, RunError, StorageError
+from fairdash.errors import Checks, FairdashError, OptionError, Problem, RunError, StorageError
 from fairdash.jobs import engine
 from fairdash.records import from_plain, to_plain
 from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
@@ -50,6 +51,8 @@ RESULT, FIRST = "result", "first"
 #: The owner of everything where nobody signs in.
 LOCAL = "local"
 _CURVES = "curves.jsonl"
+NAME = "name.json"
+LONGEST_NAME = 80
 _STATES = QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 
@@ -343,6 +346,19 @@ class Run(Job[RunSpec]):
         """What its first look is called in the line of jobs."""
         return f"{self.id}-{FIRST}"
 
+    @property
+    def name(self) -> str:
+        """What the user calls it; empty where it has no name, or its file is not as it was written."""
+        try:
+            return checked_name(open_sealed_text((self.folder / NAME).read_text(encoding="utf-8"))["name"])
+        except (OSError, ValueError, KeyError, RecursionError, FairdashError):
+            # A convenience: the run is as good without it.
+            return ""
+
+    def rename(self, name: str) -> None:
+        """Give it another name, or none; OptionError if it is too long or no plain line of text."""
+        write_whole(self.folder / NAME, sealed_text({"name": checked_name(name)}).encode())
+
     def add_curve(self, curve: pd.DataFrame) -> None:
         """Append an epoch's training curve (see :class:`fairdash.training.sweep.SweepProgress`)."""
         with (self.folder / _CURVES).open("a", encoding="utf-8") as file:
@@ -389,6 +405,29 @@ class Run(Job[RunSpec]):
             return read_result(self._checked(self.look or RESULT))
         except UnreadableError as error:
             raise self._damaged() from error
+
+
+def checked_name(name: str) -> str:
+    """A run's name without what stands around it.
+
+    Raises
+    ------
+    OptionError
+        It has more than LONGEST_NAME characters, or some that are not shown.
+    """
+    stripped = name.strip()
+    checks = Checks(OptionError)
+    checks.require(
+        len(stripped) <= LONGEST_NAME,
+        "name",
+        f"it has {len(stripped):,} characters",
+        f"Take {LONGEST_NAME} at most.",
+    )
+    checks.require(
+        stripped.isprintable(), "name", "some of its characters are not shown", "Write one line of text."
+    )
+    checks.finish()
+    return stripped
 
 
 def runs_folder() -> Path:
