@@ -7,6 +7,7 @@ python -m fairdash search --dataset crime --method hgr_nn --grid small
 python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_kde<=floor+0.05"
 python -m fairdash reproduce table1 --dataset crime
 python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
+python -m fairdash runs list
 
 An installed package has them as ``fairdash app`` and so on.
 """
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from fairdash.data.shell import add_data_options
+    from fairdash.runs_command import add_runs_commands
 
     # As it was called; the installed command is fairdash, fairdash.exe on Windows.
     name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
@@ -124,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--sensitive", default=None, help="column in view; the first one")
     report.add_argument("--out", type=Path, default=None, help="file to write; fairdash-<run>.html")
     report.set_defaults(command=_report)
+    add_runs_commands(commands.add_parser("runs", help="list, show, resume, delete and carry runs"))
     return parser
 
 

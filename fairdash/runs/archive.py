@@ -1,4 +1,4 @@
-"""A run as one file to take away and to bring in elsewhere: a zip that holds what is sealed, and nothing else.
+"""A run as one file, to take away and to bring in elsewhere: a zip of what is sealed, and nothing else.
 
 run.json       its id
 spec.json      what it had to do, without whose it was

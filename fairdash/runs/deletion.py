@@ -26,6 +26,7 @@ from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import FIRST, Run
 from fairdash.storage import cache_folder, data_folder, write_whole
+from fairdash.text import counted
 
 #: File of a folder of work that says from which data it was made.
 SPEC, STUDY = "spec.json", "study.json"
@@ -106,12 +107,29 @@ def delete_made_from(digest: str) -> None:
         write_whole(_last(), secrets.token_bytes(8))
 
 
-def made_in(run: Run) -> Made:
-    """What goes with a run: its own folder, and the models that were refitted from it."""
+def made_in(*runs: Run) -> Made:
+    """What goes with runs: their own folders, and the models that were refitted from them."""
     # As spec.json writes it: a model whose file is damaged is found too.
-    words = f'"run": {json.dumps(run.id)}'
-    models = tuple(_naming(words, data_folder(ModelJob.folder_name), SPEC))
-    return Made(runs=(run.folder,), models=models, searches=(), studies=(), sources=())
+    words = (f'"run": {json.dumps(run.id)}' for run in runs)
+    models = [folder for each in words for folder in _naming(each, data_folder(ModelJob.folder_name), SPEC)]
+    folders = tuple(run.folder for run in runs)
+    return Made(runs=folders, models=tuple(models), searches=(), studies=(), sources=())
+
+
+def what_goes(made: Made) -> str:
+    """What is deleted with runs, in words."""
+    one = len(made.runs) == 1
+    what = "this run" if one else counted(len(made.runs), "run")
+    models = (
+        f" and {counted(len(made.models), 'model')} made from {'it' if one else 'them'}"
+        if made.models
+        else ""
+    )
+    stopped = f" What is still at work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
+    return (
+        f"Deleting takes {what}{models} from this machine.{stopped} "
+        "It can't be undone; the data stay, and so do files that you have downloaded."
+    )
 
 
 def delete_run(run: Run) -> None:
@@ -120,13 +138,13 @@ def delete_run(run: Run) -> None:
     Raises
     ------
     StorageError
-        Something can't be deleted, or a process can't be stopped; all else is deleted then.
+        Something can't be deleted, or a process can't be stopped. The run is there until its models are gone.
     """
     try:
         # The models first: the run's id leads to them.
         made = made_in(run)
         _delete_made(replace(made, runs=()))
-        _delete_made(made)
+        _delete_made(replace(made, models=()))
     except OSError as error:
         if isinstance(error, FairdashError):
             raise

@@ -63,16 +63,17 @@ def test_one_that_waits_is_taken_out_of_the_line() -> None:
 
 def test_whoever_is_at_work_is_asked_to_stop_first() -> None:
     run = create_run(SOURCE, PLAN)
-    heard, lock = threading.Event(), run.lock()
-    lock.acquire()
+    begun, heard = threading.Event(), threading.Event()
 
     def work() -> None:
-        while not run.is_cancelled():
-            heard.wait(0.05)
-        heard.set()
-        lock.release()
+        with run.lock():
+            begun.set()
+            while not run.is_cancelled():
+                heard.wait(0.05)
+            heard.set()
 
     threading.Thread(target=work).start()
+    assert begun.wait(10)
     assert made_in(run).n_at_work == 1
     delete_run(run)
     assert heard.is_set()
