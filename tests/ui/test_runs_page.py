@@ -227,12 +227,12 @@ def test_a_run_that_was_taken_away_is_brought_in(runs):
     delete_run(runs["one"])
     at = calm(open_page("runs"))
     at = calm(at.file_uploader[0].set_value(("run.zip", content, "application/zip")).run())
-    assert "brought in" in at.success[0].value
+    assert "brought in" in at.success[-1].value
     assert at.query_params["run"] in (runs["one"].id, [runs["one"].id])
     assert len(list_runs().runs) == 3
     at = calm(at.run())
     at = calm(at.file_uploader[0].set_value(("run.zip", content, "application/zip")).run())
-    assert "already" in at.success[0].value
+    assert "already" in at.success[-1].value
     at = at.file_uploader[0].set_value(("run.zip", content[:-1], "application/zip")).run()
     assert "no run that fairdash has written" in at.error[0].value
     assert len(list_runs().runs) == 3

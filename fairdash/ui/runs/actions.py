@@ -7,7 +7,7 @@ import streamlit as st
 from fairdash.runs.archive import export_run
 from fairdash.runs.deletion import delete_run, made_in, what_goes
 from fairdash.runs.launch import start_run
-from fairdash.runs.store import LONGEST_NAME, Run
+from fairdash.runs.store import CANCELLED, FAILED, LONGEST_NAME, Run
 from fairdash.text import counted
 from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.files import download_file
@@ -42,7 +42,7 @@ def _show_one(run: Run) -> None:
     spec, status = run.spec, run.status
     st.subheader(safe(title_of(run)))
     st.caption(f"{line_of(run, status)} · id {run.id}")
-    if status.is_over:
+    if status.state in (CANCELLED, FAILED):
         show_status(run, status)
     missing = missing_data(spec.source)
     if missing:
@@ -57,7 +57,7 @@ def _show_one(run: Run) -> None:
         on_change=_rename,
         args=(run, name),
     )
-    with st.container(horizontal=True):
+    with st.container(horizontal=True, vertical_alignment="center"):
         if run.look:
             st.page_link(
                 page(page_of(run)),

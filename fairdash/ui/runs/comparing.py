@@ -50,15 +50,15 @@ def show_comparison(chosen: list[Run]) -> None:
 def _show(runs: list[ComparedRun], jobs: list[Run]) -> None:
     result = runs[0].result
     called = {column: result.names.get(column, column) for column in result.sensitive.columns}
-    left, right = st.columns(2)
+    measures, columns = st.columns(2)
     sensitive = next(iter(called))
     if len(called) > 1:
-        sensitive = left.selectbox(
+        sensitive = columns.selectbox(
             "Sensitive attribute", list(called), format_func=called.__getitem__, key=KEY("sensitive")
         )
     fronts = [fronts_of(job, sensitive=sensitive)[result.objective] for job in jobs]
     shared = shared_measures(fronts)
-    measure = right.selectbox(
+    measure = measures.selectbox(
         "Dependence by", shared, format_func=lambda id: REGISTRY[id].title, key=KEY("measure", *shared)
     )
     objective, symbol = OBJECTIVES[result.objective], REGISTRY[measure].symbol
@@ -81,5 +81,5 @@ def _show(runs: list[ComparedRun], jobs: list[Run]) -> None:
     named = " · ".join(f"**{run.letter}** {safe(run.title)}" for run in runs)
     st.caption("  \n".join([named, "Lower left is better.", *remarks(runs)]))
     table = table_of(runs, fronts, measure=measure)
-    st.dataframe(table, hide_index=True)
+    st.dataframe(table.drop(columns="Name"), hide_index=True)
     download(table, label="These figures (CSV)", name="runs-compared", key=KEY("csv"))

@@ -100,7 +100,7 @@ def _show_page(found: list[tuple[Run, RunStatus]]) -> None:
 
 def _show_row(run: Run, status: RunStatus) -> None:
     left, right = st.columns([7, 1], vertical_alignment="center")
-    with left:
+    with left, st.container(gap=None):
         key = KEY("choose", run.id)
         st.session_state[key] = run.id in st.session_state.get(CHOSEN, [])
         st.checkbox(f"**{safe(title_of(run))}**", key=key, on_change=_toggle, args=(run.id,))
