@@ -36,9 +36,10 @@ from filelock import FileLock
 from fairdash._version import __version__
 from fairdash.data.source import DatasetSource
 from fairdash.detached import LOCK, is_at_work
-from fairdash.errors import Checks, FairdashError, OptionError, Problem, RunError, StorageError
+from fairdash.errors import FairdashError, Problem, RunError, StorageError
 from fairdash.jobs import engine
 from fairdash.records import from_plain, to_plain
+from fairdash.runs.naming import read_name, write_name
 from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
 from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text, sync
 from fairdash.storage import cant_keep, data_folder, make_folder, write_whole
@@ -51,8 +52,6 @@ RESULT, FIRST = "result", "first"
 #: The owner of everything where nobody signs in.
 LOCAL = "local"
 _CURVES = "curves.jsonl"
-NAME = "name.json"
-LONGEST_NAME = 80
 _STATES = QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
 
 
@@ -348,16 +347,12 @@ class Run(Job[RunSpec]):
 
     @property
     def name(self) -> str:
-        """What the user calls it; empty where it has no name, or its file is not as it was written."""
-        try:
-            return checked_name(open_sealed_text((self.folder / NAME).read_text(encoding="utf-8"))["name"])
-        except (OSError, ValueError, KeyError, RecursionError, FairdashError):
-            # A convenience: the run is as good without it.
-            return ""
+        """What the user calls it; empty where it has no name."""
+        return read_name(self.folder)
 
     def rename(self, name: str) -> None:
-        """Give it another name, or none; OptionError if it is too long or no plain line of text."""
-        write_whole(self.folder / NAME, sealed_text({"name": checked_name(name)}).encode())
+        """Give it another name, or none; errors as :func:`fairdash.runs.naming.write_name`."""
+        write_name(self.folder, name)
 
     def add_curve(self, curve: pd.DataFrame) -> None:
         """Append an epoch's training curve (see :class:`fairdash.training.sweep.SweepProgress`)."""
@@ -405,29 +400,6 @@ class Run(Job[RunSpec]):
             return read_result(self._checked(self.look or RESULT))
         except UnreadableError as error:
             raise self._damaged() from error
-
-
-def checked_name(name: str) -> str:
-    """A run's name without what stands around it.
-
-    Raises
-    ------
-    OptionError
-        It has more than LONGEST_NAME characters, or some that are not shown.
-    """
-    stripped = name.strip()
-    checks = Checks(OptionError)
-    checks.require(
-        len(stripped) <= LONGEST_NAME,
-        "name",
-        f"it has {len(stripped):,} characters",
-        f"Take {LONGEST_NAME} at most.",
-    )
-    checks.require(
-        stripped.isprintable(), "name", "some of its characters are not shown", "Write one line of text."
-    )
-    checks.finish()
-    return stripped
 
 
 def runs_folder() -> Path:

@@ -7,7 +7,8 @@ import streamlit as st
 from fairdash.runs.archive import export_run
 from fairdash.runs.deletion import delete_run, made_in, what_goes
 from fairdash.runs.launch import start_run
-from fairdash.runs.store import CANCELLED, FAILED, LONGEST_NAME, Run
+from fairdash.runs.naming import LONGEST_NAME
+from fairdash.runs.store import CANCELLED, FAILED, Run
 from fairdash.text import counted
 from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.files import download_file
