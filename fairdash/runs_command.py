@@ -55,7 +55,9 @@ def _list(options: argparse.Namespace) -> int:
         return 0
     for each in about:
         called = each["name"] or each["data"]
-        print(f"{each['id']}  {each['created'][:16]}  {each['state']:9}  {called}, {each['objective']}")
+        print(
+            _shown(f"{each['id']}  {each['created'][:16]}  {each['state']:9}  {called}, {each['objective']}")
+        )
     if not about:
         print("No run yet. Train one in the app: fairdash app.")
     if found.damaged:
@@ -82,8 +84,13 @@ def _show(options: argparse.Namespace) -> int:
     for name, value in about.items():
         shown = ", ".join(map(str, value)) if isinstance(value, list) else value
         if shown != "":
-            print(f"{name.replace('_', ' '):12} {shown}")
+            print(_shown(f"{name.replace('_', ' '):12} {shown}"))
     return 0
+
+
+def _shown(line: str) -> str:
+    """A line without what would steer the terminal: a file that was brought in can name its data anything."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
 
 
 def _about(run: Run) -> dict[str, Any]:
