@@ -70,6 +70,10 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
             "an address other than loopback",
             "the default binds to loopback; [deployment.md](deployment.md) says how to put it behind a login",
         ),
+        58: (
+            "a run's zip that was altered, packed anew, leads out of its folder, or is a bomb",
+            "refused before anything is kept",
+        ),
     },
 }  # fmt: skip
 

@@ -8,6 +8,7 @@ python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_kde<=f
 python -m fairdash reproduce table1 --dataset crime
 python -m fairdash worker --database postgresql://fairdash@db/fairdash
 python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
+python -m fairdash runs list
 
 An installed package has them as ``fairdash app`` and so on.
 """
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from fairdash.data.shell import add_data_options
+    from fairdash.runs_command import add_runs_commands
 
     # As it was called; the installed command is fairdash, fairdash.exe on Windows.
     name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
@@ -133,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--out", type=Path, default=None, help="file to write; fairdash-<run>.html")
     report.add_argument("--owner", default=LOCAL, help="whose run it is, as its log says; local")
     report.set_defaults(command=_report)
+    add_runs_commands(commands.add_parser("runs", help="list, show, resume, delete and carry runs"))
     return parser
 
 

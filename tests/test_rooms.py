@@ -42,6 +42,7 @@ ROOMS = [
     "worker",
     "ui",
     "measure_command",
+    "runs_command",
     "__main__",
 ]
 MAY_USE_STREAMLIT = {"ui"}

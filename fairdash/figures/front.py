@@ -117,7 +117,7 @@ def front_without_marks(
     if baselines is not None and len(baselines):
         heights.append(baselines[error])
         across.append(baselines[measure])
-    axes = _fit(figure, pd.concat(across), pd.concat(heights))
+    axes = fit_axes(figure, pd.concat(across), pd.concat(heights))
     words = _names_of_paths(test, theme, error=error, measure=measure)
     if references is not None:
         words += _names_of_references(references, error=error, measure=measure)
@@ -144,7 +144,7 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     edge
         Where the noise floor ends.
     """
-    floor, words_of_floor = _floor(edge, theme)
+    floor, words_of_floor = floor_band(edge, theme)
     layout = dict(base["layout"])
     layout["shapes"] = [*layout.get("shapes", ()), floor]
     axes = (tuple(layout["xaxis"]["range"]), tuple(layout["yaxis"]["range"]))
@@ -152,7 +152,7 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     labels = placed(
         [*marks, *(Label(**each) for each in words["labels"])],
         axes=axes,
-        taken=[_room_of_floor_note(axes)],
+        taken=[room_of_floor_note(axes)],
         points=words["path"],
         theme=theme,
     )
@@ -196,7 +196,7 @@ def _name_of_least_error(level: float, error: float, *, x: float, theme: Theme) 
     return _label(x, level, f"least error of independence: {level:.3g}{beside}", theme.quiet)
 
 
-def _room_of_floor_note(axes: Axes) -> Box:
+def room_of_floor_note(axes: Axes) -> Box:
     """What :data:`FLOOR_NOTE` takes above the lower axis, as wide as its longer line."""
     width, height = _label(0, 0, max(FLOOR_NOTE, key=len), "").extent
     left = shares([(0.0, axes[1][0])], axes)[0, 0] * WIDTHS
@@ -208,7 +208,7 @@ def _label(x: float, y: float, text: str, colour: str) -> Label:
     return Label(x=float(x), y=float(y), text=text, colour=colour)
 
 
-def _floor(edge: float, theme: Theme) -> tuple[dict[str, Any], dict[str, Any]]:
+def floor_band(edge: float, theme: Theme) -> tuple[dict[str, Any], dict[str, Any]]:
     """The noise floor's band and what is written in it."""
     band = {
         "type": "rect",
@@ -352,7 +352,7 @@ def _point(mark: Label, theme: Theme) -> dict[str, Any]:
     }
 
 
-def _fit(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
+def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
     """From zero, unless held-out figures fall below it, to a little beyond the furthest mean; all of y."""
     far = float(across.max())
     x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)

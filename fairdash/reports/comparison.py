@@ -114,9 +114,7 @@ class Comparison:
     @property
     def error_title(self) -> str:
         """What `front.error` is, as an axis title."""
-        if self.front.error == "deviance":
-            return "Test error (deviance ÷ the average's)"
-        return "Test error (MSE ÷ variance of the target)"
+        return self.front.error_title
 
     @property
     def error_meaning(self) -> str:

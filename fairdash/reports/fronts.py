@@ -153,6 +153,13 @@ class Front:
         return "deviance" if "deviance" in self.test else "mse"
 
     @property
+    def error_title(self) -> str:
+        """What `error` is, as an axis title."""
+        if self.error == "deviance":
+            return "Test error (deviance ÷ the average's)"
+        return "Test error (MSE ÷ variance of the target)"
+
+    @property
     def methods(self) -> list[str]:
         return list(self.test["method"].unique())
 

@@ -1,4 +1,4 @@
-"""Deleting a file of the user's with everything that was made from it.
+"""Deleting a file of the user's, or a run, with everything that was made from it.
 
 Runs keep the target and the sensitive columns of every row, models keep the levels of texts, searches and
 studies keep figures: a file is not gone before they are.
@@ -15,7 +15,7 @@ import json
 import secrets
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import FIRST, Run
 from fairdash.storage import LOCAL, cache_folder, data_folder, write_whole
+from fairdash.text import counted
 
 #: File of a folder of work that says from which data it was made.
 SPEC, STUDY = "spec.json", "study.json"
@@ -107,15 +108,7 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
     try:
         # First: from here on no process can read it again.
         delete_upload(digest, owner=owner)
-        made = made_from(digest, owner=owner)
-        in_line = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
-        engine.cancel(in_line)
-        problems = [problem for folder in made.folders for problem in _delete(folder, made)]
-        for source in made.sources:
-            source.unlink(missing_ok=True)
-        engine.forget(in_line)
-        if problems:
-            raise StorageError(*problems)
+        _delete_made(made_from(digest, owner=owner))
         mark.unlink(missing_ok=True)
     except OSError as error:
         if isinstance(error, FairdashError):
@@ -123,6 +116,64 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
         raise _cant_be_deleted(Path(error.filename or mark.parent), error) from error
     finally:
         write_whole(_last(), secrets.token_bytes(8))
+
+
+def made_in(*runs: Run) -> Made:
+    """What goes with runs: their own folders, and the models that were refitted from them."""
+    # As spec.json writes it: a model whose file is damaged is found too.
+    words = (f'"run": {json.dumps(run.id)}' for run in runs)
+    models = [folder for each in words for folder in _naming(each, data_folder(ModelJob.folder_name), SPEC)]
+    folders = tuple(run.folder for run in runs)
+    return Made(runs=folders, models=tuple(models), searches=(), studies=(), sources=())
+
+
+def what_goes(made: Made) -> str:
+    """What is deleted with runs, in words."""
+    one = len(made.runs) == 1
+    what = "this run" if one else counted(len(made.runs), "run")
+    models = (
+        f" and {counted(len(made.models), 'model')} made from {'it' if one else 'them'}"
+        if made.models
+        else ""
+    )
+    stopped = f" What is still at work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
+    return (
+        f"Deleting takes {what}{models} from this machine.{stopped} "
+        "It can't be undone; the data stay, and so do files that you have downloaded."
+    )
+
+
+def delete_run(run: Run) -> None:
+    """Delete a run with the models that were made from it; it is taken out of the line and stopped first.
+
+    Raises
+    ------
+    StorageError
+        Something can't be deleted, or a process can't be stopped. The run is there until its models are gone.
+    """
+    try:
+        # The models first: the run's id leads to them.
+        made = made_in(run)
+        _delete_made(replace(made, runs=()))
+        _delete_made(replace(made, models=()))
+    except OSError as error:
+        if isinstance(error, FairdashError):
+            raise
+        raise _cant_be_deleted(Path(error.filename or run.folder), error) from error
+    finally:
+        write_whole(_last(), secrets.token_bytes(8))
+
+
+def _delete_made(made: Made) -> None:
+    """Delete all of it, in the line too; StorageError, once all else is gone, of what does not stop."""
+    in_line = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
+    engine.cancel(in_line)
+    problems = [problem for folder in made.folders for problem in _delete(folder, made)]
+    for source in made.sources:
+        source.unlink(missing_ok=True)
+    engine.forget(in_line)
+    if problems:
+        raise StorageError(*problems)
 
 
 def delete_expired(*, now: datetime | None = None) -> int:
@@ -173,13 +224,13 @@ def _inside(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-def _naming(digest: str, room: Path, file: str) -> Iterator[Path]:
-    return (folder for folder in _inside(room) if _names(folder / file, digest))
+def _naming(words: str, room: Path, file: str) -> Iterator[Path]:
+    return (folder for folder in _inside(room) if _names(folder / file, words))
 
 
-def _names(path: Path, digest: str) -> bool:
+def _names(path: Path, words: str) -> bool:
     try:
-        return digest.encode() in path.read_bytes()
+        return words.encode() in path.read_bytes()
     except OSError:
         # None, or deleted by another process meanwhile.
         return False
@@ -198,7 +249,7 @@ def _delete(folder: Path, made: Made) -> Iterator[Problem]:
     if not stop(folder):
         yield Problem(
             what=f"a process is still at work in {folder}",
-            hint="End it, or restart the machine, then delete the file once more.",
+            hint="End it, or restart the machine, then delete it once more.",
         )
         return
     last = folder / (STUDY if folder in made.studies else SPEC)
@@ -215,6 +266,6 @@ def _cant_be_deleted(place: Path, error: OSError) -> StorageError:
     return StorageError(
         Problem(
             what=f"not everything can be deleted ({error.strerror})",
-            hint=f"Make {place} writable, then delete the file once more.",
+            hint=f"Make {place} writable, then delete it once more.",
         )
     )

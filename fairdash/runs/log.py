@@ -25,6 +25,7 @@ from fairdash.sealed import open_sealed_text, sealed_text
 from fairdash.storage import sha256, write_whole
 
 LOG, _END, _LOCK = "log.jsonl", "log.json", "log.lock"
+LOG_FILES = (LOG, _END)
 #: Who it was where nobody asked for it just then.
 WORKER = "worker"
 _SECONDS_FOR_THE_LOCK = 5.0

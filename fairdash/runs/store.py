@@ -2,6 +2,7 @@
 
 <home>/runs/<id>/spec.json       what to do: data, plan
 <home>/runs/<id>/status.json     how far it is
+<home>/runs/<id>/name.json       what the user calls it, if anything
 <home>/runs/<id>/curves.jsonl    training curves, a line a λ and epoch; in the result when it is there
 <home>/runs/<id>/first/          a first look at the result, where the run begins with one
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
@@ -40,6 +41,7 @@ from fairdash.errors import FairdashError, Problem, RunError, StorageError
 from fairdash.jobs import engine
 from fairdash.records import from_plain, to_plain
 from fairdash.runs.log import WORKER, note
+from fairdash.runs.naming import read_name, write_name
 from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
 from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text, sync
 from fairdash.storage import LOCAL, cant_keep, data_folder, make_folder, write_whole
@@ -359,6 +361,15 @@ class Run(Job[RunSpec]):
     def first_in_line(self) -> str:
         """What its first look is called in the line of jobs."""
         return f"{self.id}-{FIRST}"
+
+    @property
+    def name(self) -> str:
+        """What the user calls it; empty where it has no name."""
+        return read_name(self.folder)
+
+    def rename(self, name: str) -> None:
+        """Give it another name, or none; errors as :func:`fairdash.runs.naming.write_name`."""
+        write_name(self.folder, name)
 
     def add_curve(self, curve: pd.DataFrame) -> None:
         """Append an epoch's training curve (see :class:`fairdash.training.sweep.SweepProgress`)."""

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import inspect
+from collections.abc import Iterator
 from pathlib import Path
 
 import fairdash as fd
@@ -42,9 +43,17 @@ def public_names() -> str:
 def help_of_every_command() -> str:
     """What ``--help`` says, without its line breaks: they depend on the terminal and on Python's version."""
     parser = _parser()
-    (commands,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
-    texts = [parser.format_help(), *(each.format_help() for each in commands.choices.values())]
+    texts = [each.format_help() for each in _with_commands(parser)]
     return "\n\n".join(" ".join(text.split()).replace(parser.prog, "fairdash") for text in texts) + "\n"
+
+
+def _with_commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """The parser, then those of its commands, and theirs."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from _with_commands(each)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from fairdash.ui.frame import PICTURE_FORMAT
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
+from fairdash.ui.runs.words import missing_data
 
 KEY = Keys(__file__)
 
@@ -107,7 +108,10 @@ def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
 def _show_model(comparison: Comparison, run: Run) -> None:
     """The chosen model, refitted on all rows by a job of its own, then downloaded."""
     job = find_model(run=run.id, method=comparison.b.method, lam=comparison.b.lam, owner=current_owner())
-    if job is None or (job.status.is_over and job.status.state != DONE):
+    missing = missing_data(run.spec.source)
+    if missing and (job is None or job.status.state != DONE):
+        st.caption(missing)
+    elif job is None or (job.status.is_over and job.status.state != DONE):
         if job is not None:
             show_status(job, job.status)
         st.button(

@@ -1,0 +1,100 @@
+"""Several runs on one front: whether that makes sense, and the figures behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from fairdash.assessment.verdict import EDGE
+from fairdash.dependence import REGISTRY
+from fairdash.reports.fronts import Front
+from fairdash.runs.result import RunResult
+from fairdash.runs.store import RunSpec
+from fairdash.text import few
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.sweep import STANDARD
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparedRun:
+    """A run among others.
+
+    Parameters
+    ----------
+    letter
+        What it is called on the chart.
+    title
+        What it is called beside it.
+    spec, result
+        What it had to do, and what it has found.
+    """
+
+    letter: str
+    title: str
+    spec: RunSpec
+    result: RunResult
+
+
+def differences(runs: Sequence[ComparedRun]) -> str:
+    """Why these runs can't stand on one front, in a sentence; empty if they can."""
+    kinds = {
+        "target": [each.result.target_name for each in runs],
+        "sensitive columns": [" and ".join(each.result.sensitive.columns) for each in runs],
+        "objective": [OBJECTIVES[each.result.objective].title for each in runs],
+        "loss": [each.spec.plan.settings.loss for each in runs],
+    }
+    found = [f"{kind} ({few(dict.fromkeys(each))})" for kind, each in kinds.items() if len(set(each)) > 1]
+    if not found:
+        return ""
+    return f"These runs can't stand on one front, since they differ in {' and in '.join(found)}."
+
+
+def remarks(runs: Sequence[ComparedRun]) -> list[str]:
+    """What to keep in mind where runs stand on one front."""
+    said = []
+    if len({each.spec.source.to_json() for each in runs}) > 1:
+        said.append("The runs are of different data, or of other rows or features of it.")
+    if len({(each.spec.plan.n_splits, each.spec.plan.random_state) for each in runs}) > 1:
+        said.append(
+            "They are judged on different test rows: differences within the standard errors say nothing."
+        )
+    return said
+
+
+def shared_measures(fronts: Sequence[Front]) -> list[str]:
+    """Ids of the measures that all fronts have figures of, that of the first front's default first."""
+    shared = [id for id in fronts[0].measures if all(id in each.measures for each in fronts)]
+    return sorted(shared, key=lambda id: id != fronts[0].default_measure)
+
+
+def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: str) -> pd.DataFrame:
+    """Every trained model of every run: means over the splits, test rows."""
+    parts = []
+    symbol = REGISTRY[measure].symbol
+    for run, front in zip(runs, fronts, strict=True):
+        rows = front.test[front.test["share"] == 0]
+        # The standard model begins every method's path.
+        rows = rows[~((rows["lam"] == 0) & rows.duplicated("lam"))]
+        parts.append(
+            pd.DataFrame(
+                {
+                    "Run": run.letter,
+                    "Name": run.title,
+                    "Method": [
+                        METHODS[STANDARD if lam == 0 else method].title
+                        for method, lam in zip(rows["method"], rows["lam"], strict=True)
+                    ],
+                    "λ": rows["lam"].to_numpy(),
+                    "Splits": rows["n_splits"].to_numpy(),
+                    "Test error": rows[front.error].to_numpy(),
+                    "± of error": rows[f"{front.error}_se"].to_numpy(),
+                    symbol: rows[measure].to_numpy(),
+                    f"± of {symbol}": rows[f"{measure}_se"].to_numpy(),
+                    "No link below": rows[f"{measure}{EDGE}"].to_numpy(),
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)

@@ -1,0 +1,267 @@
+"""A run as one file, to take away and to bring in elsewhere: a zip of what is sealed, and nothing else.
+
+run.json       its id
+spec.json      what it had to do, without whose it was
+status.json    how it ended
+name.json      what the user calls it, if anything
+log.jsonl      who did what with it until then; log.json seals its end
+result/        what it has found; first/ where there is the first look alone
+sha256.json    the SHA-256 of each of these
+
+The same run always gives the same bytes. Nothing is packed, so that no archive is larger inside than outside,
+and one that is not, byte by byte, what its own files make is not taken: whatever changed it, it has changed.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import re
+import secrets
+import shutil
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fairdash.data.bounds import bounded
+from fairdash.data.readers.archives import MOST_PARTS
+from fairdash.errors import FairdashError, RunError
+from fairdash.records import from_plain, to_plain
+from fairdash.runs.log import LOG_FILES
+from fairdash.runs.naming import NAME
+from fairdash.runs.result import UnreadableError, read_result
+from fairdash.runs.store import FIRST, RESULT, Run, RunSpec, RunStatus, parse_spec, runs_folder
+from fairdash.sealed import SEAL, AlteredError, check, open_sealed_text, sealed_text, sync
+from fairdash.storage import LOCAL, cant_keep, make_folder, sha256, write_whole
+from fairdash.text import few
+
+#: Counted up when the keys of run.json change their meaning.
+FORMAT = 1
+#: Bytes of an archive that is brought in.
+LARGEST = 10**9
+_ABOUT, _SPEC, _STATUS = "run.json", "spec.json", "status.json"
+_FILE = re.compile(
+    rf"(run|spec|status|name|log|sha256)\.json|log\.jsonl|({RESULT}|{FIRST})(/\w[\w.-]*)+", re.ASCII
+)
+_ID = re.compile(r"[0-9a-f]{12}")
+_ENTRY = b"PK\x01\x02"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroughtIn:
+    """A run that was brought in.
+
+    Parameters
+    ----------
+    run
+        The run, here.
+    id
+        What it was called where it comes from.
+    was_here
+        Whether it was here already, so that nothing was written.
+    """
+
+    run: Run
+    id: str
+    was_here: bool = False
+
+    def __str__(self) -> str:
+        if self.was_here:
+            return "This run is here already: nothing was changed."
+        if self.run.id != self.id:
+            return f"Another run is called {self.id} here, so this one was taken in as {self.run.id}."
+        return "The run was brought in, and every file of it is as it was written."
+
+
+def export_run(run: Run) -> bytes:
+    """A run that is over as one file.
+
+    Raises
+    ------
+    RunError
+        It is still at work, has found nothing, or is damaged.
+    """
+    status, look = run.status, run.look
+    if not status.is_over:
+        raise RunError.of("this run is still at work", "Wait until it is done, or stop it.")
+    if look is None:
+        raise RunError.of("this run has found nothing to take away", "Let it go on, or start it again.")
+    # What is damaged is named, and does not leave.
+    run.spec  # noqa: B018
+    run.read_result()
+    spec = (run.folder / _SPEC).read_text(encoding="utf-8")
+    files = {
+        _ABOUT: json.dumps({"fairdash_run": FORMAT, "id": run.id}, indent=1).encode(),
+        _SPEC: _spec_of(spec, LOCAL).encode(),
+        _STATUS: sealed_text(to_plain(status)).encode(),
+    }
+    if run.name:
+        files[NAME] = sealed_text({"name": run.name}).encode()
+    files |= {name: path.read_bytes() for name in LOG_FILES if (path := run.folder / name).is_file()}
+    for path in sorted((run.folder / look).rglob("*")):
+        if path.is_file():
+            files[path.relative_to(run.folder).as_posix()] = path.read_bytes()
+    return _packed(files)
+
+
+def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
+    """Bring in what :func:`export_run` made; its files are checked against their hashes, and read, first.
+
+    Where another run, or somebody else's, has its id here, it gets one that follows from its content.
+
+    Parameters
+    ----------
+    content
+        The whole file.
+    owner
+        Whose it is from now on.
+
+    Raises
+    ------
+    RunError
+        It is no such file, not as it was written, too large, or holds no run that is over.
+    StorageError
+        The folder can't be written, or the disk is full.
+    """
+    files = _unpacked(content)
+    about = _json(files[_ABOUT])
+    id = about.get("id")
+    if about.get("fairdash_run") != FORMAT or not isinstance(id, str) or not _ID.fullmatch(id):
+        raise _not_one("or comes from a newer version of fairdash")
+    try:
+        status = from_plain(RunStatus, open_sealed_text(files[_STATUS].decode()))
+        text = _spec_of(files[_SPEC].decode(), owner)
+        parse_spec(RunSpec, text)
+    except (ValueError, KeyError, RecursionError, AttributeError, FairdashError) as error:
+        raise _not_one("or comes from a newer version of fairdash") from error
+    looks = {name.partition("/")[0] for name in files if "/" in name}
+    look = looks.pop() if len(looks) == 1 else ""
+    if not status.is_over or not look:
+        raise RunError.of("there is no finished run in this file", "Take it away anew when the run is done.")
+    kept = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {_SPEC: text.encode()}
+    for place in _places(id, f"{sha256(content)} {owner}"):
+        if not place.exists() and _keep(kept, place, look=look):
+            return BroughtIn(run=Run(place.name), id=id)
+        if _is_same(place, kept):
+            return BroughtIn(run=Run(place.name), id=id, was_here=True)
+    raise AssertionError("there is always another place")
+
+
+def _places(id: str, content: str) -> Iterator[Path]:
+    """Folders that it may have: that of its own id first."""
+    yield runs_folder() / id
+    for again in itertools.count():
+        yield runs_folder() / sha256(f"{content} {again}".encode())[:12]
+
+
+def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
+    """Write a run's folder: all of it or nothing; False if another process was there first."""
+    new = place.with_name(f".{secrets.token_hex(6)}")
+    make_folder(new)
+    try:
+        for name, content in files.items():
+            write_whole(new / name, content)
+        check(new / look)
+        with bounded():
+            read_result(new / look)
+        try:
+            new.rename(place)
+        except OSError as error:
+            if not place.exists():
+                raise cant_keep(error) from error
+            return False
+        sync(place.parent)
+        return True
+    except (AlteredError, UnreadableError) as error:
+        raise _not_one("or a part of it is damaged") from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
+    """Whether the run that lies there had the same to do, for the same owner, and has found the same."""
+    found = [name for name in files if name not in (_STATUS, NAME, *LOG_FILES)]
+    try:
+        return all((place / name).read_bytes() == files[name] for name in found)
+    except OSError:
+        return False
+
+
+def _spec_of(text: str, owner: str) -> str:
+    """A run's spec.json as that of this owner; as it is where it was theirs."""
+    content = open_sealed_text(text)
+    return text if content.get("owner", LOCAL) == owner else sealed_text({**content, "owner": owner})
+
+
+def _packed(files: Mapping[str, bytes]) -> bytes:
+    """The zip of these files and their hashes; the same for the same files."""
+    hashes = {name: sha256(files[name]) for name in sorted(files) if name != SEAL}
+    files = {**files, SEAL: json.dumps(hashes, indent=1).encode()}
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(files):
+            about = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+            about.create_system, about.external_attr = 3, 0o600 << 16
+            archive.writestr(about, files[name])
+    return target.getvalue()
+
+
+def _unpacked(content: bytes) -> dict[str, bytes]:
+    """The files in it, if they are what was put in, byte by byte; no path leads out of the run's folder."""
+    if len(content) > LARGEST:
+        raise RunError.of(
+            f"this file has {len(content) / 1e6:,.0f} MB, more than {LARGEST // 10**6:,}",
+            "Run the plan here instead: with the same data and seed it gives the same result.",
+        )
+    if content.count(_ENTRY) > MOST_PARTS:
+        raise _not_one("and has too many parts")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            # Before anything is read: no more can come out than lies in it.
+            if not all(_is_plain(member) for member in members) or (
+                sum(member.file_size for member in members) > len(content)
+            ):
+                raise _not_one()
+            files = {member.filename: archive.read(member) for member in members}
+    except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
+        if isinstance(error, FairdashError):
+            raise
+        raise _not_one("or is damaged") from error
+    if not files.keys() >= {_ABOUT, _SPEC, _STATUS, SEAL}:
+        raise _not_one()
+    changed = [
+        name
+        for name, noted in {**dict.fromkeys(files), **_json(files[SEAL])}.items()
+        if name != SEAL and (name not in files or noted != sha256(files[name]))
+    ]
+    if changed:
+        raise _not_one(f"or has changed since ({few(sorted(changed))})")
+    if _packed(files) != content:
+        raise _not_one("or was packed anew")
+    return files
+
+
+def _is_plain(member: zipfile.ZipInfo) -> bool:
+    is_stored = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size
+    return is_stored and not member.flag_bits and _FILE.fullmatch(member.filename) is not None
+
+
+def _json(content: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+        if isinstance(found, dict):
+            return found
+    except (ValueError, RecursionError):
+        pass
+    raise _not_one("or is damaged")
+
+
+def _not_one(more: str = "") -> RunError:
+    return RunError.of(
+        f"this is no run that fairdash has written{more and ' '}{more}",
+        "Bring in the very file that was downloaded, or that fairdash runs export has written.",
+    )

@@ -1,0 +1,62 @@
+"""What a run is called and what there is to say of it in a line, on the Runs page and on Home."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+
+from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.data.uploads import check_kept
+from fairdash.errors import StorageError
+from fairdash.runs.store import CANCELLED, DONE, FAILED, QUEUED, RUNNING, Run, RunStatus
+from fairdash.text import counted
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.sweep import STANDARD
+from fairdash.ui.owner import current_owner
+from fairdash.ui.text import safe
+
+#: States as people call them.
+STATES = MappingProxyType(
+    {QUEUED: "waiting", RUNNING: "at work", DONE: "done", CANCELLED: "stopped", FAILED: "failed"}
+)
+
+
+def title_of(run: Run) -> str:
+    """What the user calls it, else its data; plain text, for :func:`fairdash.ui.text.safe`."""
+    return run.name or run.spec.source.title
+
+
+def page_of(run: Run) -> str:
+    """The page that shows it."""
+    return "tradeoff" if run.look else "train"
+
+
+def methods_of(run: Run) -> str:
+    """Its fair methods."""
+    return (
+        ", ".join(METHODS[each].title for each in run.spec.plan.methods if each != STANDARD)
+        or "standard only"
+    )
+
+
+def line_of(run: Run, status: RunStatus) -> str:
+    """Data, objective, methods, size, state and time, in Markdown."""
+    spec = run.spec
+    data = [safe(spec.source.title)] if run.name else []
+    size = f"{counted(len(spec.plan.lams), 'weight')} λ × {counted(spec.plan.n_splits, 'split')}"
+    when = f"{spec.created[:16].replace('T', ' ')} UTC"
+    parts = [*data, OBJECTIVES[spec.plan.objective].title, methods_of(run), size, STATES[status.state], when]
+    return " · ".join(parts)
+
+
+def missing_data(source: DatasetSource) -> str:
+    """What can't be done since the uploaded file is not here; empty if it is."""
+    if isinstance(source, UploadSource):
+        try:
+            check_kept(source.sha256, owner=current_owner())
+        except StorageError:
+            return (
+                "The file that it was trained on is not on this machine: what was found can be seen, but not "
+                "trained again, and no model be refitted. Upload the very same file on the Data page first."
+            )
+    return ""

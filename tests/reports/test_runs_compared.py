@@ -1,0 +1,59 @@
+"""Which runs can stand on one front, and the table behind it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fairdash.reports.fronts import Front
+from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
+from fairdash.runs.result import RunResult
+from fairdash.runs.store import RunSpec
+from tests.runs.finished import PLAN, SOURCE, finished
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("compared")))
+        return finished().read_result()
+
+
+def compared(result: RunResult, plan=PLAN, source=SOURCE) -> ComparedRun:
+    return ComparedRun(letter="A", title="a", spec=RunSpec(source=source, plan=plan), result=result)
+
+
+def test_equal_runs_differ_in_nothing(result: RunResult) -> None:
+    assert differences([compared(result)] * 2) == ""
+    assert remarks([compared(result)] * 2) == []
+
+
+def test_what_differs_is_named(result: RunResult) -> None:
+    first = compared(result)
+    other = replace(result, target_name="Price", objective="equalized_residuals")
+    said = differences([first, compared(other)])
+    assert "target (“Cost”, “Price”)" in said
+    assert "objective" in said
+    assert "loss" not in said
+    plan = replace(PLAN, settings=replace(PLAN.settings, loss="poisson"))
+    assert "loss (“squared_error”, “poisson”)" in differences([first, compared(result, plan)])
+    sensitive = result.sensitive.rename(columns={result.sensitive.columns[0]: "Sex"})
+    assert "sensitive columns" in differences([first, compared(replace(result, sensitive=sensitive))])
+
+
+def test_other_data_and_other_splits_are_remarked_on(result: RunResult) -> None:
+    other = replace(SOURCE, options={"n": 300})
+    said = remarks([compared(result), compared(result, replace(PLAN, n_splits=3), other)])
+    assert len(said) == 2
+
+
+def test_the_table_has_every_trained_model_once(result: RunResult) -> None:
+    front = Front.of(result, objective=result.objective, sensitive=result.sensitive.columns[0])
+    runs = [compared(result), replace(compared(result), letter="B")]
+    measures = shared_measures([front, front])
+    assert measures[0] == front.default_measure
+    table = table_of(runs, [front, front], measure=measures[0])
+    assert table.groupby("Run").size().to_dict() == {"A": 3, "B": 3}
+    assert table["λ"].tolist() == [0.0, 0.5, 1.0] * 2
+    assert table["Method"].tolist()[:2] == ["Standard network", "Fair linear network"]

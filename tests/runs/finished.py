@@ -1,0 +1,28 @@
+"""Runs that are done, without a worker: what tests of what is found need of them."""
+
+from __future__ import annotations
+
+import json
+
+from fairdash.data.source import CatalogueSource, DatasetSource
+from fairdash.runs.execute_sweep import execute_sweep
+from fairdash.runs.store import DONE, Run, RunStatus, create_run
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import Sweep
+
+SOURCE = CatalogueSource(dataset="household", options={"n": 200})
+QUICK = TrainingSettings(hidden=(4,), adversary_hidden=(4,), batch_size=64, n_epochs=3, warm_up_epochs=1)
+PLAN = Sweep(methods=("standard", "pearson"), lams=(0.5, 1.0), n_splits=2, settings=QUICK, device="cpu")
+
+
+def finished(plan: Sweep = PLAN, *, source: DatasetSource = SOURCE, first: bool = False) -> Run:
+    """A run of this plan that is done; or that has ended after its first look."""
+    run = create_run(source, plan, first=plan if first else None)
+    run.write_result(execute_sweep(source.load(), plan, is_preview=True), first=first)
+    run.write_status(RunStatus(state="cancelled" if first else DONE, fraction=1.0, seconds=2.0))
+    return run
+
+
+def altered(content: str, **values: object) -> str:
+    """JSON of which some values have been changed by hand."""
+    return json.dumps(json.loads(content) | values)

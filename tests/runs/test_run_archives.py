@@ -1,0 +1,249 @@
+"""A run is taken away as one file and comes in as it was, or not at all."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fairdash.errors import OptionError, RunError
+from fairdash.runs import archive
+from fairdash.runs.archive import export_run, import_run
+from fairdash.runs.launch import put_in_line
+from fairdash.runs.store import Run, create_run, list_runs, runs_folder
+from fairdash.sealed import SEAL
+from fairdash.storage import sha256
+from tests.runs.finished import PLAN, SOURCE, finished
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("away")))
+        run = finished()
+        run.rename("A name: ![x](http://evil.example)")
+        return run.folder
+
+
+@pytest.fixture
+def run(template: Path) -> Run:
+    shutil.copytree(template, runs_folder() / template.name)
+    return Run(template.name)
+
+
+@pytest.fixture
+def content(run: Run) -> bytes:
+    found = export_run(run)
+    shutil.rmtree(run.folder)
+    return found
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*") if each.is_file()
+    }
+
+
+def test_it_comes_in_as_it_was(run: Run) -> None:
+    before, content = files_of(run.folder), export_run(run)
+    shutil.rmtree(run.folder)
+    found = import_run(content)
+    assert not found.was_here
+    assert found.run.id == run.id
+    assert files_of(found.run.folder) == before
+    assert export_run(found.run) == content
+    assert found.run.status.state == "done"
+    assert found.run.name == run.name
+    assert found.run.read_result().predictions.shape == (6, 200)
+
+
+def test_twice_in_is_one(content: bytes) -> None:
+    first, second = import_run(content), import_run(content)
+    assert second.was_here
+    assert "already" in str(second)
+    assert (first.run.id, 1) == (second.run.id, len(list_runs().runs))
+
+
+def test_another_run_of_its_id_stays_and_it_gets_an_id_of_its_own(content: bytes, run: Run) -> None:
+    other = create_run(SOURCE, PLAN, first=PLAN)
+    other.folder.rename(run.folder)
+    found = import_run(content)
+    assert found.run.id != run.id
+    assert run.id in str(found)
+    assert Run(run.id).spec.first == PLAN
+    assert import_run(content).run.id == found.run.id
+    assert len(list_runs().runs) == 2
+
+
+def test_it_belongs_to_whoever_brings_it_in_and_leaves_without_a_name_of_theirs(content: bytes) -> None:
+    here, of_a, of_b = (
+        import_run(content),
+        import_run(content, owner="a@b.example"),
+        import_run(content, owner="b"),
+    )
+    assert [each.run.spec.owner for each in (here, of_a, of_b)] == ["local", "a@b.example", "b"]
+    assert len({each.run.id for each in (here, of_a, of_b)}) == 3
+    assert import_run(content, owner="b").was_here
+    assert b"a@b.example" not in export_run(of_a.run)
+
+
+def test_a_first_look_that_was_not_followed_comes_in_too() -> None:
+    run = finished(first=True)
+    content = export_run(run)
+    shutil.rmtree(run.folder)
+    again = import_run(content).run
+    assert (again.look, again.status.state) == ("first", "cancelled")
+    assert again.read_result().predictions.shape == (6, 200)
+
+
+@pytest.mark.bad_input(58)
+def test_no_flipped_byte_passes(content: bytes) -> None:
+    with zipfile.ZipFile(io.BytesIO(content)) as zipped:
+        data = [(each.header_offset + 30 + len(each.filename), each.file_size) for each in zipped.infolist()]
+    of_large = {k for start, size in data if size > 2000 for k in range(start + 50, start + size - 50)}
+    # All of headers, directory and short files, and of the large ones' insides every so many.
+    for k in [k for k in range(len(content)) if k not in of_large or k % 101 == 0]:
+        flipped = bytearray(content)
+        flipped[k] ^= 1 << k % 8
+        with pytest.raises(RunError):
+            import_run(bytes(flipped))
+    assert not runs_folder().exists() or not list(runs_folder().iterdir())
+
+
+def zipped(files: dict[str, bytes], **more: object) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", **more) as made:  # type: ignore[arg-type]
+        for name, each in files.items():
+            made.writestr(name, each)
+    return target.getvalue()
+
+
+def unzipped(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as found:
+        return {name: found.read(name) for name in found.namelist()}
+
+
+def remade(content: bytes, **changed: bytes | None) -> bytes:
+    """Packed and sealed anew by hand, with other files."""
+    files = unzipped(content)
+    for name, each in changed.items():
+        files[name] = each or b""
+    return archive._packed({name: each for name, each in files.items() if name != SEAL})
+
+
+@pytest.mark.bad_input(58)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../evil.json",
+        "/etc/evil",
+        "result/../../evil",
+        "result/./x",
+        "C:\\evil",
+        "result\\x",
+        "evil.py",
+        "units/x",
+        "x",
+    ],
+)
+def test_no_path_leads_out_of_it(content: bytes, name: str, tmp_path: Path) -> None:
+    for evil in (remade(content, **{name: b"1"}), zipped(unzipped(content) | {name: b"1"})):
+        with pytest.raises(RunError, match="no run that fairdash has written"):
+            import_run(evil)
+    assert not list(runs_folder().iterdir())
+    assert not list(tmp_path.rglob("*evil*"))
+
+
+HOSTILE: dict[str, Callable[[bytes], bytes]] = {
+    "nothing": lambda _: b"",
+    "no zip": lambda _: b"age,cost\n1,2\n",
+    "cut off": lambda content: content[:-100],
+    "more behind it": lambda content: content + b"1",
+    "something before it": lambda content: b"1" + content,
+    "packed anew": lambda content: zipped(unzipped(content)),
+    "a bomb": lambda content: zipped(
+        unzipped(content) | {"result/x": bytes(10**7)}, compression=zipfile.ZIP_DEFLATED
+    ),
+    "no seal": lambda content: zipped({k: v for k, v in unzipped(content).items() if k != SEAL}),
+    "a file added": lambda content: zipped(unzipped(content) | {"result/x": b""}),
+    "an id that leads out": lambda content: remade(content, **{"run.json": b'{"fairdash_run": 1, "id": "../../../x"}'}),
+    "an id that is no text": lambda content: remade(content, **{"run.json": b'{"fairdash_run": 1, "id": 7}'}),
+    "another format": lambda content: remade(content, **{"run.json": b'{"fairdash_run": 2, "id": "0123456789ab"}'}),
+    "no object": lambda content: remade(content, **{"run.json": b"[" * 100_000}),
+    "another plan": lambda content: remade(content, **{"spec.json": unzipped(content)["spec.json"].replace(b"0.5", b"0.6")}),
+    "no plan": lambda content: remade(content, **{"spec.json": b"{}"}),
+    "no text": lambda content: remade(content, **{"status.json": b"\xff"}),
+    "at work": lambda content: remade(content, **{"status.json": b'{"state": "running"}'}),
+    "another result": lambda content: remade(content, **{"result/about.json": b"{}"}),
+    "another result, sealed": lambda content: remade(
+        content,
+        **{
+            "result/about.json": b"{}",
+            "result/sha256.json": json.dumps(
+                json.loads(unzipped(content)["result/sha256.json"]) | {"about.json": sha256(b"{}")}
+            ).encode(),
+        },
+    ),
+    "two results": lambda content: remade(content, **{"first/about.json": b"{}"}),
+}  # fmt: skip
+
+
+@pytest.mark.bad_input(58)
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_what_is_no_run_is_refused_in_plain_words_and_leaves_nothing(kind: str, content: bytes) -> None:
+    with pytest.raises(RunError) as raised:
+        import_run(HOSTILE[kind](content))
+    assert str(raised.value)[0].isupper()
+    assert not runs_folder().exists() or not list(runs_folder().iterdir())
+
+
+@pytest.mark.bad_input(58)
+def test_a_link_is_no_file_of_a_run(content: bytes) -> None:
+    files = unzipped(content)
+    about = zipfile.ZipInfo("result/about.json", date_time=(1980, 1, 1, 0, 0, 0))
+    about.create_system, about.external_attr = 3, 0o120777 << 16
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as made:
+        for name, each in files.items():
+            made.writestr(about if name == about.filename else name, each)
+    with pytest.raises(RunError, match="packed anew"):
+        import_run(target.getvalue())
+
+
+@pytest.mark.bad_input(58)
+def test_a_file_that_is_too_large_is_not_looked_into(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archive, "LARGEST", 1000)
+    with pytest.raises(RunError, match="more than"):
+        import_run(content)
+
+
+def test_what_is_not_finished_or_damaged_does_not_leave(run: Run) -> None:
+    waiting = create_run(SOURCE, PLAN)
+    with pytest.raises(RunError, match="still at work"):
+        export_run(waiting)
+    put_in_line(waiting)
+    waiting.ask_to_cancel()
+    with pytest.raises(RunError, match="nothing to take away"):
+        export_run(waiting)
+    (run.folder / "result" / "about.json").write_text("{}")
+    with pytest.raises(RunError, match=r"about\.json"):
+        export_run(run)
+
+
+def test_a_name_is_one_line_and_no_part_of_the_evidence(run: Run) -> None:
+    assert create_run(SOURCE, PLAN).name == ""
+    run.rename("  Ünïcode, with 80 characters at most ")
+    assert Run(run.id).name == "Ünïcode, with 80 characters at most"
+    for wrong in ("x" * 81, "two\nlines", "\u202eback"):
+        with pytest.raises(OptionError, match="name"):
+            run.rename(wrong)
+    (run.folder / "name.json").write_text((run.folder / "name.json").read_text().replace("most", "best"))
+    assert run.name == ""
+    run.read_result()
+    run.rename("")
+    assert run.name == ""

@@ -1,0 +1,115 @@
+"""``fairdash runs``: what the Runs page does, from a shell."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fairdash.__main__ import main
+from fairdash.jobs import engine
+from fairdash.runs.launch import put_in_line
+from fairdash.runs.models import create_model
+from fairdash.runs.store import Run, create_run, list_runs, runs_folder
+from tests.runs.finished import PLAN, SOURCE, finished
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("shell")))
+        return finished().folder
+
+
+@pytest.fixture
+def run(template: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    shutil.copytree(template, runs_folder() / template.name)
+    return Run(template.name)
+
+
+def test_list_names_the_newest_first_and_the_damaged(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run.rename("the old one")
+    newest, bad = create_run(SOURCE, PLAN), create_run(SOURCE, PLAN)
+    (bad.folder / "spec.json").write_text("{")
+    assert main(["runs", "list"]) == 0
+    printed = capsys.readouterr()
+    lines = printed.out.splitlines()
+    assert {line[:12] for line in lines} == {newest.id, run.id}
+    assert any("the old one, demographic_parity" in line and "done" in line for line in lines)
+    assert bad.id in printed.err
+    assert main(["runs", "list", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["damaged"] == [bad.id]
+    assert {each["id"]: each["state"] for each in found["runs"]} == {run.id: "done", newest.id: "queued"}
+
+
+def test_list_says_what_to_do_where_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "list"]) == 0
+    assert "fairdash app" in capsys.readouterr().out
+
+
+def test_show(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    model = create_model(SOURCE, PLAN, run=run.id, method="pearson", lam=1.0)
+    assert main(["runs", "show", run.id]) == 0
+    said = capsys.readouterr().out
+    assert model.id in said
+    assert "Household" in said
+    assert main(["runs", "show", run.id, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["plan"]["n_splits"], found["can_go_on"]) == (2, False)
+
+
+@pytest.mark.parametrize("command", ["show", "resume", "delete", "export"])
+@pytest.mark.parametrize("id", ["0123456789ab", "../../etc", ""])
+def test_a_run_that_is_not_there_is_said_plainly(
+    command: str, id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["runs", command, id]) == 2
+    assert "This run is gone" in capsys.readouterr().err
+
+
+def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "resume", run.id]) == 2
+    assert "nothing to go on with" in capsys.readouterr().err
+    stopped = create_run(SOURCE, PLAN)
+    put_in_line(stopped)
+    stopped.ask_to_cancel()
+    stopped.units.mkdir()
+    (stopped.units / "one").touch()
+    assert stopped.status.state == "cancelled"
+    assert main(["runs", "resume", stopped.id]) == 0
+    assert stopped.status.state == "queued"
+
+
+def test_delete_names_what_goes_and_asks(
+    run: Run, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_model(SOURCE, PLAN, run=run.id, method="pearson", lam=1.0)
+    assert main(["runs", "delete", run.id]) == 2
+    printed = capsys.readouterr()
+    assert "this run and 1 model made from it" in printed.out
+    assert "--yes" in printed.err
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: "")
+    assert main(["runs", "delete", run.id]) == 1
+    assert len(list_runs().runs) == 1
+    assert main(["runs", "delete", run.id, "--yes"]) == 0
+    assert list_runs().runs == ()
+
+
+def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    place = tmp_path / "away" / "run.zip"
+    assert main(["runs", "export", run.id, "--out", str(place)]) == 0
+    assert main(["runs", "import", str(place)]) == 0
+    assert "here already" in capsys.readouterr().out
+    assert main(["runs", "delete", run.id, "--yes"]) == 0
+    assert main(["runs", "import", str(place)]) == 0
+    assert run.id in capsys.readouterr().out
+    assert main(["report", run.id, "--out", str(tmp_path / "report.html")]) == 0
+    place.write_bytes(place.read_bytes()[:-1])
+    assert main(["runs", "import", str(place)]) == 2
+    assert main(["runs", "import", str(tmp_path / "none.zip")]) == 2
+    assert "can't be read" in capsys.readouterr().err

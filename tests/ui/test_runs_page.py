@@ -1,0 +1,260 @@
+"""The Runs page: found, named, compared, repeated, taken away, brought in, deleted."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from fairdash.data import UploadSource, keep_upload
+from fairdash.data.uploads import delete_upload
+from fairdash.jobs import engine
+from fairdash.runs.archive import export_run
+from fairdash.runs.deletion import delete_run
+from fairdash.runs.launch import put_in_line
+from fairdash.runs.store import Run, create_run, list_runs, runs_folder
+from fairdash.ui.text import safe
+from tests.data.test_rate import ROLES, claims
+from tests.runs.finished import PLAN, SOURCE, finished
+from tests.ui.conftest import charts, open_page, words
+
+EVIL = "![x](http://evil.example/a.png) <b>$x^2$</b>"
+
+
+@pytest.fixture(autouse=True)
+def _nobody_works(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Jobs wait; and the server has no run of another test in memory."""
+    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs that can be compared, and one of another objective."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("page")))
+        names = {
+            "one": PLAN,
+            "two": replace(PLAN, methods=("standard", "hgr_spline"), random_state=1),
+            "other": replace(PLAN, objective="equalized_residuals"),
+        }
+        for name, plan in names.items():
+            finished(plan).rename(name)
+        return runs_folder()
+
+
+@pytest.fixture
+def runs(template: Path) -> dict[str, Run]:
+    shutil.copytree(template, runs_folder())
+    return {run.name: run for run in list_runs().runs}
+
+
+def calm(at):
+    assert not at.exception
+    assert not at.error, [error.value for error in at.error]
+    return at
+
+
+def listed(at) -> list[str]:
+    return [box.label for box in at.checkbox]
+
+
+def choose(at, *names: str):
+    for name in names:
+        (box,) = [box for box in at.checkbox if box.label == name]
+        at = calm(box.check().run())
+    return at
+
+
+def button(at, label: str):
+    (found,) = [each for each in at.button if each.label == label]
+    return found
+
+
+def downloads(at) -> list[str]:
+    return [each.proto.label for each in at.get("download_button")]
+
+
+def test_it_says_what_to_do_where_there_is_no_run():
+    at = calm(open_page("runs"))
+    assert "No run yet" in words(at)
+    assert not at.checkbox
+
+
+def test_runs_are_listed_filtered_and_named(runs):
+    at = calm(open_page("runs"))
+    assert sorted(listed(at)) == ["one", "other", "two"]
+    assert "Demographic parity · Fair spline network · 2 weights λ × 2 splits · done" in words(at)
+    found = calm(at.text_input[0].set_value("SPLINE household").run())
+    assert listed(found) == ["two"]
+    found = calm(found.text_input[0].set_value("").run())
+    waiting = create_run(replace(SOURCE, options={"n": 300}), PLAN)
+    put_in_line(waiting)
+    found = calm(found.multiselect[0].set_value(["waiting"]).run())
+    assert listed(found) == [safe(SOURCE.title)]
+    found = calm(found.multiselect[0].set_value(["failed"]).run())
+    assert "Take a filter away" in words(found)
+    found = calm(found.multiselect[0].set_value([]).run())
+    (title,) = found.selectbox[0].options
+    assert len(listed(calm(found.selectbox[0].set_value(title).run()))) == 4
+
+
+def test_more_than_a_page_of_runs_has_pages(runs):
+    for _ in range(9):
+        create_run(SOURCE, PLAN)
+    at = calm(open_page("runs"))
+    assert len(at.checkbox) == 10
+    at = calm(at.number_input[0].set_value(2).run())
+    assert len(at.checkbox) == 2
+
+
+def test_the_address_names_the_run_and_follows_the_choice(runs):
+    at = calm(open_page("runs", run=runs["two"].id))
+    assert [box.value for box in at.checkbox if box.label == "two"] == [True]
+    assert "two" in [each.value for each in at.subheader]
+    assert "Take it away (zip)" in downloads(at)
+    at = choose(at, "one")
+    assert "run" not in at.query_params
+    assert "2 runs chosen" in [each.value for each in at.subheader]
+    (box,) = [box for box in at.checkbox if box.label == "two"]
+    at = calm(box.uncheck().run())
+    assert at.query_params["run"] in (runs["one"].id, [runs["one"].id])
+
+
+@pytest.mark.parametrize("address", ["0123456789ab", "../../etc/passwd", EVIL, "", "x" * 5000])
+def test_an_address_that_leads_nowhere_is_said_once(address, runs):
+    at = open_page("runs", run=address)
+    assert not at.exception
+    assert "This run is gone" in at.error[0].value
+    assert len(at.checkbox) == 3
+    calm(at.run())
+
+
+def test_damaged_runs_are_named_and_the_others_shown(runs):
+    bad = runs["other"]
+    (bad.folder / "spec.json").write_text("{")
+    at = open_page("runs", run=bad.id)
+    assert "incomplete or damaged" in at.error[0].value
+    assert bad.id in at.warning[0].value
+    assert len(at.checkbox) == 2
+
+
+def test_a_name_is_given_shown_as_it_is_and_taken_away(runs):
+    at = open_page("runs", run=runs["one"].id)
+    field = next(each for each in at.text_input if each.label == "Name")
+    at = calm(field.set_value(EVIL).run())
+    assert Run(runs["one"].id).name == EVIL
+    assert "![x](" not in words(at) + "".join(listed(at))
+    assert "<b>$" not in words(at) + "".join(listed(at))
+    assert "![x](" not in words(calm(open_page("home")))
+    field = next(each for each in at.text_input if each.label == "Name")
+    at = calm(field.set_value("").run())
+    assert Run(runs["one"].id).name == ""
+
+
+def test_two_runs_stand_on_one_front(runs):
+    at = choose(calm(open_page("runs")), "one", "two")
+    (figure,) = charts(at).values()
+    points = [each["name"] for each in figure["data"] if each["mode"] == "markers"]
+    assert points == ["A: Fair linear network", "B: Fair spline network"]
+    assert "Test error" in figure["layout"]["yaxis"]["title"]["text"]
+    assert "different test rows" in words(at)
+    table = at.dataframe[0].value
+    assert table["Run"].tolist() == ["A"] * 3 + ["B"] * 3
+    assert "These figures (CSV)" in downloads(at)
+    at = calm(at.selectbox[-1].set_value("fairquant").run())
+    assert any("fair" in column.lower() for column in at.dataframe[0].value.columns)
+
+
+def test_runs_of_which_a_choice_differs_say_so(runs):
+    at = choose(calm(open_page("runs")), "one", "other")
+    assert "they differ in objective" in at.warning[0].value
+    assert not charts(at)
+
+
+def test_a_run_with_nothing_to_show_is_left_out(runs):
+    runs["other"].folder.rename(runs["other"].folder.with_name(".aside"))
+    waiting = create_run(SOURCE, PLAN)
+    waiting.rename("waiting")
+    at = choose(calm(open_page("runs")), "one", "two", "waiting")
+    assert "1 chosen run with nothing to show yet" in words(at)
+    assert len(charts(at)) == 1
+
+
+def test_a_run_is_run_again(runs):
+    at = open_page("runs", run=runs["one"].id)
+    at = calm(button(at, "Run again").click().run())
+    (again,) = {run.id for run in list_runs().runs} - {run.id for run in runs.values()}
+    assert Run(again).spec.plan == PLAN
+    assert at.query_params["run"] in (again, [again])
+    assert button(at, "Stop")
+    at = calm(button(at, "Stop").click().run())
+    assert Run(again).status.state == "cancelled"
+
+
+def test_a_stopped_run_goes_on(runs):
+    run = create_run(SOURCE, PLAN)
+    put_in_line(run)
+    run.ask_to_cancel()
+    run.units.mkdir()
+    (run.units / "found").touch()
+    at = calm(open_page("runs", run=run.id))
+    at = calm(button(at, "Go on").click().run())
+    assert run.status.state == "queued"
+
+
+def test_deleting_names_what_goes_and_leaves_nothing(runs):
+    at = open_page("runs", run=runs["one"].id)
+    assert "Deleting takes this run from this machine" in words(at).replace("\\", "")
+    at = calm(button(at, "Delete for good").click().run())
+    assert not runs["one"].folder.exists()
+    assert sorted(listed(at)) == ["other", "two"]
+    at = choose(at, "other", "two")
+    assert "Deleting takes 2 runs" in words(at).replace("\\", "")
+    at = calm(button(at, "Delete for good").click().run())
+    assert "No run yet" in words(at)
+    assert list_runs().runs == ()
+
+
+def test_a_run_that_was_taken_away_is_brought_in(runs):
+    content = export_run(runs["one"])
+    delete_run(runs["one"])
+    at = calm(open_page("runs"))
+    at = calm(at.file_uploader[0].set_value(("run.zip", content, "application/zip")).run())
+    assert "brought in" in at.success[-1].value
+    assert at.query_params["run"] in (runs["one"].id, [runs["one"].id])
+    assert len(list_runs().runs) == 3
+    at = calm(at.run())
+    at = calm(at.file_uploader[0].set_value(("run.zip", content, "application/zip")).run())
+    assert "already" in at.success[-1].value
+    at = at.file_uploader[0].set_value(("run.zip", content[:-1], "application/zip")).run()
+    assert "no run that fairdash has written" in at.error[0].value
+    assert len(list_runs().runs) == 3
+
+
+def test_a_run_without_its_file_is_shown_and_says_what_can_not_be_done():
+    upload = keep_upload(claims(200).to_csv(index=False).encode(), name="claims.csv")
+    run = finished(source=UploadSource(sha256=upload.sha256, name="claims.csv", roles=ROLES))
+    delete_upload(upload.sha256)
+    at = calm(open_page("runs", run=run.id))
+    assert "not on this machine" in words(at)
+    assert button(at, "Run again").disabled
+    at = calm(open_page("tradeoff", run=run.id))
+    assert charts(at)
+    assert "not on this machine" in words(at)
+    assert "Refit this model on all rows" not in [each.label for each in at.button]
+    assert json.dumps([each.proto.label for each in at.get("download_button")]).count("Report") == 1
+
+
+def test_home_leads_to_all_runs(runs):
+    at = calm(open_page("home"))
+    links = [each.proto.label for each in at.get("page_link")]
+    assert any(label.startswith("All runs") for label in links)
+    assert "**two** · Household" in words(at)
