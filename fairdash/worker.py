@@ -28,6 +28,7 @@ from fairdash.reproduction import worker as reproduction
 from fairdash.reproduction.job import ReproductionJob
 from fairdash.runs import worker as runs
 from fairdash.runs.store import FIRST, Run
+from fairdash.runs.terms import keep_enforcing
 from fairdash.sealed import AlteredError
 from fairdash.storage import cache_folder, make_parents
 from fairdash.studies import worker as studies
@@ -197,9 +198,11 @@ def _work(lane: str, parent: int | None) -> None:
     if engine.is_shared():
         heartbeat.beat(engine.worker_at(lane))
     DBOS.launch()
+    end_terms = keep_enforcing()
     try:
         _stand_by(lane, parent)
     finally:
+        end_terms()
         DBOS.destroy()
 
 

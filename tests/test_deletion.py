@@ -20,10 +20,11 @@ from fairdash.data import UploadSource, keep_upload, list_uploads
 from fairdash.data.source import save_source
 from fairdash.errors import FairdashError, StorageError
 from fairdash.runs import terms, worker
+from fairdash.runs.job import QUEUED, RUNNING, Job
 from fairdash.runs.launch import start_run
 from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
-from fairdash.runs.store import QUEUED, RUNNING, Job, Run, create_run
+from fairdash.runs.store import Run, create_run
 from fairdash.storage import write_whole
 from fairdash.studies import worker as study_worker
 from fairdash.studies.store import PROXIES, Study
@@ -125,7 +126,7 @@ def test_a_process_that_does_not_listen_is_ended(home: Path, monkeypatch: pytest
     monkeypatch.setattr(detached.stop, "__kwdefaults__", {"seconds": 0.2})
     source = upload(table())
     run = create_run(source, PLAN)
-    deaf = "from fairdash.runs import worker; import time, sys; worker._train = lambda *_: time.sleep(99); "
+    deaf = "from fairdash.runs import worker; import time; worker.WORK = {worker.Run: lambda *_: time.sleep(99)}; "
     process = subprocess.Popen([sys.executable, "-c", f"{deaf}worker.main('{run.id}')"], env=os.environ)
     try:
         until = time.monotonic() + 60

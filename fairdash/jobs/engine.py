@@ -106,7 +106,7 @@ def submit(place: str, *, lane: str, owner: str, part: str = "", id: str | None 
     Parameters
     ----------
     place
-        ``"<room>/<id>"``, as :func:`fairdash.worker.open_job` has it.
+        ``"<room>/<id>"``, as :func:`fairdash.worker.carry_out` has it.
     lane
         One of LANES.
     owner

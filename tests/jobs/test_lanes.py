@@ -15,9 +15,10 @@ import pytest
 
 from fairdash.jobs import engine
 from fairdash.runs import worker
+from fairdash.runs.job import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.launch import go_on, start_run
 from fairdash.runs.result import RunResult
-from fairdash.runs.store import CANCELLED, DONE, QUEUED, RUNNING, Run, create_run
+from fairdash.runs.store import Run, create_run
 from fairdash.storage import data_folder
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 

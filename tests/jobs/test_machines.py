@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from fairdash.jobs import engine
+from fairdash.runs.job import DONE
 from fairdash.runs.launch import start_run
-from fairdash.runs.store import DONE
 from tests.conftest import missing
 from tests.jobs.test_lanes import LONGER, assert_equal, undisturbed, units, until
 from tests.runs.test_runs import ENDLESS, SOURCE, wait

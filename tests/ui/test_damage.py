@@ -188,7 +188,7 @@ def test_what_would_need_writing_says_why_it_cant(home: Path) -> None:
 def test_a_run_at_work_is_seen_in_a_home_that_cant_be_written(home: Path) -> None:
     run = create_run(SOURCE, PLAN)
     hold = (
-        "from fairdash.runs.store import Run, RunStatus; import time\n"
+        "from fairdash.runs.job import RunStatus; from fairdash.runs.store import Run; import time\n"
         f"run = Run('{run.id}')\nwith run.lock():\n"
         "    run.write_status(RunStatus(state='running', doing='training'))\n    print('held', flush=True)\n"
         "    time.sleep(99)"

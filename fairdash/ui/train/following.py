@@ -5,7 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.figures.curves import curves_figure
-from fairdash.runs.store import DONE, Run
+from fairdash.runs.job import DONE
+from fairdash.runs.store import Run
 from fairdash.text import counted
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, theme
