@@ -56,6 +56,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.estimator_tables
 	$(BIN)/python -m benchmarks.fuzz_readers --minutes 10
 	$(BIN)/python -m benchmarks.crash --kills 300
+	$(BIN)/python -m benchmarks.sessions
 
 clean:
 	rm -rf $(VENV)

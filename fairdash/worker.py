@@ -32,6 +32,7 @@ from fairdash.runs.terms import keep_enforcing
 from fairdash.sealed import AlteredError
 from fairdash.storage import cache_folder, make_parents
 from fairdash.studies import worker as studies
+from fairdash.traces import trace_of
 from fairdash.units import Found, Unit, from_files, to_files
 
 #: How long a process stands by; someone who reads a page on data takes about so long.
@@ -108,7 +109,12 @@ def carry_out(place: str, part: str, *, unit: Unit) -> int:
         return runs.work_at(found, runs.first_look, ends=False)
     if isinstance(found, Run):
         _wait_for_first_look(found)
-    return runs.work_at(found, runs.WORK[type(found)], unit=unit)
+    while (status := runs.work_at(found, runs.WORK[type(found)], unit=unit)) == 0:
+        if found.status_if_over is not None:
+            break
+        # Of a machine that counts as dead, and is not: if it does die, this one is there.
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    return status
 
 
 def _wait_for_first_look(run: Run) -> None:
@@ -118,7 +124,7 @@ def _wait_for_first_look(run: Run) -> None:
         if at is None or not at.is_active:
             return
         engine.see_to(engine.QUICK)
-        time.sleep(engine.POLL)
+        time.sleep(engine.POLL[engine.QUICK])
 
 
 class _Unrecorded(BaseException):
@@ -174,8 +180,9 @@ def _work(lane: str, parent: int | None) -> None:
     def workflow(place: str, part: str) -> None:
         try:
             status = carry_out(place, part, unit=durable(_units_of(place)))
-        except Exception:
-            log.exception("%s", place)
+        except Exception as fault:
+            # The boundary of the process; a job that was deleted meanwhile ends here too.
+            log.error("%s: %s", place, trace_of(fault))
             status = 1
         if status != 0:
             # It was stopped, or has failed and said so: it can go on from here, which what has ended can't.

@@ -16,13 +16,15 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairdash.detached import is_locked, start_detached
+from fairdash.errors import StorageError
 from fairdash.storage import cant_keep, data_folder, make_parents, write_whole
 
 if TYPE_CHECKING:
@@ -34,8 +36,8 @@ LONG, QUICK, STUDIES = LANES = ("long", "quick", "studies")
 WORKFLOW = "carry_out"
 #: What a unit is: a change that makes older units useless changes this, and older jobs stay where they are.
 VERSION = "1"
-#: How often a process looks for work, in seconds.
-POLL = 0.1
+#: How often a lane's process looks for work, in seconds: a look takes milliseconds, at rest too.
+POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 
 WAITING, AT_WORK, ENDED, STOPPED, BROKEN = "waiting", "at work", "ended", "stopped", "broken"
 _STATES = {
@@ -95,9 +97,10 @@ def client() -> DBOSClient:
     Raises
     ------
     StorageError
-        The home can't be written.
+        It can't be opened, or the home can't be written.
     """
-    return _client(database_url())
+    with _in_words(), _opening:
+        return _opened(database_url())
 
 
 def submit(place: str, *, lane: str, owner: str, part: str = "", id: str | None = None) -> None:
@@ -125,7 +128,8 @@ def submit(place: str, *, lane: str, owner: str, part: str = "", id: str | None 
         options = EnqueueOptions(
             workflow_name=WORKFLOW, queue_name=lane, workflow_id=id, authenticated_user=owner
         )
-        client().enqueue(options, place, part)
+        with _in_words():
+            client().enqueue(options, place, part)
     _call(lane)
 
 
@@ -239,15 +243,27 @@ def _call(lane: str) -> None:
 
 
 def _workflows(**which: Any) -> list[WorkflowStatus]:
-    return client().list_workflows(**which, load_input=False, load_output=False)
+    with _in_words():
+        return client().list_workflows(**which, load_input=False, load_output=False)
+
+
+@contextmanager
+def _in_words() -> Iterator[None]:
+    """What the database says, for the user."""
+    from sqlalchemy.exc import DBAPIError
+
+    try:
+        yield
+    except DBAPIError as error:
+        where = "the PostgreSQL of FAIRDASH_DATABASE" if is_shared() else data_folder("jobs.sqlite")
+        raise StorageError.of(
+            f"the line of jobs can't be used ({type(error.orig).__name__})",
+            f"See that {where} is there and can be written. If it is damaged, move it away: what is finished "
+            "is not in it, and what was at work can be started again.",
+        ) from error
 
 
 _opening = threading.Lock()
-
-
-def _client(url: str) -> DBOSClient:
-    with _opening:
-        return _opened(url)
 
 
 @lru_cache(maxsize=8)
@@ -263,7 +279,12 @@ def _opened(url: str) -> DBOSClient:
         except OSError as error:
             raise cant_keep(error) from error
     DBOS.migrate(url)
-    found = DBOSClient(system_database_url=url, serializer=DBOSPortableJSONSerializer())
+    found = DBOSClient(
+        system_database_url=url,
+        serializer=DBOSPortableJSONSerializer(),
+        # A page says that the database is away, rather than wait for it.
+        retry_connection_errors=False,
+    )
     for lane in LANES:
-        found.register_queue(lane, worker_concurrency=1, polling_interval_sec=POLL)
+        found.register_queue(lane, worker_concurrency=1, polling_interval_sec=POLL[lane])
     return found

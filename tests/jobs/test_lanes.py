@@ -13,12 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairdash.errors import StorageError
 from fairdash.jobs import engine
 from fairdash.runs import worker
 from fairdash.runs.job import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.launch import go_on, start_run
 from fairdash.runs.result import RunResult
-from fairdash.runs.store import Run, create_run
+from fairdash.runs.store import Run, create_run, list_runs
 from fairdash.storage import data_folder
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 
@@ -190,3 +191,21 @@ def test_a_process_that_stands_by_takes_the_next_job(monkeypatch: pytest.MonkeyP
     run = start_run(SOURCE, PLAN)
     assert wait(run, lambda status: status.is_over).state == DONE
     assert len(processes(engine.LONG)) == 1
+
+
+def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown() -> None:
+    done = create_run(SOURCE, PLAN)
+    assert worker.main(done.id) == 0
+    data_folder("jobs.sqlite").write_bytes(b"no database" * 1000)
+    assert done.status.state == DONE
+    assert done.read_result().predictions.shape == (2 + 4, 200)
+    with pytest.raises(StorageError, match="move it away"):
+        start_run(SOURCE, PLAN)
+
+
+def test_no_database_is_asked_of_what_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first page must not wait for it."""
+    monkeypatch.setattr(engine, "client", None)
+    done = create_run(SOURCE, PLAN)
+    assert worker.main(done.id) == 0
+    assert [run.status.state for run in list_runs().runs] == [DONE]
