@@ -54,10 +54,10 @@ def environment() -> dict[str, str]:
     }
 
 
-def lower_priority() -> None:
+def lower_priority(*, by: int = 10) -> None:
     """Leave the machine usable, as a process started so: low priority, and a part of its memory."""
     if hasattr(os, "nice"):
-        os.nice(10)
+        os.nice(by)
     limit_memory()
 
 

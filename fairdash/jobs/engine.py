@@ -103,7 +103,9 @@ def client() -> DBOSClient:
         return _opened(database_url())
 
 
-def submit(place: str, *, lane: str, owner: str, part: str = "", id: str | None = None) -> None:
+def submit(
+    place: str, *, lane: str, owner: str, part: str = "", id: str | None = None, now: bool = True
+) -> None:
     """Put a job into the line, unless it is there; what had ended or was stopped begins anew.
 
     Parameters
@@ -118,6 +120,8 @@ def submit(place: str, *, lane: str, owner: str, part: str = "", id: str | None 
         Which part of it, for the process.
     id
         The name in the line; that of the place by default.
+    now
+        Whether a process is to be started for it; if not, somebody has to :func:`call` for one.
     """
     from dbos import EnqueueOptions
 
@@ -130,7 +134,8 @@ def submit(place: str, *, lane: str, owner: str, part: str = "", id: str | None 
         )
         with _in_words():
             client().enqueue(options, place, part)
-    _call(lane)
+    if now:
+        call(lane)
 
 
 def resume(id: str, *, lane: str) -> bool:
@@ -139,7 +144,7 @@ def resume(id: str, *, lane: str) -> bool:
     if at is None or at.state not in (STOPPED, BROKEN):
         return False
     client().resume_workflow(id, queue_name=lane)
-    _call(lane)
+    call(lane)
     return True
 
 
@@ -198,6 +203,12 @@ def see_to(lane: str) -> None:
         start_detached("fairdash.worker", lane, log=log)
 
 
+def call(lane: str) -> None:
+    """Have a process work at a lane as long as there is something to do, whatever dies."""
+    write_whole(_todo(lane), b"")
+    see_to(lane)
+
+
 def see_to_all() -> None:
     """Start what has died: looks at files alone, so that any visit of a page can ask for it."""
     for lane in LANES:
@@ -235,11 +246,6 @@ def worker_at(lane: str) -> str:
 
 def _todo(lane: str) -> Path:
     return data_folder("lanes") / f"{lane}.todo"
-
-
-def _call(lane: str) -> None:
-    write_whole(_todo(lane), b"")
-    see_to(lane)
 
 
 def _workflows(**which: Any) -> list[WorkflowStatus]:

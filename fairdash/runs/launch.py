@@ -73,9 +73,11 @@ def start_model(
 def put_in_line(job: Job) -> None:
     """Have a job carried out that nobody has been asked for; nothing where somebody has."""
     spec, place = job.spec, f"{job.folder_name}/{job.id}"
-    if isinstance(job, Run) and spec.first is not None and job.look is None:
-        engine.submit(place, lane=engine.QUICK, owner=spec.owner, part=FIRST, id=job.first_in_line)
-    engine.submit(place, lane=LANES[type(job)], owner=spec.owner)
+    first = job.first_in_line if isinstance(job, Run) and spec.first is not None and not job.look else None
+    # Whoever has made the first look calls for the rest: two processes that start would share its cores.
+    engine.submit(place, lane=LANES[type(job)], owner=spec.owner, now=first is None)
+    if first is not None:
+        engine.submit(place, lane=engine.QUICK, owner=spec.owner, part=FIRST, id=first)
 
 
 def go_on(job: Job) -> None:

@@ -54,6 +54,12 @@ class RunSpec(JobSpec):
     plan: Sweep
     first: Sweep | None = None
 
+    @property
+    def share_of_first(self) -> float:
+        """The first look's share of the work, 0 to 1: it grows with the number of models."""
+        n_first = 0 if self.first is None else len(self.first.models())
+        return n_first / (n_first + len(self.plan.models()))
+
 
 class Run(Job[RunSpec]):
     """One run in the store."""

@@ -22,7 +22,7 @@ from fairdash.memory import beyond, is_out_of_memory
 from fairdash.runs.job import CANCELLED, DONE, FAILED, RUNNING, Job, RunStatus
 from fairdash.runs.models import ModelJob, refit
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.store import Run, RunSpec
+from fairdash.runs.store import Run
 from fairdash.storage import data_folder
 from fairdash.traces import trace_of
 from fairdash.training.lam_search import LamSearch, search_lam
@@ -131,22 +131,15 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
         spec.source.load(),
         spec.first,
         is_preview=True,
-        progress=lambda doing, share: reporter.progress(f"first look: {doing}", _begun(spec) * share),
+        progress=lambda doing, share: reporter.progress(f"first look: {doing}", spec.share_of_first * share),
     )
     reporter.keep(lambda: run.write_result(result, first=True))
-
-
-def _begun(spec: RunSpec) -> float:
-    """The first look's share of the bar: work grows with the number of models."""
-    if spec.first is None:
-        return 0.0
-    return len(spec.first.models()) / (len(spec.first.models()) + len(spec.plan.models()))
 
 
 def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
     from fairdash.runs.execute_sweep import execute_sweep
 
-    spec, begun = run.spec, _begun(run.spec)
+    spec, begun = run.spec, run.spec.share_of_first
     reporter.begin("reading the data", fraction=begun)
     # Units that are done tell their curves once more.
     run.forget_curves()
@@ -179,11 +172,11 @@ def _search(search: SearchJob, reporter: Reporter, unit: Unit) -> None:
     reporter.keep(lambda: search.write_result(result))
 
 
-def lower_priority() -> None:
+def lower_priority(*, by: int = 10) -> None:
     """Leave the machine usable, by one thread too, as two may collapse."""
     import torch
 
-    detached.lower_priority()
+    detached.lower_priority(by=by)
     torch.set_num_threads(1)
 
 

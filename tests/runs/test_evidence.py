@@ -143,7 +143,7 @@ def test_a_full_disk_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Run(run.id).status.state == DONE
     open_all(run)
     assert {path.name for path in run.folder.iterdir()} <= {
-        "process.json", "result", "spec.json", "status.json", "worker.lock",
+        "process.json", "result", "spec.json", "status.json", "worker.lock", "log.json", "log.jsonl", "log.lock",
     }  # fmt: skip
 
 

@@ -45,7 +45,9 @@ def content(run: Run) -> bytes:
 
 def files_of(folder: Path) -> dict[str, bytes]:
     return {
-        each.relative_to(folder).as_posix(): each.read_bytes() for each in folder.rglob("*") if each.is_file()
+        each.relative_to(folder).as_posix(): each.read_bytes()
+        for each in folder.rglob("*")
+        if each.is_file() and each.suffix != ".lock"
     }
 
 
