@@ -41,8 +41,8 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
     """Carry runs out under fire until there were so many kills; a row a moment."""
     from fairdash.jobs import engine
     from fairdash.runs import worker
-    from fairdash.runs.job import DONE
     from fairdash.runs.launch import start_run
+    from fairdash.runs.status import DONE
     from fairdash.runs.store import Run, create_run
     from fairdash.sealed import check
     from tests.jobs.test_lanes import LONGER, assert_equal, kill, processes, units

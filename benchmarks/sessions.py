@@ -41,7 +41,7 @@ def main() -> None:
 def ten_open_new_data() -> int:
     """How many runs ten sessions start that open the same new data on the trade-off page at once."""
     from fairdash.data.source import CatalogueSource, save_source
-    from fairdash.runs.store import list_runs
+    from fairdash.runs.listing import list_runs
 
     dataset = save_source(CatalogueSource(dataset="household", options={"n": 700}))
     _all_at_once(10, lambda _: _trade_off(dataset=dataset))

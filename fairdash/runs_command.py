@@ -49,7 +49,7 @@ def _run(options: argparse.Namespace) -> Run:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from fairdash.runs.store import list_runs
+    from fairdash.runs.listing import list_runs
     from fairdash.storage import check_owner
 
     found = list_runs(owner=check_owner(options.owner))

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from fairdash.reproduction.job import ReproductionJob
-from fairdash.runs.job import Job
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.store import Run
+from fairdash.runs.store import Job, Run
 from tests.test_rooms import ROOMS
 
 ROOT = Path(__file__).parent.parent

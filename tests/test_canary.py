@@ -15,9 +15,9 @@ from fairdash.data import Roles, UploadSource, delete_upload, keep_upload, read_
 from fairdash.errors import FairdashError
 from fairdash.reports.csv import safe_csv
 from fairdash.runs import worker
-from fairdash.runs.job import DONE, FAILED, Job
 from fairdash.runs.launch import start_model, start_run
-from fairdash.runs.store import Run, create_run
+from fairdash.runs.status import DONE, FAILED
+from fairdash.runs.store import Job, Run, create_run
 from fairdash.storage import write_whole
 from fairdash.studies import worker as study_worker
 from fairdash.studies.store import PROXIES, Study

@@ -20,11 +20,11 @@ from fairdash.data import UploadSource, keep_upload, list_uploads
 from fairdash.data.source import save_source
 from fairdash.errors import FairdashError, StorageError
 from fairdash.runs import terms, worker
-from fairdash.runs.job import QUEUED, RUNNING, Job
 from fairdash.runs.launch import start_run
 from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
-from fairdash.runs.store import Run, create_run
+from fairdash.runs.status import QUEUED, RUNNING
+from fairdash.runs.store import Job, Run, create_run
 from fairdash.storage import write_whole
 from fairdash.studies import worker as study_worker
 from fairdash.studies.store import PROXIES, Study

@@ -23,8 +23,8 @@ from fairdash.data.readers import archives
 from fairdash.data.readers.arrow_sizes import unpacked_size
 from fairdash.errors import ReadingError
 from fairdash.memory import can_limit, limited_memory, most_memory
-from fairdash.runs.job import FAILED
 from fairdash.runs.launch import start_run
+from fairdash.runs.status import FAILED
 from fairdash.runs.store import create_run
 from fairdash.runs.worker import work_at
 from fairdash.ui import cached

@@ -19,11 +19,12 @@ from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.runs import log, terms
 from fairdash.runs.deletion import delete_expired, delete_made_from, made_from
 from fairdash.runs.execute_sweep import execute_sweep
-from fairdash.runs.job import DONE, Job, RunStatus
 from fairdash.runs.launch import go_on, start_run
+from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model, find_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.store import Run, RunSpec, list_runs
+from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.store import Job, Run, RunSpec
 from fairdash.storage import LOCAL, check_owner
 from tests.runs.test_searches import LAM
 from tests.serving import ROOT, served, until

@@ -95,7 +95,7 @@ def test_the_wheel_holds_what_the_repository_holds_and_no_more(wheel: Path) -> N
 def test_the_library_needs_no_streamlit_and_the_app_has_it_capped(wheel: Path) -> None:
     about = _metadata(wheel)
     needed = about.get_all("Requires-Dist") or []
-    assert [line for line in needed if "streamlit" in line] == ['streamlit<2,>=1.67; extra == "app"']
+    assert [line for line in needed if "streamlit" in line] == ['streamlit[auth]<2,>=1.67; extra == "app"']
     assert [line for line in needed if "extra" not in line]
     # `make app` installs both.
     for name in ("library", "app"):

@@ -17,7 +17,7 @@ from fairdash.jobs import engine
 from fairdash.reproduction.household import Reading
 from fairdash.reproduction.results import StudyResult, Tell, committed, read_result
 from fairdash.reproduction.run import reproduce
-from fairdash.runs.job import Job
+from fairdash.runs.store import Job
 from fairdash.storage import LOCAL, data_folder
 
 

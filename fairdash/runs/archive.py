@@ -30,11 +30,11 @@ from fairdash.data.bounds import bounded
 from fairdash.data.readers.archives import MOST_PARTS
 from fairdash.errors import FairdashError, RunError
 from fairdash.records import from_plain, to_plain
-from fairdash.runs.job import RESULT, RunStatus, parse_spec
 from fairdash.runs.log import LOG_FILES
 from fairdash.runs.naming import NAME
 from fairdash.runs.result import UnreadableError, read_result
-from fairdash.runs.store import FIRST, Run, RunSpec, runs_folder
+from fairdash.runs.status import RunStatus
+from fairdash.runs.store import FIRST, RESULT, Run, RunSpec, parse_spec, runs_folder
 from fairdash.sealed import SEAL, AlteredError, check, open_sealed_text, sealed_text, sync
 from fairdash.storage import LOCAL, cant_keep, make_folder, sha256, write_whole
 from fairdash.text import few

@@ -10,11 +10,11 @@ from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.jobs import engine
 from fairdash.records import to_plain
-from fairdash.runs.job import DONE, QUEUED, Job, RunStatus
 from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.store import FIRST, Run, RunSpec
+from fairdash.runs.status import DONE, QUEUED, RunStatus
+from fairdash.runs.store import FIRST, Job, Run, RunSpec
 from fairdash.storage import LOCAL, sha256
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch

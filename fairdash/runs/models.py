@@ -18,8 +18,8 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
 from fairdash.runs.bundle import card_of, zip_bundle
-from fairdash.runs.job import Job, JobSpec
 from fairdash.runs.log import read
+from fairdash.runs.store import Job, JobSpec
 from fairdash.sealed import SEAL
 from fairdash.storage import LOCAL, data_folder, sha256, write_whole
 from fairdash.training.sweep import Sweep
@@ -46,7 +46,7 @@ class ModelSpec(JobSpec):
         What the user was shown of this model, by name: numbers, texts, or None. They go into its card as
         estimates from the splits. Numbers that are not finite are kept as None.
     source, created
-        As in :class:`fairdash.runs.job.JobSpec`.
+        As in :class:`fairdash.runs.store.JobSpec`.
     """
 
     plan: Sweep

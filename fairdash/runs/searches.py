@@ -17,7 +17,7 @@ import pandas as pd
 
 from fairdash.data.source import DatasetSource
 from fairdash.records import from_plain, to_plain
-from fairdash.runs.job import Job, JobSpec
+from fairdash.runs.store import Job, JobSpec
 from fairdash.storage import LOCAL, write_whole
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SearchResult, SettingsSearch
@@ -35,7 +35,7 @@ class SearchSpec(JobSpec):
     plan
         How.
     source, created
-        As in :class:`fairdash.runs.job.JobSpec`.
+        As in :class:`fairdash.runs.store.JobSpec`.
     """
 
     kind: str

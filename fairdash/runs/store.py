@@ -19,22 +19,64 @@ next, and which units are done, is in the line of jobs (:mod:`fairdash.jobs.engi
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import pandas as pd
+from filelock import FileLock
 
+from fairdash._version import __version__
 from fairdash.data.source import DatasetSource
-from fairdash.errors import RunError
-from fairdash.runs.job import ID, RESULT, Job, JobSpec
+from fairdash.detached import LOCK, is_at_work
+from fairdash.errors import FairdashError, Problem, RunError, StorageError
+from fairdash.jobs import engine
+from fairdash.records import from_plain, to_plain
+from fairdash.runs.log import WORKER, note
 from fairdash.runs.naming import read_name, write_name
 from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
-from fairdash.storage import LOCAL, data_folder, write_whole
+from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
+from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text, sync
+from fairdash.storage import LOCAL, cant_keep, data_folder, make_folder, write_whole
 from fairdash.training.sweep import Sweep
 
-FIRST = "first"
+Spec = TypeVar("Spec")
+
+_ID = re.compile(r"[0-9a-f]{12}")
+RESULT, FIRST = "result", "first"
 _CURVES = "curves.jsonl"
+_ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSpec:
+    """What every job on a data set says.
+
+    Parameters
+    ----------
+    source
+        How to get its data set.
+    created
+        When it was asked for, ISO 8601, UTC; now unless told.
+    owner
+        Whose it is.
+    """
+
+    source: DatasetSource
+    owner: str = LOCAL
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def __post_init__(self) -> None:
+        # A ValueError tells that a file is damaged.
+        datetime.fromisoformat(self.created)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +101,216 @@ class RunSpec(JobSpec):
         """The first look's share of the work, 0 to 1: it grows with the number of models."""
         n_first = 0 if self.first is None else len(self.first.models())
         return n_first / (n_first + len(self.plan.models()))
+
+
+class Job(Generic[Spec]):
+    """A piece of work in the store: its folder, how far it is, and the wish to stop it."""
+
+    #: Folder of all jobs of this kind, what one is called in messages, and what says what it has to do.
+    folder_name: ClassVar[str]
+    label: ClassVar[str]
+    spec_kind: ClassVar[type]
+
+    def __init__(self, job_id: str, *, owner: str | None = None) -> None:
+        """Open the job; RunError if there is none of this id that is the owner's.
+
+        Without an owner it is whoever's, for workers and deletion; pages and commands name theirs.
+        """
+        self.id = job_id
+        self.folder = data_folder(self.folder_name) / job_id
+        # The id comes from a page's address: anything but hex digits could point out of the folder.
+        is_there = _ID.fullmatch(job_id) and (self.folder / "spec.json").is_file()
+        # Somebody else's is as gone as one that never was.
+        if not is_there or (owner is not None and owner != self._owner):
+            raise RunError(
+                Problem(
+                    what=f"This {self.label} is gone, or was made on another machine",
+                    hint=f"Choose another {self.label}, or start a new one.",
+                )
+            )
+
+    @classmethod
+    def create(cls, spec: Spec, *, id: str | None = None) -> Self:
+        """A new job, queued; nobody works at it yet.
+
+        Where there is one of this `id` already, that one: of several who ask at once one makes it.
+        """
+        id = id or secrets.token_hex(6)
+        place = data_folder(cls.folder_name) / id
+        new = place.with_name(f".{secrets.token_hex(6)}")
+        make_folder(new)
+        try:
+            write_whole(new / "status.json", _status_text(RunStatus(state=QUEUED)).encode())
+            write_whole(new / "spec.json", spec_text(spec).encode())
+            new.rename(place)
+        except OSError as error:
+            shutil.rmtree(new, ignore_errors=True)
+            if not (place / "spec.json").is_file():
+                raise error if isinstance(error, StorageError) else cant_keep(error) from error
+        return cls(id)
+
+    @property
+    def _owner(self) -> str:
+        try:
+            return str(getattr(self.spec, "owner", LOCAL))
+        except RunError:
+            # Nobody who signs in is told of what can't be read.
+            return LOCAL
+
+    @property
+    def spec(self) -> Spec:
+        """What it has to do, read once; RunError if its file can't be read."""
+        try:
+            path = self.folder / "spec.json"
+            about = path.stat()
+            spec: Spec = _read_spec(self.spec_kind, path, (about.st_mtime_ns, about.st_size))
+        except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError) as error:
+            raise self._damaged("spec.json") from error
+        return spec
+
+    @property
+    def status(self) -> RunStatus:
+        """How far it is: as its file says once it is over, else as it stands in the line of jobs."""
+        status = self.stored_status()
+        if status.is_over:
+            return status
+        at = engine.state_of(self.id)
+        # Whoever is at it may have finished between the two looks.
+        if (ended := self.status_if_over) is not None:
+            return ended
+        if self.is_held() or (at is None and status.state == QUEUED):
+            return status
+        if at is not None and at.is_active:
+            if at.state == engine.WAITING and status.state == QUEUED:
+                return replace(status, before=at.before)
+            return replace(status, state=RUNNING, doing=status.doing or "starting")
+        if at is not None and at.state == engine.STOPPED:
+            return replace(status, state=CANCELLED, seconds_left=None)
+        return replace(
+            status,
+            state=FAILED,
+            message=f"The process that carried out this {self.label} has ended. Start it again.",
+        )
+
+    @property
+    def status_if_over(self) -> RunStatus | None:
+        """How it ended, for whoever knows that nobody is at work on it; None if it has not."""
+        status = self.stored_status()
+        if not status.is_over and (self.folder / RESULT).is_dir():
+            # Its worker died between the result, which is whole, and the word that it is.
+            return replace(status, state=DONE, doing="", fraction=1.0, seconds_left=None)
+        return status if status.is_over else None
+
+    def stored_status(self) -> RunStatus:
+        """What its file says, whether or not its worker lives; RunError if it can't be read."""
+        try:
+            text = (self.folder / "status.json").read_text(encoding="utf-8")
+            return from_plain(RunStatus, open_sealed_text(text))
+        except (OSError, ValueError, RecursionError) as error:
+            raise self._damaged("status.json") from error
+
+    def is_held(self) -> bool:
+        """Whether a worker is alive and at this run."""
+        return is_at_work(self.folder)
+
+    def lock(self, *, seconds: float = 0.0) -> FileLock:
+        """The lock that the worker holds; taking it fails with filelock.Timeout if held for `seconds`."""
+        return FileLock(self.folder / LOCK, timeout=seconds, is_singleton=False)
+
+    def write_status(self, status: RunStatus) -> None:
+        write_whole(self.folder / "status.json", _status_text(status).encode())
+        if status.is_over:
+            note(self.folder, _ENDED[status.state], who=WORKER, why=status.message)
+
+    def ask_to_cancel(self) -> None:
+        """Have no unit of it begin any more; whoever is at one looks several times a second."""
+        try:
+            (self.folder / "cancel").touch()
+        except OSError as error:
+            raise cant_keep(error) from error
+        note(self.folder, "asked to stop", who=self._owner)
+        engine.cancel(self.names_in_line)
+
+    def is_cancelled(self) -> bool:
+        return (self.folder / "cancel").exists()
+
+    @property
+    def names_in_line(self) -> tuple[str, ...]:
+        """What its parts are called in the line of jobs."""
+        return (self.id,)
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it was stopped, or failed, with units done that need not be done again."""
+        return not (self.folder / RESULT).is_dir() and any(self.units.glob("*"))
+
+    @property
+    def units(self) -> Path:
+        """Where what its units have found is kept, by content, until the result is there."""
+        return self.folder / "units"
+
+    @contextmanager
+    def _result_folder(self, name: str = "result") -> Iterator[Path]:
+        """A folder to write the result into: all of it is kept, sealed, or nothing.
+
+        StorageError if the disk won't.
+        """
+        folder = None
+        try:
+            folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=f".{name}"))
+            yield folder
+            seal(folder)
+            folder.rename(self.folder / name)
+            sync(self.folder)
+            if name == RESULT:
+                # It has all that they have found.
+                shutil.rmtree(self.units, ignore_errors=True)
+        except BaseException as error:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            if isinstance(error, OSError) and not isinstance(error, StorageError):
+                raise cant_keep(error) from error
+            raise
+
+    def _checked(self, name: str = RESULT) -> Path:
+        """The result's folder, whose files are as they were written; RunError if they are not."""
+        folder = self.folder / name
+        try:
+            check(folder)
+        except AlteredError as error:
+            raise self._damaged(*error.names) from error
+        except OSError as error:
+            raise self._damaged() from error
+        return folder
+
+    def _damaged(self, *names: str) -> RunError:
+        which = f" ({', '.join(names)})" if names else ""
+        return RunError(
+            Problem(
+                what=f"The files of this {self.label} are incomplete or damaged{which}",
+                hint=f"Start the {self.label} again; the others are not affected.",
+            )
+        )
+
+
+def spec_text(spec: object) -> str:
+    """What a job has to do, and which version was asked, as its file has it."""
+    return sealed_text({"fairdash": __version__, **to_plain(spec)})
+
+
+def parse_spec(kind: type[Spec], text: str) -> Spec:
+    """What :func:`spec_text` wrote; ValueError or a FairdashError if it is damaged."""
+    content = open_sealed_text(text)
+    return from_plain(kind, {name: each for name, each in content.items() if name != "fairdash"})
+
+
+def _status_text(status: RunStatus) -> str:
+    return sealed_text(to_plain(status))
+
+
+@lru_cache(maxsize=10_000)
+def _read_spec(kind: type[Any], path: Path, version: tuple[int, int]) -> Any:  # noqa: ARG001 (its key)
+    return parse_spec(kind, path.read_text(encoding="utf-8"))
 
 
 class Run(Job[RunSpec]):
@@ -142,43 +394,3 @@ def runs_folder() -> Path:
 def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:
     """A new run, queued; nobody works at it yet."""
     return Run.create(RunSpec(source=source, plan=plan, first=first))
-
-
-@dataclass(frozen=True)
-class RunList:
-    """The runs in the store.
-
-    Parameters
-    ----------
-    runs
-        Those that can be read, the newest first.
-    damaged
-        Ids of those that can't; their files are left as they are.
-    """
-
-    runs: tuple[Run, ...]
-    damaged: tuple[str, ...]
-
-    def of(self, source: DatasetSource) -> list[Run]:
-        """Those of one data set that have something to look at or are still at work, the newest first."""
-        of_source = (run for run in self.runs if run.spec.source == source)
-        return [run for run in of_source if run.look or not run.status.is_over]
-
-
-def list_runs(*, owner: str | None = LOCAL) -> RunList:
-    """Look through the store for somebody's runs; for everybody's if None."""
-    found, damaged = [], []
-    folders = runs_folder().iterdir() if runs_folder().is_dir() else ()
-    for folder in folders:
-        if ID.fullmatch(folder.name) and (folder / "spec.json").is_file():
-            try:
-                run = Run(folder.name, owner=owner)
-            except RunError:
-                continue
-            try:
-                run.stored_status()  # reading it is the test: whether a worker lives is asked elsewhere
-                found.append((run.spec.created, run.id, run))
-            except RunError:
-                damaged.append(run.id)
-    newest_first = sorted(found, key=lambda entry: entry[:2], reverse=True)
-    return RunList(tuple(run for *_, run in newest_first), tuple(sorted(damaged)))

@@ -19,10 +19,10 @@ from fairdash import detached
 from fairdash.detached import sign
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
 from fairdash.memory import beyond, is_out_of_memory
-from fairdash.runs.job import CANCELLED, DONE, FAILED, RUNNING, Job, RunStatus
 from fairdash.runs.models import ModelJob, refit
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.store import Run
+from fairdash.runs.status import CANCELLED, DONE, FAILED, RUNNING, RunStatus
+from fairdash.runs.store import Job, Run
 from fairdash.storage import data_folder
 from fairdash.traces import trace_of
 from fairdash.training.lam_search import LamSearch, search_lam

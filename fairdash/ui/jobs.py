@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.runs.job import CANCELLED, DONE, FAILED, QUEUED, Job, RunStatus
 from fairdash.runs.launch import go_on
+from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RunStatus
+from fairdash.runs.store import Job
 from fairdash.text import counted
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.keys import Keys

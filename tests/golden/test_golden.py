@@ -15,10 +15,10 @@ import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.data.source import load_source
 from fairdash.reproduction.results import committed, read_result
-from fairdash.runs.job import parse_spec, spec_text
+from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, ModelSpec, find_model
 from fairdash.runs.searches import SearchJob, SearchSpec
-from fairdash.runs.store import Run, RunSpec, list_runs
+from fairdash.runs.store import Run, RunSpec, parse_spec, spec_text
 from fairdash.training.sweep import train_sweep
 from tests.golden.texts import HERE, help_of_every_command, public_names
 

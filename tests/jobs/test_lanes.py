@@ -16,10 +16,11 @@ import pytest
 from fairdash.errors import StorageError
 from fairdash.jobs import engine
 from fairdash.runs import worker
-from fairdash.runs.job import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.launch import go_on, start_run
+from fairdash.runs.listing import list_runs
 from fairdash.runs.result import RunResult
-from fairdash.runs.store import Run, create_run, list_runs
+from fairdash.runs.status import CANCELLED, DONE, QUEUED, RUNNING
+from fairdash.runs.store import Run, create_run
 from fairdash.storage import data_folder
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
 

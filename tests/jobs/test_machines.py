@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from fairdash.jobs import engine
-from fairdash.runs.job import DONE
 from fairdash.runs.launch import start_run
+from fairdash.runs.status import DONE
 from tests.conftest import missing
 from tests.jobs.test_lanes import LONGER, assert_equal, undisturbed, units, until
 from tests.runs.test_runs import ENDLESS, SOURCE, wait
@@ -83,8 +83,8 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
         )
         run, other = start_run(SOURCE, LONGER), start_run(SOURCE, ENDLESS)
         until(lambda: len(units(run)) >= 2)
+        until(lambda: {each.executor_id for each in engine.active("long")} == {"a-long", "b-long"})
         at = {each.workflow_id: each.executor_id for each in engine.active("long")}
-        assert set(at.values()) == {"a-long", "b-long"}, "both are at work"
         other.ask_to_cancel()
         died = machines[at[run.id][0]]
         os.killpg(died.pid, signal.SIGKILL)

@@ -15,7 +15,7 @@ from fairdash.reproduction.compare import agreement, compare
 from fairdash.reproduction.household import SETTINGS, Reading, reproduce_household
 from fairdash.reproduction.job import ReproductionJob, ReproductionSpec, newest_job, start_reproduction
 from fairdash.reproduction.results import COMMITTED
-from fairdash.runs.job import CANCELLED, DONE
+from fairdash.runs.status import CANCELLED, DONE
 from fairdash.storage import data_folder
 
 

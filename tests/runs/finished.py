@@ -6,7 +6,7 @@ import json
 
 from fairdash.data.source import CatalogueSource, DatasetSource
 from fairdash.runs.execute_sweep import execute_sweep
-from fairdash.runs.job import DONE, RunStatus
+from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import Run, create_run
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep

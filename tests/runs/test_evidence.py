@@ -15,9 +15,10 @@ import pytest
 from fairdash.errors import Cancelled, RunError, StorageError
 from fairdash.runs import launch, store, worker
 from fairdash.runs.execute_sweep import execute_sweep
-from fairdash.runs.job import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.launch import start_run
-from fairdash.runs.store import Run, create_run, list_runs
+from fairdash.runs.listing import list_runs
+from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
+from fairdash.runs.store import Run, create_run
 from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text
 from fairdash.storage import data_folder, make_private, write_whole
 from tests.runs.test_runs import PLAN, SOURCE

@@ -23,10 +23,11 @@ from fairdash.data.source import CatalogueSource
 from fairdash.errors import RunError
 from fairdash.records import to_plain
 from fairdash.runs import worker
-from fairdash.runs.job import CANCELLED, DONE, FAILED, parse_spec, spec_text
 from fairdash.runs.launch import start_model
+from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, ModelSpec, create_model, find_model
-from fairdash.runs.store import Run, list_runs
+from fairdash.runs.status import CANCELLED, DONE, FAILED
+from fairdash.runs.store import Run, parse_spec, spec_text
 from fairdash.training.sweep import Sweep
 from tests.runs.test_runs import wait
 
@@ -288,5 +289,5 @@ def test_the_newest_model_of_a_place_is_found_whatever_else_is_there(monkeypatch
     assert find_model(**ASKED).id == new.id
     # A second look parses no spec again.
     (damaged.folder / "spec.json").unlink()
-    monkeypatch.setattr("fairdash.runs.job.parse_spec", None)
+    monkeypatch.setattr("fairdash.runs.store.parse_spec", None)
     assert find_model(**ASKED).id == new.id

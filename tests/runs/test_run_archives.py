@@ -15,7 +15,8 @@ from fairdash.errors import OptionError, RunError
 from fairdash.runs import archive
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.launch import put_in_line
-from fairdash.runs.store import Run, create_run, list_runs, runs_folder
+from fairdash.runs.listing import list_runs
+from fairdash.runs.store import Run, create_run, runs_folder
 from fairdash.sealed import SEAL
 from fairdash.storage import sha256
 from tests.runs.finished import PLAN, SOURCE, finished

@@ -12,8 +12,9 @@ from fairdash.jobs import engine
 from fairdash.runs import deletion
 from fairdash.runs.deletion import delete_run, last_deletion, made_in
 from fairdash.runs.launch import put_in_line, start_model
+from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob
-from fairdash.runs.store import Run, create_run, list_runs
+from fairdash.runs.store import Run, create_run
 from tests.runs.finished import PLAN, SOURCE, finished
 
 

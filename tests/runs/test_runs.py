@@ -16,13 +16,14 @@ from fairdash.data import keep_upload
 from fairdash.data.source import CatalogueSource, UploadSource
 from fairdash.errors import RunError
 from fairdash.reports.fronts import Front
-from fairdash.runs import job, worker
-from fairdash.runs.job import CANCELLED, DONE, FAILED, QUEUED, RUNNING
+from fairdash.runs import store, worker
 from fairdash.runs.launch import start_run
+from fairdash.runs.listing import list_runs
 from fairdash.runs.models import create_model
 from fairdash.runs.quick import quick_plans
 from fairdash.runs.searches import create_search
-from fairdash.runs.store import Run, create_run, list_runs
+from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
+from fairdash.runs.store import Run, create_run
 from fairdash.sealed import SEAL, open_sealed_text, sealed_text
 from fairdash.storage import data_folder
 from fairdash.training.lam_search import LamSearch
@@ -226,13 +227,13 @@ def test_the_store_holds_no_pickle():
 def test_a_list_of_runs_takes_no_lock_and_parses_each_spec_once(monkeypatch):
     runs = [create_run(SOURCE, PLAN) for _ in range(3)]
     with monkeypatch.context() as patch:
-        patch.setattr(job, "is_at_work", None)
+        patch.setattr(store, "is_at_work", None)
         assert {run.id for run in list_runs().runs} == {run.id for run in runs}
-        patch.setattr(job, "parse_spec", None)
+        patch.setattr(store, "parse_spec", None)
         assert [Run(run.id).spec.plan for run in runs] == [PLAN] * 3
         assert len(list_runs().runs) == 3
     changed = replace(runs[0].spec, plan=replace(PLAN, n_splits=7))
-    (runs[0].folder / "spec.json").write_text(job.spec_text(changed))
+    (runs[0].folder / "spec.json").write_text(store.spec_text(changed))
     assert Run(runs[0].id).spec == changed, "a file that has changed is read again"
 
 

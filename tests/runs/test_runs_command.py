@@ -11,8 +11,9 @@ import pytest
 from fairdash.__main__ import main
 from fairdash.jobs import engine
 from fairdash.runs.launch import put_in_line
+from fairdash.runs.listing import list_runs
 from fairdash.runs.models import create_model
-from fairdash.runs.store import Run, create_run, list_runs, runs_folder
+from fairdash.runs.store import Run, create_run, runs_folder
 from tests.runs.finished import PLAN, SOURCE, finished
 
 

@@ -10,10 +10,11 @@ import pytest
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import RunError
 from fairdash.runs import worker
-from fairdash.runs.job import CANCELLED, DONE, FAILED
 from fairdash.runs.launch import start_search
+from fairdash.runs.listing import list_runs
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.store import Run, list_runs
+from fairdash.runs.status import CANCELLED, DONE, FAILED
+from fairdash.runs.store import Run
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.search import SearchGrid, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings

@@ -15,9 +15,10 @@ import pytest
 from fairdash.data.source import save_source
 from fairdash.errors import StorageError
 from fairdash.runs.launch import start_run
+from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model, find_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.store import Run, create_run, list_runs
+from fairdash.runs.store import Run, create_run
 from fairdash.sealed import open_sealed_text
 from tests.runs.test_searches import LAM
 from tests.ui.conftest import PLAN, SOURCE, open_page, words
@@ -165,7 +166,7 @@ def test_what_is_in_a_home_that_cant_be_written_is_shown(home: Path, finished_ru
         at = open_page("home")
         assert not at.error
         assert "done" in words(at)
-        assert "queued" in words(at)
+        assert "waiting" in words(at)
         at = open_page("tradeoff", run=finished_run.id)
         assert not at.exception
         assert at.get("plotly_chart"), "the run is shown"
@@ -188,7 +189,7 @@ def test_what_would_need_writing_says_why_it_cant(home: Path) -> None:
 def test_a_run_at_work_is_seen_in_a_home_that_cant_be_written(home: Path) -> None:
     run = create_run(SOURCE, PLAN)
     hold = (
-        "from fairdash.runs.job import RunStatus; from fairdash.runs.store import Run; import time\n"
+        "from fairdash.runs.status import RunStatus; from fairdash.runs.store import Run; import time\n"
         f"run = Run('{run.id}')\nwith run.lock():\n"
         "    run.write_status(RunStatus(state='running', doing='training'))\n    print('held', flush=True)\n"
         "    time.sleep(99)"
@@ -199,7 +200,7 @@ def test_a_run_at_work_is_seen_in_a_home_that_cant_be_written(home: Path) -> Non
             process.stdout.readline()
             with read_only(home):
                 assert run.status.state == "running"
-                assert "running" in words(open_page("home"))
+                assert "at work" in words(open_page("home"))
         finally:
             process.kill()
     with read_only(home):

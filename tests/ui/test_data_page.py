@@ -10,6 +10,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import streamlit as st
 
 from fairdash.data import Roles, build_dataset, uploads
 from fairdash.data.source import load_source
@@ -488,6 +489,9 @@ def test_what_is_read_otherwise_than_it_looks_is_said(content: bytes, words: str
 def test_files_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from fairdash.data.readers import excel, limits
 
+    # Another test's same table may be in memory.
+    st.cache_resource.clear()
+    uploads.forget_tables()
     monkeypatch.setattr(limits, "MOST_CELLS", 300)
     assert "more than 300" in said_in_errors(upload(SOUND))
     monkeypatch.setattr(limits, "LARGEST_FILE", 3000)

@@ -14,8 +14,9 @@ import pytest
 
 from fairdash.data.source import CatalogueSource, load_source
 from fairdash.data.uploads import keep_upload, list_uploads
-from fairdash.runs.job import DONE
-from fairdash.runs.store import Run, create_run, list_runs
+from fairdash.runs.listing import list_runs
+from fairdash.runs.status import DONE
+from fairdash.runs.store import Run, create_run
 from fairdash.ui.pages import PAGES
 from fairdash.ui.train.fields import GRID, METHOD
 from tests.ui.conftest import PLAN, ROOT, SOURCE, charts, open_page, words

@@ -12,7 +12,7 @@ from fairdash.reproduction.cells import cells, count, summary
 from fairdash.reproduction.job import ReproductionJob, ReproductionSpec
 from fairdash.reproduction.paper import FAIRNESS, OBJECTIVES, row_of
 from fairdash.reproduction.sentences import sentences
-from fairdash.runs.job import DONE, RunStatus
+from fairdash.runs.status import DONE, RunStatus
 from fairdash.training.methods import METHODS
 from fairdash.ui.paper import table1, titles
 from tests.ui.conftest import open_page, words

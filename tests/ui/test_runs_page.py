@@ -17,7 +17,8 @@ from fairdash.jobs import engine
 from fairdash.runs.archive import export_run
 from fairdash.runs.deletion import delete_run
 from fairdash.runs.launch import put_in_line
-from fairdash.runs.store import Run, create_run, list_runs, runs_folder
+from fairdash.runs.listing import list_runs
+from fairdash.runs.store import Run, create_run, runs_folder
 from fairdash.ui.text import safe
 from tests.data.test_rate import ROLES, claims
 from tests.runs.finished import PLAN, SOURCE, finished

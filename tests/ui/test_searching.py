@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from fairdash.runs import worker
-from fairdash.runs.job import CANCELLED, DONE
+from fairdash.runs.listing import list_runs
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.store import list_runs
+from fairdash.runs.status import CANCELLED, DONE
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.settings import TrainingSettings

@@ -23,8 +23,9 @@ from fairdash.reports.fronts import Point, fronts_of
 from fairdash.reports.numbers import number
 from fairdash.reports.words import who_pays
 from fairdash.runs import worker
-from fairdash.runs.job import DONE
-from fairdash.runs.store import create_run, list_runs
+from fairdash.runs.listing import list_runs
+from fairdash.runs.status import DONE
+from fairdash.runs.store import create_run
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.text import safe
 from tests.serving import until

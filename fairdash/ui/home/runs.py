@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.runs.store import Run, list_runs
+from fairdash.runs.listing import list_runs
+from fairdash.runs.store import Run
 from fairdash.ui.keys import Address
 from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page

@@ -12,7 +12,7 @@ from fairdash.errors import FairdashError
 from fairdash.reproduction import StudyResult
 from fairdash.reproduction.compare import agreement, compare
 from fairdash.reproduction.job import ReproductionJob, ReproductionSpec, newest_job, start_reproduction
-from fairdash.runs.job import DONE
+from fairdash.runs.status import DONE
 from fairdash.ui.files import download
 from fairdash.ui.frame import show_problems
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status

@@ -6,10 +6,10 @@ import streamlit as st
 
 from fairdash.runs.archive import export_run
 from fairdash.runs.deletion import delete_run, made_in, what_goes
-from fairdash.runs.job import CANCELLED, FAILED
 from fairdash.runs.launch import start_run
 from fairdash.runs.log import note
 from fairdash.runs.naming import LONGEST_NAME
+from fairdash.runs.status import CANCELLED, FAILED
 from fairdash.runs.store import Run
 from fairdash.storage import sha256
 from fairdash.text import counted

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.runs.job import RunStatus
-from fairdash.runs.store import Run, list_runs
+from fairdash.runs.listing import list_runs
+from fairdash.runs.status import RunStatus
+from fairdash.runs.store import Run
 from fairdash.text import counted
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.jobs import show_status

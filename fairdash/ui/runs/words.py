@@ -7,7 +7,7 @@ from types import MappingProxyType
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.uploads import check_kept
 from fairdash.errors import StorageError
-from fairdash.runs.job import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
+from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Run
 from fairdash.text import counted
 from fairdash.training.methods import METHODS

@@ -7,8 +7,9 @@ import streamlit as st
 from fairdash.data.source import DatasetSource
 from fairdash.reports.comparison import Comparison
 from fairdash.runs.launch import start_run
+from fairdash.runs.listing import list_runs
 from fairdash.runs.quick import is_quick, quick_plans
-from fairdash.runs.store import FIRST, Run, list_runs
+from fairdash.runs.store import FIRST, Run
 from fairdash.text import counted
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES

@@ -13,10 +13,10 @@ from fairdash.errors import FairdashError
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.csv import safe_csv
 from fairdash.reports.html import render_report
-from fairdash.runs.job import DONE
 from fairdash.runs.launch import start_model
 from fairdash.runs.log import note, read
 from fairdash.runs.models import ModelJob, find_model
+from fairdash.runs.status import DONE
 from fairdash.runs.store import FIRST, Run
 from fairdash.storage import sha256
 from fairdash.ui.cached import dataset_of

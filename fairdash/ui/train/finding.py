@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.errors import FairdashError
-from fairdash.runs.job import DONE
 from fairdash.runs.searches import SearchJob
+from fairdash.runs.status import DONE
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.figures.curves import curves_figure
-from fairdash.runs.job import DONE
+from fairdash.runs.status import DONE
 from fairdash.runs.store import Run
 from fairdash.text import counted
 from fairdash.training.objectives import OBJECTIVES

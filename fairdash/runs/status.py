@@ -1,0 +1,46 @@
+"""How far a job is, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_STATES = QUEUED, RUNNING, DONE, CANCELLED, FAILED = "queued", "running", "done", "cancelled", "failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStatus:
+    """How far a run is.
+
+    Parameters
+    ----------
+    state
+        ``"queued"``, ``"running"``, ``"done"``, ``"cancelled"`` or ``"failed"``.
+    doing
+        What it is doing, in plain words.
+    fraction
+        Share of the work done, 0 to 1.
+    seconds
+        Since the worker began.
+    seconds_left
+        Estimate; None while there is nothing to estimate from.
+    message
+        Why it failed, for the user.
+    before
+        How many jobs come before it, while it is queued.
+    """
+
+    state: str
+    doing: str = ""
+    fraction: float = 0.0
+    seconds: float = 0.0
+    seconds_left: float | None = None
+    message: str = ""
+    before: int = 0
+
+    def __post_init__(self) -> None:
+        if self.state not in _STATES:
+            raise ValueError("not a status")
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in (DONE, CANCELLED, FAILED)
