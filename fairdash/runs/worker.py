@@ -127,11 +127,12 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     if spec.first is None or run.look is not None:
         return
     reporter.begin("reading the data")
+    whole = spec.share_of_first
     result = execute_sweep(
         spec.source.load(),
         spec.first,
         is_preview=True,
-        progress=lambda doing, share: reporter.progress(f"first look: {doing}", spec.share_of_first * share),
+        progress=lambda doing, share: reporter.progress(f"first look: {doing}", whole * share),
     )
     reporter.keep(lambda: run.write_result(result, first=True))
 
