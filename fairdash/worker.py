@@ -20,12 +20,11 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from fairdash import detached
 from fairdash.detached import environment
 from fairdash.errors import Cancelled
 from fairdash.jobs import engine, heartbeat
 from fairdash.jobs.kept import keep, kept
-from fairdash.reproduction import worker as reproduction
-from fairdash.reproduction.job import ReproductionJob
 from fairdash.runs import worker as runs
 from fairdash.runs.store import FIRST, Run
 from fairdash.runs.terms import keep_enforcing
@@ -38,6 +37,8 @@ from fairdash.units import Found, Unit, from_files, to_files
 #: How long a process stands by; someone who reads a page on data takes about so long.
 SECONDS_TO_WAIT = 180
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_BEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
+#: Their folder in the home; the room takes long to import.
+REPRODUCTIONS = "paper"
 #: A job whose process has died so often is given up.
 MOST_DEATHS = 20
 
@@ -102,7 +103,9 @@ def carry_out(place: str, part: str, *, unit: Unit) -> int:
     room, _, id = place.partition("/")
     if room == "studies":
         return studies.main(id)
-    if room == ReproductionJob.folder_name:
+    if room == REPRODUCTIONS:
+        from fairdash.reproduction import worker as reproduction
+
         return reproduction.main(id)
     found = runs.open_job(id)
     if part == FIRST and isinstance(found, Run):
@@ -203,7 +206,8 @@ def _work(lane: str, parent: int | None) -> None:
         )
     )
     DBOS.listen_queues([lane])
-    _import_all()
+    if lane != engine.STUDIES:
+        _import_all()
     if engine.is_shared():
         heartbeat.beat(engine.worker_at(lane))
     DBOS.launch()
@@ -239,7 +243,7 @@ def _stand_by(lane: str, parent: int | None) -> None:
 
 
 def _import_all() -> None:
-    """Everything that a job needs, before there is one."""
+    """Everything that a run needs, before there is one."""
     from fairdash.runs import execute_sweep
     from fairdash.training import stack
 
@@ -247,6 +251,9 @@ def _import_all() -> None:
 
 
 if __name__ == "__main__":
-    # Somebody waits for what is in the quick lane.
-    runs.lower_priority(by=5 if sys.argv[1] == engine.QUICK else 10)
+    # Somebody waits for what is in the quick lane. Studies have no need of torch.
+    if sys.argv[1] == engine.STUDIES:
+        detached.lower_priority()
+    else:
+        runs.lower_priority(by=5 if sys.argv[1] == engine.QUICK else 10)
     sys.exit(main(sys.argv[1], parent=int(sys.argv[2]) if len(sys.argv) > 2 else None))
