@@ -29,7 +29,7 @@ from fairdash.runs import worker as runs
 from fairdash.runs.store import FIRST, Run
 from fairdash.runs.terms import keep_enforcing
 from fairdash.sealed import AlteredError
-from fairdash.storage import cache_folder, make_parents
+from fairdash.storage import make_parents
 from fairdash.studies import worker as studies
 from fairdash.traces import trace_of
 from fairdash.units import Found, Unit, from_files, to_files
@@ -90,7 +90,7 @@ def serve(lanes: Sequence[str]) -> int:
     return 0
 
 
-def carry_out(place: str, part: str, *, unit: Unit) -> int:
+def carry_out(place: str, part: str) -> int:
     """Carry out a job, or a part of it; 0 if it is done.
 
     Parameters
@@ -114,6 +114,7 @@ def carry_out(place: str, part: str, *, unit: Unit) -> int:
         return status
     if isinstance(found, Run):
         _wait_for_first_look(found)
+    unit = durable(found.units)
     while (status := runs.work_at(found, runs.WORK[type(found)], unit=unit)) == 0:
         if found.status_if_over is not None:
             break
@@ -184,7 +185,7 @@ def _work(lane: str, parent: int | None) -> None:
     @DBOS.workflow(name=engine.WORKFLOW, max_recovery_attempts=MOST_DEATHS)
     def workflow(place: str, part: str) -> None:
         try:
-            status = carry_out(place, part, unit=durable(_units_of(place)))
+            status = carry_out(place, part)
         except Exception as fault:
             # The boundary of the process; a job that was deleted meanwhile ends here too.
             log.error("%s: %s", place, trace_of(fault))
@@ -217,14 +218,6 @@ def _work(lane: str, parent: int | None) -> None:
     finally:
         end_terms()
         DBOS.destroy()
-
-
-def _units_of(place: str) -> Path:
-    room, _, id = place.partition("/")
-    if room in runs.KINDS:
-        return runs.open_job(id).units
-    # Their work is one unit.
-    return cache_folder("units") / id
 
 
 def _stand_by(lane: str, parent: int | None) -> None:
