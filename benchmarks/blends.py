@@ -59,6 +59,7 @@ def study(name: str, method: str, n_splits: int) -> tuple[pd.DataFrame, pd.DataF
     asked = chosen(every)
     result = fd.sweep(
         dataset,
+        confirmation=0.0,
         methods=[STANDARD, method],
         lams=sorted({*DEFAULT_LAMS, *(stop.lam for stop in asked)}),
         n_splits=n_splits,

@@ -2,8 +2,8 @@
 
     python -m benchmarks.sessions [--seconds 60]
 
-Sessions are Streamlit's own test runner, a thread each in one process, as a server has them; each moves its
-slider every three seconds. Prints how many runs the ten have started, and the seconds of a rerun.
+Each person is a websocket to the app as `make app` serves it, and moves the slider every three seconds or so.
+Prints how many runs the ten have started, and the seconds from a move to the end of the page's run.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ import os
 import random
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection
 
-ROOT = Path(__file__).parent.parent
+from tests.serving import served
+from tests.websocket import complaints, session, until_run
+
 SECONDS_BETWEEN_MOVES = 3.0
 
 
@@ -29,30 +32,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60.0)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"FAIRDASH_HOME": folder, "OMP_NUM_THREADS": "1"}
-        print(f"ten sessions on new data: {ten_open_new_data()} run(s)", flush=True)
-        times, errors = twenty_move_the_slider(options.seconds)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        home = Path(folder, "home")
+        os.environ |= {"FAIRDASH_HOME": str(home), "OMP_NUM_THREADS": "1"}
+        print(f"ten sessions on new data: {ten_open_new_data(home)} run(s)", flush=True)
+        times, errors = twenty_move_the_slider(home, options.seconds)
         median, p95 = np.quantile(times, [0.5, 0.95])
-        print(f"twenty sessions while a sweep runs: {len(times)} reruns, {errors} with an error")
+        print(f"twenty sessions while a sweep runs: {len(times)} moves, {errors} with an error")
         print(f"median {median:.2f} s, p95 {p95:.2f} s, most {max(times):.2f} s")
 
 
-def ten_open_new_data() -> int:
+def ten_open_new_data(home: Path) -> int:
     """How many runs ten sessions start that open the same new data on the trade-off page at once."""
     from fairdash.data.source import CatalogueSource, save_source
     from fairdash.runs.listing import list_runs
 
     dataset = save_source(CatalogueSource(dataset="household", options={"n": 700}))
-    _all_at_once(10, lambda _: _trade_off(dataset=dataset))
-    runs = list_runs().runs
-    for run in runs:
-        run.ask_to_cancel()
+
+    def visit(_: int) -> None:
+        with session(address) as connection:
+            assert not complaints(open_trade_off(connection, f"dataset={dataset}"))
+
+    with served(home) as address, ThreadPoolExecutor(10) as people:
+        list(people.map(visit, range(10)))
+        runs = list_runs().runs
+        for run in runs:
+            run.ask_to_cancel()
     return len(runs)
 
 
-def twenty_move_the_slider(seconds: float) -> tuple[list[float], int]:
-    """Seconds of every rerun, and how many ended in an error, while a sweep of minutes is at work."""
+def twenty_move_the_slider(home: Path, seconds: float) -> tuple[list[float], int]:
+    """Seconds of every move, and how many ended in an error, while a sweep of minutes is at work."""
     from fairdash.data.source import CatalogueSource
     from fairdash.runs import worker
     from fairdash.runs.launch import start_run
@@ -66,42 +76,52 @@ def twenty_move_the_slider(seconds: float) -> tuple[list[float], int]:
     run = create_run(source, plan)
     if worker.main(run.id):
         sys.exit(run.status.message)
-    at_work = start_run(source, Sweep(lams=(1.0,), settings=TrainingSettings(n_epochs=5000)))
-    times: list[float] = []
-    errors: list[str] = []
+    query = f"run={run.id}"
 
-    def session(k: int) -> None:
-        rng, at = random.Random(k), _trade_off(run=run.id)
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            time.sleep(rng.uniform(0.0, 2 * SECONDS_BETWEEN_MOVES))
-            slider = at.select_slider(key="lam")
-            slider = slider.set_value(float(rng.choice(slider.options)))
-            begun = time.perf_counter()
-            at = slider.run()
-            times.append(time.perf_counter() - begun)
-            errors.extend(str(each.value) for each in (*at.exception, *at.error))
+    def visit(k: int) -> tuple[list[float], int]:
+        rng, times, errors = random.Random(k), [], 0
+        with session(address) as connection:
+            said = open_trade_off(connection, query)
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                time.sleep(rng.uniform(0.0, 2 * SECONDS_BETWEEN_MOVES))
+                begun = time.perf_counter()
+                connection.send(a_move(said, query, rng).SerializeToString())
+                answer = until_run(connection)
+                times.append(time.perf_counter() - begun)
+                errors += bool(complaints(answer)) or not any(
+                    each.delta.new_element.HasField("plotly_chart") for each in answer
+                )
+        return times, errors
 
-    _all_at_once(20, session)
-    at_work.ask_to_cancel()
-    return times, len(errors)
-
-
-def _trade_off(**address: str) -> Any:
-    from streamlit.testing.v1 import AppTest
-
-    at = AppTest.from_file(str(ROOT / "fairdash" / "ui" / "main.py"), default_timeout=300).run()
-    for name, value in address.items():
-        at.query_params[name] = value
-    return at.switch_page(str(ROOT / "pages" / "work" / "tradeoff.py")).run()
+    with served(home) as address, ThreadPoolExecutor(20) as people:
+        at_work = start_run(source, Sweep(lams=(1.0,), settings=TrainingSettings(n_epochs=5000)))
+        visits = list(people.map(visit, range(20)))
+        at_work.ask_to_cancel()
+    return [each for times, _ in visits for each in times], sum(errors for _, errors in visits)
 
 
-def _all_at_once(n: int, work: Callable[[int], object]) -> None:
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(n)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
+def open_trade_off(connection: ClientConnection, query: str) -> list[ForwardMsg]:
+    """All that the server sends for the trade-off page at an address."""
+    wish = BackMsg()
+    wish.rerun_script.page_name = "tradeoff"
+    wish.rerun_script.query_string = query
+    connection.send(wish.SerializeToString())
+    return until_run(connection)
+
+
+def a_move(said: list[ForwardMsg], query: str, rng: random.Random) -> BackMsg:
+    """The wish to have another λ, from what the page has shown."""
+    (shown,) = (each.delta for each in said if each.delta.new_element.HasField("slider"))
+    (place,) = (each.navigation for each in said if each.WhichOneof("type") == "navigation")
+    slider = shown.new_element.slider
+    wish = BackMsg()
+    wish.rerun_script.page_script_hash = place.page_script_hash
+    wish.rerun_script.query_string = query
+    wish.rerun_script.fragment_id = shown.fragment_id
+    moved = wish.rerun_script.widget_states.widgets.add(id=slider.id)
+    moved.string_array_value.data.append(rng.choice(slider.options))
+    return wish
 
 
 if __name__ == "__main__":

@@ -89,6 +89,7 @@ def means(
         settings = replace(settings, adversary_steps=3)
     result = fd.sweep(
         dataset,
+        confirmation=0.0,
         methods=[method],
         lams=() if method == STANDARD else GRIDS[method],
         objective=objective,
@@ -150,6 +151,7 @@ def monotone(names: list[str]) -> pd.DataFrame:
         for objective in OBJECTIVES if name in names else ():
             result = fd.sweep(
                 dataset,
+                confirmation=0.0,
                 methods=["hgr_nn"],
                 lams=FINE_LAMS,
                 objective=objective,

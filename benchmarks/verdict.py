@@ -1,14 +1,16 @@
-"""The verdict's two errors: how often "no link is found" is said at a true correlation ρ.
+"""The two errors of one measure's test: how often it shows no link at a true correlation ρ.
 
     OMP_NUM_THREADS=1 python -m benchmarks.verdict
 
 500 tables of 1,994 rows for each ρ; predictions are simulated, not trained: normal, correlated with s by ρ,
 scored on the test rows of five random splits as a run's are. At ρ = 0 "no link" is right and should be said
-in at least 93 % of tables; at ρ = .15 in at most 20 %. Writes results/verdict.csv.
+in at least 93 % of tables; at ρ = .15 in at most 20 %. Writes results/verdict.csv. The verdict itself, one
+test of several measures, is in :mod:`benchmarks.omnibus`, from the same tables.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,8 +29,8 @@ RHOS = (0.0, 0.1, 0.15, 0.2)
 MEASURES = ("hgr_rdc", "hgr_spline")
 
 
-def no_link(rho: float, group: int) -> pd.DataFrame:
-    """Whether no link is found in each table of a group, a column a measure."""
+def simulated(rho: float, group: int, measures: Sequence[str] = MEASURES) -> pd.DataFrame:
+    """The figures of a group's tables, each as a λ of its own."""
     rng = np.random.default_rng([int(100 * rho), group])
     s = rng.normal(size=ROWS)
     u = rho * s + np.sqrt(1 - rho**2) * rng.normal(size=(TABLES, ROWS))
@@ -46,15 +48,20 @@ def no_link(rho: float, group: int) -> pd.DataFrame:
             "diverged": False,
         }
     )
-    frame = assess_predictions(
+    return assess_predictions(
         dataset,
         np.tile(u, (N_SPLITS, 1)),
         members,
         random_splits(ROWS, n_splits=N_SPLITS, random_state=group),
         objective="demographic_parity",
-        measures=MEASURES,
+        measures=measures,
         random_state=group,
     )
+
+
+def no_link(rho: float, group: int) -> pd.DataFrame:
+    """Whether no link is found in each table of a group, a column a measure."""
+    frame = simulated(rho, group)
     means = frame[frame["part"] == "test"].groupby("lam").mean(numeric_only=True)
     return pd.DataFrame({measure: means[measure] <= means[f"{measure}_edge"] for measure in MEASURES})
 

@@ -16,7 +16,10 @@ from fairdash._version import __version__
 from fairdash.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fairdash.api import SweepResult, find_lam, references, search, sweep
+    from fairdash import losses, plot
+    from fairdash.api import SweepResult, confirm, find_lam, references, search, sweep
+    from fairdash.auditing.audit import audit
+    from fairdash.auditing.result import AuditResult
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.dataset import Dataset
     from fairdash.data.proxies import rank_proxies
@@ -26,19 +29,27 @@ if TYPE_CHECKING:
         exact,
         fairquant,
         independence_floor,
+        independence_test,
         learned_functions,
         measure,
         measure_many,
     )
+    from fairdash.dependence.conditional import assess_conditional_dependence
+    from fairdash.tariff.files import read_tariff
+    from fairdash.tariff.model import FairTariff
+    from fairdash.tariff.rating import rate
     from fairdash.training.lam_search import LamChoice
     from fairdash.training.regressor import FairRegressor
+    from fairdash.training.scorer import make_scorer
     from fairdash.training.search import SearchGrid, SearchResult
     from fairdash.training.settings import TrainingSettings
     from fairdash.training.target import Target
 
 _HOMES = {
+    "AuditResult": "fairdash.auditing.result",
     "Dataset": "fairdash.data.dataset",
     "FairRegressor": "fairdash.training.regressor",
+    "FairTariff": "fairdash.tariff.model",
     "LamChoice": "fairdash.training.lam_search",
     "SearchGrid": "fairdash.training.search",
     "SearchResult": "fairdash.training.search",
@@ -46,24 +57,35 @@ _HOMES = {
     "Target": "fairdash.training.target",
     "TrainingSettings": "fairdash.training.settings",
     "assess_dependence": "fairdash.dependence",
+    "audit": "fairdash.auditing.audit",
+    "confirm": "fairdash.api",
     "exact": "fairdash.dependence",
     "fairquant": "fairdash.dependence",
     "find_lam": "fairdash.api",
     "independence_floor": "fairdash.dependence",
+    "independence_test": "fairdash.dependence",
     "learned_functions": "fairdash.dependence",
     "load_dataset": "fairdash.data.catalogue",
+    "losses": "fairdash",
+    "make_scorer": "fairdash.training.scorer",
     "measure": "fairdash.dependence",
     "measure_many": "fairdash.dependence",
+    "plot": "fairdash",
     "rank_proxies": "fairdash.data.proxies",
+    "rate": "fairdash.tariff.rating",
     "read_table": "fairdash.data.readers.reading",
+    "read_tariff": "fairdash.tariff.files",
     "references": "fairdash.api",
     "search": "fairdash.api",
     "sweep": "fairdash.api",
+    "assess_conditional_dependence": "fairdash.dependence.conditional",
 }
 
 __all__ = [
+    "AuditResult",
     "Dataset",
     "FairRegressor",
+    "FairTariff",
     "LamChoice",
     "SearchGrid",
     "SearchResult",
@@ -71,17 +93,26 @@ __all__ = [
     "Target",
     "TrainingSettings",
     "__version__",
+    "assess_conditional_dependence",
     "assess_dependence",
+    "audit",
+    "confirm",
     "exact",
     "fairquant",
     "find_lam",
     "independence_floor",
+    "independence_test",
     "learned_functions",
     "load_dataset",
+    "losses",
+    "make_scorer",
     "measure",
     "measure_many",
+    "plot",
     "rank_proxies",
+    "rate",
     "read_table",
+    "read_tariff",
     "references",
     "search",
     "sweep",

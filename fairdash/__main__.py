@@ -2,9 +2,10 @@
 
 python -m fairdash app
 python -m fairdash sweep --dataset crime --objective demographic_parity --lams 0,0.5,1,2 --splits 2 --json
-python -m fairdash measure hgr_spline prices.csv --u price --v age
+python -m fairdash measure hgr_spline prices.csv --u price --v age --exposure years
+python -m fairdash audit policies.csv --price premium --sensitive age --exposure years --outcome claims
 python -m fairdash search --dataset crime --method hgr_nn --grid small
-python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_kde<=floor+0.05"
+python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_spline<=floor+0.05"
 python -m fairdash reproduce table1 --dataset crime
 python -m fairdash worker --database postgresql://fairdash@db/fairdash
 python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
@@ -45,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    from fairdash.audit_command import add_audit_command
     from fairdash.data.shell import add_data_options
     from fairdash.runs_command import add_runs_commands
 
@@ -62,9 +64,14 @@ def _parser() -> argparse.ArgumentParser:
     sweep.add_argument("--objective", default="demographic_parity")
     sweep.add_argument("--methods", type=_words, default=["standard", "hgr_nn"])
     sweep.add_argument("--lams", type=_numbers, default=None, help="weights λ, comma-separated")
-    sweep.add_argument("--splits", type=int, default=5, help="random 80/20 splits")
+    sweep.add_argument("--splits", type=int, default=5, help="splits into training and test rows")
+    sweep.add_argument(
+        "--split", default=None, help="random, group or time; by default group where there are groups"
+    )
+    sweep.add_argument("--confirmation", type=float, default=0.0, help="share of rows left out, as by runs")
     sweep.add_argument("--measures", type=_words, default=None)
     sweep.add_argument("--epochs", type=int, default=None)
+    _add_loss(sweep)
     sweep.add_argument(
         "--tune",
         action=argparse.BooleanOptionalAction,
@@ -81,18 +88,28 @@ def _parser() -> argparse.ArgumentParser:
     measure.add_argument("file", type=Path, help="a table with a header, such as a CSV file")
     measure.add_argument("--u", required=True, help="column of predictions, residuals or outcomes")
     measure.add_argument("--v", required=True, help="column of the sensitive attribute")
+    measure.add_argument("--exposure", default=None, help="column that says how much a row counts")
+    measure.add_argument("--group", default=None, help="column of what rows share, such as a policy")
+    measure.add_argument(
+        "--given",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="test among rows alike in this column as well; may come again",
+    )
     measure.add_argument("--permutations", type=int, default=199, help="behind floor and p-value")
     measure.add_argument("--bootstrap", type=int, default=100, help="half-samples behind the interval")
     measure.add_argument("--random-state", type=int, default=0)
     measure.add_argument("--json", action="store_true", help="print all figures for a program to read")
     measure.set_defaults(command=_measure)
+    add_audit_command(commands)
     search = commands.add_parser("search", help="compare settings of the networks by cross-validation")
     search.add_argument("--lam", type=float, default=1.0, help="weight λ at which they are compared")
     search.add_argument("--grid", default="default", help="default or small")
     search.set_defaults(command=_search)
     find_lam = commands.add_parser("find-lam", help="find the weight λ that meets a target")
     find_lam.add_argument(
-        "--target", required=True, help="such as hgr_kde<=0.05, hgr_kde<=floor+0.02 or error<=+10%%"
+        "--target", required=True, help="such as hgr_spline<=0.05, hgr_spline<=floor+0.02 or error<=+10%%"
     )
     find_lam.add_argument("--lams", type=_numbers, default=None, help="weights λ to try, comma-separated")
     find_lam.add_argument("--refine", type=int, default=0, help="weights to try in a second, finer round")
@@ -103,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--objective", default="demographic_parity")
         command.add_argument("--folds", type=int, default=folds)
         command.add_argument("--epochs", type=int, default=None)
+        _add_loss(command)
         command.add_argument("--random-state", type=int, default=0)
         command.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
         command.add_argument("--json", action="store_true", help="print all figures for a program to read")
@@ -117,6 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     reproduce.add_argument("--rooms", type=int, default=4, help="of household: 4 or 5 at most")
     reproduce.add_argument("--processes", type=int, default=2, help="how much at a time: 1 or 2")
     reproduce.add_argument("--out", type=Path, default=None, help="folder for the result; fairdash's own")
+    reproduce.add_argument("--json", action="store_true", help="print what was written for a program to read")
     reproduce.set_defaults(command=_reproduce)
     worker = commands.add_parser("worker", help="work at the jobs that the apps of several machines ask for")
     worker.add_argument(
@@ -130,13 +149,22 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--lam", type=float, default=None, help="a trained weight λ or a blend; a middle one")
     report.add_argument("--against", default="standard", help="compare with: standard, or such as hgr_nn:0.5")
     report.add_argument("--objective", default=None, help="the one that was trained for")
-    report.add_argument("--measure", default=None, help="in view; hgr_rdc")
+    report.add_argument("--measure", default=None, help="in view; hgr_spline")
     report.add_argument("--sensitive", default=None, help="column in view; the first one")
     report.add_argument("--out", type=Path, default=None, help="file to write; fairdash-<run>.html")
     report.add_argument("--owner", default=LOCAL, help="whose run it is, as its log says; local")
+    report.add_argument("--json", action="store_true", help="print what was written for a program to read")
     report.set_defaults(command=_report)
     add_runs_commands(commands.add_parser("runs", help="list, show, resume, delete and carry runs"))
     return parser
+
+
+def _add_loss(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--loss",
+        default=None,
+        help="squared_error, poisson, tweedie or gamma; what suits a file by default",
+    )
 
 
 _HELP = "Explore the trade-off between accuracy and fairness when the sensitive attribute is continuous."
@@ -180,6 +208,8 @@ def _sweep(options: argparse.Namespace) -> int:
         objective=options.objective,
         n_splits=options.splits,
         random_state=options.random_state,
+        split=options.split,
+        confirmation=options.confirmation,
         settings=_settings(options, dataset),
         tune=options.tune,
         device=options.device,
@@ -200,13 +230,17 @@ def _measure(options: argparse.Namespace) -> int:
 def _settings(options: argparse.Namespace, dataset: Dataset) -> TrainingSettings:
     from dataclasses import replace
 
+    from fairdash.training.losses import LOSSES
     from fairdash.training.settings import TrainingSettings
     from fairdash.training.suggested_loss import suggested_loss
 
     settings = TrainingSettings()
-    if options.file is not None:
+    if options.loss is not None:
+        settings = replace(settings, loss=options.loss)
+    elif options.file is not None:
         weight = None if dataset.weight is None else dataset.weight.to_numpy()
-        settings = replace(settings, loss=suggested_loss(dataset.target.to_numpy(), weight)[0])
+        loss = suggested_loss(dataset.target.to_numpy(), weight)[0]
+        settings = replace(settings, loss=loss, balance=LOSSES[loss].has_log_link)
     if options.epochs is None:
         return settings
     warm_up = min(settings.warm_up_epochs, options.epochs // 4)
@@ -259,6 +293,7 @@ def _print_result(result: SearchResult, choice: dict[str, Any], *, as_json: bool
 
 
 def _reproduce(options: argparse.Namespace) -> int:
+    from fairdash.records import to_plain
     from fairdash.reproduction.household import Reading
     from fairdash.reproduction.results import aloud
     from fairdash.reproduction.run import reproduce
@@ -274,7 +309,11 @@ def _reproduce(options: argparse.Namespace) -> int:
         reading=Reading(features_seen=options.features_seen, spread=options.spread, rooms=options.rooms),
         tell=aloud(),
     )
-    print(f"{place}: {', '.join(result.tables)}, in {result.about.seconds:.0f} s")
+    if options.json:
+        written = {"folder": str(place), "tables": list(result.tables), "about": to_plain(result.about)}
+        print(json.dumps(written, indent=2))
+    else:
+        print(f"{place}: {', '.join(result.tables)}, in {result.about.seconds:.0f} s")
     return 0
 
 
@@ -295,6 +334,7 @@ def _worker(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace) -> int:
     from fairdash.reports.html import render_report
     from fairdash.reports.parse_comparison import parse_comparison
+    from fairdash.runs.confirmations import read_confirmations
     from fairdash.runs.log import note, read
     from fairdash.runs.store import FIRST, Run
     from fairdash.storage import check_owner, sha256
@@ -320,12 +360,16 @@ def _report(options: argparse.Namespace) -> int:
         created=run.spec.created,
         dataset=dataset,
         is_preview=run.look == FIRST,
+        openings=read_confirmations(run),
         log=read(run.folder),
     )
     place = Path(f"fairdash-{run.id}.html") if options.out is None else options.out
     place.write_bytes(page)
     note(run.folder, "exported", who=options.owner, file=place.name, sha256=sha256(page))
-    print(f"{place}: {len(page) / 1e6:.1f} MB")
+    if options.json:
+        print(json.dumps({"file": str(place), "bytes": len(page), "sha256": sha256(page)}, indent=2))
+    else:
+        print(f"{place}: {len(page) / 1e6:.1f} MB")
     return 0
 
 
@@ -358,11 +402,13 @@ def _as_json(result: SweepResult, dataset: Dataset) -> str:
 
 def _as_table(result: SweepResult) -> str:
     from fairdash.assessment import summarise_splits
+    from fairdash.training.split_kinds import SPLITS
 
     summary = summarise_splits(result.frame)
     shown = [c for c in summary.columns if c != "part" and not c.endswith(("_se", "_q95"))]
     test = summary.loc[summary["part"] == "test", shown]
-    lines = [f"Test rows, means over {result.sweep.n_splits} splits ({result.device}):"]
+    splits = SPLITS[result.sweep.split].mean_of(result.sweep.n_splits)
+    lines = [f"Test rows, {splits} ({result.device}):"]
     return "\n".join([*lines, test.to_string(index=False, float_format="{:.4g}".format), *result.notes])
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.assessment import DEFAULT_MEASURES, assess_predictions
+from fairdash.assessment import DEFAULT_MEASURES, Confirmation, assess_predictions, confirm_point
 from fairdash.assessment.assess import N_PERMUTATIONS
+from fairdash.assessment.references import ReferenceResult as ReferenceResult
+from fairdash.assessment.references import references as references
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
@@ -18,8 +20,9 @@ from fairdash.registry import get_entry
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.models import TrainedModels
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
+from fairdash.training.set_aside import default_share
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import Split, random_splits
+from fairdash.training.split_kinds import default_kind, with_groups
 from fairdash.training.sweep import Sweep, SweepProgress, train_sweep
 from fairdash.training.target import Target
 
@@ -37,12 +40,15 @@ class SweepResult(TrainedModels):
         Tidy: one row a model and part, columns as :func:`fairdash.assessment.assess_predictions` gives them.
     sweep
         The plan that was carried out.
-    members, predictions, splits, device, seconds, notes, importance, tuning, curves
+    opened
+        What :func:`confirm` has shown of the rows set aside so far: it adds to this list.
+    members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
         As in :class:`fairdash.training.models.TrainedModels`.
     """
 
     frame: pd.DataFrame
     sweep: Sweep
+    opened: list[Confirmation] = field(default_factory=list)
 
 
 def sweep(
@@ -54,6 +60,9 @@ def sweep(
     n_splits: int = 5,
     random_state: int = 0,
     validation_share: float = 0.0,
+    split: str | None = None,
+    confirmation: float | None = None,
+    groups: ArrayLike | None = None,
     settings: TrainingSettings | None = None,
     tune: bool | None = None,
     device: str = "auto",
@@ -61,7 +70,7 @@ def sweep(
     importance: bool = False,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
-    """Train methods over a grid of λ and random splits, and assess every model.
+    """Train methods over a grid of λ and several splits, and assess every model.
 
     Parameters
     ----------
@@ -69,6 +78,15 @@ def sweep(
         With one sensitive column, or several for methods that take them.
     methods, lams, objective, n_splits, random_state, validation_share, settings, device
         As in :class:`fairdash.training.sweep.Sweep`.
+    split
+        A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
+        before, test after, by the data set's time). By default by group where there are groups.
+    confirmation
+        Share of the rows to set aside for :func:`confirm`, 0 for none; by default a fifth of 5,000 rows or
+        more, and 10,000 rows at most. They are in no part of any split, and their predictions are NaN.
+    groups : (n,) array, optional
+        Which rows belong together, such as a policy's, in place of the data set's group: no split by group
+        and no fold parts them, and they exchange the sensitive columns together behind every verdict.
     tune
         Whether learning rate and weight decay are found on validation rows first; by default where no
         `settings` are given.
@@ -96,6 +114,7 @@ def sweep(
     >>> result.frame[["method", "lam", "part"]].shape
     (6, 3)
     """
+    dataset = with_groups(dataset, groups)
     plan = Sweep(
         methods=tuple(methods),
         lams=tuple(float(lam) for lam in lams),
@@ -103,6 +122,8 @@ def sweep(
         n_splits=n_splits,
         random_state=random_state,
         validation_share=validation_share,
+        split=default_kind(dataset) if split is None else split,
+        confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
         settings=TrainingSettings() if settings is None else settings,
         tune=settings is None if tune is None else tune,
         device=device,
@@ -138,88 +159,58 @@ def run_sweep(
     return SweepResult(frame=frame, sweep=plan, **vars(trained))
 
 
-@dataclass(frozen=True)
-class ReferenceResult:
-    """What prices that are told s would reach; never to be mixed with models that do not see it.
+def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
+    """Open the rows that a sweep has set aside, for the point that was chosen.
+
+    Choosing a weight by the test rows makes what they say of it too good. The rows set aside had no say, so
+    that one test of the point on them is valid: of models trained on all other rows, as a refit would be. It
+    is so once. Another point is opened as well, but is counted, and its figures are no confirmation any more;
+    the same point again gives what was found before.
 
     Parameters
     ----------
-    frame
-        As :func:`fairdash.assessment.assess_predictions` gives it; ``method`` is an id of
-        :data:`fairdash.training.references.REFERENCES` and ``lam`` a strength from 0 to 1.
-    predictions, members, splits
-        As in :class:`SweepResult`; the splits are those of a sweep with the same seed.
-    price
-        (J,) what exact independence adds to the error at least, in units of ``mse``: estimated on each
-        split's test rows against a model that is told s; see
-        :func:`fairdash.training.references.trained.train_references`.
-    """
-
-    frame: pd.DataFrame
-    predictions: NDArray[np.float64]
-    members: pd.DataFrame
-    splits: tuple[Split, ...]
-    price: NDArray[np.float64]
-
-
-def references(
-    dataset: Dataset,
-    *,
-    n_splits: int = 5,
-    random_state: int = 0,
-    validation_share: float = 0.0,
-    settings: TrainingSettings | None = None,
-    strengths: Sequence[float] | None = None,
-    device: str = "auto",
-    measures: Sequence[str] = DEFAULT_MEASURES,
-) -> ReferenceResult:
-    """Demographic parity if the price may use s: the partial barycentre, and the discrimination-free premium.
-
-    Parameters
-    ----------
-    dataset
-        With one sensitive column.
-    n_splits, random_state, validation_share, settings, device, measures
-        As in :func:`sweep`; the references' base is that sweep's standard model, told s as well, and tuned
-        for that.
-    strengths
-        How far the barycentre goes, each from 0 (the base) to 1 (independence of s).
+    result
+        Of :func:`sweep`.
+    method, lam
+        The point: a trained weight or one of the blends between two; λ = 0 is the standard model.
+    objective
+        What must not depend on the sensitive columns; what was trained for by default.
 
     Returns
     -------
-    ReferenceResult
+    Confirmation
+        With ``finds_link`` and ``p_value`` of the one test, dependence, error and ``is_first``.
 
     Raises
     ------
     OptionError
-        Several sensitive columns, a strength out of range, or another option that can't be used.
-    """
-    from fairdash.training.references import DEFAULT_STRENGTHS
-    from fairdash.training.references.trained import train_references
+        No rows were set aside, or there is no such point.
 
-    settings = TrainingSettings() if settings is None else settings
-    splits = random_splits(
-        dataset.n_rows, n_splits=n_splits, random_state=random_state, validation_share=validation_share
+    Examples
+    --------
+    >>> import fairdash as fd
+    >>> data = fd.load_dataset("household", n=400)
+    >>> result = fd.sweep(data, methods=["standard"], n_splits=1, confirmation=0.2, device="cpu")
+    >>> found = fd.confirm(result, method="standard", lam=0.0)
+    >>> found.n, found.is_first, found.finds_link
+    (80, True, True)
+    """
+    if result.set_aside is None:
+        raise OptionError.of(
+            "No rows were set aside in this sweep", "Give a share, such as confirmation=0.2.", column="result"
+        )
+    found = confirm_point(
+        result.set_aside,
+        method=method,
+        lam=float(lam),
+        objective=result.sweep.objective if objective is None else objective,
+        before=result.opened,
+        loss=result.sweep.settings.loss_function,
+        random_state=result.sweep.random_state,
     )
-    members, predictions, price = train_references(
-        dataset,
-        splits,
-        settings=settings,
-        strengths=DEFAULT_STRENGTHS if strengths is None else strengths,
-        random_state=random_state,
-        device=device,
-    )
-    frame = assess_predictions(
-        dataset,
-        predictions,
-        members,
-        splits,
-        objective="demographic_parity",
-        loss=settings.loss_function,
-        measures=measures,
-        random_state=random_state,
-    )
-    return ReferenceResult(frame, predictions, members, splits, price)
+    if found not in result.opened:
+        result.opened.append(found)
+    return found
 
 
 def search(
@@ -231,6 +222,7 @@ def search(
     grid: str | SearchGrid = "default",
     n_folds: int = 5,
     rows: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     settings: TrainingSettings | None = None,
     random_state: int = 0,
     device: str = "auto",
@@ -248,6 +240,8 @@ def search(
     rows
         Row numbers to search within, such as a split's training rows; nothing is learned from the others.
         None for all, which leaves no row for an untouched test.
+    groups
+        As in :func:`sweep`: no fold parts a group.
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled` to stop.
 
@@ -280,6 +274,7 @@ def search(
         settings=TrainingSettings() if settings is None else settings,
         device=device,
     )
+    dataset = with_groups(dataset, groups)
     return search_settings(dataset, plan, rows=row_numbers(rows, dataset.n_rows), progress=progress)
 
 
@@ -293,6 +288,7 @@ def find_lam(
     n_folds: int = 10,
     refine: int = 0,
     rows: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     settings: TrainingSettings | None = None,
     random_state: int = 0,
     device: str = "auto",
@@ -312,6 +308,8 @@ def find_lam(
     rows
         Row numbers to search within, such as a split's training rows; nothing is learned from the others.
         None for all, which leaves no row for an untouched test.
+    groups
+        As in :func:`sweep`: no fold parts a group.
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled` to stop.
 
@@ -345,6 +343,7 @@ def find_lam(
         settings=TrainingSettings() if settings is None else settings,
         device=device,
     )
+    dataset = with_groups(dataset, groups)
     return search_lam(dataset, plan, rows=row_numbers(rows, dataset.n_rows), progress=progress)
 
 

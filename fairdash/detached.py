@@ -13,8 +13,6 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from fairdash.memory import limit_memory
-
 if sys.platform != "win32":
     import fcntl
 
@@ -43,22 +41,25 @@ def start_detached(module: str, argument: str, *, log: Path) -> None:
     threading.Thread(target=process.wait, daemon=True, name=f"{module} {argument}").start()
 
 
+#: For numpy and torch, before they are imported. More than one thread was seen to collapse beside a busy app,
+#: and one that waits may spin all the while.
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
 def environment() -> dict[str, str]:
     """What a process of fairdash's own finds in its environment."""
     search_path = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {
-        # More than one thread was seen to collapse beside a busy app; one that waits may spin all the while.
-        **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+        **ONE_THREAD,
         "PYTHONPATH": os.pathsep.join(search_path),
         "PYTHONUNBUFFERED": "1",
     }
 
 
 def lower_priority(*, by: int = 10) -> None:
-    """Leave the machine usable, as a process started so: low priority, and a part of its memory."""
+    """Leave the machine usable, as a process started so."""
     if hasattr(os, "nice"):
         os.nice(by)
-    limit_memory()
 
 
 def sign(folder: Path) -> None:

@@ -21,7 +21,8 @@ class Fix:
     ----------
     kind
         ``"drop_rows"``: leave out the rows in which the column can't be used. ``"convert"``: read its text as
-        numbers, other cells as missing. ``"leave_out"``: don't use the column as a feature. ``"keep"``: use
+        numbers, other cells as missing. ``"order"``: use the place of bands such as 18-25 in their order.
+        ``"leave_out"``: don't use the column as a feature. ``"keep"``: use
         it all the same. ``"year"``, ``"age"``: turn dates into these numbers; with ``"_day_first"`` or
         ``"_month_first"`` behind it where the dates could be read either way. ``"number_names"``: number the
         names that stand over several columns of a file.

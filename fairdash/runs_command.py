@@ -29,15 +29,21 @@ def add_runs_commands(parser: argparse.ArgumentParser) -> None:
 
     listing = command("list", "all runs, the newest first", _list, of_run=False)
     show = command("show", "what a run has to do, and how far it is", _show)
-    for each in (listing, show):
-        each.add_argument("--json", action="store_true", help="print it for a program to read")
-    command("resume", "let a run that was stopped, or failed, go on", _resume)
+    resume = command("resume", "let a run that was stopped, or failed, go on", _resume)
     delete = command("delete", "delete a run and the models made from it", _delete)
     delete.add_argument("--yes", action="store_true", help="don't ask")
+    confirm = command("confirm", "open the rows set aside, once, for the point that was chosen", _confirm)
+    confirm.add_argument("--method", default=None, help="of the point; the first fair one")
+    confirm.add_argument(
+        "--lam", type=float, required=True, help="weight λ of the point: trained, or a blend"
+    )
+    confirm.add_argument("--objective", default=None, help="the one that was trained for")
     export = command("export", "write a finished run as one file", _export)
     export.add_argument("--out", type=Path, default=None, help="file to write; fairdash-run-<ID>.zip")
     bring_in = command("import", "bring in what export has written", _import, of_run=False)
     bring_in.add_argument("file", type=Path, help="the file; every hash in it is checked")
+    for each in (listing, show, resume, delete, confirm, export, bring_in):
+        each.add_argument("--json", action="store_true", help="print it for a program to read")
 
 
 def _run(options: argparse.Namespace) -> Run:
@@ -108,6 +114,7 @@ def _about(run: Run) -> dict[str, Any]:
         "methods": list(spec.plan.methods),
         "lams": list(spec.plan.lams),
         "splits": spec.plan.n_splits,
+        "split": spec.plan.split,
         "state": status.state,
         "fraction": status.fraction,
         "before": status.before,
@@ -126,6 +133,9 @@ def _resume(options: argparse.Namespace) -> int:
             "See how far it is with fairdash runs show, or start it again on the Runs page.",
         )
     go_on(run)
+    if options.json:
+        print(json.dumps({"id": run.id, "goes_on": True}, indent=2))
+        return 0
     print(f"{run.id} goes on after its last finished unit; fairdash runs show {run.id} says how far it is.")
     return 0
 
@@ -134,15 +144,46 @@ def _delete(options: argparse.Namespace) -> int:
     from fairdash.runs.deletion import delete_run, made_in, what_goes
 
     run = _run(options)
-    print(what_goes(made_in(run)))
+    going = made_in(run)
+    if not options.json:
+        print(what_goes(going))
     if not options.yes:
-        if not sys.stdin.isatty():
+        if options.json or not sys.stdin.isatty():
             raise OptionError.of("nobody can be asked here", "Say --yes to delete it.", column="yes")
         if input("Delete it? [y/N] ").strip().lower() not in ("y", "yes"):
             print("Nothing was deleted.")
             return 1
     delete_run(run)
+    if options.json:
+        gone = {"id": run.id, "deleted": True, "models": [folder.name for folder in going.models]}
+        print(json.dumps(gone, indent=2))
+        return 0
     print(f"{run.id} is deleted.")
+    return 0
+
+
+def _confirm(options: argparse.Namespace) -> int:
+    from fairdash.records import to_plain
+    from fairdash.reports.confirming import sentences
+    from fairdash.runs.confirmations import confirm_run, read_confirmations
+    from fairdash.training.sweep import STANDARD
+
+    run = _run(options)
+    fair = [method for method in run.spec.plan.methods if method != STANDARD]
+    found = confirm_run(
+        run,
+        method=options.method or next(iter(fair), STANDARD),
+        lam=options.lam,
+        objective=options.objective,
+        owner=options.owner,
+    )
+    times = len(read_confirmations(run))
+    if options.json:
+        verdict = {"p_value": found.p_value, "finds_link": found.finds_link, "is_first": found.is_first}
+        print(json.dumps(to_plain(found) | verdict | {"opened": times}, indent=2))
+        return 0
+    for line in sentences(found, times=times):
+        print(_shown(line))
     return 0
 
 
@@ -156,7 +197,10 @@ def _export(options: argparse.Namespace) -> int:
     place = Path(f"fairdash-run-{run.id}.zip") if options.out is None else options.out
     write_whole(place, content, hint="Choose another file with --out.")
     note(run.folder, "exported", who=options.owner, file=place.name, sha256=sha256(content))
-    print(f"{place}: {len(content) / 1e6:.1f} MB")
+    if options.json:
+        print(json.dumps({"file": str(place), "bytes": len(content), "sha256": sha256(content)}, indent=2))
+    else:
+        print(f"{place}: {len(content) / 1e6:.1f} MB")
     return 0
 
 
@@ -172,5 +216,9 @@ def _import(options: argparse.Namespace) -> int:
             f"{options.file} can't be read ({error.strerror})", "Name another file."
         ) from error
     found = import_run(content, owner=check_owner(options.owner))
-    print(f"{found.run.id}: {found}")
+    print(
+        json.dumps({"id": found.run.id, "what": str(found)}, indent=2)
+        if options.json
+        else f"{found.run.id}: {found}"
+    )
     return 0

@@ -42,6 +42,23 @@ class Stream(IntEnum):
     STUDY_ROWS = 6
     #: Permutations behind the floors of a study.
     STUDY_PERMUTATIONS = 7
+    #: Rows that the penalty of a tariff sees.
+    PENALTY_ROWS = 8
+    #: Rows on which a tariff's shrinkage is compared.
+    SHRINKAGE_ROWS = 9
+    #: Rows of a large table that its first look sees.
+    FIRST_LOOK_ROWS = 10
+    #: Folds of the regressions on given columns, rows that trees see, and draws behind their p-value.
+    CONDITIONAL_FOLDS = 20
+    CONDITIONAL_ROWS = 21
+    CONDITIONAL_DRAWS = 22
+    #: Rows set aside for a confirmation: of no seed of the user's, see :mod:`fairdash.training.set_aside`.
+    CONFIRMATION_ROWS = 11
+    #: Which fold of an audit a row is in; and draws behind an audit's simultaneous limits.
+    AUDIT_FOLDS = 23
+    AUDIT_DRAWS = 24
+    #: Rows on which an audit's trees are grown.
+    AUDIT_ROWS = 25
 
 
 def rng_of(

@@ -1,4 +1,4 @@
-"""Counts and lists of names, as messages put them."""
+"""Counts, amounts and lists of names, as messages put them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,15 @@ def counted(count: int, word: str) -> str:
     ('1 row', '2,500 rows')
     """
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def amount(value: float) -> str:
+    """Write a sum or a mean: four digits at least, and never a power of ten for what is counted or paid.
+
+    >>> amount(2953412.25), amount(0.33107), amount(12.5)
+    ('2,953,412', '0.3311', '12.5')
+    """
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def few(names: Collection[object]) -> str:

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
@@ -25,20 +26,20 @@ from fairdash.detached import environment
 from fairdash.errors import Cancelled
 from fairdash.jobs import engine, heartbeat
 from fairdash.jobs.kept import keep, kept
-from fairdash.runs import worker as runs
-from fairdash.runs.store import FIRST, Run
-from fairdash.runs.terms import keep_enforcing
+from fairdash.memory import limit_memory
 from fairdash.sealed import AlteredError
 from fairdash.storage import make_parents
-from fairdash.studies import worker as studies
 from fairdash.traces import trace_of
 from fairdash.units import Found, Unit, from_files, to_files
+
+if TYPE_CHECKING:
+    from fairdash.runs.store import Run
 
 #: How long a process stands by; someone who reads a page on data takes about so long.
 SECONDS_TO_WAIT = 180
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_BEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
-#: Their folder in the home; the room takes long to import.
-REPRODUCTIONS = "paper"
+#: Folders in the home of what is neither a run, nor a search, nor a model.
+STUDIES, REPRODUCTIONS = "studies", "paper"
 #: A job whose process has died so often is given up.
 MOST_DEATHS = 20
 
@@ -100,13 +101,24 @@ def carry_out(place: str, part: str) -> int:
     part
         ``"first"`` for a run's first look, else nothing.
     """
+    # A process takes seconds to import what it has no use for, beside a page that somebody waits for.
     room, _, id = place.partition("/")
-    if room == "studies":
+    if room == STUDIES:
+        from fairdash.studies import worker as studies
+
         return studies.main(id)
     if room == REPRODUCTIONS:
         from fairdash.reproduction import worker as reproduction
 
         return reproduction.main(id)
+    return _carry_out_run(id, part)
+
+
+def _carry_out_run(id: str, part: str) -> int:
+    """The same for a run, a search or a model."""
+    from fairdash.runs import worker as runs
+    from fairdash.runs.store import FIRST, Run
+
     found = runs.open_job(id)
     if part == FIRST and isinstance(found, Run):
         status = runs.work_at(found, runs.first_look, ends=False)
@@ -207,16 +219,19 @@ def _work(lane: str, parent: int | None) -> None:
         )
     )
     DBOS.listen_queues([lane])
-    if lane != engine.STUDIES:
-        _import_all()
+    _import_all(lane)
+    limit_memory()
     if engine.is_shared():
         heartbeat.beat(engine.worker_at(lane))
     DBOS.launch()
-    end_terms = keep_enforcing()
+    if lane != engine.STUDIES:
+        # Where the app is not, terms hold too.
+        from fairdash.runs.terms import keep_enforcing
+
+        keep_enforcing()
     try:
         _stand_by(lane, parent)
     finally:
-        end_terms()
         DBOS.destroy()
 
 
@@ -235,18 +250,17 @@ def _stand_by(lane: str, parent: int | None) -> None:
             heartbeat.take_over(lane)
 
 
-def _import_all() -> None:
-    """Everything that a run needs, before there is one."""
-    from fairdash.runs import execute_sweep
-    from fairdash.training import stack
-
-    del execute_sweep, stack
+def _import_all(lane: str) -> None:
+    """Everything that a job of the lane needs, before there is one; beyond it the memory is limited."""
+    if lane == engine.STUDIES:
+        import fairdash.studies.worker
+    else:
+        import fairdash.runs.execute_sweep
+        import fairdash.runs.worker
+        import fairdash.training.stack  # noqa: F401
 
 
 if __name__ == "__main__":
-    # Somebody waits for what is in the quick lane. Studies have no need of torch.
-    if sys.argv[1] == engine.STUDIES:
-        detached.lower_priority()
-    else:
-        runs.lower_priority(by=5 if sys.argv[1] == engine.QUICK else 10)
+    # Somebody waits for what is in the quick lane.
+    detached.lower_priority(by=5 if sys.argv[1] == engine.QUICK else 10)
     sys.exit(main(sys.argv[1], parent=int(sys.argv[2]) if len(sys.argv) > 2 else None))

@@ -13,11 +13,11 @@ import pytest
 
 from fairdash.data import Roles, UploadSource, delete_upload, keep_upload, read_table
 from fairdash.errors import FairdashError
-from fairdash.reports.csv import safe_csv
 from fairdash.runs import worker
 from fairdash.runs.launch import start_model, start_run
 from fairdash.runs.status import DONE, FAILED
 from fairdash.runs.store import Job, Run, create_run
+from fairdash.safe_csv import safe_csv
 from fairdash.storage import write_whole
 from fairdash.studies import worker as study_worker
 from fairdash.studies.store import PROXIES, Study

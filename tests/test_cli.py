@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairdash as fd
@@ -72,9 +73,17 @@ def test_measure_prints_json_that_holds_what_the_api_gives(prices, capsys):
     printed = json.loads(capsys.readouterr().out)
     assert printed.pop("n_left_out") == 2
     assert printed.pop("interval_of") == REGISTRY["hgr_spline"].title
+    assert printed.pop("evaluation") == "corrected"
     frame, _ = read_table(prices)
     frame = frame.dropna()
-    expected = fd.assess_dependence("hgr_spline", frame["price"], frame["age"], random_state=0)
+    verdict, test = (
+        printed.pop("verdict"),
+        fd.independence_test(frame["price"], frame["age"], n_permutations=199, random_state=0),
+    )
+    assert verdict["link"] is True
+    assert (verdict["p_value"], verdict["p_values"]) == (test.p_value, dict(test.p_values))
+    options = {"random_state": 0, "evaluation": "corrected"}
+    expected = fd.assess_dependence("hgr_spline", frame["price"], frame["age"], **options)
     assert printed == pytest.approx(asdict(expected))
     assert printed["n"] == 200
     assert printed["value"] > 0.95
@@ -85,9 +94,11 @@ def test_measure_prints_value_floor_p_value_and_interval(prices, capsys):
     assert main(["measure", "hgr_spline", str(prices), *options]) == 0
     out = capsys.readouterr().out
     assert "200 rows" in out
+    assert "0 for a link below about 0.1\n" in out
     assert "noise floor" in out
     assert "p-value      0.05 (19 permutations)" in out
     assert "interval" in out
+    assert "verdict      link found at 5 %: one test of 6 measures, p = 0.0" in out
     assert "missing: 2" in out
     assert main(["measure", "hgr_kde", str(prices), *options]) == 0
     out = capsys.readouterr().out
@@ -106,6 +117,46 @@ def test_measure_without_an_interval_is_still_json(prices, capsys):
     printed = json.loads(capsys.readouterr().out)
     assert printed["ci_low"] is None
     assert printed["ci_high"] is None
+
+
+@pytest.fixture
+def rated(tmp_path):
+    """Prices that follow a bonus and nothing else; age follows the bonus as well. One row lacks its bonus."""
+    rng = np.random.default_rng(0)
+    bonus = rng.integers(50, 100, 400)
+    frame = pd.DataFrame(
+        {
+            "price": 10 * bonus + 90 * rng.normal(size=400),
+            "age": bonus + 9 * rng.normal(size=400),
+            "bonus": bonus,
+        }
+    )
+    frame["region"] = rng.choice(["north", "south"], 400)
+    frame.loc[3, "bonus"] = np.nan
+    frame.to_csv(tmp_path / "rated.csv", index=False)
+    return tmp_path / "rated.csv"
+
+
+def test_measure_asks_among_equals_as_well(rated, capsys):
+    options = ["pearson", str(rated), "--u", "price", "--v", "age", "--bootstrap", "0"]
+    given = ["--given", "bonus", "--given", "region"]
+    assert main(["measure", *options, *given, "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    frame = pd.read_csv(rated).dropna()
+    expected = fd.assess_conditional_dependence(
+        frame["price"], frame["age"], given=frame[["bonus", "region"]], random_state=0
+    )
+    assert printed["n_left_out"] == 1
+    assert printed["p_value"] < 0.01
+    assert printed["among_equals"]["p_value"] == pytest.approx(expected.p_value)
+    assert printed["among_equals"]["given"] == ["bonus", "region"]
+    assert expected.p_value > 0.05
+    assert main(["measure", *options, *given]) == 0
+    out = capsys.readouterr().out
+    assert "Among rows alike in bonus, region:" in out
+    assert f"p-value      {expected.p_value:.3g}" in out
+    assert main(["measure", *options, "--given", "bonnus"]) == 2
+    assert "bonus" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -201,6 +252,84 @@ def test_a_file_of_claims_is_swept_as_a_rate(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["target"] == "ClaimNb"
     assert main(["sweep", "--file", str(file), *quick]) == 2
     assert "--predict and --sensitive" in capsys.readouterr().err
+
+
+@pytest.fixture
+def policies(tmp_path):
+    """Policies of three years: claims, years of exposure, a price that is there already."""
+    rng = np.random.default_rng(0)
+    policy = np.repeat(np.arange(80), 3)
+    frame = pd.DataFrame(
+        {
+            "claims": rng.poisson(1.0, 240).astype(float),
+            "age": np.round(rng.uniform(20, 70, 80)[policy], 1),
+            "income": rng.normal(size=240).round(4),
+            "power": rng.normal(size=240).round(4),
+            "old_price": rng.gamma(2.0, size=240).round(4),
+            "years": rng.uniform(0.1, 1, 240).round(4),
+            "policy": [f"P{each}" for each in policy],
+            "year": np.tile([2020, 2021, 2022], 80),
+        }
+    )
+    path = tmp_path / "policies.csv"
+    frame.to_csv(path, index=False)
+    return path, frame
+
+
+def test_every_role_loss_and_split_has_an_option(policies, capsys):
+    path, _ = policies
+    told = ["--file", str(path), "--predict", "claims", "--sensitive", "age", "--sensitive", "income"]
+    told += ["--exposure", "years", "--price", "old_price", "--group", "policy", "--time", "year"]
+    quick = ["--methods", "standard", "--splits", "1", "--epochs", "2", "--measures", "pearson", "--no-tune"]
+    quick += ["--device", "cpu"]
+    assert main(["sweep", *told, *quick, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["sweep"]
+    assert (found["split"], found["settings"]["loss"]) == ("group", "poisson")
+    assert main(["sweep", *told, *quick, "--split", "time", "--loss", "tweedie"]) == 0
+    out = capsys.readouterr().out
+    assert "1 before-and-after split" in out
+    assert "pearson[income]" in out
+    assert main(["sweep", *told, *quick, "--loss", "love"]) == 2
+    assert "poisson" in capsys.readouterr().err
+    assert main(["sweep", *told[:-2], *quick, "--split", "time"]) == 2
+    assert "time" in capsys.readouterr().err
+    search = ["--method", "hgr_spline", "--lams", "1", "--folds", "2", "--epochs", "2", "--device", "cpu"]
+    assert main(["find-lam", *told, *search, "--target", "hgr_kde<=1", "--loss", "gamma"]) == 2
+    assert "above 0" in capsys.readouterr().err
+    assert main(["find-lam", *told, *search, "--target", "hgr_kde<=1", "--loss", "tweedie", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reached"]
+
+
+def test_roles_are_a_files(policies, capsys):
+    path, _ = policies
+    assert main(["sweep", "--dataset", "household", "--group", "policy", "--leave-out", "rooms"]) == 2
+    assert "--group, --leave-out" in capsys.readouterr().err
+    told = ["--file", str(path), "--predict", "claims", "--sensitive", "age", "--leave-out", "powr"]
+    assert main(["sweep", *told]) == 2
+    assert "power" in capsys.readouterr().err
+
+
+def test_measure_counts_by_exposure_and_by_group(policies, capsys):
+    path, frame = policies
+    options = ["--u", "old_price", "--v", "age", "--permutations", "39", "--bootstrap", "10", "--json"]
+    told = ["--exposure", "years", "--group", "policy"]
+    assert main(["measure", "hgr_kde", str(path), *options, *told]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    expected = fd.assess_dependence(
+        "hgr_kde",
+        frame["old_price"],
+        frame["age"],
+        sample_weight=frame["years"],
+        groups=frame["policy"],
+        n_permutations=39,
+        n_bootstrap=10,
+        random_state=0,
+    )
+    assert {name: printed[name] for name in asdict(expected)} == pytest.approx(asdict(expected))
+    assert main(["measure", "hgr_kde", str(path), *options, "--exposure", "policy"]) == 2
+    assert "policy" in capsys.readouterr().err
+    assert main(["measure", "hgr_kde", str(path), *options, "--group", "police"]) == 2
+    assert "policy" in capsys.readouterr().err
 
 
 def test_the_library_alone_says_what_the_app_needs(monkeypatch, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from numpy.testing import assert_allclose
 
 from fairdash import dependence
 from fairdash.dependence import REGISTRY, independence_floor, measure_many
-from fairdash.dependence.floors import draw_permutations
+from fairdash.dependence.floors import draw_permutations, permuted_values
 from fairdash.errors import OptionError
 
 LAWS = settings(deadline=None, max_examples=15, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -172,6 +173,23 @@ def test_short_cut_for_permutations_equals_the_long_way(id):
     close(quick.q95, np.quantile(slow, 0.95, axis=1))
 
 
+@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.weighted_permuted])
+def test_short_cut_with_weights_equals_the_long_way(id, moves):
+    rng = np.random.default_rng(3)
+    one, n = REGISTRY[id], 200
+    weight = rng.uniform(0.1, 1, size=(1, n))
+    # The last order repeats rows, as groups of unlike sizes do.
+    orders = np.vstack([draw_permutations(n, 3, 1), rng.integers(0, n, n)])
+    few, many = np.round(rng.normal(size=n)), rng.normal(size=n)
+    for u, v in ((few, few[::-1]), (many, few), (few, many), (many, many[::-1])):
+        quick = permuted_values(one, u[None], v[None], orders, weight, 1, {}, moves)
+        slow = permuted_values(
+            replace(one, weighted_permuted=None), u[None], v[None], orders, weight, 1, {}, moves
+        )
+        close(quick, slow)
+
+
 @every
 def test_bad_input_is_refused_by_name_and_never_quoted(id):
     secret = 123.456
@@ -231,11 +249,22 @@ def test_the_registry_is_whole():
             "kcca",
             "hgr_witsenhausen",
         ),
-        *("hgr_kde", "hgr_rdc", "hgr_nn", "hgr_spline", "chi2_kde", "chi2_nn", "mi_ksg", "mi_mine"),
+        *(
+            "hgr_kde",
+            "hgr_kde_scores",
+            "hgr_rdc",
+            "hgr_nn",
+            "hgr_spline",
+            "chi2_kde",
+            "chi2_nn",
+            "mi_ksg",
+            "mi_mine",
+        ),
         *("fairquant", "fairquant_cumulative"),
+        *("gdp", "distance_covariance", "joint_distance_correlation"),
     } == set(REGISTRY)
     for one in REGISTRY.values():
-        for part in ("implementation", "permuted", "learned"):
+        for part in ("implementation", "permuted", "weighted_permuted", "learned"):
             if getattr(one, part):
                 assert callable(one.load(part))
 

@@ -44,8 +44,29 @@ def test_the_page_on_estimators_is_made_from_the_committed_results():
     assert PAGE.read_text(encoding="utf-8") == page()
 
 
+def test_the_page_on_the_verdict_is_made_from_the_committed_results_which_hold():
+    from benchmarks.omnibus_tables import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page()
+    results = ROOT / "benchmarks" / "results"
+    power = pd.read_csv(results / "omnibus_power.csv").set_index("power")["found"]
+    assert (power.drop("independent") >= 0.85).all()
+    size = pd.read_csv(results / "omnibus_size.csv").set_index("size")["found"]
+    # The larger of two p-values alarms less often still where weights depend on neither variable.
+    assert size.drop("policies with exposure").between(0.03, 0.07).all()
+    assert size["policies with exposure"] <= 0.07
+    splits = pd.read_csv(results / "omnibus_splits.csv").set_index("splits")["found"]
+    assert splits[0.15] >= 0.8
+
+
 def test_the_page_on_training_is_made_from_the_committed_results():
     from benchmarks.training_tables import PAGE, page
+
+    assert PAGE.read_text(encoding="utf-8") == page()
+
+
+def test_the_page_on_choosing_is_made_from_the_committed_results():
+    from benchmarks.choosing_tables import PAGE, page
 
     assert PAGE.read_text(encoding="utf-8") == page()
 
@@ -78,13 +99,94 @@ def test_blends_are_matched_with_a_trained_model_by_its_excess(gain):
     assert np.isnan(_matched(slider, beyond, every, at, stop, 0, 0.25)["matched_difference"])
 
 
-def test_the_page_on_the_regressor_says_what_the_code_does():
-    result = doctest.testfile(str(ROOT / "docs" / "regressor.md"), module_relative=False, encoding="utf-8")
+def test_the_code_on_the_page_on_the_verdict_does_what_it_says():
+    result = doctest.testfile(str(ROOT / "docs" / "verdict.md"), module_relative=False, encoding="utf-8")
+    assert result.attempted == 8
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("page", ["conditional", "groups", "numbers", "regressor"])
+def test_the_code_on_a_page_does_what_it_says(page):
+    result = doctest.testfile(str(ROOT / "docs" / f"{page}.md"), module_relative=False, encoding="utf-8")
     assert result.attempted > 10
     assert result.failed == 0
 
 
-@pytest.mark.parametrize("module", ["feature_encoder", "predictor", "regressor"])
+def test_the_page_on_tariffs_says_what_the_code_does():
+    result = doctest.testfile(str(ROOT / "docs" / "tariff.md"), module_relative=False, encoding="utf-8")
+    assert result.attempted > 10
+    assert result.failed == 0
+
+
+def test_the_page_on_audits_does_what_it_says(real_data):
+    result = doctest.testfile(str(ROOT / "docs" / "audit.md"), module_relative=False, encoding="utf-8")
+    assert result.attempted > 10
+    assert result.failed == 0
+
+
+def test_the_page_on_audits_says_how_often_they_were_wrong():
+    from benchmarks.audit_cases import RESULTS, page_lines
+
+    page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
+    (found,) = re.findall(r"<!-- cases -->\n(.*?)\n<!-- /cases -->", page, flags=re.DOTALL)
+    assert found.splitlines() == page_lines(pd.read_csv(RESULTS / "audit_cases.csv"))
+
+
+def test_the_tutorial_goes_from_a_file_to_a_filed_tariff():
+    result = doctest.testfile(str(ROOT / "docs" / "tutorial.md"), module_relative=False, encoding="utf-8")
+    assert result.attempted > 30
+    assert result.failed == 0
+
+
+def test_the_page_on_tariffs_says_what_was_measured():
+    results = ROOT / "benchmarks" / "results"
+    table = pd.read_csv(results / "tariff.csv")
+    tariffs = table[table["method"] == "fair_tariff"]
+    (glm,) = table.loc[table["method"] == "glm_same_columns", "deviance"]
+    rows = [
+        ["λ", *(f"{lam:g}" for lam in tariffs["lam"])],
+        ["test deviance ÷ constant's", *(f"{each:.4f}" for each in tariffs["deviance"])],
+        ["HGR (spline) with age, test", *(f"{each:.3f}" for each in tariffs["hgr_spline"])],
+    ]
+    page = (ROOT / "docs" / "tariff.md").read_text(encoding="utf-8")
+    for row in rows:
+        assert f"| {' | '.join(row)} |" in page
+    assert f"solver of its own: {glm:.4f}" in page
+    assert tariffs["deviance"].iloc[0] == pytest.approx(glm, abs=1e-6)
+    took = pd.read_csv(results / "tariff_seconds.csv").iloc[0]
+    assert f"{took['processor_seconds']:.0f} seconds of one processor" in page
+
+
+def test_the_page_on_groups_says_the_false_alarms_that_were_counted():
+    table = pd.read_csv(ROOT / "benchmarks" / "results" / "grouped_null.csv")
+    page = (ROOT / "docs" / "groups.md").read_text(encoding="utf-8")
+    for exchanged, own in table[table["sizes"] == "2 to 8"].groupby("exchanged"):
+        (said,) = re.findall(f"<!-- {exchanged} -->(.*?)<!-- /{exchanged} -->", page)
+        alarms = 100 * own["false_alarms"]
+        assert said == f"{alarms.min():.0f} to {alarms.max():.0f} %"
+    of_policies = table[table["exchanged"] == "policies"]
+    # Both kinds of exchange, to within what so few data sets can tell.
+    error = np.sqrt(0.05 * 0.95 / of_policies["sets"])
+    assert (of_policies["false_alarms"] <= 0.05 + 2.5 * error).all()
+
+
+def test_the_page_on_equals_says_what_was_counted():
+    from benchmarks.conditional import PIECES, TABLE, page_table
+
+    page = (ROOT / "docs" / "conditional.md").read_text(encoding="utf-8")
+    assert f"<!-- table -->\n{page_table()}\n<!-- /table -->" in page
+    table, pieces = pd.read_csv(TABLE), pd.read_csv(PIECES)
+    counted = pieces.groupby(["case", "rows"])["found"].agg(["mean", "size"])
+    for row in table.itertuples():
+        mean, size = counted.loc[(row.case, row.rows)]
+        assert (row.sets, row.found) == (50 * size, pytest.approx(mean / 50, abs=6e-4))
+    asked = table[table["case"].isin(["linear", "curved", "number_and_category"]) & (table["rows"] == 2000)]
+    assert (asked["sets"] >= 1000).all()
+    assert asked["found"].between(0.03, 0.07).all()
+    assert (table.loc[table["case"].str.startswith("product"), "found"] >= 0.9).all()
+
+
+@pytest.mark.parametrize("module", ["feature_encoder", "predictor", "regressor", "scorer"])
 def test_the_examples_of_the_regressors_modules_hold(module):
     result = doctest.testmod(import_module(f"fairdash.training.{module}"))
     assert result.attempted > 2

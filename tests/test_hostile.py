@@ -20,7 +20,7 @@ from fairdash.data import keep_upload, list_uploads, read_table
 from fairdash.errors import ReadingError
 from fairdash.figures.data import proxies_figure
 from fairdash.figures.theme import LIGHT
-from fairdash.reports.csv import safe_csv
+from fairdash.safe_csv import safe_csv
 from fairdash.ui.text import safe
 from tests.serving import ROOT, served
 
@@ -57,7 +57,7 @@ def test_there_is_one_way_out_for_tables() -> None:
             if way in text:
                 files.add(path.relative_to(ROOT).as_posix())
     assert ways == {
-        ".to_csv(": {"fairdash/reports/csv.py"},
+        ".to_csv(": {"fairdash/safe_csv.py"},
         "download_button(": {"fairdash/ui/files.py"},
         "to_excel": set(),
     }

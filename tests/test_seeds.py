@@ -23,6 +23,16 @@ def test_the_streams_are_those_of_stored_results():
         "AVERAGED_NETWORKS": 5,
         "STUDY_ROWS": 6,
         "STUDY_PERMUTATIONS": 7,
+        "PENALTY_ROWS": 8,
+        "SHRINKAGE_ROWS": 9,
+        "FIRST_LOOK_ROWS": 10,
+        "CONDITIONAL_FOLDS": 20,
+        "CONDITIONAL_ROWS": 21,
+        "CONDITIONAL_DRAWS": 22,
+        "CONFIRMATION_ROWS": 11,
+        "AUDIT_FOLDS": 23,
+        "AUDIT_DRAWS": 24,
+        "AUDIT_ROWS": 25,
     }
     assert {name: int(each) for name, each in Stream.__members__.items()} == numbers
     assert seed_of(Stream.INITIAL_WEIGHTS, 7, 2) == np.random.SeedSequence([7, 2, 1]).generate_state(1)[0]

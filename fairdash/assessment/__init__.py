@@ -3,6 +3,7 @@
 from fairdash.assessment.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
 from fairdash.assessment.blend import CurvePoint, blend, curve_points
 from fairdash.assessment.choose import Choice, knee, least_dependence, least_error
+from fairdash.assessment.confirmation import Confirmation, confirm_point
 from fairdash.assessment.distributions import common_grid, densities
 from fairdash.assessment.learning import Gain, gain_over_mean
 from fairdash.assessment.pareto import hypervolume, pareto_efficient, trained_points
@@ -17,12 +18,14 @@ __all__ = [
     "DEFAULT_MEASURE",
     "DEFAULT_MEASURES",
     "Choice",
+    "Confirmation",
     "CurvePoint",
     "Gain",
     "assess_curve",
     "assess_predictions",
     "blend",
     "common_grid",
+    "confirm_point",
     "corrected_standard_error",
     "curve_points",
     "curve_predictions",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from fairdash.dependence import quantile_groups
 from fairdash.training.splits import Split
@@ -76,7 +76,7 @@ def quantile_profile(
         # Rows of equal weight that would say as much (Kish 1965).
         as_good_as = (sizes > 0).sum(axis=0) ** 2 / np.bincount(groups, weights=counts**2, minlength=used)
     errors[observed < 2] = np.nan
-    half = t.ppf(0.975, np.maximum(as_good_as - 1, 1)) * errors
+    half = stdtrit(np.maximum(as_good_as - 1, 1), 0.975) * errors
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {

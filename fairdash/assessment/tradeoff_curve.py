@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairdash.assessment.assess import DEFAULT_MEASURES, Judge
 from fairdash.assessment.blend import CurvePoint, blend, curve_points
-from fairdash.assessment.verdict import EDGE, P_VALUE
+from fairdash.assessment.verdict import EDGE, P_VALUE, Nulls, verdict_p
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.splits import Split
@@ -54,13 +55,19 @@ def assess_curve(
         ``split``, ``part`` ("validation" or "test"), ``diverged`` (False: stops beside a model that diverged
         are left out) and the figures of `frame`. At a trained weight these are the frame's own; those of a
         blend are computed from its predictions, but its floors and edge lie between its neighbours', by its
-        share, and it has no p-value (NaN). λ = 0 stands in every method's path and is the standard model.
+        share, and it has no p-values (NaN) but that of the verdict: its own values stand among those that
+        the standard model's shuffles give, since what independence gives to ranks hardly depends on whose
+        ranks they are. λ = 0 stands in every method's path and is the standard model.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
     methods = [method for method in members["method"].unique() if method != STANDARD]
+    shuffled: dict[tuple[int, int], Nulls] | None = (
+        {} if f"{next(iter(judge.verdicts))}{P_VALUE}" in frame else None
+    )
 
     def way_of(done: int, method: str) -> Found:
         tables = []
+        verdicts = _BlendVerdicts(judge, predictions, splits, shuffled)
         for j in range(len(splits)):
             of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
             lams = of_split.loc[of_split["method"] == method, "lam"]
@@ -70,6 +77,7 @@ def assess_curve(
             low, high = (predictions[[place[lam] for lam in way[end]]] for end in ("low", "high"))
             blended = blend(low, high, way["share"].to_numpy()[:, None])
             between = way["share"].to_numpy() > 0
+            verdicts.read(blended[between], way.loc[between, "lam"].tolist(), j, place[min(place)])
             for part in PARTS:
                 if part not in splits[j].parts:
                     continue
@@ -93,7 +101,7 @@ def assess_curve(
                 tables.append(way.assign(method=method, split=j, part=part, diverged=False, **figures))
             if progress is not None:
                 progress((done + (j + 1) / len(splits)) / len(methods))
-        return {"way": pd.concat(tables, ignore_index=True)}
+        return {"way": verdicts.beside(pd.concat(tables, ignore_index=True))}
 
     tables: list[pd.DataFrame] = []
     for done, method in enumerate(methods):
@@ -105,6 +113,46 @@ def assess_curve(
         return pd.DataFrame(columns=order)
     table = pd.concat(tables, ignore_index=True)
     return table[[*order, *(column for column in table.columns if column not in order)]]
+
+
+class _BlendVerdicts:
+    """The verdicts of one method's blends: their own values among those of a trained model's shuffles."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        predictions: NDArray[np.float64],
+        splits: Sequence[Split],
+        shuffled: dict[tuple[int, int], Nulls] | None,
+    ) -> None:
+        """`shuffled` keeps what was read of a split's model's shuffles; without it there are no verdicts."""
+        self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
+        self._of_stops: dict[tuple[str, float], list[NDArray[np.float64]]] = defaultdict(list)
+
+    def read(self, blended: NDArray[np.float64], stops: Sequence[float], j: int, model: int) -> None:
+        """Take in the blends (K, n) of split j, whose λ are `stops`; the shuffles are those of `model`."""
+        if self._shuffled is None or not len(blended):
+            return
+        if (j, model) not in self._shuffled:
+            own = self._predictions[[model]]
+            self._shuffled[j, model] = self._judge.tested(own, self._splits[j], "test")
+        at_hand = self._judge.tested(blended, self._splits[j], "test", permuted=False)
+        for title, values in at_hand.items():
+            null = self._shuffled[j, model][title][:, :, 0, 1:]
+            for k, stop in enumerate(stops):
+                self._of_stops[title, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
+
+    def beside(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The method's table with the verdicts of what was taken in."""
+        found: dict[str, dict[float, float]] = defaultdict(dict)
+        for (title, stop), of_splits in self._of_stops.items():
+            found[title][stop] = verdict_p(of_splits)
+        blends = ((table["share"] > 0) & (table["part"] == "test")).to_numpy()
+        for title, by_stop in found.items():
+            values = table[f"{title}{P_VALUE}"].to_numpy(copy=True)
+            values[blends] = [by_stop[stop] for stop in table.loc[blends, "lam"]]
+            table[f"{title}{P_VALUE}"] = values
+        return table
 
 
 def curve_predictions(

@@ -1,4 +1,8 @@
-"""One verdict from one test: does the mean over the splits exceed what independence gives it?
+"""One verdict from one test: do the splits together show more than independence gives them?
+
+The verdict, ``verdict_p``, is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
+averaged over the splits. Beside it every measure that is drawn has a test of its own, whose edge is the null
+of what is drawn.
 
 The splits of a run share rows, so their figures are no separate witnesses: a majority of single tests misses
 a link that all rows together show. Here s is permuted once over all rows of the table, every split sees its
@@ -6,27 +10,40 @@ own test rows of that one permuted column, and the statistic is the mean over th
 
 For each permutation the rows of a part are ranked by the permuted column and get the part's own values of s
 in that order. So a part keeps its values, and a row that stands in several parts gets nearly the same one in
-all of them, as the overlap of the parts asks.
+all of them, as the overlap of the parts asks. Rows that belong together exchange their values as whole groups
+over the whole table (:class:`fairdash.dependence.grouping.Blocks`), and the parts follow. In tables of more
+than 20,000 rows the verdict has a random sign a row, or group, instead, the same one in all parts.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-#: Chance of finding a link where there is none.
-ALPHA = 0.05
+from fairdash.dependence.grouping import Blocks, by_rank
+from fairdash.dependence.omnibus import ALPHA as ALPHA
+from fairdash.dependence.omnibus import least_p
+
 #: What stands behind a measure's column: the edge of the null distribution of the mean over splits, and the
 #: p-value of that mean.
 EDGE, P_VALUE = "_edge", "_p"
+#: What stands before :data:`P_VALUE` in the column of the verdict; and before it, with several sensitive
+#: columns, the name of one in brackets.
+VERDICT = "verdict"
+_ROUNDING = 1e-9
 
 
 def part_permutations(
-    s: NDArray[np.float64], rows: NDArray[np.int64], *, count: int, seed: int
+    s: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    *,
+    count: int,
+    seed: int,
+    groups: NDArray[np.intp] | None = None,
 ) -> NDArray[np.intp]:
     """Permutations of a part's rows that belong to permutations of the whole table.
 
@@ -40,18 +57,29 @@ def part_permutations(
         How many; the first ones are the same whatever their number.
     seed
         Of the whole table's permutations; the same in every call that is to be joint.
+    groups : (n,) array, optional
+        Which of the groups 0 … G-1 each row of the table belongs to.
 
     Returns
     -------
     (count, m) array
         Indices into `rows`, each row a permutation.
     """
-    own = np.argsort(s[rows], kind="stable")
     found = np.empty((count, len(rows)), dtype=np.intp)
-    for b in range(count):
-        order = np.random.default_rng([seed, b]).permutation(len(s))[rows]
-        # Ties of s are ranked at random, by where the permuted values come from.
-        found[b, np.lexsort((order, s[order]))] = own
+    generators = (np.random.default_rng([seed, b]) for b in range(count))
+    if groups is not None:
+        blocks = Blocks.of(groups, s)
+        for b, rng in enumerate(generators):
+            found[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
+        return found
+    # As by_rank, without a sort for each: every row of the table has a place of its own, which it marks.
+    place, wanted = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
+    place[np.argsort(s, kind="stable")] = np.arange(len(s))
+    marked = np.empty(len(s), dtype=np.intp)
+    for b, rng in enumerate(generators):
+        marked.fill(-1)
+        marked[place[rng.permutation(len(s))[rows]]] = np.arange(len(rows))
+        found[b, marked[marked >= 0]] = wanted
     return found
 
 
@@ -62,9 +90,13 @@ Nulls = dict[str, NDArray[np.float64]]
 
 
 def with_verdict(
-    frame: pd.DataFrame, nulls: Mapping[tuple[int, str], Nulls], *, signed: Collection[str]
+    frame: pd.DataFrame,
+    nulls: Mapping[tuple[int, str], Nulls],
+    *,
+    signed: Collection[str],
+    tests: Mapping[tuple[int, str], Nulls],
 ) -> pd.DataFrame:
-    """The frame with the test of each measure's mean over the splits beside it.
+    """The frame with the verdict, and with the test of each measure's mean over the splits beside it.
 
     Parameters
     ----------
@@ -75,6 +107,9 @@ def with_verdict(
         Split and part to what independence reads there; parts without permutations are left out.
     signed
         The columns whose sign is a direction: the size of the mean is what is tested.
+    tests
+        Split and part to what the measures of the verdict say of each order of each sensitive column,
+        (W, M, K, B + 1), as :func:`fairdash.dependence.omnibus_values.permuted_values` gives it.
 
     Returns
     -------
@@ -82,15 +117,20 @@ def with_verdict(
         With ``<column>_edge``, the largest mean over the splits that is no link at 5 %, and ``<column>_p``,
         the permutation p-value of the mean; alike in all splits of a method, weight and part. With weights
         each is the larger of two, see :func:`fairdash.dependence.floors.null_values`. Models that diverged
-        are left out of the means. NaN where there are no permutations.
+        are left out of the means. NaN where there are no permutations. And :data:`VERDICT` with
+        :data:`P_VALUE`, see :func:`verdict_p`.
     """
     columns = list(dict.fromkeys(column for each in nulls.values() for column in each))
-    found = {f"{column}{end}": np.full(len(frame), np.nan) for column in columns for end in (EDGE, P_VALUE)}
+    verdicts = list(dict.fromkeys(title for each in tests.values() for title in each))
+    names = [f"{column}{end}" for column in columns for end in (EDGE, P_VALUE)]
+    found = {
+        name: np.full(len(frame), np.nan) for name in [*names, *(f"{each}{P_VALUE}" for each in verdicts)]
+    }
     parts = frame.groupby(["split", "part"], sort=False)
     place = parts.cumcount().to_numpy()
     for _, group in frame.groupby(["method", "lam", "part"], sort=False):
         members = [
-            (place[i], nulls[key])
+            (place[i], key)
             for i, key, diverged in zip(
                 group.index, zip(group["split"], group["part"], strict=True), group["diverged"], strict=True
             )
@@ -98,16 +138,44 @@ def with_verdict(
         ]
         if not members:
             continue
-        whole = group[~group["diverged"]]
+        whole, at = group[~group["diverged"]], frame.index.get_indexer(group.index)
         for column in columns:
-            permuted = np.mean([null[column][:, k] for k, null in members], axis=0)
+            permuted = np.mean([nulls[key][column][:, k] for k, key in members], axis=0)
             value = float(whole[column].mean())
             if column in signed:
                 value, permuted = abs(value), np.abs(permuted)
             edge, p_value = edge_and_p(value, permuted)
-            at = frame.index.get_indexer(group.index)
             found[f"{column}{EDGE}"][at], found[f"{column}{P_VALUE}"][at] = edge, p_value
+        for title in verdicts:
+            found[f"{title}{P_VALUE}"][at] = verdict_p([tests[key][title][:, :, k] for k, key in members])
     return frame.assign(**found)
+
+
+def verdict_p(values: Sequence[NDArray[np.float64]]) -> float:
+    """The verdict: p-value of one test of several measures, each averaged over the splits.
+
+    Parameters
+    ----------
+    values
+        For each split the measures of each order, (W, M, B + 1), the order at hand first; the same orders of
+        the whole table in all splits.
+
+    Returns
+    -------
+    float
+        In [1 / (1 + B), 1]; with weights the larger of two. 1 where the predictions are constant.
+    """
+    return max(least_p(way)[0] for way in np.mean(values, axis=0))
+
+
+def verdict_of(row: pd.Series) -> float:
+    """The p-value of the verdict in a row of a frame; NaN in frames of before there was one."""
+    return float(row.get(f"{VERDICT}{P_VALUE}", np.nan))
+
+
+def is_link(p_value: float) -> bool:
+    """Whether a verdict says that there is a link, at 5 %; a mean of equal numbers may be rounded."""
+    return p_value <= ALPHA + _ROUNDING
 
 
 def with_edges(frame: pd.DataFrame) -> pd.DataFrame:

@@ -10,16 +10,28 @@ import pandas as pd
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import choose_features, leakage_problems, truth_note
-from fairdash.data.fixes import apply_fixes, can_convert, check_fixes, date_fixes, use_of_dates
+from fairdash.data.fixes import (
+    apply_fixes,
+    as_year,
+    can_convert,
+    can_use_dates,
+    check_fixes,
+    date_fixes,
+    holds_bands,
+    use_of_dates,
+)
+from fairdash.data.header_words import meanings_of
 from fairdash.data.rate import divided, rate_problems, unit_of_rate
 from fairdash.data.roles import (
     EXPOSURE,
     PREDICTION,
     SENSITIVE,
     TARGET,
+    TIME,
     Roles,
     check_roles,
     first_lines,
+    group_problems,
     role_problems,
 )
 from fairdash.errors import DataError, Fix, Problem
@@ -80,7 +92,9 @@ def build_dataset(
     remarks = list(notes)
     frame, roles = apply_fixes(frame, roles, fixes, remarks)
     played = {
-        column: role for role in (TARGET, SENSITIVE, EXPOSURE, PREDICTION) for column in roles.parts[role]
+        column: role
+        for role in (TARGET, SENSITIVE, EXPOSURE, PREDICTION, TIME)
+        for column in roles.parts[role]
     }
     outcomes, problems = _outcomes(frame, played, lines, remarks)
     left = ~_unusable_rows(frame, played, outcomes, roles.features, fixes, drop_missing, remarks)
@@ -97,6 +111,8 @@ def build_dataset(
         )
     for column, values in outcomes.items():
         problems.extend(role_problems(values, role=played[column], lines=lines))
+    if roles.group is not None:
+        problems.extend(group_problems(frame[roles.group], lines))
     if roles.rate and roles.target in outcomes:
         problems.extend(rate_problems(outcomes[roles.target]))
 
@@ -120,7 +136,10 @@ def build_dataset(
         assert roles.weight is not None
         columns[roles.target], said = divided(columns[roles.target], columns[roles.weight])
         remarks.append(said)
-        new_units[roles.target] = unit_of_rate(*(new_units.get(c, "") for c in (roles.target, roles.weight)))
+        by = new_units.get(roles.weight, "")
+        if not by and "claim_count" in meanings_of(roles.weight):
+            by = "claims"
+        new_units[roles.target] = unit_of_rate(new_units.get(roles.target, ""), by)
     _rescale(columns, new_units, remarks)
     return Dataset(
         name=name,
@@ -132,6 +151,8 @@ def build_dataset(
         weight=None if roles.weight is None else columns[roles.weight],
         prediction=None if roles.prediction is None else columns[roles.prediction],
         row_id=None if roles.row_id is None else frame[roles.row_id],
+        group=None if roles.group is None else frame[roles.group],
+        time=None if roles.time is None else columns[roles.time],
         per_exposure=roles.rate,
         units=new_units,
         names=names or {},
@@ -147,7 +168,10 @@ def _outcomes(
     outcomes: dict[str, pd.Series] = {}
     problems: list[Problem] = []
     for column, role in played.items():
-        found = _as_numbers(frame[column], role, lines)
+        values = frame[column]
+        if role == TIME and can_use_dates(values, "year"):
+            values = as_year(values, notes)
+        found = _as_numbers(values, role, lines)
         if isinstance(found, Problem):
             problems.append(found)
         else:
@@ -178,6 +202,7 @@ def _unusable_rows(
                 out |= cells <= 0
             if out.any():
                 notes.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” can't be used there.")
+                notes += _lost_with(column, out, played, outcomes)
             unusable |= out
         elif drop_missing and played[column] in (TARGET, SENSITIVE):
             without |= missing
@@ -193,6 +218,17 @@ def _unusable_rows(
     return unusable | without
 
 
+def _lost_with(
+    column: str, out: np.ndarray, played: Mapping[str, str], outcomes: Mapping[str, pd.Series]
+) -> list[str]:
+    """Say what of the target goes with rows that lack exposure, such as costs without a claim."""
+    target = next((name for name, role in played.items() if role == TARGET), None)
+    if played[column] != EXPOSURE or target is None or target not in outcomes:
+        return []
+    lost = float(np.nansum(outcomes[target].to_numpy()[out]))
+    return [f"“{target}” adds up to {lost:,.6g} in them."] if np.isfinite(lost) and lost else []
+
+
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
     """Give a target, a sensitive column or an exposure as float64, NaN where a cell is missing."""
     kind = kind_of(values)
@@ -203,6 +239,13 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
         doubt, hint = use_of_dates(ways)
         what = f"the {role} must hold numbers, and this column holds dates{doubt and '; '}{doubt}"
         return Problem(what=what, hint=hint, column=name, fixes=ways)
+    if holds_bands(values):
+        return Problem(
+            what=f"the {role} must hold numbers, and this column holds bands",
+            hint="Use their order, or choose a column of numbers.",
+            column=name,
+            fixes=() if role in (EXPOSURE, PREDICTION) else (Fix("order", name),),
+        )
     if kind != "text":
         return Problem(
             what=f"the {role} must hold numbers, and this column holds other things",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,8 +50,37 @@ NUMBERS = ("number", "whole number", "truth value")
 
 
 def words_of(name: str) -> set[str]:
-    """Give the words of a name written like_this, LikeThis or like this, in lower case."""
-    return {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    """Give the words of a name written like_this, LikeThis or like this: small letters without accents."""
+    return set(words_in_order(name))
+
+
+def words_in_order(name: str) -> tuple[str, ...]:
+    """The words of a name as :func:`words_of` gives them, in their order.
+
+    >>> words_in_order("AgeDuConducteur"), words_in_order("durée d'exposition"), words_in_order("IDpol")
+    (('age', 'du', 'conducteur'), ('duree', 'd', 'exposition'), ('id', 'pol'))
+    """
+    # ID and its like may stand right before a word in small letters.
+    found = re.findall(r"ID(?=[a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", _plain(name))
+    return tuple(word.lower() for word in found)
+
+
+def folded(text: str, *, umlauts: bool = False) -> str:
+    """Text in small letters without accents; umlauts as ae, oe, ue where that is asked for.
+
+    >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")
+    ('pramie', 'praemie', 'grosse')
+    """
+    if umlauts:
+        for letter, pair in zip("äöü", ("ae", "oe", "ue"), strict=True):
+            text = text.lower().replace(letter, pair)
+    return _plain(text).lower()
+
+
+def _plain(text: str) -> str:
+    """Letters without what stands on them, in their case."""
+    parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
+    return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
 
 def as_floats(values: pd.Series) -> pd.Series:

@@ -18,25 +18,33 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fairdash.data.roles import (
     EXPOSURE,
     FEATURE,
+    GROUP,
     PREDICTION,
     ROW_ID,
     SENSITIVE,
     TARGET,
+    TIME,
     Roles,
     feature_problems,
+    group_problems,
     outcome_problems,
     require_exposure,
 )
 from fairdash.errors import Checks, DataError
+
+#: Columns that a table may have or not.
+_SINGLE = ("weight", "prediction", "row_id", "group", "time")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,6 +72,11 @@ class Dataset:
         A prediction or price that is there already: float64, finite.
     row_id : Series, shape (n,), optional
         What names each row; of any type, and never looked at.
+    group : Series, shape (n,), optional
+        What rows have in common that belong together, such as a policy's number; of any type, none missing.
+        Splits by group and all folds keep such rows together, and permutations exchange them together.
+    time : Series, shape (n,), optional
+        When each row was: float64, finite, such as a year. Splits by time train before and test after.
     per_exposure
         Whether the target is a count or a sum that was divided by the weight: a rate, whose weighted mean is
         the sum over all rows divided by their exposure.
@@ -93,6 +106,8 @@ class Dataset:
     weight: pd.Series | None = None
     prediction: pd.Series | None = None
     row_id: pd.Series | None = None
+    group: pd.Series | None = None
+    time: pd.Series | None = None
     per_exposure: bool = False
     title: str = ""
     description: str = ""
@@ -103,7 +118,7 @@ class Dataset:
 
     def __post_init__(self) -> None:
         _check(self)
-        for part in ("features", "target", "sensitive", "weight", "prediction", "row_id"):
+        for part in ("features", "target", "sensitive", *_SINGLE):
             if getattr(self, part) is not None:
                 object.__setattr__(self, part, getattr(self, part).reset_index(drop=True))
         object.__setattr__(self, "title", self.title or self.name)
@@ -115,9 +130,7 @@ class Dataset:
     def __repr__(self) -> str:
         # The generated one would print cells, and cells are personal.
         others = "".join(
-            f", {part}={getattr(self, part).name!r}"
-            for part in ("weight", "prediction", "row_id")
-            if getattr(self, part) is not None
+            f", {part}={getattr(self, part).name!r}" for part in _SINGLE if getattr(self, part) is not None
         )
         return (
             f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
@@ -136,9 +149,7 @@ class Dataset:
             target=str(self.target.name),
             sensitive=tuple(self.sensitive.columns),
             features=tuple(self.features.columns),
-            weight=None if self.weight is None else str(self.weight.name),
-            prediction=None if self.prediction is None else str(self.prediction.name),
-            row_id=None if self.row_id is None else str(self.row_id.name),
+            **{role: str(column.name) for role, column in self._extra()},
             rate=self.per_exposure,
         )
 
@@ -163,7 +174,7 @@ class Dataset:
                 yield role, frame[name]
 
     def _extra(self) -> Iterator[tuple[str, pd.Series]]:
-        for role in ("weight", "prediction", "row_id"):
+        for role in _SINGLE:
             column = getattr(self, role)
             if column is not None:
                 yield role, column
@@ -172,6 +183,16 @@ class Dataset:
         """All columns side by side, shape (n, columns): features, sensitive columns, target, the others."""
         others = [column for _, column in self._extra()]
         return pd.concat([self.features, self.sensitive, self.target, *others], axis=1)
+
+    def take(self, rows: NDArray[np.int64]) -> Dataset:
+        """The data set of these rows alone, in their order; `rows` holds row numbers, (m,)."""
+        parts = ("features", "target", "sensitive", *(role for role, _ in self._extra()))
+        return replace(self, **{part: getattr(self, part).iloc[rows] for part in parts})
+
+    @property
+    def groups(self) -> NDArray[Any] | None:
+        """The group of each row, (n,); None if each row stands for itself."""
+        return None if self.group is None else self.group.to_numpy()
 
     def label(self, column: str) -> str:
         """Give the column's name for people with its unit in brackets, for a chart's axis."""
@@ -187,7 +208,13 @@ def _check(dataset: Dataset) -> None:
     """Refuse parts that don't fit together, or columns that can't play their roles."""
     checks = Checks(DataError)
     outcomes = [(TARGET, dataset.target), *((SENSITIVE, each) for each in _columns_of(dataset.sensitive))]
-    singles = {EXPOSURE: dataset.weight, PREDICTION: dataset.prediction, ROW_ID: dataset.row_id}
+    singles = {
+        EXPOSURE: dataset.weight,
+        PREDICTION: dataset.prediction,
+        ROW_ID: dataset.row_id,
+        GROUP: dataset.group,
+        TIME: dataset.time,
+    }
     others = {role: values for role, values in singles.items() if values is not None}
     features = _columns_of(dataset.features)
     names = [each.name for each in (*features, *(each for _, each in outcomes), *others.values())]
@@ -209,7 +236,9 @@ def _check(dataset: Dataset) -> None:
     some = len(dataset.target) > 0 or not alike
     checks.require(some, None, "there are no rows", "Choose a table with rows.")
     for role, values in (*outcomes, *others.items()):
-        if role != ROW_ID:
+        if role == GROUP:
+            checks.problems += group_problems(values)
+        elif role != ROW_ID:
             checks.problems += outcome_problems(values, role)
     for values in features:
         checks.problems += feature_problems(values)

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from fairdash.data.bands import bands_in_order
 from fairdash.data.column_profile import as_floats, kind_of
 from fairdash.data.fixes import can_convert, date_fixes, use_of_dates
 from fairdash.data.grammar import DATE_LIKE, date_orders
@@ -61,6 +62,7 @@ def choose_features(
     columns: dict[str, pd.Series] = {}
     problems: list[Problem] = []
     truths: list[str] = []
+    bands: list[str] = []
     left_out: dict[str, list[str]] = {}
     for name in names:
         values = frame[name]
@@ -72,6 +74,8 @@ def choose_features(
         if kind == "truth value":
             truths.append(truth_note(name))
         columns[name] = _as_feature(values, kind)
+        if columns[name].dtype == "category" and columns[name].cat.ordered:
+            bands.append(name)
         if kind == "number":
             infinite = np.isinf(columns[name].to_numpy())
             if infinite.any():
@@ -80,6 +84,10 @@ def choose_features(
         f"{counted(len(them), 'column')} left out: {why} ({few(them)})." for why, them in left_out.items()
     ]
     notes += truths
+    if bands:
+        notes.append(
+            f"{counted(len(bands), 'column')} of bands, as categories in their order ({few(bands)})."
+        )
     return columns, problems
 
 
@@ -92,8 +100,15 @@ def _as_feature(values: pd.Series, kind: str) -> pd.Series:
     if kind == "text":
         if isinstance(values.dtype, pd.CategoricalDtype):
             return values.cat.remove_unused_categories()
-        levels = sorted(values.dropna().unique())
-        return values.astype(pd.CategoricalDtype(levels))
+        codes, levels = pd.factorize(values)
+        bands = bands_in_order(levels.tolist())
+        order = sorted(levels) if bands is None else list(bands)
+        # -1, a missing cell, is the last of these.
+        place = np.append(pd.Index(order).get_indexer(levels), -1)
+        dtype = pd.CategoricalDtype(order, ordered=bands is not None)
+        return pd.Series(
+            pd.Categorical.from_codes(place[codes], dtype=dtype), index=values.index, name=values.name
+        )
     if kind != "number" and not values.isna().any():
         return values.astype(np.int64)
     return as_floats(values)
@@ -135,12 +150,15 @@ def suggested_fixes(frame: pd.DataFrame, roles: Roles, fixes: Sequence[Fix] = ()
         Nothing is in the way; each names the fixes that would bring a column in.
     """
     decided = {fix.column for fix in fixes}
+    return fixes_of_columns(frame[[name for name in roles.features if name not in decided]])
+
+
+def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
+    """The same for all columns of a table, as if each were a feature that nothing was decided of."""
     found: list[Problem] = []
     ways: tuple[Fix, ...]
-    for name in roles.features:
+    for name in frame.columns:
         values = frame[name]
-        if name in decided:
-            continue
         why = exclusion_reason(values)
         if can_convert(values):
             what = "the feature holds numbers as text, such as with a separator between thousands"

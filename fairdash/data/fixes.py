@@ -1,4 +1,4 @@
-"""What a click does to a column: text read as numbers, dates as a year or an age."""
+"""What a click does to a column: text read as numbers, bands as their order, dates as a year or an age."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from fairdash.data.bands import bands_in_order
 from fairdash.data.column_profile import kind_of
 from fairdash.data.grammar import (
     DAY_FIRST,
@@ -33,7 +34,7 @@ _OF_DATES = {
     "age_day_first": ("age", DAY_FIRST),
     "age_month_first": ("age", MONTH_FIRST),
 }
-KINDS = ("drop_rows", "convert", "leave_out", "keep", *_OF_DATES)
+KINDS = ("drop_rows", "convert", "order", "leave_out", "keep", *_OF_DATES)
 
 
 def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
@@ -65,6 +66,8 @@ def apply_fixes(
         values = frame[fix.column]
         if fix.kind == "convert" and kind_of(values) == "text":
             fresh[fix.column], note = _convert(values)
+        elif fix.kind == "order" and holds_bands(values):
+            fresh[fix.column], note = _in_order(values)
         elif can_use_dates(values, fix.kind):
             fresh[fix.column], note = _from_dates(values, fix.kind)
         else:
@@ -78,8 +81,25 @@ def apply_fixes(
 
 
 def can_convert(values: pd.Series) -> bool:
-    """Say whether a column of text may be offered as numbers: at least half of it is, and no identifier."""
-    return kind_of(values) == "text" and holds_numbers(values)
+    """Say whether a column of text may be offered as numbers: at least half of it is, and no identifier.
+
+    Bands such as 6-7 are none: the numbers among them would stay and the bands be lost.
+    """
+    return kind_of(values) == "text" and not holds_bands(values) and holds_numbers(values)
+
+
+def holds_bands(values: pd.Series) -> bool:
+    """Say whether a column's text is bands, see :func:`~fairdash.data.bands.bands_in_order`."""
+    return kind_of(values) == "text" and bands_in_order(values.dropna().unique().tolist()) is not None
+
+
+def _in_order(values: pd.Series) -> tuple[pd.Series, str]:
+    """Bands as their place in their order, from 1; NaN where a cell is missing."""
+    order = bands_in_order(values.dropna().unique().tolist())
+    assert order is not None
+    place = {band: float(k) for k, band in enumerate(order, start=1)}
+    note = f"“{values.name}” is used as the place of its bands in their order, from 1 to {len(order)}."
+    return values.astype(object).map(place).astype(float), note
 
 
 def _convert(values: pd.Series) -> tuple[pd.Series, str]:
@@ -117,6 +137,13 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
         return False
     orders, order = _orders(values), _OF_DATES[kind][1]
     return len(orders) == 1 if order is None else order in orders
+
+
+def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
+    """Dates whose order is not in doubt as their year with its fraction; said in the notes."""
+    years, note = _from_dates(values, "year")
+    notes.append(note)
+    return years
 
 
 def _orders(values: pd.Series) -> tuple[str, ...]:

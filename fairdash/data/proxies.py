@@ -106,6 +106,9 @@ def rank_proxies(
 
     Notes
     -----
+    Rows of one group of the data set exchange the sensitive column together, and none of a group is foretold
+    from another of it.
+
     The corrected p-value of the j-th strongest feature compares it with the largest of those that are not
     stronger, in each permutation; all are measured in standard deviations of their own floor, so that no
     feature drowns the others (Westfall and Young 1993, algorithm 2.8).
@@ -135,7 +138,8 @@ def ranking_steps(
 ) -> Generator[Step, None, ProxyRanking]:
     """:func:`rank_proxies` step by step, for a bar; the ranking is the generator's value."""
     from fairdash.dependence.categories import hgr_of_bases, number_basis, reordered
-    from fairdash.dependence.floors import draw_permutations
+    from fairdash.dependence.floors import draw_orders
+    from fairdash.dependence.grouping import as_groups, by_rank, group_rows
 
     column = dataset.roles.sensitive[0] if sensitive is None else sensitive
     if column not in dataset.sensitive:
@@ -145,14 +149,20 @@ def ranking_steps(
     if max_rows < 50:
         raise OptionError.of("too few rows to measure", "Give at least 50.", column="max_rows")
     copies = {name for name, _ in find_leakage(dataset.features, dataset.sensitive[[column]])}
-    rows = np.arange(dataset.n_rows)
+    rows, groups = np.arange(dataset.n_rows), as_groups(dataset.groups, dataset.n_rows)
     if dataset.n_rows > max_rows:
-        rows = np.sort(np.random.default_rng(random_state).choice(dataset.n_rows, max_rows, replace=False))
+        rng = np.random.default_rng(random_state)
+        if groups is None:
+            rows = np.sort(rng.choice(dataset.n_rows, max_rows, replace=False))
+        else:
+            rows = group_rows(groups, rng, at_most=max_rows)
+            groups = as_groups(groups[rows], len(rows))
     features = dataset.features.iloc[rows].reset_index(drop=True)
     s = dataset.sensitive[column].to_numpy(dtype=float)[rows]
-    orders = np.concatenate(
-        [np.arange(len(s))[None], draw_permutations(len(s), n_permutations, random_state)]
-    )
+    drawn = draw_orders(s[None], n_permutations, random_state, groups)
+    if groups is not None:
+        drawn = np.stack([by_rank(s, order, s) for order in drawn])
+    orders = np.concatenate([np.arange(len(s))[None], drawn])
     g = number_basis(s)
     in_other_orders = reordered(g, orders[1:])
     names = list(features.columns)
@@ -164,7 +174,7 @@ def ranking_steps(
         permuted[place] = hgr_of_bases(_basis_of(features[name]), in_other_orders)
     p_value, p_corrected = corrected_p_values(values, permuted)
     yield 0.8, "predicting it from all features", known
-    foretold, r2 = foretell(features, s, random_state=random_state)
+    foretold, r2 = foretell(features, s, random_state=random_state, groups=groups)
     together = hgr_of_bases(number_basis(foretold), reordered(g, orders))
     table = pd.DataFrame(
         {
@@ -217,13 +227,17 @@ def corrected_p_values(values: Array, permuted: Array) -> tuple[Array, Array]:
     return p_value, np.maximum(p_corrected, p_value)
 
 
-def foretell(features: pd.DataFrame, s: Array, *, random_state: int = 0) -> tuple[Array, float]:
+def foretell(
+    features: pd.DataFrame, s: Array, *, random_state: int = 0, groups: NDArray[np.intp] | None = None
+) -> tuple[Array, float]:
     """Predict the ranks of a sensitive column from all features, each row by trees that did not see it.
 
     Parameters
     ----------
     features : DataFrame, shape (n, p)
     s : (n,) array
+    groups : (n,) array, optional
+        Rows that belong together are foretold by trees that saw none of them.
 
     Returns
     -------
@@ -233,12 +247,13 @@ def foretell(features: pd.DataFrame, s: Array, *, random_state: int = 0) -> tupl
         Share of the variance of the ranks that is explained on rows left out.
     """
     from sklearn.ensemble import HistGradientBoostingRegressor
-    from sklearn.model_selection import KFold
+    from sklearn.model_selection import GroupKFold, KFold
 
     x = np.column_stack([_as_column(features[name]) for name in features])
     ranks = (pd.Series(s).rank() / len(s)).to_numpy()
     predicted = np.empty(len(s))
-    for train, test in KFold(_FOLDS, shuffle=True, random_state=random_state).split(x):
+    kind = KFold if groups is None else GroupKFold
+    for train, test in kind(_FOLDS, shuffle=True, random_state=random_state).split(x, groups=groups):
         trees = HistGradientBoostingRegressor(
             max_iter=80,
             max_leaf_nodes=15,

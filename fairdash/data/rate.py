@@ -18,11 +18,11 @@ import re
 import numpy as np
 import pandas as pd
 
-from fairdash.data.column_profile import NUMBERS, kind_of, words_of
+from fairdash.data.column_profile import NUMBERS, kind_of
+from fairdash.data.header_words import meanings_of
 from fairdash.errors import Problem
+from fairdash.text import amount
 
-#: A name with one of these says that the amount is divided by the exposure already.
-_RATES = set("annual annualised annualized average freq frequency mean per rate ratio".split())
 #: Sums over a policy's term are mostly zero: most have no claim.
 _MANY_ZEROS = 0.5
 
@@ -38,7 +38,7 @@ def looks_like_total(target: pd.Series) -> bool:
     Whole numbers, or amounts that are zero in at least half of the rows; never where the name says
     that it is a rate.
     """
-    if not can_be_rate(target) or words_of(str(target.name)) & _RATES:
+    if not can_be_rate(target) or "rate" in meanings_of(target.name):
         return False
     cells = target.dropna().to_numpy(dtype=float)
     return holds_counts(cells) or float(np.mean(cells == 0)) >= _MANY_ZEROS
@@ -69,7 +69,7 @@ def divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
     total, whole = float(target.sum()), float(exposure.sum())
     said = (
         f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and each row counts by "
-        f"“{exposure.name}”: {total:,.6g} ÷ {whole:,.6g} = {total / whole:.4g} over all rows."
+        f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
     )
     return (target / exposure).rename(str(target.name)), said
 

@@ -16,12 +16,15 @@ LARGEST_MAGNITUDE = 1e150
 
 TARGET, SENSITIVE, FEATURE = "target", "sensitive column", "feature"
 EXPOSURE, PREDICTION, ROW_ID = "exposure", "existing prediction", "row id"
+GROUP, TIME = "group", "time"
 _AS_WELL = {
     TARGET: "the target",
     SENSITIVE: "sensitive",
     FEATURE: "a feature",
     EXPOSURE: "the exposure",
     PREDICTION: "the existing prediction",
+    ROW_ID: "the row id",
+    GROUP: "the group",
 }
 
 
@@ -46,6 +49,13 @@ class Roles:
     row_id
         What names a row, such as a policy's number, so that exported rows can be found again. None if
         nothing does. No predictor sees it.
+    group
+        What rows have in common that belong together, such as the number of a policy that runs for years: no
+        split parts them, and tests take them as one witness. None if each row stands for itself. No
+        predictor sees it.
+    time
+        When a row was, as a number or a date, to train before and test after. None if that is not known. No
+        predictor sees it.
     rate
         Whether the target is a count or a sum over the exposure and is divided by it: claims a year rather
         than claims. Needs `weight`.
@@ -57,6 +67,8 @@ class Roles:
     weight: str | None = None
     prediction: str | None = None
     row_id: str | None = None
+    group: str | None = None
+    time: str | None = None
     rate: bool = False
 
     def __post_init__(self) -> None:
@@ -68,7 +80,13 @@ class Roles:
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
         """Each role in words to the columns that play it; none where it is not played."""
-        single = {EXPOSURE: self.weight, PREDICTION: self.prediction, ROW_ID: self.row_id}
+        single = {
+            EXPOSURE: self.weight,
+            PREDICTION: self.prediction,
+            ROW_ID: self.row_id,
+            GROUP: self.group,
+            TIME: self.time,
+        }
         return {
             TARGET: (self.target,),
             SENSITIVE: self.sensitive,
@@ -132,7 +150,7 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
     values : Series, shape (n,)
         Numbers, NaN where a cell is missing.
     role
-        "target", "sensitive column", "exposure" or "existing prediction".
+        "target", "sensitive column", "exposure", "existing prediction" or "time".
     lines : array, shape (n,)
         The line of the file that each row begins on, if the table comes from a file.
     """
@@ -141,6 +159,7 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
     hint = {
         EXPOSURE: "Correct these cells or take the rows out of the file, or choose no exposure.",
         PREDICTION: "Drop these rows, fill the cells in the file, or choose no existing prediction.",
+        TIME: "Drop these rows, fill the cells in the file, or choose no time.",
     }.get(role, "Drop these rows, or fill the cells in the file.")
     found = [(missing, f"the {role} has missing cells")]
     if role == EXPOSURE:
@@ -150,7 +169,7 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
     problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
     problems += [_droppable(column, which, what, hint, lines) for which, what in found if which.any()]
     known = cells[~missing]
-    if role not in (EXPOSURE, PREDICTION) and len(known) and known.min() == known.max():
+    if role not in (EXPOSURE, PREDICTION, TIME) and len(known) and known.min() == known.max():
         problems.append(
             Problem(
                 what=f"the {role} holds the same value in every row, so dependence on it is undefined",
@@ -194,6 +213,25 @@ def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
         hint="Turn it into numbers first.",
         column=str(values.name),
     )
+
+
+def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterator[Problem]:
+    """Say what keeps a column of any type from saying which rows belong together; `lines` have shape (n,)."""
+    missing = values.isna().to_numpy()
+    if missing.any():
+        yield Problem(
+            what="rows without a group",
+            hint="Fill these cells in the file; a row that stands for itself takes a value of its own.",
+            column=str(values.name),
+            lines=first_lines(missing, lines),
+            count=int(missing.sum()),
+        )
+    elif len(values) and values.nunique() < 2:
+        yield Problem(
+            what="all rows belong to one group",
+            hint="Choose a column with several values, or no group.",
+            column=str(values.name),
+        )
 
 
 def feature_problems(values: pd.Series) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import CATALOGUE, OptionValue, load_dataset
@@ -29,6 +29,9 @@ from fairdash.records import from_plain, to_plain
 from fairdash.registry import get_entry
 from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whole
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _ID = re.compile(r"[0-9a-f]{16}")
 
 
@@ -36,6 +39,8 @@ class DatasetSource(ABC):
     """A recipe for a data set: the same on every machine that has the same files."""
 
     kind: ClassVar[str]
+    #: Those that were chosen; None for those that the data set comes with.
+    roles: Roles | None
 
     @property
     @abstractmethod
@@ -45,6 +50,10 @@ class DatasetSource(ABC):
     @abstractmethod
     def load(self, *, progress: DownloadProgress | None = None) -> Dataset:
         """Make the data set anew."""
+
+    @abstractmethod
+    def table(self) -> pd.DataFrame:
+        """All columns as they were read, whatever their roles; fails as :meth:`load` does."""
 
     def to_json(self) -> str:
         """Write the recipe down; equal recipes give equal text."""
@@ -87,7 +96,20 @@ class DatasetSource(ABC):
 
 
 #: Left out where they are empty: recipes from before these were known keep their ids.
-_NEWER = ("weight", "prediction", "row_id", "rate", "mends", "names", "sheet", "number_names")
+_NEWER = (
+    "weight",
+    "prediction",
+    "row_id",
+    "group",
+    "time",
+    "rate",
+    "mends",
+    "names",
+    "sheet",
+    "number_names",
+    "header_row",
+    "keep_below",
+)
 
 
 def _without_newer(values: Mapping[str, object]) -> dict[str, Any]:
@@ -143,6 +165,10 @@ class CatalogueSource(DatasetSource):
     def title(self) -> str:
         """Name that the catalogue gives it."""
         return CATALOGUE[self.dataset].title
+
+    def table(self) -> pd.DataFrame:
+        """All columns of the data set."""
+        return load_dataset(self.dataset, progress=None, **self.options).table()
 
     def load(self, *, progress: DownloadProgress | None = None) -> Dataset:
         """Make or fetch the data set, and give it the roles that were chosen.
@@ -218,6 +244,10 @@ class UploadSource(DatasetSource):
         """Name of the file."""
         return self.name
 
+    def table(self) -> pd.DataFrame:
+        """The file's table."""
+        return table_of_upload(self.sha256, self.reading, name=self.name)[0]
+
     def load(self, *, progress: DownloadProgress | None = None) -> Dataset:  # noqa: ARG002 - nothing is fetched
         """Give the file's table its roles; it is parsed once a process.
 
@@ -238,6 +268,7 @@ class UploadSource(DatasetSource):
             drop_missing=self.drop_missing,
             fixes=self.fixes,
             title=self.name,
+            units=report.units,
             lines=report.lines,
             notes=report.sentences(),
             names=self.names,

@@ -14,26 +14,30 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from fairdash.data.column_profile import NUMBERS, kind_of, words_of
+from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.features import exclusion_reason
+from fairdash.data.header_words import meanings_of, other_words
+from fairdash.data.leaks import target_leak
 from fairdash.data.rate import looks_like_total
 
+#: Concepts of the table of words by how well they suit a role, the best first; equal ones stand together.
 _TARGETS = (
-    "amount charge charges claim claims cost costs loss losses outcome premium price response salary score "
-    "severity target wage y"
+    ("claim_cost",),
+    ("premium",),
+    ("claim_count",),
+    ("cost",),
+    ("price",),
+    ("outcome",),
+    ("claim_flag",),
 )
-_SENSITIVE = (
-    "age asian black disability ethnicity female foreign gender hispanic male minority nationality race "
-    "religion sex women"
-)
-#: A column with one of these in its name says how much of a risk a row was exposed to.
-_EXPOSURES = "expo expos exposure exposures"
-_PREDICTIONS = "fitted forecast pred predicted prediction predictions quote quoted tariff yhat"
-_ROW_NAMES = {"id", "key", "nr", "no", "num", "number", "ref"}
-#: Of these things an age is not a person's.
-_NOT_PEOPLE = "bldg building car contract home house licence license policy vehicle"
-#: Long enough to be recognised inside a name such as ``racepctblack``.
-_STEM = 5
+_SENSITIVE = (("driver_age",), ("age", "protected"), ("income",))
+_EXPOSURES, _PREDICTIONS = (("exposure",),), (("prediction",),)
+#: A thing has an age and a price as well, and they are not a person's and no target.
+_OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
+#: What has become of a policy: of two such columns one is never a feature for the other.
+CLAIMS = ("claim_cost", "claim_count", "claim_flag")
+NAMES_POLICIES = "names policies or people"
+OTHER_CLAIMS = "known only once claims are, as the target is"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +63,8 @@ class Suggestion:
         sums.
     left_out
         Each column that can't help to predict, and why.
+    known_with_target
+        Those of them that would help only too well: they are known when the target is, and not before.
     """
 
     target: str | None
@@ -69,63 +75,110 @@ class Suggestion:
     row_id: str | None = None
     rate: bool = False
     left_out: Mapping[str, str] = field(default_factory=dict)
+    known_with_target: tuple[str, ...] = ()
 
 
-def suggest_roles(frame: pd.DataFrame) -> Suggestion:
+def suggest_roles(frame: pd.DataFrame, *, target: str | None = None) -> Suggestion:
     """Suggest roles; nothing is assumed where no name speaks for it.
+
+    Names are understood in the six languages of ``header_words.json``. Left out of the features is what
+    can't help, what names policies or rows, and what is known only with the target: other columns on claims,
+    and columns that the target, or whether it is zero, can be read off.
 
     Parameters
     ----------
     frame
         The table, shape (n, columns), with unique names.
+    target
+        What is predicted, where that is known; suggested otherwise.
     """
     left_out = {}
     for name in frame.columns:
         why = exclusion_reason(frame[name]) or _numbers_rows(frame[name])
-        if why is not None:
+        if why is not None and name != target:
             left_out[name] = why
     numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
-    weight = _most_like(numeric, _EXPOSURES)
-    prediction = _most_like([name for name in numeric if name != weight], _PREDICTIONS)
+    weight = _most_like([name for name in numeric if name != target], _EXPOSURES)
+    prediction = _most_like([name for name in numeric if name not in (weight, target)], _PREDICTIONS)
     numeric = [name for name in numeric if name not in (weight, prediction)]
-    target = _most_like(numeric, _TARGETS)
+    if target is None:
+        target = _most_like(numeric, _TARGETS)
     sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
-    row_id = next((name for name in unique if words_of(str(name)) & _ROW_NAMES), None)
+    row_id = next((name for name in unique if _names_rows(name)), None)
     taken = {target, sensitive, weight, prediction, *left_out}
+    leaks = {}
+    if target is not None:
+        leaks = known_with_target(frame, target, [name for name in frame.columns if name not in taken])
     return Suggestion(
         target=target,
         sensitive=() if sensitive is None else (sensitive,),
-        features=tuple(name for name in frame.columns if name not in taken),
+        features=tuple(name for name in frame.columns if name not in {*taken, *leaks}),
         weight=weight,
         prediction=prediction,
         row_id=row_id,
         rate=weight is not None and target is not None and looks_like_total(frame[target]),
-        left_out=left_out,
+        left_out={**left_out, **leaks},
+        known_with_target=tuple(leaks),
     )
 
 
+def known_with_target(frame: pd.DataFrame, target: str, features: Iterable[str]) -> dict[str, str]:
+    """Each of these columns that is known only once the target is, and why that is thought.
+
+    By its cells, see :func:`fairdash.data.leaks.target_leak`, or by its name: where the target is on claims,
+    so are other columns on claims, unless they are on those of the past.
+    """
+    found = {}
+    of_claims = bool(_claims(target))
+    for name in features:
+        why = target_leak(frame[name], frame[target])
+        if why is None and of_claims and _claims(name) and "past" not in meanings_of(name):
+            why = OTHER_CLAIMS
+        if why is not None:
+            found[name] = why
+    return found
+
+
+def named_most_like(names: Iterable[str], concept: str) -> str | None:
+    """The name that speaks most clearly of a concept of the table of words; None if none does."""
+    return _most_like([name for name in names if "past" not in meanings_of(name)], ((concept,),))
+
+
+def _claims(name: object) -> set[str]:
+    return set(CLAIMS) & set(meanings_of(name))
+
+
 def _numbers_rows(values: pd.Series) -> str | None:
-    if kind_of(values) == "whole number" and values.is_unique and words_of(str(values.name)) & _ROW_NAMES:
+    if not _names_rows(values.name):
+        return None
+    if kind_of(values) == "whole number" and values.is_unique:
         return "numbers the rows"
-    return None
+    return NAMES_POLICIES if "policy_number" in meanings_of(values.name) else None
 
 
-def _most_like(names: Iterable[str], words: str) -> str | None:
-    best, best_likeness = None, 0
+def _names_rows(name: object) -> bool:
+    return not {"policy_number", "row_number"}.isdisjoint(meanings_of(name))
+
+
+def _most_like(names: Iterable[str], concepts: tuple[tuple[str, ...], ...]) -> str | None:
+    best, best_likeness = None, (0, 0)
     for name in names:
-        likeness = _likeness(name, words)
+        likeness = _likeness(name, concepts)
         if likeness > best_likeness:
             best, best_likeness = name, likeness
     return best
 
 
-def _likeness(name: str, vocabulary: str) -> int:
-    found, words = words_of(name), set(vocabulary.split())
-    if vocabulary is _SENSITIVE and found & set(_NOT_PEOPLE.split()):
-        return 0
-    if len(found) == 1 and found <= words:
-        return 3
-    if found & words:
-        return 2
-    return int(any(len(word) >= _STEM and word in name.lower() for word in words))
+def _likeness(name: str, concepts: tuple[tuple[str, ...], ...]) -> tuple[int, int]:
+    """How well the best concept suits that a name speaks of, and how clearly it does; (0, 0) if none does."""
+    found = meanings_of(name)
+    return max(
+        (
+            (len(concepts) - rank, found[concept])
+            for rank, alike in enumerate(concepts)
+            for concept in alike
+            if concept in found and not (concept in _OF_PEOPLE and other_words(name, concept, "thing"))
+        ),
+        default=(0, 0),
+    )

@@ -9,6 +9,7 @@ from fairdash.dependence.floors import IndependenceFloor, independence_floor
 from fairdash.dependence.inference import DependenceEstimate, assess_dependence
 from fairdash.dependence.learned import LearnedFunctions, learned_functions
 from fairdash.dependence.measuring import measure, measure_many
+from fairdash.dependence.omnibus import IndependenceTest, independence_test
 from fairdash.dependence.registry import REGISTRY, Measure
 
 __all__ = [
@@ -16,12 +17,14 @@ __all__ = [
     "DependenceEstimate",
     "FairQuant",
     "IndependenceFloor",
+    "IndependenceTest",
     "LearnedFunctions",
     "Measure",
     "assess_dependence",
     "exact",
     "fairquant",
     "independence_floor",
+    "independence_test",
     "learned_functions",
     "measure",
     "measure_many",

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.dependence.floors import draw_permutations, null_values
+from fairdash.dependence.floors import draw_orders, null_values
+from fairdash.dependence.grouping import Index, as_groups, group_rows, half_of_groups
 from fairdash.dependence.measuring import as_stack, as_weights, measure_of, values_of
 from fairdash.dependence.registry import Measure
 from fairdash.errors import OptionError
@@ -90,6 +91,7 @@ def assess_dependence(
     n_bootstrap: int = 100,
     max_rows: int | None = 10_000,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     random_state: int | None = None,
     **options: Any,
 ) -> DependenceEstimate:
@@ -111,6 +113,11 @@ def assess_dependence(
     sample_weight : (n,) array, optional
         Permuted in two ways, kept with u and kept with v; floors and p-value are the larger of the two. They
         hold where the weight depends on u alone, on v alone or on neither, not where it depends on both.
+    groups : (n,) array, optional
+        Which rows belong together, such as those of a policy over the years. Whole groups exchange their
+        values of v behind floor and p-value (:class:`fairdash.dependence.grouping.Blocks` says when that is
+        exact), half-samples and samples take whole groups, and folds keep them together. Without it rows
+        that are alike count as separate witnesses: floor, p-value and interval come out too small.
     random_state
         Seed of everything that is drawn.
     **options
@@ -123,7 +130,8 @@ def assess_dependence(
     Raises
     ------
     OptionError
-        As :func:`~fairdash.dependence.measure`, and if a count is not usable.
+        As :func:`~fairdash.dependence.measure`, if a count is not usable, and if too few groups can exchange
+        their values.
 
     Notes
     -----
@@ -134,27 +142,32 @@ def assess_dependence(
     """
     one = measure_of(id)
     a, b = as_stack(u, v, single=True, measure=one)
-    weight = as_weights(sample_weight, a.shape)
+    weight, codes = as_weights(sample_weight, a.shape), as_groups(groups, a.shape[1])
     n = a.shape[1]
     if n_bootstrap != int(n_bootstrap) or n_bootstrap < 0 or n_bootstrap == 1:
         raise _unusable("n_bootstrap", "Give 0, or a whole number of at least 2.")
     if max_rows is not None and max_rows < 2:
         raise _unusable("max_rows", "Give a whole number of at least 2, or None for all rows.")
     if max_rows is not None and n > max_rows:
-        rows = np.sort(rng_of(Stream.PAIR_ROWS, random_state).choice(n, max_rows, replace=False))
+        rng = rng_of(Stream.PAIR_ROWS, random_state)
+        if codes is None:
+            rows = np.sort(rng.choice(n, max_rows, replace=False))
+        else:
+            rows = group_rows(codes, rng, at_most=max_rows)
+            codes = as_groups(codes[rows], len(rows))
         a, b, weight = a[:, rows], b[:, rows], None if weight is None else weight[:, rows]
     used = a.shape[1]
     # The first row is the order as it is: the value is a member of the same stack as its permutations.
-    orders = np.concatenate([np.arange(used)[None], draw_permutations(used, n_permutations, random_state)])
-    values = null_values(one, a, b, orders, weight, random_state, options)[:, 0]
+    orders = np.concatenate([np.arange(used)[None], draw_orders(b, n_permutations, random_state, codes)])
+    values = null_values(one, a, b, orders, weight, random_state, options, codes)[:, 0]
     value, permuted = float(values[0, 0]), values[:, 1:]
     in_sample = value
     if one.fitted:
         inside = {**options, "evaluation": "in_sample"}
-        in_sample = float(values_of(one, a, b, weight, random_state, inside)[0])
+        in_sample = float(values_of(one, a, b, weight, random_state, inside, codes)[0])
     sizes = np.abs(permuted) if one.signed else permuted
     p_value = max(permutation_p_value(abs(value) if one.signed else value, each) for each in sizes)
-    halves = _half_samples(one, a, b, weight, n_bootstrap, random_state, options)
+    halves = _half_samples(one, a, b, weight, n_bootstrap, random_state, options, codes)
     low, high = _interval(one, value, in_sample, halves, p_value)
     return DependenceEstimate(
         id=one.id,
@@ -201,11 +214,30 @@ def _half_samples(
     count: int,
     random_state: int | None,
     options: dict[str, Any],
+    groups: Index | None,
 ) -> Array:
-    """The measure of random halves of the rows, (count,)."""
-    n = u.shape[1]
+    """The measure of random halves of the rows, or of the groups, (count,)."""
+    n = u.shape[1] if groups is None else int(groups.max()) + 1
     if count == 0 or n < 4:
         return np.full(2, np.nan)
+    if groups is not None:
+        rng = rng_of(Stream.PAIR_HALVES, random_state)
+        halves = (half_of_groups(groups, rng) for _ in range(count))
+        # Groups differ in size, and so do their halves: no stack.
+        return np.concatenate(
+            [
+                values_of(
+                    one,
+                    u[:, half],
+                    v[:, half],
+                    None if weight is None else weight[:, half],
+                    random_state,
+                    options,
+                    as_groups(groups[half], len(half)),
+                )
+                for half in halves
+            ]
+        )
     rows = np.argsort(rng_of(Stream.PAIR_HALVES, random_state).random((count, n)), axis=-1)[:, : n // 2]
     own = None if weight is None else weight[0][rows]
     return values_of(one, u[0][rows], v[0][rows], own, random_state, options)

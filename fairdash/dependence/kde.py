@@ -26,7 +26,7 @@ _REACH = 3.0
 #: Marginal mass of a grid line under which it carries no information beyond rounding.
 _NO_MASS = 1e-12
 #: Added to the published density before it is normed, as the published code does.
-_DAMPING = 1e-10
+DAMPING = 1e-10
 
 
 def hgr_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover") -> Any:
@@ -58,7 +58,7 @@ def hgr_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover") 
     """
     xp = array_namespace(u, v)
     f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
-    return _hgr(xp, _joint(xp, _weighed(xp, f, sample_weight), g, _DAMPING if grid == "published" else 0.0))
+    return hgr_of(xp, _joint(xp, _weighed(xp, f, sample_weight), g, DAMPING if grid == "published" else 0.0))
 
 
 def chi2_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover") -> Any:
@@ -73,7 +73,7 @@ def chi2_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover")
     """
     xp = array_namespace(u, v)
     f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
-    return _chi2(xp, _joint(xp, _weighed(xp, f, sample_weight), g, 0.0))
+    return chi2_of(xp, _joint(xp, _weighed(xp, f, sample_weight), g, 0.0))
 
 
 def hgr_kde_permuted(u: Any, v: Any, permutations: Any, *, grid: Grid = "cover") -> Any:
@@ -81,12 +81,12 @@ def hgr_kde_permuted(u: Any, v: Any, permutations: Any, *, grid: Grid = "cover")
 
     Permuting leaves the kernel matrices as they are, so that only their product is formed again.
     """
-    return _permuted(_hgr, u, v, permutations, grid, _DAMPING if grid == "published" else 0.0)
+    return _permuted(hgr_of, u, v, permutations, grid, DAMPING if grid == "published" else 0.0)
 
 
 def chi2_kde_permuted(u: Any, v: Any, permutations: Any, *, grid: Grid = "cover") -> Any:
     """:func:`chi2_kde` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
-    return _permuted(_chi2, u, v, permutations, grid, 0.0)
+    return _permuted(chi2_of, u, v, permutations, grid, 0.0)
 
 
 def _permuted(value: Any, u: Any, v: Any, permutations: Any, grid: Grid, damping: float) -> Any:
@@ -100,12 +100,16 @@ def _permuted(value: Any, u: Any, v: Any, permutations: Any, grid: Grid, damping
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
     """Kernel of every row at every grid point, (..., G, n)."""
-    n = x.shape[-1]
+    return kernels_at(xp, x, sample_weight, _effective_n(xp, sample_weight, x.shape[-1]), grid)
+
+
+def kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Grid) -> Any:
+    """Kernels at every grid point, (..., G, n), whose bandwidth is that of `n_effective` rows."""
     steps = index = None
     if grid == "cover":
         z = _standardised(xp, x, sample_weight)
         # Silverman's rule in two dimensions, (n (d + 2) / 4)^(−1 / (d + 4)) with d = 2, in units of one sd.
-        bandwidth = _effective_n(xp, sample_weight, n) ** (-1 / 6)
+        bandwidth = n_effective ** (-1 / 6)
         low = xp.min(z, axis=-1, keepdims=True) - _REACH * bandwidth
         high = xp.max(z, axis=-1, keepdims=True) + _REACH * bandwidth
         # One spacing a bandwidth integrates a Gaussian to 1e-8.
@@ -114,7 +118,7 @@ def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
         points = low + bandwidth * index
     elif grid == "published":
         z = _standardised(xp, x, sample_weight, correction=1)
-        bandwidth = _effective_n(xp, sample_weight, n) ** (-1 / 6)
+        bandwidth = n_effective ** (-1 / 6)
         widest = bandwidth if isinstance(bandwidth, float) else float(xp.min(bandwidth))
         count = max(2, int(min(50, 5 / widest)))
         points = xp.linspace(-2.5, 2.5, count, dtype=x.dtype, device=device(x))
@@ -178,12 +182,14 @@ def _normed(xp: Any, joint: Any) -> tuple[Any, Any]:
     return residual, xp.sum(residual**2, axis=(-2, -1))
 
 
-def _hgr(xp: Any, joint: Any) -> Any:
+def hgr_of(xp: Any, joint: Any) -> Any:
+    """The second singular value of Q, from probabilities on the grid, (..., G, H)."""
     residual, _ = _normed(xp, joint)
     # Rounding may exceed 1 by 1e-16.
     return xp.clip(xp.max(xp.linalg.svdvals(residual), axis=-1), 0.0, 1.0)
 
 
-def _chi2(xp: Any, joint: Any) -> Any:
+def chi2_of(xp: Any, joint: Any) -> Any:
+    """ΣQ² − 1, likewise."""
     # ΣQ² − 1 = Σ(Q − √p(i)p(j))², because Σ Q √p(i)p(j) = 1.
     return _normed(xp, joint)[1]

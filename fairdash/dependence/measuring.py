@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairdash.dependence.grouping import Index, as_groups
 from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.errors import OptionError, Problem
 from fairdash.registry import get_entry
@@ -28,6 +29,7 @@ def measure(
     v: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     random_state: int | None = None,
     **options: Any,
 ) -> float:
@@ -43,6 +45,9 @@ def measure(
         Finite numbers; the sensitive attribute, say.
     sample_weight : (n,) array, optional
         Non-negative; refused where it has no meaning.
+    groups : (n,) array, optional
+        Which rows belong together, such as a policy's: cross-fitting keeps them in one fold, so that nothing
+        is scored on rows of a group that it learned from. Nothing else of a value depends on it.
     random_state
         The seed of measures that draw. The same seed gives the same value.
     **options
@@ -65,7 +70,8 @@ def measure(
     """
     one = measure_of(id)
     a, b = as_stack(u, v, single=True, measure=one)
-    return float(values_of(one, a, b, as_weights(sample_weight, a.shape), random_state, options)[0])
+    weight, codes = as_weights(sample_weight, a.shape), as_groups(groups, a.shape[1])
+    return float(values_of(one, a, b, weight, random_state, options, codes)[0])
 
 
 def measure_many(
@@ -74,6 +80,7 @@ def measure_many(
     v: ArrayLike,
     *,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     random_state: int | None = None,
     **options: Any,
 ) -> Array:
@@ -86,6 +93,8 @@ def measure_many(
     u : (K, n) array
     v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
     sample_weight : (n,) or (K, n) array, optional
+    groups : (n,) array, optional
+        As in :func:`measure`; the same for every member.
     random_state
         Every member uses the same seed, so that a value does not depend on the rest of the stack.
     **options
@@ -103,7 +112,8 @@ def measure_many(
     """
     one = measure_of(id)
     a, b = as_stack(u, v, single=False, measure=one)
-    return values_of(one, a, b, as_weights(sample_weight, a.shape), random_state, options)
+    weight, codes = as_weights(sample_weight, a.shape), as_groups(groups, a.shape[1])
+    return values_of(one, a, b, weight, random_state, options, codes)
 
 
 def measure_of(id: str) -> Measure:
@@ -188,15 +198,19 @@ def _fault(name: str, what: str, hint: str, count: int | None = None) -> OptionE
 
 def checked_options(measure: Measure, implementation: Callable[..., Any], options: dict[str, Any]) -> None:
     """Refuse options that the implementation doesn't have, naming those that it has."""
-    reserved = {"sample_weight", "random_state"}
-    keywords = inspect.signature(implementation).parameters.values()
-    known = {one.name for one in keywords if one.kind is inspect.Parameter.KEYWORD_ONLY} - reserved
+    known = keywords(implementation) - {"sample_weight", "random_state", "groups"}
     unknown = sorted(set(options) - known)
     if unknown:
         hint = f"Its options are {', '.join(sorted(known))}." if known else "It has no options."
         raise OptionError(
             *(Problem(what=f"{measure.title} has no such option", hint=hint, column=name) for name in unknown)
         )
+
+
+def keywords(implementation: Callable[..., Any]) -> set[str]:
+    """Names of the options that an implementation takes."""
+    keywords = inspect.signature(implementation).parameters.values()
+    return {one.name for one in keywords if one.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
 def supported(measure: Measure, weight: Array | None) -> None:
@@ -239,15 +253,19 @@ def values_of(
     weight: Array | None,
     random_state: int | None,
     options: dict[str, Any],
+    groups: Index | None = None,
 ) -> Array:
     """The measure of a stack of checked inputs, (K,)."""
     supported(measure, weight)
     if weight is not None and not (counted := (weight > 0).any(axis=0)).all():
         u, v, weight = u[:, counted], v[:, counted], weight[:, counted]
+        groups = None if groups is None else groups[counted]
     implementation = measure.load()
     checked_options(measure, implementation, options)
     if measure.seeded:
         options = {**options, "random_state": random_state}
+    if groups is not None and "groups" in keywords(implementation):
+        options = {**options, "groups": groups}
     values = np.zeros(len(u))
     live = np.flatnonzero(varying(u, v, weight))
     for piece in pieces(measure, len(live), u.shape[1]):

@@ -8,106 +8,10 @@ used.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
-_PACKAGE = "fairdash.dependence"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measure:
-    """What a measure of dependence is, and where its implementation lives.
-
-    Attributes
-    ----------
-    id
-        The name used in the API, the command line and result tables.
-    title
-        The name in plain words.
-    symbol
-        The name in formulas and figures.
-    lower, upper
-        The range of the quantity estimated. A held-out estimate of it may fall below ``lower`` by chance.
-    signed
-        Whether the sign is a direction, so that far below 0 is as much dependence as far above.
-    symmetric
-        Whether exchanging u and v leaves the value unchanged to the last digit. Cross-fitted values change by
-        chance, because the folds are dealt anew.
-    rank_based
-        Whether increasing maps of u or v leave the value unchanged.
-    rank_based_s
-        Whether increasing maps of v alone leave the value unchanged.
-    scale_free
-        Whether shifts and positive scales leave the value unchanged. FairQuant is in the units of u.
-    fitted
-        Whether functions are learned from the rows, so that ``evaluation="cross_fit"`` differs from
-        ``"in_sample"``.
-    seeded
-        Whether ``random_state`` matters.
-    quick
-        Whether a value takes milliseconds, so that a page may redraw it as a slider moves.
-    discrete
-        Whether only variables with few distinct values are accepted.
-    accepts_weights
-        Whether ``sample_weight`` has a meaning for it.
-    multivariate
-        Whether v may have several columns.
-    interval_of
-        What an interval of it covers, where that is not the quantity in its title.
-    zero, one
-        What a value of 0 and of 1 mean.
-    fails_when
-        When its estimate misleads, in plain words.
-    source
-        Where the definition comes from.
-    implementation
-        ``"module:function"``; the function takes stacks ``(K, n)`` and returns ``(K,)``.
-    permuted
-        The same for ``(u, v, permutations) -> (K, B)``, where permuting is cheaper than starting again.
-    learned
-        The same for the learned transformations f and g, where there are any.
-    floats_per_row
-        About how many numbers a row of one pair needs in memory; stacks are cut into pieces by it.
-    """
-
-    id: str
-    title: str
-    symbol: str
-    zero: str
-    one: str
-    fails_when: str
-    source: str
-    implementation: str
-    lower: float = 0.0
-    upper: float = 1.0
-    signed: bool = False
-    symmetric: bool = True
-    rank_based: bool = False
-    rank_based_s: bool = False
-    scale_free: bool = True
-    fitted: bool = False
-    seeded: bool = False
-    quick: bool = True
-    discrete: bool = False
-    accepts_weights: bool = False
-    multivariate: bool = False
-    interval_of: str = ""
-    permuted: str | None = None
-    learned: str | None = None
-    floats_per_row: int = 8
-
-    def load(self, part: str = "implementation") -> Callable[..., Any]:
-        """Import and return the function that ``part`` names: implementation, permuted or learned."""
-        target = getattr(self, part)
-        if target is None:
-            raise LookupError(f"{self.id} has no {part}")
-        module, function = target.split(":")
-        loaded: Callable[..., Any] = getattr(import_module(f"{_PACKAGE}.{module}"), function)
-        return loaded
-
+from fairdash.dependence.entry import Measure as Measure
 
 _MEASURES = (
     Measure(
@@ -231,6 +135,24 @@ _MEASURES = (
         interval_of="the maximal correlation of the data as its kernels smooth them, which is below HGR",
         implementation="kde:hgr_kde",
         permuted="kde:hgr_kde_permuted",
+        weighted_permuted="kde_null:hgr_kde_permuted",
+        floats_per_row=130,
+    ),
+    Measure(
+        id="hgr_kde_scores",
+        title="Maximal correlation by kernel density of normal scores (rank HGR_KDE)",
+        symbol="HGR_KDE_rank",
+        rank_based=True,
+        rank_based_s=True,
+        accepts_weights=True,
+        zero="the smoothed law of the ranks is a product: independent as far as the bandwidth can see",
+        one="a function of u equals a function of v",
+        fails_when="The link is faster than the bandwidth: of five waves and 300 rows its test misses some, "
+        "and ten waves read near 0.",
+        source="Mary et al. (2019) on the normal scores of van der Waerden (1952)",
+        interval_of="the maximal correlation of the ranks as its kernels smooth them, which is below HGR",
+        implementation="kde_scores:hgr_kde_scores",
+        permuted="kde_scores:hgr_kde_scores_permuted",
         floats_per_row=130,
     ),
     Measure(
@@ -282,11 +204,16 @@ _MEASURES = (
         fitted=True,
         accepts_weights=True,
         multivariate=True,
-        zero="on new rows, no smooth function of u goes with one of v",
+        shown="corrected",
+        zero="no link that these rows can tell from noise: below an edge, 0.08 for 300 rows and 0.03 for "
+        "2,000, it reports 0",
         one="a function of u equals a function of v",
-        fails_when="The link has over twelve waves, or u and v both jump in a tail: splines smooth that.",
-        source="First canonical correlation of spline bases, chosen and scored by cross-fitting",
+        fails_when="The link has over twelve waves, or jumps between steps of fewer than eight rows: it then "
+        "reads far less. A weak link may read 0.",
+        source="First canonical correlation of spline bases or of steps, without what noise adds to it (Bao, "
+        "Hu, Pan and Zhou 2019); or, by choice, cross-fitted",
         implementation="spline:hgr_spline",
+        permuted="spline:hgr_spline_permuted",
         learned="spline:fitted_functions",
         floats_per_row=60,
     ),
@@ -303,6 +230,7 @@ _MEASURES = (
         interval_of="the χ² divergence of the data as its kernels smooth them, which is below χ²",
         implementation="kde:chi2_kde",
         permuted="kde:chi2_kde_permuted",
+        weighted_permuted="kde_null:chi2_kde_permuted",
         floats_per_row=130,
     ),
     Measure(
@@ -363,7 +291,8 @@ _MEASURES = (
         accepts_weights=True,
         zero="every quantile group of s has the same average u",
         one="one unit of u (euros, say) between a group and the whole, on average",
-        fails_when="Groups are small: with 50 groups of 8 rows it reads mostly noise.",
+        fails_when="Groups differ in spread, not in average: it is blind to that, and to a ring. Or they are "
+        "small: with 50 groups of 8 rows it reads mostly noise.",
         source="paper, section Real-world Experiments: 1/50 Σ|m_i − m|",
         implementation="fairquant:fairquant_values",
         permuted="fairquant:fairquant_permuted",
@@ -379,10 +308,56 @@ _MEASURES = (
         accepts_weights=True,
         zero="the average u below every quantile of s is the overall one",
         one="one unit of u (euros, say) between “s below a quantile” and the whole, on average",
-        fails_when="A difference sits at the top of s: cumulative averages dilute it, so it reads far less.",
+        fails_when="Groups differ in spread, not in average: it is blind to that. Or they differ at the "
+        "top of s: cumulative averages dilute it, so it reads far less.",
         source="the authors' public code: groups s ≤ quantile",
         implementation="fairquant:fairquant_cumulative_values",
         permuted="fairquant:fairquant_cumulative_permuted",
+    ),
+    Measure(
+        id="gdp",
+        title="Mean gap along a kernel curve (generalised demographic parity)",
+        symbol="GDP",
+        symmetric=False,
+        rank_based_s=True,
+        accepts_weights=True,
+        zero="the average u is the same at every s",
+        one="u takes two values, as often each, and s tells which; of a Gaussian line it is .8",
+        fails_when="Only the spread of u follows s: its mean does not, and it reads its floor. Or the link "
+        "has waves shorter than the bandwidth, or jumps.",
+        source="Jiang et al. (2022, ICLR), Σ|E[u|s] − E[u]|·P(s); kernel on the ranks of s, in units of u's "
+        "standard deviation",
+        interval_of="the mean gap along the curve as its kernel smooths it, in standard deviations of u",
+        implementation="parity_curve:gdp",
+        on_request=True,
+    ),
+    Measure(
+        id="distance_covariance",
+        title="Distance covariance (of standardised variables)",
+        symbol="dCov",
+        zero="independent, in the limit of many rows",
+        one="both are the same toss of a coin; of a Gaussian line it is .63",
+        fails_when="Rows are few: noise reads well above 0. Its upper end depends on how u and v are spread: "
+        "values of two tables do not compare; those of distance correlation do.",
+        source="Székely, Rizzo and Bakirov (2007); at most 1 by Edelmann, Richards and Vogel (2020)",
+        implementation="distances:distance_covariance",
+        floats_per_row=40,
+        on_request=True,
+    ),
+    Measure(
+        id="joint_distance_correlation",
+        title="Joint distance correlation with several columns",
+        symbol="JdCor",
+        multivariate=True,
+        zero="independent of the columns together, in the limit of many rows",
+        one="a straight line, of one column; with more it stays below: a coin that is the product of two "
+        "reads .76",
+        fails_when="Columns are many: a link with one is diluted by the products of all. Rows are few: noise "
+        "reads .1 and more. Its time grows with the square of the rows.",
+        source="Terms with u of the joint distance covariance (c = 1) of Chakraborty and Zhang (2019)",
+        implementation="joint_distances:joint_distance_correlation",
+        floats_per_row=40,
+        on_request=True,
     ),
 )
 

@@ -13,22 +13,27 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.dependence.spline_basis import WIDTH, Basis, basis
+from fairdash.dependence.spline_basis import Basis, basis
+from fairdash.dependence.spline_corrected import corrected_of, corrected_of_orders
+from fairdash.dependence.spline_fit import cross_covariances, effective, foretold_of, of_all_rows, pairs
 from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-Evaluation = Literal["cross_fit", "in_sample"]
+Evaluation = Literal["cross_fit", "in_sample", "corrected"]
 
-#: How many functions one side may have, and how many the other: an unsteady f needs many, but rarely both
-#: sides do.
-_SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
-_FEW = 4
 _FOLDS = 10
+#: Permuted pairs that are held in memory at a time, in rows of all of them.
+_PIECE = 200_000
 
 
 def hgr_spline(
-    u: Array, v: Array, *, sample_weight: Array | None = None, evaluation: Evaluation = "cross_fit"
+    u: Array,
+    v: Array,
+    *,
+    sample_weight: Array | None = None,
+    groups: Index | None = None,
+    evaluation: Evaluation = "cross_fit",
 ) -> Array:
     """Spline HGR of each pair of a stack; closed form, no seed.
 
@@ -39,10 +44,16 @@ def hgr_spline(
         Of several columns, g is a sum of one function of each.
     sample_weight : (K, n) array, optional
         Weights of the rows.
+    groups : (n,) array, optional
+        Which of the groups 0 … G-1 each row belongs to; a group stays in one fold, and the correction counts
+        rows of a group that are alike as fewer rows.
     evaluation
         ``"cross_fit"``: ten folds; the correlation of f(u) and g(v) on rows left out when f, g and their
         smoothness were chosen. Signed: noise gives values on either side of 0. ``"in_sample"``: the first
-        canonical correlation on the rows that chose it; noise gives a positive value.
+        canonical correlation on the rows that chose it; noise gives a positive value. ``"corrected"``: the
+        in-sample value without what noise adds to it, see :func:`corrected`; 0 where the rows can't tell a
+        link from noise. Of one column v, step functions take part: they follow jumps, and the ends of the
+        range. It has the smallest error of the three, and a floor of its own is needed to tell a link.
 
     Returns
     -------
@@ -52,37 +63,76 @@ def hgr_spline(
     Raises
     ------
     OptionError
-        If ``evaluation`` is not one of the two.
+        If ``evaluation`` is not one of the three.
     """
     f, g = basis(u, sample_weight), basis(v, sample_weight)
-    return scores(f, g, sample_weight, evaluation, 1 if v.ndim == 2 else v.shape[2])
+    columns = 1 if v.ndim == 2 else v.shape[2]
+    if evaluation == "corrected":
+        return corrected_of(f, g, sample_weight, columns, groups)
+    return scores(f, g, sample_weight, evaluation, columns, groups)
+
+
+def hgr_spline_permuted(
+    u: Array,
+    v: Array,
+    permutations: Index,
+    *,
+    groups: Index | None = None,
+    evaluation: Evaluation = "cross_fit",
+) -> Array:
+    """:func:`hgr_spline` of u with each permutation of v; ``(K, n), (K, n) or (K, n, d), (B, n) -> (K, B)``.
+
+    The corrected value keeps its functions as they are; what is cross-fitted chooses its folds anew.
+    """
+    result = np.empty((len(u), len(permutations)))
+    step = max(1, _PIECE // u.shape[1])
+    for k in range(len(u)):
+        bases = (basis(u[k : k + 1]), basis(v[k : k + 1])) if evaluation == "corrected" else None
+        for start in range(0, len(permutations), step):
+            piece = slice(start, start + step)
+            orders = permutations[piece]
+            if bases is not None:
+                columns = 1 if v.ndim == 2 else v.shape[2]
+                result[k, piece] = corrected_of_orders(*bases, orders, columns, groups)
+            else:
+                same = np.broadcast_to(u[k], orders.shape)
+                result[k, piece] = hgr_spline(same, v[k][orders], groups=groups, evaluation=evaluation)
+    return result
 
 
 def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
     """f and g of one pair at its rows, fitted on all of them; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
     f, g = basis(u[None]), basis(v[None])
-    place_u, place_v, mass = _by_fold(f, g, None, 1)
     columns = 1 if v.ndim == 1 else v.shape[1]
-    tall, wide = _cross_covariances(f, g, place_u, place_v, None)
-    rows = mass.sum(axis=-1)
-    a, b, _ = _fit(tall / rows, wide / rows, rows, columns)
-    return f.tables[0][f.position[0]] @ a[0, 0], g.tables[0][g.position[0]] @ b[0, 0]
+    a, b, _ = _fit(*of_all_rows(f, g, None), effective(None, len(u))[0], columns)
+    return f.tables[0][f.position[0]] @ a[0], g.tables[0][g.position[0]] @ b[0]
 
 
-def scores(f: Basis, g: Basis, weight: Array | None, evaluation: Evaluation, columns: int = 1) -> Array:
+def scores(
+    f: Basis,
+    g: Basis,
+    weight: Array | None,
+    evaluation: Evaluation,
+    columns: int = 1,
+    groups: Index | None = None,
+) -> Array:
     """Value of each pair from its functions, (K,)."""
     count, n = f.position.shape
     if evaluation == "in_sample":
-        folds = 1
-    elif evaluation == "cross_fit":
-        folds = min(_FOLDS, n)
-    else:
+        *_, value = _fit(*of_all_rows(f, g, weight), effective(weight, n)[:, 0], columns)
+        return np.minimum(value, 1.0)
+    if evaluation != "cross_fit":
         raise OptionError.of(
-            "The evaluation is not known", "Choose “cross_fit” or “in_sample”.", column="evaluation"
+            "The evaluation is not known",
+            "Choose “cross_fit”, “in_sample” or “corrected”.",
+            column="evaluation",
         )
-    place_u, place_v, mass = _by_fold(f, g, weight, folds)
-    tall, wide = _cross_covariances(
-        f, g, place_u, place_v, None if weight is None and n % folds == 0 else mass
+    folds = min(_FOLDS, n if groups is None else int(groups.max()) + 1)
+    place_u, place_v, mass = (
+        _by_fold(f, g, weight, folds) if groups is None else _by_group(f, g, weight, folds, groups)
+    )
+    tall, wide = cross_covariances(
+        f, g, place_u, place_v, None if weight is None and mass.size == n * count else mass
     )
     total = mass.sum(axis=-1)
     if folds > 1:
@@ -91,7 +141,7 @@ def scores(f: Basis, g: Basis, weight: Array | None, evaluation: Evaluation, col
     # One heavy row may leave nothing to learn from.
     total = np.maximum(total, 1e-300)[..., None, None]
     a, b, value = _fit(
-        tall / total, wide / total, _effective(weight, n) * (1 - 1 / folds if folds > 1 else 1.0), columns
+        tall / total, wide / total, effective(weight, n) * (1 - 1 / folds if folds > 1 else 1.0), columns
     )
     if folds == 1:
         return np.minimum(value[:, 0], 1.0)
@@ -99,31 +149,6 @@ def scores(f: Basis, g: Basis, weight: Array | None, evaluation: Evaluation, col
     squares = (mass * fu**2).sum((1, 2)) * (mass * gv**2).sum((1, 2))
     result = np.divide((mass * fu * gv).sum((1, 2)), np.sqrt(squares), out=np.zeros(count), where=squares > 0)
     return np.clip(result, -1.0, 1.0)
-
-
-def _cross_covariances(
-    f: Basis, g: Basis, place_u: Index, place_v: Index, mass: Array | None
-) -> tuple[Array, Array]:
-    """Sums of products over each fold: many functions of u with few of v, and few with many.
-
-    Returns
-    -------
-    tall : (K, folds, P, few) and wide : (K, folds, few, P) arrays
-    """
-    count, folds, size = place_u.shape
-    width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
-    few_v = _FEW * width_v // WIDTH
-    tall, wide = np.empty((count, folds, width_u, few_v)), np.empty((count, folds, _FEW, width_v))
-    # One member at a time in the same two buffers: they stay in the cache, which a whole stack would not.
-    left, right = np.empty((folds, size, width_u)), np.empty((folds, size, width_v))
-    for k in range(count):
-        np.take(f.tables[f.member[k]], place_u[k], axis=0, out=left, mode="clip")
-        np.take(g.tables[g.member[k]], place_v[k], axis=0, out=right, mode="clip")
-        if mass is not None:
-            left *= mass[k][..., None]
-        np.matmul(left.swapaxes(1, 2), right[..., :few_v], out=tall[k])
-        np.matmul(left[..., :_FEW].swapaxes(1, 2), right, out=wide[k])
-    return tall, wide
 
 
 def _left_out(functions: Basis, coefficients: Array, place: Index) -> Array:
@@ -155,56 +180,15 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
     lead = tall.shape[:-2]
     a, b = np.zeros((*lead, tall.shape[-2])), np.zeros((*lead, wide.shape[-1]))
     foretold, value = np.full(lead, -1.0), np.zeros(lead)
-    for many, few in _SIZES:
-        for p, q in [(many, few)] if many == few else [(many, few), (few, many)]:
-            if p >= q:
-                x, y, s = _leading(tall[..., :p, : q * columns])
-            else:
-                y, x, s = _leading(wide[..., :p, : q * columns].swapaxes(-1, -2))
-            hope = _foretold(s, p / rows, q * columns / rows)
-            better = hope > foretold
-            foretold, value = np.where(better, hope, foretold), np.where(better, s, value)
-            # What an earlier choice wrote beyond this one's width is cleared.
-            for kept, new in ((a, x), (b, y)):
-                kept[better] = 0.0
-                kept[..., : new.shape[-1]] = np.where(better[..., None], new, kept[..., : new.shape[-1]])
+    for x, y, s, p, q in pairs(tall, wide, columns):
+        hope = foretold_of(s, p / rows, q / rows)
+        better = hope > foretold
+        foretold, value = np.where(better, hope, foretold), np.where(better, s, value)
+        # What an earlier choice wrote beyond this one's width is cleared.
+        for kept, new in ((a, x), (b, y)):
+            kept[better] = 0.0
+            kept[..., : new.shape[-1]] = np.where(better[..., None], new, kept[..., : new.shape[-1]])
     return a, b, value
-
-
-def _leading(c: Array) -> tuple[Array, Array, Array]:
-    """First singular triple of each (..., p, q) matrix, q small, from the 16th power of CᵀC."""
-    power = c.swapaxes(-1, -2) @ c
-    trace = np.einsum("...ii", power)[..., None, None]
-    # The largest eigenvalue is now at least 1/q, so that its 16th power is far from underflow.
-    power = power / np.where(trace > 0, trace, 1.0)
-    for _ in range(4):
-        power = power @ power
-    # The longest column is farthest from being orthogonal to the vector wanted.
-    longest = np.diagonal(power, axis1=-2, axis2=-1).argmax(axis=-1)
-    y = np.take_along_axis(power, longest[..., None, None], axis=-1)
-    y = y / np.maximum(np.linalg.norm(y, axis=-2, keepdims=True), 1e-300)
-    x = c @ y
-    s = np.linalg.norm(x, axis=-2, keepdims=True)
-    return (x / np.maximum(s, 1e-300))[..., 0], y[..., 0], s[..., 0, 0]
-
-
-def _foretold(s: Array, p: Array, q: Array) -> Array:
-    """Correlation to expect on new rows, from the largest singular value s and the p and q functions a row.
-
-    The singular value of a signal in noise exceeds the signal's, and its vectors are tilted away. Correcting
-    for both gives √((s² − p − q)² − 4pq) / s, and 0 where noise alone reaches s (Gavish and Donoho 2017,
-    equation 7).
-    """
-    inside = np.maximum((s**2 - p - q) ** 2 - 4 * p * q, 0.0)
-    signal = s > np.sqrt(p) + np.sqrt(q)
-    return np.where(signal, np.sqrt(inside) / np.where(signal, s, 1.0), 0.0)
-
-
-def _effective(weight: Array | None, n: int) -> Array:
-    """Kish's effective number of rows, (K, 1)."""
-    if weight is None:
-        return np.array([[float(n)]])
-    return (weight.sum(axis=-1) ** 2 / (weight**2).sum(axis=-1))[:, None]
 
 
 def _by_fold(f: Basis, g: Basis, weight: Array | None, folds: int) -> tuple[Index, Index, Array]:
@@ -222,6 +206,34 @@ def _by_fold(f: Basis, g: Basis, weight: Array | None, folds: int) -> tuple[Inde
     parts = [np.take_along_axis(one.position, order, axis=-1) for one in (f, g)]
     place_u, place_v = (np.ascontiguousarray(np.pad(x, filler).reshape(shape).swapaxes(1, 2)) for x in parts)
     return place_u, place_v, np.pad(mass, filler).reshape(shape).swapaxes(1, 2)
+
+
+def _by_group(
+    f: Basis, g: Basis, weight: Array | None, folds: int, groups: Index
+) -> tuple[Index, Index, Array]:
+    """As :func:`_by_fold`, with every group in one fold: (K, folds, most rows of a fold).
+
+    Groups are dealt by scrambled numbers, largest first to the fold with the fewest rows, as
+    scikit-learn's GroupKFold does; so all members have the same folds.
+    """
+    sizes = np.bincount(groups)
+    number = _scrambled(np.arange(len(sizes), dtype=np.uint64))
+    fold, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(folds, dtype=np.intp)
+    for group in np.lexsort((number, -sizes)):
+        fold[group] = filled.argmin()
+        filled[fold[group]] += sizes[group]
+    order = np.argsort(fold[groups], kind="stable")
+    inside = np.arange(len(groups)) - np.repeat(np.cumsum(filled) - filled, filled)
+    at = (slice(None), np.repeat(np.arange(folds), filled), inside)
+    shape = (len(f.position), folds, int(filled.max()))
+    places = []
+    for one in (f, g):
+        place = np.zeros(shape, dtype=one.position.dtype)
+        place[at] = one.position[:, order]
+        places.append(place)
+    mass = np.zeros(shape)
+    mass[at] = 1.0 if weight is None else weight[:, order]
+    return places[0], places[1], mass
 
 
 def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:

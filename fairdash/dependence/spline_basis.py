@@ -9,7 +9,7 @@ made uncorrelated with variance 1 in that order. They depend on x through its ra
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -50,6 +50,12 @@ class Basis:
     member: Index
     position: Index
     dense: Index
+
+    def part(self, members: slice) -> Basis:
+        """The functions of some members of the stack."""
+        return replace(
+            self, member=self.member[members], position=self.position[members], dense=self.dense[members]
+        )
 
 
 def basis(x: Array, sample_weight: Array | None = None) -> Basis:
@@ -115,7 +121,10 @@ def tabulated(
                 values = np.cumsum(fresh[row]) - 1
                 tables.append(functions(np.bincount(values) / n)[values])
         member[row] = seen[key]
-    dense = np.take_along_axis(np.cumsum(fresh, axis=-1) - 1, position, axis=-1)
+    # Without ties the rank among the distinct values is the place.
+    dense = position
+    if not fresh.all():
+        dense = np.take_along_axis(np.cumsum(fresh, axis=-1) - 1, position, axis=-1)
     return Basis(tables=tables, member=member, position=position, dense=dense)
 
 

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
+from fairdash.text import amount
 
 #: More dots than this are a blot, and slow in the browser: a random sample is drawn instead.
 DOTS = 1500
@@ -25,8 +26,8 @@ def distribution_figure(
     mean = "mean" if weight is None else "mean by exposure"
     figure = new_figure(
         title=f"Distribution of the {role}",
-        subtitle=f"{len(values):,} rows, {mean} {np.average(values, weights=weight):.4g}, "
-        f"from {values.min():.4g} to {values.max():.4g}",
+        subtitle=f"{len(values):,} rows, {mean} {amount(np.average(values, weights=weight))}, "
+        f"from {amount(values.min())} to {amount(values.max())}",
         x=label,
         y="Rows",
         theme=theme,

@@ -14,7 +14,8 @@ from fairdash.assessment import pareto_efficient, trained_points
 from fairdash.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
 from fairdash.figures.parts import line_across, note
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, new_figure
-from fairdash.training.baselines import BASELINES, LINEAR, MEAN
+from fairdash.tariff.naming import FAIR_TARIFF, title_of
+from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES
 from fairdash.training.methods import METHODS
 from fairdash.training.references import REFERENCES
 
@@ -22,7 +23,14 @@ SYMBOLS = ("square", "triangle-up", "triangle-down", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
 BEATEN = "#9aa1aa"
 #: What stands in the noise floor's band, in two lines.
-FLOOR_NOTE = ("noise floor: left of its edge", "no link is found")
+FLOOR_NOTE = ("noise floor: left of its edge", "this measure shows no link")
+#: Marks of the baselines, in the order in which they are drawn.
+_OF_BASELINES = {
+    MEAN: "circle-open",
+    LINEAR: "diamond-open",
+    TREES: "triangle-up-open",
+    PRICE: "square-open",
+}
 #: Share of the plot's height at which that begins.
 _FLOOR_NOTE_AT = 0.01
 
@@ -57,7 +65,7 @@ def front_without_marks(
     references
         Means of prices that use the sensitive attribute, test rows.
     baselines
-        Means of :data:`fairdash.training.baselines.BASELINES`, test rows.
+        Means of :data:`fairdash.training.baselines.BASELINES` and of tariffs, test rows.
     least_error
         The least mean squared error of predictions that are independent of the sensitive attribute and may
         use it, and its standard error; NaN if they are not known.
@@ -121,7 +129,7 @@ def front_without_marks(
     words = _names_of_paths(test, theme, error=error, measure=measure)
     if references is not None:
         words += _names_of_references(references, error=error, measure=measure)
-    if baselines is not None:
+    if baselines is not None and len(baselines):
         words += _names_of_baselines(baselines, theme, error=error, measure=measure)
     if math.isfinite(level):
         words.insert(0, _name_of_least_error(level, level_se, x=axes[0][1], theme=theme))
@@ -183,11 +191,16 @@ def _names_of_references(references: pd.DataFrame, *, error: str, measure: str) 
 
 
 def _names_of_baselines(baselines: pd.DataFrame, theme: Theme, *, error: str, measure: str) -> list[Label]:
-    texts = {MEAN: "average", LINEAR: "ridge" if error == "mse" else "GLM"}
-    return [
+    linear = "ridge" if error == "mse" else "GLM"
+    texts = {MEAN: "average", LINEAR: linear, TREES: "trees", PRICE: "existing price"}
+    found = [
         _label(row[measure], row[error], texts[str(row["method"])], theme.text)
-        for _, row in baselines.iterrows()
+        for _, row in baselines[baselines["method"] != FAIR_TARIFF].iterrows()
     ]
+    tariffs = baselines[baselines["method"] == FAIR_TARIFF].sort_values("lam")
+    for _, row in tariffs.tail(1).iterrows():
+        found.append(_label(row[measure], row[error], "fair tariff", theme.text))
+    return found
 
 
 def _name_of_least_error(level: float, error: float, *, x: float, theme: Theme) -> Label:
@@ -321,8 +334,8 @@ def _references(figure: go.Figure, references: pd.DataFrame, *, error: str, meas
 
 
 def _baselines(figure: go.Figure, baselines: pd.DataFrame, *, error: str, measure: str, theme: Theme) -> None:
-    """The average and the linear benchmark: open marks, joined with nothing."""
-    for id, symbol in ((MEAN, "circle-open"), (LINEAR, "diamond-open")):
+    """The average, the linear benchmark, trees and an existing price: open marks; tariffs on a line."""
+    for id, symbol in _OF_BASELINES.items():
         rows = baselines[baselines["method"] == id]
         figure.add_scatter(
             x=rows[measure],
@@ -331,6 +344,18 @@ def _baselines(figure: go.Figure, baselines: pd.DataFrame, *, error: str, measur
             marker={"color": theme.text, "size": 9, "symbol": symbol},
             name=BASELINES[id],
             hovertemplate=f"<b>{BASELINES[id]}</b><br>dependence %{{x:.3f}}, error %{{y:.3f}}<extra></extra>",
+        )
+    tariffs = baselines[baselines["method"] == FAIR_TARIFF].sort_values("lam")
+    if len(tariffs):
+        figure.add_scatter(
+            x=tariffs[measure],
+            y=tariffs[error],
+            mode="lines+markers",
+            line={"color": theme.text, "width": 1, "dash": "dot"},
+            marker={"color": theme.text, "size": 8, "symbol": "hexagon-open"},
+            name="Fair tariff",
+            text=[title_of(lam) for lam in tariffs["lam"]],
+            hovertemplate="<b>%{text}</b><br>dependence %{x:.3f}, error %{y:.3f}<extra></extra>",
         )
 
 
@@ -354,7 +379,8 @@ def _point(mark: Label, theme: Theme) -> dict[str, Any]:
 
 def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:
     """From zero, unless held-out figures fall below it, to a little beyond the furthest mean; all of y."""
-    far = float(across.max())
+    # A corrected value is exactly 0 where nothing shows above noise; all of them may be.
+    far = float(across.max()) or 0.1
     x = (min(float(across.min()), 0.0) - 0.04 * far, 1.12 * far)
     low, high = float(heights.min()), float(heights.max())
     room = 0.08 * (high - low) or 0.08 * abs(high) or 0.5

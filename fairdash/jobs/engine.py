@@ -127,12 +127,12 @@ def submit(
 
     id = id or place.rpartition("/")[2]
     if (at := state_of(id)) is None or not at.is_active:
-        if at is not None:
-            client().delete_workflow(id)
         options = EnqueueOptions(
             workflow_name=WORKFLOW, queue_name=lane, workflow_id=id, authenticated_user=owner
         )
         with _in_words():
+            if at is not None:
+                client().delete_workflow(id)
             client().enqueue(options, place, part)
     if now:
         call(lane)
@@ -143,7 +143,8 @@ def resume(id: str, *, lane: str) -> bool:
     at = state_of(id)
     if at is None or at.state not in (STOPPED, BROKEN):
         return False
-    client().resume_workflow(id, queue_name=lane)
+    with _in_words():
+        client().resume_workflow(id, queue_name=lane)
     call(lane)
     return True
 
@@ -185,14 +186,16 @@ def cancel(ids: Iterable[str]) -> None:
     """Have no unit of them begin any more."""
     known = [id for id, at in states_of(list(ids)).items() if at.is_active]
     if known:
-        client().cancel_workflows(known)
+        with _in_words():
+            client().cancel_workflows(known)
 
 
 def forget(ids: Iterable[str]) -> None:
     """Take them out of the database, their units' hashes too."""
     known = list(states_of(list(ids)))
     if known:
-        client().delete_workflows(known)
+        with _in_words():
+            client().delete_workflows(known)
 
 
 def see_to(lane: str) -> None:
@@ -261,11 +264,14 @@ def _in_words() -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        where = "the PostgreSQL of FAIRDASH_DATABASE" if is_shared() else data_folder("jobs.sqlite")
+        hint = (
+            "See that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."
+            if is_shared()
+            else f"See that {data_folder('jobs.sqlite')} can be written. If it is damaged, move it away."
+        )
         raise StorageError.of(
             f"the line of jobs can't be used ({type(error.orig).__name__})",
-            f"See that {where} is there and can be written. If it is damaged, move it away: what is finished "
-            "is not in it, and what was at work can be started again.",
+            f"{hint} What is finished is not in it, and what was at work can be started again.",
         ) from error
 
 

@@ -26,7 +26,7 @@ class StackedAdam:
         Learning rate; a number, or a tensor of shape (K,), one a network.
     weight_decay
         Added to each gradient is this times the weight, as in torch.optim.Adam: an L2 penalty, which
-        pulls weights with small gradients hardest; a number or (K,).
+        pulls weights with small gradients hardest; a number or (K,), on the CPU.
     maximize
         Go up the gradient instead of down.
     alive
@@ -60,7 +60,8 @@ class StackedAdam:
         self.alive = alive
         self.lr = self._per_member(lr)
         self.weight_decay = self._per_member(weight_decay)
-        self._decays = bool(self.weight_decay.any())
+        # Read where the numbers came from: on the networks' device it would wait for that device.
+        self._decays = bool(torch.as_tensor(weight_decay).any())
         start = 0
         for p in params:
             stop = start + p[0].numel()
@@ -91,9 +92,10 @@ class StackedAdam:
         grads = torch.cat([gradient.flatten(1) for gradient in gradients], dim=1)
         # A sum is finite only if all its terms are: one pass finds the networks that diverged.
         self.alive &= torch.isfinite(grads.sum(dim=1))
-        dead = None if bool(self.alive.all()) else ~self.alive
+        # On the CPU it costs nothing to ask and spares a pass; elsewhere the host would wait for the device.
+        dead = None if self.alive.is_cpu and bool(self.alive.all()) else ~self.alive.unsqueeze(1)
         if dead is not None:
-            grads[dead] = 0.0
+            grads.masked_fill_(dead, 0.0)
         if self._decays:
             grads.addcmul_(self.weight_decay, self._weights)
         self.steps += 1
@@ -102,6 +104,6 @@ class StackedAdam:
         square.mul_(beta2).addcmul_(grads, grads, value=1 - beta2)
         step_size = self.lr * (lr_factor / (1 - beta1**self.steps))
         if dead is not None:
-            step_size = step_size.masked_fill(dead.unsqueeze(1), 0.0)
+            step_size = step_size.masked_fill(dead, 0.0)
         denominator = square.sqrt().div_((1 - beta2**self.steps) ** 0.5).add_(self.eps)
         self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)

@@ -19,11 +19,12 @@ from fairdash.assessment import (
     quantile_profile,
     transfers_by_group,
 )
-from fairdash.assessment.verdict import EDGE
+from fairdash.assessment.verdict import EDGE, is_link, verdict_of
 from fairdash.reports.fronts import Front, Point
 from fairdash.reports.numbers import number
 from fairdash.runs.result import RunResult
 from fairdash.training.objectives import OBJECTIVES, Objective
+from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.training.tuning import tuned_settings
 
@@ -126,9 +127,8 @@ class Comparison:
     @property
     def rows_and_splits(self) -> str:
         """Rows and splits, for under a chart's title."""
-        n_splits = len(self.result.splits)
-        splits = "1 random split" if n_splits == 1 else f"mean of {n_splits} random splits"
-        return f"{len(self.result.splits[0].test):,} test rows, {splits}"
+        splits = SPLITS[self.plan.split].mean_of(len(self.result.splits))
+        return f"{len(self.result.splits[0].test):,} test rows{self._of_sample}, {splits}"
 
     @property
     def subtitle(self) -> str:
@@ -138,8 +138,20 @@ class Comparison:
     @property
     def subtitle_of_first_split(self) -> str:
         """The same for what is drawn of one split."""
-        rows = f"{len(self.result.splits[0].test):,} test rows of the first split"
+        rows = f"{len(self.result.splits[0].test):,} test rows{self._of_sample} of the first split"
         return f"{rows}; {self.objective_seen.title.lower()}"
+
+    @property
+    def sample(self) -> str:
+        """Which rows were looked at, where they are not all: "5,000 of 678,013 rows, drawn at random"."""
+        drawn_from = self.result.drawn_from
+        if drawn_from is None:
+            return ""
+        return f"{len(self.result.target):,} of {drawn_from:,} rows, drawn at random"
+
+    @property
+    def _of_sample(self) -> str:
+        return f" in a sample of {len(self.result.target):,}" if self.sample else ""
 
     @property
     def target_mean(self) -> float:
@@ -179,8 +191,18 @@ class Comparison:
         return self.mean(f"{measure or self.measure}{EDGE}", point)
 
     def has_link(self, point: Point) -> bool:
-        """The verdict: whether the measure in view finds a link with the sensitive column at a point."""
-        return self.mean(self.measure, point) > self.edge(point)
+        """The verdict: whether one test of several measures finds a link with the sensitive column.
+
+        In runs of before there was such a test, whether the measure in view finds one.
+        """
+        p_value = self.verdict_p(point)
+        if np.isnan(p_value):
+            return self.mean(self.measure, point) > self.edge(point)
+        return is_link(p_value)
+
+    def verdict_p(self, point: Point) -> float:
+        """p-value of one test of several measures; NaN in runs of before there was one."""
+        return verdict_of(self.front.row(point))
 
     def curve_point(self, point: Point) -> CurvePoint:
         """Between which trained weights a point lies."""
@@ -265,11 +287,12 @@ class Comparison:
         """Each split's test rows with both points' predictions."""
         a, b = self.predictions(self.a), self.predictions(self.b)
         names = {self.a.title: a, self.b.title: b}
+        numbers = np.arange(len(self.result.target)) if self.result.rows is None else self.result.rows
         parts = [
             pd.DataFrame(
                 {
                     "split": j + 1,
-                    ROW: self.result.splits[j].test + 1,
+                    ROW: numbers[self.result.splits[j].test] + 1,
                     self.sensitive: self.s[self.result.splits[j].test],
                     self.target: self.result.target[self.result.splits[j].test],
                 }

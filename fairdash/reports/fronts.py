@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -27,6 +29,14 @@ from fairdash.training.baselines import MEAN
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
+
+#: Column of a frame to what it is, as an axis title.
+ERROR_TITLES: Mapping[str, str] = MappingProxyType(
+    {
+        "mse": "Test error (MSE ÷ variance of the target)",
+        "deviance": "Test error (deviance ÷ the average's)",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -155,9 +165,7 @@ class Front:
     @property
     def error_title(self) -> str:
         """What `error` is, as an axis title."""
-        if self.error == "deviance":
-            return "Test error (deviance ÷ the average's)"
-        return "Test error (MSE ÷ variance of the target)"
+        return ERROR_TITLES[self.error]
 
     @property
     def methods(self) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -11,9 +12,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from fairdash._version import __version__
+from fairdash.assessment.confirmation import Confirmation
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.reports import report_sections
+from fairdash.reports import confirming, report_sections
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.report_figures import has_groups, pictures
 from fairdash.reports.report_tables import tables_of
@@ -33,6 +35,7 @@ def render_report(
     created: str,
     dataset: Dataset | None = None,
     is_preview: bool = False,
+    openings: Sequence[Confirmation] = (),
     log: Log | None = None,
 ) -> bytes:
     """The report of a comparison.
@@ -50,6 +53,8 @@ def render_report(
         without it.
     is_preview
         Whether the run has more to come, which the report then says.
+    openings
+        What the rows set aside have shown, as :func:`fairdash.runs.confirmations.read_confirmations` has it.
     log
         Who did what with the run, as :func:`fairdash.runs.log.read` gives it.
 
@@ -79,6 +84,7 @@ def render_report(
             tables=tables_of(comparison, with_groups=has_groups(comparison)),
             measures=[REGISTRY[id] for id in comparison.front.measures],
             limits=report_sections.limits(comparison),
+            confirmation=confirming.of_report(comparison, openings),
             history=history(log or Log()).to_numpy().tolist(),
             is_log_whole=log is None or log.is_whole,
             plotly=plotly_script(),

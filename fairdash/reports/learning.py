@@ -12,9 +12,16 @@ def nothing_learned(comparison: Comparison) -> str:
     if gain is None or gain.is_beyond_noise:
         return ""
     error = number(gain.error, error=gain.error_se)
+    yet = " yet" if comparison.sample else ""
+    said = (
+        f"Nothing was learned{yet}: on rows it has not seen, the standard model predicts {comparison.target} "
+        f"no better than giving everyone the average does (its error is {error} of the average's, ± "
+        f"{number(gain.error_se)})."
+    )
+    if comparison.sample:
+        # As much as a sample of claims can: all rows follow.
+        return f"{said} This first look saw {comparison.sample}; what fairness costs the whole run may show."
     return (
-        f"Nothing was learned: on rows it has not seen, the standard model predicts {comparison.target} no "
-        f"better than giving everyone the average does (its error is {error} of the average's, ± "
-        f"{number(gain.error_se)}). So nothing below says what fairness costs. More rows, other "
-        "features, or a target per unit of exposure may change that."
+        f"{said} So nothing below says what fairness costs. More rows, other features, or a target per unit "
+        "of exposure may change that."
     )

@@ -19,6 +19,11 @@ def number(value: float, *, error: float | None = None) -> str:
     return f"{value:,.{decimals}f}"
 
 
+def p_value(value: float) -> str:
+    """A p-value with two significant digits."""
+    return f"{value:.2g}"
+
+
 def signed(value: float, *, error: float | None = None) -> str:
     """The same with its sign in front, a true minus."""
     return ("−" if value < 0 else "+") + number(abs(value), error=error)

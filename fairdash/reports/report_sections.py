@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib.metadata import version
 
+import numpy as np
+
 from fairdash._version import versions
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
@@ -14,10 +16,12 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.reports.learning import nothing_learned
 from fairdash.reports.numbers import number, with_unit
+from fairdash.reports.point_values import of_values
 from fairdash.reports.words import named
 from fairdash.training.device import TITLES
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.split_kinds import SPLITS
 
 
 def summary(comparison: Comparison) -> list[str]:
@@ -59,14 +63,19 @@ def unsaid(comparison: Comparison) -> list[str]:
     seen, symbol = comparison.objective_seen, REGISTRY[comparison.measure].symbol
     edge = number(comparison.edge(comparison.b))
     n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
+    independent = f"That the {seen.audited} is independent of {comparison.sensitive_called}"
+    blind = f"and {symbol} has blind spots of its own"
+    if np.isfinite(comparison.verdict_p(comparison.b)):
+        blind += "; the test of several measures has fewer, but misses weak links as well"
     parts = [
-        f"That the {seen.audited} is independent of {comparison.sensitive_called}: with {n_test:,} test "
-        f"rows a dependence that {symbol} reads below {edge} can't be told from none, and {symbol} has "
-        "blind spots of its own.",
+        f"{independent}: with {n_test:,} test rows a dependence that {symbol} reads below {edge} can't be "
+        f"told from none by {symbol}, {blind}.",
         "Anything about a single person: all of it is about averages and spreads of groups.",
     ]
+    if comparison.sample:
+        parts.append(f"What all rows would show: it saw {comparison.sample}.")
     if n_splits == 1:
-        parts.append("How much another random split would change the figures: there was only one.")
+        parts.append("How much another split would change the figures: there was only one.")
     if comparison.objective != comparison.plan.objective:
         parts.append(
             f"What a model trained for {seen.title.lower()} could reach: these were trained for "
@@ -93,8 +102,10 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> list[tuple[st
         facts.append(("What it is", dataset.description))
     first = result.splits[0]
     parts = [f"{len(rows):,} {part}" for part, rows in first.parts.items()]
+    if result.set_aside is not None:
+        parts.append(f"{len(result.set_aside.rows):,} set aside in all of them to confirm the choice")
     facts += [
-        ("Rows", f"{len(result.target):,}; in each split {', '.join(parts)}"),
+        ("Rows", f"{comparison.sample or f'{len(result.target):,}'}; in each split {', '.join(parts)}"),
         ("Target", _with_meaning(comparison, comparison.target, comparison.unit, dataset)),
         (
             "Sensitive attribute in view",
@@ -113,6 +124,11 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> list[tuple[st
         return facts
     roles = dataset.roles
     facts.append(("Exposure", roles.weight or "none: all rows count alike"))
+    if roles.group is not None:
+        together = "no fold parts its rows, and they are shuffled together behind every noise floor"
+        facts.append(("Group", f"{roles.group}: {together}"))
+    if roles.time is not None:
+        facts.append(("Time", roles.time))
     facts.append((f"Features ({len(roles.features)})", ", ".join(roles.features)))
     if dataset.notes:
         facts.append(("Done to the table before", " ".join(dataset.notes)))
@@ -122,7 +138,7 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> list[tuple[st
 def training_facts(comparison: Comparison) -> list[tuple[str, str]]:
     """What was trained, and with what."""
     plan, result = comparison.plan, comparison.result
-    objective, settings = OBJECTIVES[plan.objective], plan.settings
+    objective, settings, kind = OBJECTIVES[plan.objective], plan.settings, SPLITS[plan.split]
     facts = [("Trained for", f"{objective.title}: {objective.meaning}")]
     facts += [(METHODS[id].title, f"{METHODS[id].meaning} ({METHODS[id].source})") for id in plan.methods]
     held_out = (
@@ -134,7 +150,7 @@ def training_facts(comparison: Comparison) -> list[tuple[str, str]]:
     return [
         *facts,
         ("Weights λ trained", ", ".join(f"{lam:g}" for lam in sorted(plan.lams))),
-        ("Random splits", f"{len(result.splits)}, the same for all methods"),
+        ("Splits", f"{len(result.splits)}, the same for all methods. {kind.title}: {kind.meaning}"),
         ("Validation rows", held_out),
         ("Loss", settings.loss_function.title),
         ("Settings", "; ".join(architecture)),
@@ -171,9 +187,14 @@ def limits(comparison: Comparison) -> list[str]:
         "Not finding dependence does not prove independence. A measure sees what it is made to see, with the "
         "rows that there are.",
     ]
+    parts += of_values(comparison)
+    if "fairquant" in comparison.front.measures:
+        parts.append(
+            "FairQuant compares averages: it is blind to groups that differ in spread and not in average."
+        )
     if len(comparison.result.splits) > 1:
         parts.append(
-            "The random splits overlap, so they tell less than as many new samples would. Standard errors "
+            "The splits overlap, so they tell less than as many new samples would. Standard errors "
             "are corrected for that (Nadeau and Bengio 2003)."
         )
     parts += [

@@ -19,6 +19,8 @@ from fairdash.reports.fronts import Estimate
 from fairdash.reports.numbers import number, signed, with_unit
 from fairdash.reports.report_figures import profiles
 from fairdash.reports.words import named
+from fairdash.tariff.naming import FAIR_TARIFF, title_of
+from fairdash.training.baselines import BASELINES, PRICE
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
@@ -64,6 +66,8 @@ def tables_of(comparison: Comparison, *, with_groups: bool) -> dict[str, Table]:
     """All tables by id: those of the pictures under theirs, "measures", "trained-…" a method, and others."""
     made = {"measures": _measures(comparison), "hypervolumes": _hypervolumes(comparison)}
     made |= {f"trained-{method}": _trained(comparison, method) for method in comparison.front.methods}
+    if len(comparison.front.baselines):
+        made["benchmarks"] = _benchmarks(comparison)
     if len(comparison.front.references):
         made["references"] = _references(comparison)
     if with_groups:
@@ -120,6 +124,29 @@ def _trained(comparison: Comparison, method: str) -> Table:
         ("λ", "Splits", "Error", *titles, "Beaten"),
         tuple(rows),
         last if method == front.methods[-1] else "",
+    )
+
+
+def _benchmarks(comparison: Comparison) -> Table:
+    """What stands beside the networks on the front, with its error and dependence."""
+    front = comparison.front
+    measures = dict.fromkeys((comparison.measure, *(id for id in ("fairquant",) if id in front.measures)))
+    rows = [
+        (
+            title_of(row["lam"]) if row["method"] == FAIR_TARIFF else BASELINES[row["method"]],
+            _value(row, front.error, comparison),
+            *(cell for id in measures for cell in (_value(row, id, comparison), _floor(row, id, comparison))),
+        )
+        for _, row in front.baselines.iterrows()
+    ]
+    titles = (title for id in measures for title in (REGISTRY[id].symbol, "floor"))
+    # Whoever made the existing prediction may have used it.
+    own = " (the existing prediction may)" if (front.baselines["method"] == PRICE).any() else ""
+    return Table(
+        f"Benchmarks that do not see the sensitive attribute{own}",
+        ("Benchmark", "Error", *titles),
+        tuple(rows),
+        _FLOORS,
     )
 
 
@@ -284,7 +311,8 @@ def _value(row: pd.Series, figure: str, comparison: Comparison) -> str:
 
 def _floor(row: pd.Series, figure: str, comparison: Comparison) -> str:
     """Average and 95 % quantile of the floor, with the value's digits."""
-    if f"{figure}_floor" not in row:
+    # Baselines of older runs have no floors.
+    if f"{figure}_floor" not in row or not np.isfinite(row[f"{figure}_floor"]):
         return "–"
     mean, edge = (
         _rounded(float(row[f"{figure}{end}"]), float(row[f"{figure}_se"])) for end in ("_floor", EDGE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fairdash.assessment.verdict import EDGE
+from fairdash.assessment.verdict import EDGE, verdict_of
 from fairdash.dependence import REGISTRY
 from fairdash.reports.fronts import Front
 from fairdash.runs.result import RunResult
@@ -93,7 +93,8 @@ def table_of(runs: Sequence[ComparedRun], fronts: Sequence[Front], *, measure: s
                     "± of error": rows[f"{front.error}_se"].to_numpy(),
                     symbol: rows[measure].to_numpy(),
                     f"± of {symbol}": rows[f"{measure}_se"].to_numpy(),
-                    "No link below": rows[f"{measure}{EDGE}"].to_numpy(),
+                    "Independence below": rows[f"{measure}{EDGE}"].to_numpy(),
+                    "Link? p of one test": [verdict_of(row) for _, row in rows.iterrows()],
                 }
             )
         )

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from fairdash.assessment import corrected_standard_error, hypervolume, pareto_efficient, trained_points
-from fairdash.assessment.verdict import EDGE, P_VALUE
+from fairdash.assessment.verdict import EDGE, P_VALUE, VERDICT
 from fairdash.dependence import REGISTRY
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.numbers import number, signed, with_unit
+from fairdash.reports.numbers import number, p_value, signed, with_unit
 from fairdash.reports.words import span
 from fairdash.runs.log import Log
 from fairdash.training.methods import METHODS
@@ -31,6 +31,14 @@ def side_by_side(comparison: Comparison) -> pd.DataFrame:
                 else f"{number(comparison.mean(f'{figure}_floor', point))} "
                 f"({number(comparison.edge(point, figure))})"
             )
+        rows.append(row)
+    points = dict.fromkeys((comparison.a, comparison.b))
+    if all(np.isfinite(comparison.verdict_p(point)) for point in points):
+        row = {"Figure (test rows)": "Link? One test of several measures"}
+        for point in points:
+            found = "link found" if comparison.has_link(point) else "no link found"
+            row[point.title] = f"{found}, p = {p_value(comparison.verdict_p(point))}"
+            row[f"{point.title}: noise floor (95 %)"] = "–"
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -68,6 +76,7 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
     efficient = pareto_efficient(table[front.error], table[comparison.measure])
     figures = [front.error, f"{front.error}_se"]
     figures += [f"{id}{end}" for id in front.measures for end in ("", "_se", "_floor", EDGE, P_VALUE)]
+    figures += [name for name in (f"{VERDICT}{P_VALUE}",) if name in table]
     shown = table[["method", "lam", "n_splits", *figures]].copy()
     shown["method"] = np.where(table["lam"] == 0, "standard", table["method"])
     shown.insert(3, "not beaten by another", efficient)

@@ -10,7 +10,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.reports.learning import nothing_learned
-from fairdash.reports.numbers import number, signed, with_unit
+from fairdash.reports.numbers import number, p_value, signed, with_unit
 from fairdash.training.objectives import OBJECTIVES
 
 #: A change of the error below half a per cent, and of a prediction below half a per cent of its average.
@@ -27,13 +27,15 @@ def answer(comparison: Comparison) -> str:
 def dependence(comparison: Comparison, point: Point | None = None) -> str:
     """What can be said of the dependence at a point, B by default.
 
-    The claim is that of one permutation test of the mean over the splits at the 5 % level
-    (:mod:`fairdash.assessment.verdict`).
+    The claim is that of one test of several measures, averaged over the splits, at the 5 % level
+    (:mod:`fairdash.assessment.verdict`); in runs of before there was one, that of the measure in view.
     """
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
+    p = comparison.verdict_p(point)
+    test = "" if math.isnan(p) else f"one test of several measures: p = {p_value(p)}; "
     figures = (
-        f"({REGISTRY[comparison.measure].symbol} {comparison.shown(comparison.measure, point)}; "
+        f"({test}{REGISTRY[comparison.measure].symbol} {comparison.shown(comparison.measure, point)}; "
         f"independence stays below {number(comparison.edge(point))} in 95 % of cases)"
     )
     name = comparison.called(point)
@@ -50,6 +52,31 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
         return f"{begin} {what} {still} {figures}."
     than = f"no less than with {_the(comparison, comparison.a)}"
     return f"{begin} {what} depends on {comparison.sensitive_called} {than} {figures}."
+
+
+def verdict_in_short(comparison: Comparison) -> str:
+    """The verdict at B in a few words, with the number that it rests on."""
+    begin = "link found" if comparison.has_link(comparison.b) else "no link found"
+    p = comparison.verdict_p(comparison.b)
+    if math.isnan(p):
+        beyond = ">" if comparison.has_link(comparison.b) else "≤"
+        return f"{begin} ({beyond} {number(comparison.edge(comparison.b))})"
+    return f"{begin} (p = {p_value(p)})"
+
+
+def how_the_verdict_is_made(comparison: Comparison) -> str:
+    """What a link that is found, or not found, at B has been asked."""
+    if math.isnan(comparison.verdict_p(comparison.b)):
+        return (
+            "Found is a link that the mean over the splits shows in a permutation test at 5 %: with the "
+            "sensitive attribute shuffled over all rows, 95 % of the means stay below the number named here."
+        )
+    return (
+        "Whether a link is found is said by one test of several measures at 5 %, not by this measure alone: "
+        "correlations of the values, of their ranks, of slow and of fast curves of either, and at the ends "
+        "of the range. With the sensitive attribute shuffled over all rows, a share p of the shuffles shows "
+        "a link as clearly in the measure that shows it best."
+    )
 
 
 def cost(comparison: Comparison) -> str:

@@ -19,7 +19,7 @@ import pandas as pd
 
 from fairdash._version import versions
 from fairdash.errors import DataError
-from fairdash.reports.csv import safe_csv
+from fairdash.safe_csv import safe_csv
 from fairdash.storage import write_whole
 
 #: The results that come with fairdash.

@@ -5,6 +5,7 @@ spec.json      what it had to do, without whose it was
 status.json    how it ended
 name.json      what the user calls it, if anything
 log.jsonl      who did what with it until then; log.json seals its end
+confirmations.json  what the rows set aside have shown, if they were opened
 result/        what it has found; first/ where there is the first look alone
 sha256.json    the SHA-256 of each of these
 
@@ -30,6 +31,7 @@ from fairdash.data.bounds import bounded
 from fairdash.data.readers.archives import MOST_PARTS
 from fairdash.errors import FairdashError, RunError
 from fairdash.records import from_plain, to_plain
+from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
 from fairdash.runs.log import LOG_FILES
 from fairdash.runs.naming import NAME
 from fairdash.runs.result import UnreadableError, read_result
@@ -45,7 +47,8 @@ FORMAT = 1
 LARGEST = 10**9
 _ABOUT, _SPEC, _STATUS = "run.json", "spec.json", "status.json"
 _FILE = re.compile(
-    rf"(run|spec|status|name|log|sha256)\.json|log\.jsonl|({RESULT}|{FIRST})(/\w[\w.-]*)+", re.ASCII
+    rf"(run|spec|status|name|confirmations|log|sha256)\.json|log\.jsonl|({RESULT}|{FIRST})(/\w[\w.-]*)+",
+    re.ASCII,
 )
 _ID = re.compile(r"[0-9a-f]{12}")
 _ENTRY = b"PK\x01\x02"
@@ -101,7 +104,9 @@ def export_run(run: Run) -> bytes:
     }
     if run.name:
         files[NAME] = sealed_text({"name": run.name}).encode()
-    files |= {name: path.read_bytes() for name in LOG_FILES if (path := run.folder / name).is_file()}
+    read_confirmations(run)
+    beside = (*LOG_FILES, CONFIRMATIONS)
+    files |= {name: path.read_bytes() for name in beside if (path := run.folder / name).is_file()}
     for path in sorted((run.folder / look).rglob("*")):
         if path.is_file():
             files[path.relative_to(run.folder).as_posix()] = path.read_bytes()
@@ -184,7 +189,7 @@ def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
 
 def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
     """Whether the run that lies there had the same to do, for the same owner, and has found the same."""
-    found = [name for name in files if name not in (_STATUS, NAME, *LOG_FILES)]
+    found = [name for name in files if name not in (_STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
     try:
         return all((place / name).read_bytes() == files[name] for name in found)
     except OSError:

@@ -31,6 +31,8 @@ from fairdash.training.sweep import Sweep
 if TYPE_CHECKING:
     from fairdash.training.regressor import FairRegressor
 
+#: What it is called where it is kept.
+BUNDLE = "bundle.zip"
 #: Counted up when the card's keys change their meaning.
 _FORMAT = 1
 _README = """\
@@ -59,16 +61,20 @@ How it was made
   It was fitted on all {rows:,} rows of the data set{set_aside}, with the weight
   lambda = {lam:g} on fairness. The figures in model.json are estimates: they come from models fitted in
   the same way on a part of the rows and measured on the others.
-
+{confirmation}
 Before you use it or pass it on
 {limits}
 """
-#: The same for every model: names of columns stand in the card's other parts alone.
-_LIMITS = (
+#: Limits of whatever is fitted on all rows.
+LIMITS_OF_ALL = (
     "No row was left to test this very fit on. Measure its error and its dependence on the sensitive columns "
     "again on rows of your own.",
     "What was lowered is the dependence on the sensitive columns that it was fitted with, over all rows "
     "together. Other attributes, parts of the rows and later years may show more.",
+)
+#: The same for every model: names of columns stand in the card's other parts alone.
+_LIMITS = (
+    *LIMITS_OF_ALL,
     "It does not see the sensitive columns, but it can still tell of them what its features tell.",
     "A missing number counts as the median; a missing text and one that did not occur in the fit count as "
     "neither of those that did. It warns of the latter.",
@@ -76,8 +82,8 @@ _LIMITS = (
     "model.safetensors holds averages and medians of the columns of numbers, and every value that occurs in "
     "the columns of text. Make sure that none of them names a person.",
 )
-_ABOUT_FIGURES = (
-    "Estimates from the random splits, not of this very fit: models fitted in the same way on the training "
+ABOUT_FIGURES = (
+    "Estimates from the splits, not of this very fit: models fitted in the same way on the training "
     "rows of each split, measured on its test rows."
 )
 
@@ -97,10 +103,18 @@ def zip_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
         model.save(path)
         saved = path.read_bytes()
     set_aside = card["data"]["rows_set_aside_to_stop_early"]
+    included = card["data"]["rows_of_the_confirmation_included"]
+    confirming = (
+        f"  The {included:,} rows that the run had set aside to confirm its choice are among them: what they "
+        "showed then is of models of all the others."
+        if included
+        else ""
+    )
     readme = _README.format(
         fairdash=__version__,
         rows=card["data"]["rows"],
         set_aside=f" but {set_aside:,} that told when to stop" if set_aside else "",
+        confirmation=textwrap.fill(confirming, 100) + "\n" if confirming else "",
         lam=card["model"]["lam"],
         limits="\n".join(
             textwrap.fill(sentence, 100, initial_indent="  - ", subsequent_indent="    ")
@@ -113,10 +127,15 @@ def zip_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
         "model.json": json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False).encode(),
         "model.safetensors": saved,
     }
+    return zip_of(files)
+
+
+def zip_of(files: Mapping[str, bytes]) -> bytes:
+    """Files as a zip: the same content gives the same bytes."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, content in files.items():
-            # The same fit gives the same bytes: no time of day, no mark of the system, no packing.
+            # No time of day, no mark of the system, no packing.
             entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             entry.create_system, entry.external_attr = 3, 0o644 << 16
             archive.writestr(entry, content)
@@ -139,7 +158,6 @@ def card_of(
     figures
         What the user was shown of the model, by name: numbers, texts, or None.
     """
-    roles = dataset.roles
     set_aside = 0
     if model.patience is not None:
         set_aside = math.ceil(dataset.n_rows * model.validation_fraction)
@@ -150,18 +168,12 @@ def card_of(
             **{name: version(name) for name in ("numpy", "safetensors", "scikit-learn", "torch")},
         },
         "data": {
-            "title": dataset.title,
-            "description": dataset.description,
-            "roles": asdict(roles),
-            "units": dict(dataset.units),
-            "meanings": dict(dataset.meanings),
-            "notes": list(dataset.notes),
-            "rows": dataset.n_rows,
+            **about_data(dataset),
             "rows_set_aside_to_stop_early": set_aside,
-            "fingerprint": dataset.fingerprint,
+            "rows_of_the_confirmation_included": len(plan.set_aside(dataset)),
         },
         "model": {
-            "predicts": dataset.label(roles.target),
+            "predicts": dataset.label(dataset.roles.target),
             "method": model.method,
             "method_title": METHODS[model.method].title,
             "objective": model.objective,
@@ -174,13 +186,28 @@ def card_of(
             "epoch_kept": model.best_epoch_,
         },
         "figures": {
-            "about": _ABOUT_FIGURES,
+            "about": ABOUT_FIGURES,
             "of": _figures_are_of(model.lam_, plan.lams),
             "run": run,
             "splits": plan.n_splits,
+            "split": plan.split,
             "values": dict(figures),
         },
         "limits": list(_LIMITS),
+    }
+
+
+def about_data(dataset: Dataset) -> dict[str, Any]:
+    """What a card says of the data."""
+    return {
+        "title": dataset.title,
+        "description": dataset.description,
+        "roles": asdict(dataset.roles),
+        "units": dict(dataset.units),
+        "meanings": dict(dataset.meanings),
+        "notes": list(dataset.notes),
+        "rows": dataset.n_rows,
+        "fingerprint": dataset.fingerprint,
     }
 
 

@@ -25,6 +25,7 @@ from fairdash.data.uploads import check_sha256, delete_upload, holders_of
 from fairdash.detached import LOCK, is_at_work, stop
 from fairdash.errors import FairdashError, Problem, StorageError
 from fairdash.jobs import engine
+from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import FIRST, Run
@@ -41,7 +42,7 @@ class Made:
 
     Parameters
     ----------
-    runs, models, searches, studies
+    runs, models, searches, audits, studies
         Folders.
     sources
         Files that say how to read it and which column plays which part.
@@ -50,13 +51,14 @@ class Made:
     runs: tuple[Path, ...]
     models: tuple[Path, ...]
     searches: tuple[Path, ...]
+    audits: tuple[Path, ...]
     studies: tuple[Path, ...]
     sources: tuple[Path, ...]
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """All folders."""
-        return (*self.runs, *self.models, *self.searches, *self.studies)
+        return (*self.runs, *self.models, *self.searches, *self.audits, *self.studies)
 
     @property
     def n_at_work(self) -> int:
@@ -75,13 +77,13 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
         `digest` is not 64 hex digits.
     """
     check_sha256(digest)
-    runs, models, searches = (
+    runs, models, searches, audits = (
         tuple(
             folder
             for folder in _naming(digest, data_folder(kind.folder_name), SPEC)
             if _owner_in(folder / SPEC) in (owner, None)
         )
-        for kind in (Run, ModelJob, SearchJob)
+        for kind in (Run, ModelJob, SearchJob, AuditJob)
     )
     sources = (path for path in _inside(sources_folder(owner)) if _names(path, digest))
     others = holders_of(digest) - {owner}
@@ -89,6 +91,7 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
         runs=runs,
         models=models,
         searches=searches,
+        audits=audits,
         studies=() if others else tuple(_naming(digest, cache_folder("studies"), STUDY)),
         sources=tuple(sources),
     )
@@ -124,7 +127,7 @@ def made_in(*runs: Run) -> Made:
     words = (f'"run": {json.dumps(run.id)}' for run in runs)
     models = [folder for each in words for folder in _naming(each, data_folder(ModelJob.folder_name), SPEC)]
     folders = tuple(run.folder for run in runs)
-    return Made(runs=folders, models=tuple(models), searches=(), studies=(), sources=())
+    return Made(runs=folders, models=tuple(models), searches=(), audits=(), studies=(), sources=())
 
 
 def what_goes(made: Made) -> str:

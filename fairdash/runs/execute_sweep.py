@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,11 @@ import pandas as pd
 from fairdash._version import versions
 from fairdash.assessment import Gain, assess_curve, assess_predictions, gain_over_mean
 from fairdash.data.dataset import Dataset
+from fairdash.data.sample import draw_rows
+from fairdash.dependence import REGISTRY
 from fairdash.runs.result import RunResult
+from fairdash.tariff.fit import FitOptions
+from fairdash.tariff.many import fit_tariffs
 from fairdash.training.baselines import train_baselines
 from fairdash.training.device import TITLES
 from fairdash.training.methods import METHODS
@@ -23,9 +28,18 @@ from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
 from fairdash.units import Unit, at_once, within
 
 #: What every model is judged by.
-MEASURES = ("hgr_kde", "hgr_spline", "hgr_rdc", "chi2_kde", "fairquant", "fairquant_cumulative")
-#: Permutations behind a floor of a first look, and of a whole run.
-PERMUTATIONS = {True: 39, False: 100}
+MEASURES = (
+    "hgr_spline",
+    "hgr_kde_scores",
+    "hgr_kde",
+    "hgr_rdc",
+    "chi2_kde",
+    "fairquant",
+    "fairquant_cumulative",
+)
+#: Permutations behind a floor of a whole run, of a first look, and of one that sees a sample of a table
+#: that took its time to read: as few as still reach 5 %.
+PERMUTATIONS, PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 100, 39, 19
 #: References train five more models a split: left out beyond so many rows.
 MOST_ROWS_FOR_REFERENCES = 30_000
 #: Shares of a run's time, for the estimate of the time left.
@@ -42,6 +56,7 @@ def execute_sweep(
     plan: Sweep,
     *,
     is_preview: bool = False,
+    share: float = 1.0,
     progress: Progress = lambda *_: None,
     on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
     unit: Unit = at_once,
@@ -51,7 +66,10 @@ def execute_sweep(
     Parameters
     ----------
     is_preview
-        Rougher floors, no importance and no references: what a few seconds allow.
+        Rougher floors, none for benchmarks, no importance, references, tariffs or models to confirm by: what
+        seconds allow.
+    share
+        The share of the rows to see, drawn at random: above 0, 1 for all of them.
     progress
         May raise :class:`fairdash.errors.Cancelled`.
     on_curve
@@ -60,6 +78,16 @@ def execute_sweep(
         Asked for every part of the work, a few seconds each on a small table; a run that goes on with what
         is known of them equals one that was never ended.
     """
+    rows, n_rows = None, dataset.n_rows
+    if share < 1:
+        # Rows that are set aside to confirm by are shown by nothing before, a sample included.
+        open_rows = np.setdiff1d(np.arange(n_rows), plan.set_aside(dataset))
+        drawn = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
+        rows, plan = open_rows[drawn], replace(plan, confirmation_share=0.0)
+        dataset = dataset.take(rows)
+    n_permutations = PERMUTATIONS
+    if is_preview:
+        n_permutations = PREVIEW_PERMUTATIONS if rows is None else SAMPLE_PERMUTATIONS
     with_references = not is_preview and _has_references(dataset)
     tuned = TUNING_SHARE if plan.tune else 0.0
 
@@ -77,7 +105,14 @@ def execute_sweep(
         left = 1 - TRAINING_SHARE - (REFERENCES_SHARE if with_references else 0.0)
         progress("measuring", TRAINING_SHARE + left * (step + share) / 4)
 
-    trained = train_sweep(dataset, plan, importance=not is_preview, progress=on_training, unit=unit)
+    trained = train_sweep(
+        dataset,
+        plan,
+        importance=not is_preview,
+        confirms=not is_preview,
+        progress=on_training,
+        unit=unit,
+    )
     members, predictions, splits = trained.members, trained.predictions, trained.splits
     assess: dict[str, Any] = {
         "loss": plan.settings.loss_function,
@@ -86,8 +121,30 @@ def execute_sweep(
     }
     frames, paths, baselines = {}, {}, {}
     standing_by = train_baselines(
-        dataset, splits, loss=plan.settings.loss_function, random_state=plan.random_state, unit=unit
+        dataset,
+        splits,
+        loss=plan.settings.loss_function,
+        random_state=plan.random_state,
+        with_trees=not is_preview,
+        unit=unit,
     )
+    if plan.tariff and not is_preview:
+        tariffs = fit_tariffs(
+            dataset,
+            splits,
+            lams=tuple(dict.fromkeys((0.0, *plan.lams))),
+            options=FitOptions(
+                loss=plan.settings.loss_function, objective=plan.objective, balance=plan.settings.balance
+            ),
+            random_state=plan.random_state,
+            shrink=True,
+            on_step=lambda _: progress("fitting tariffs", TRAINING_SHARE),
+            unit=within(unit, "tariffs"),
+        )
+        standing_by = (
+            pd.concat([standing_by[0], tariffs.members[list(standing_by[0].columns)]], ignore_index=True),
+            np.concatenate([standing_by[1], tariffs.predictions]),
+        )
     # Models that were trained for one objective are judged by both.
     for step, objective in enumerate(sorted(OBJECTIVES, key=lambda each: each != plan.objective)):
         frames[objective] = assess_predictions(
@@ -96,7 +153,7 @@ def execute_sweep(
             members,
             splits,
             objective=objective,
-            n_permutations=PERMUTATIONS[is_preview],
+            n_permutations=n_permutations,
             progress=partial(on_measuring, 2 * step),
             unit=within(unit, f"assess/{objective}/front"),
             **assess,
@@ -119,7 +176,7 @@ def execute_sweep(
             benchmarks,
             splits,
             objective=objective,
-            n_permutations=0,
+            n_permutations=0 if is_preview else n_permutations,
             parts=("test",),
             **assess,
         )
@@ -166,6 +223,9 @@ def execute_sweep(
         versions=versions(),
         baselines=baselines,
         gain=_gain(dataset, plan, trained),
+        evaluations={id: way for id in MEASURES if (way := REGISTRY[id].shown) is not None},
+        rows=rows,
+        drawn_from=None if rows is None else n_rows,
         **vars(trained),
     )
 

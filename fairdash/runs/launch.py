@@ -1,4 +1,4 @@
-"""Asking for a run, a search or a model: it goes into the line of jobs, and outlives whoever asked."""
+"""Asking for a run, a search, a model or an audit: it goes into the line, and outlives whoever asked."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import itertools
 import json
 from collections.abc import Mapping
 
+from fairdash.auditing.plan import AuditPlan
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.jobs import engine
 from fairdash.records import to_plain
+from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
@@ -20,17 +22,29 @@ from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
 
-#: Kind of job to where it waits: a refit takes seconds, and somebody waits for it.
-LANES: Mapping[type[Job], str] = {Run: engine.LONG, SearchJob: engine.LONG, ModelJob: engine.QUICK}
+#: Kind of job to where it waits: a refit or an audit takes seconds, and somebody waits for it.
+LANES: Mapping[type[Job], str] = {
+    Run: engine.LONG,
+    SearchJob: engine.LONG,
+    ModelJob: engine.QUICK,
+    AuditJob: engine.QUICK,
+}
 
 
-def start_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None, owner: str = LOCAL) -> Run:
-    """Have a plan carried out; `first` is a smaller sweep to begin with.
+def start_run(
+    source: DatasetSource,
+    plan: Sweep,
+    *,
+    first: Sweep | None = None,
+    first_share: float = 1.0,
+    owner: str = LOCAL,
+) -> Run:
+    """Have a plan carried out; `first` is a smaller sweep to begin with, on `first_share` of the rows.
 
     Where the same owner's same plan is at work on the same data already, that run: several pages that ask at
     once share it. So does its id, which follows from all of these.
     """
-    spec = RunSpec(source=source, plan=plan, first=first, owner=owner)
+    spec = RunSpec(source=source, plan=plan, first=first, first_share=first_share, owner=owner)
     asked = json.dumps(to_plain(spec) | {"created": None}, sort_keys=True)
     for again in itertools.count():
         id = sha256(f"{asked}\n{again}".encode())[:12]
@@ -45,6 +59,12 @@ def start_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None,
         note(run.folder, "asked for", who=owner, **facts_of(source))
     put_in_line(run)
     return run
+
+
+def start_again(run: Run, *, owner: str = LOCAL) -> Run:
+    """Have the same plan carried out on the same data once more; the run stays."""
+    spec = run.spec
+    return start_run(spec.source, spec.plan, first=spec.first, first_share=spec.first_share, owner=owner)
 
 
 def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch, *, owner: str = LOCAL) -> SearchJob:
@@ -68,6 +88,13 @@ def start_model(
     model = create_model(source, plan, run=run, method=method, lam=lam, figures=figures, owner=owner)
     put_in_line(model)
     return model
+
+
+def start_audit(source: DatasetSource, plan: AuditPlan, *, owner: str = LOCAL) -> AuditJob:
+    """Have a price audited."""
+    audit = create_audit(source, plan, owner=owner)
+    put_in_line(audit)
+    return audit
 
 
 def put_in_line(job: Job) -> None:

@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING, ClassVar
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
-from fairdash.runs.bundle import card_of, zip_bundle
+from fairdash.runs.bundle import BUNDLE, card_of, zip_bundle
 from fairdash.runs.log import read
 from fairdash.runs.store import Job, JobSpec
 from fairdash.sealed import SEAL
 from fairdash.storage import LOCAL, data_folder, sha256, write_whole
+from fairdash.tariff.naming import FAIR_TARIFF
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from fairdash.training.regressor import FairRegressor
 
 
@@ -39,7 +42,7 @@ class ModelSpec(JobSpec):
     run
         Id of the run that carried the sweep out.
     method
-        Id in :data:`fairdash.training.methods.METHODS`.
+        Id in :data:`fairdash.training.methods.METHODS`, or of a tariff.
     lam
         Weight λ ≥ 0; it may lie between those of the plan.
     figures
@@ -128,23 +131,45 @@ class ModelJob(Job[ModelSpec]):
     label: ClassVar[str] = "model"
     spec_kind: ClassVar[type] = ModelSpec
 
-    def write_bundle(self, model: FairRegressor, dataset: Dataset) -> None:
-        """Keep the bundle of the model refitted on `dataset`: all of it or nothing."""
+    def files(
+        self, dataset: Dataset, *, on_step: Callable[[float], None] | None = None
+    ) -> Mapping[str, bytes]:
+        """The model fitted on all rows: name to bytes of its bundle, and of a tariff's tables.
+
+        Errors as :func:`refit`.
+        """
         spec = self.spec
+        log = [vars(event) for event in read(self.folder.parents[1] / "runs" / spec.run).events]
+        if spec.method == FAIR_TARIFF:
+            from fairdash.runs.tariff_bundle import tariff_files
+
+            return tariff_files(dataset, spec.plan, lam=spec.lam, run=spec.run, figures=spec.figures, log=log)
+        model = refit(dataset, spec, on_step=on_step)
         card = card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures)
-        card["log"] = [vars(event) for event in read(self.folder.parents[1] / "runs" / spec.run).events]
-        content = zip_bundle(model, card)
+        return {BUNDLE: zip_bundle(model, {**card, "log": log})}
+
+    def keep(self, files: Mapping[str, bytes]) -> None:
+        """Keep what :meth:`files` has made: all of it or nothing."""
         with self._result_folder() as folder:
-            write_whole(folder / "bundle.zip", content)
+            for name, content in files.items():
+                write_whole(folder / name, content)
+
+    def tariffs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Tables of relativities at λ = 0 and at the chosen λ; RunError if not there or damaged."""
+        from fairdash.runs.tariff_bundle import GLM, TARIFF
+        from fairdash.tariff.files import read_tariff
+
+        folder = self._checked()
+        return read_tariff(folder / GLM), read_tariff(folder / TARIFF)
 
     def bundle(self) -> bytes:
         """The zip to take away; RunError if it is not there or damaged."""
         folder = self._checked()
         try:
-            content = (folder / "bundle.zip").read_bytes()
+            content = (folder / BUNDLE).read_bytes()
             # A model of before has its checksum beside it instead of a seal.
             if not (folder / SEAL).exists() and (folder / "bundle.sha256").read_text() != sha256(content):
-                raise self._damaged("bundle.zip")
+                raise self._damaged(BUNDLE)
         except (OSError, UnicodeDecodeError) as error:
             raise self._damaged() from error
         return content

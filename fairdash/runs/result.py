@@ -15,12 +15,15 @@ from numpy.typing import NDArray
 from fairdash.assessment import Gain, with_edges
 from fairdash.storage import write_whole
 from fairdash.training.models import TrainedModels
+from fairdash.training.set_aside import SetAside
 from fairdash.training.splits import Split
 
-#: Marks of a row's part in a split.
-_TRAIN, _TEST, _VALIDATION = 0, 1, 2
+#: Marks of a row's part in a split; rows after a window of time belong to none.
+_TRAIN, _TEST, _VALIDATION, _NONE = 0, 1, 2, 3
 #: Older results hold a "price" of independence for a base that was not told s: that is no bound.
 _PRICE = "price_of_independence"
+#: Files of the rows set aside, which nothing but a confirmation reads.
+_SET_ASIDE = "set_aside"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,7 +55,7 @@ class RunResult(TrainedModels):
         (J,) what exact independence costs each split at least, in units of ``mse``; None likewise, and in
         runs of before their references were told s.
     baselines
-        Objective to the test figures of :data:`fairdash.training.baselines.BASELINES`, without floors; empty
+        Objective to the test figures of :data:`fairdash.training.baselines.BASELINES`; empty
         in a run of before there were any.
     gain
         What the standard model gains over its training rows' average; None in a run of before it was kept.
@@ -60,7 +63,15 @@ class RunResult(TrainedModels):
         Package to its version when the run was carried out; empty in a run of before they were kept.
     names
         Target or sensitive column to its name for people, for those that have one.
-    members, predictions, splits, device, seconds, notes, importance, tuning, curves
+    evaluations
+        Measure to the evaluation of its values, for those that are shown in another one than the default
+        (:attr:`fairdash.dependence.entry.Measure.shown`); empty in a run of before there were any.
+    rows
+        (n,) which rows of the data set these are, counted from 0, where a first look saw only some of them,
+        drawn at random; None where they are all.
+    drawn_from
+        How many rows the data set has; None likewise.
+    members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
         As in :class:`fairdash.training.models.TrainedModels`.
     """
 
@@ -78,6 +89,9 @@ class RunResult(TrainedModels):
     baselines: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     gain: Gain | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    evaluations: Mapping[str, str] = field(default_factory=dict)
+    rows: NDArray[np.int64] | None = None
+    drawn_from: int | None = None
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -106,9 +120,9 @@ def write_result(result: RunResult, folder: Path) -> None:
         table = getattr(result, name)
         if table is not None:
             write_whole(folder / f"{name}.parquet", table.to_parquet())
-    part = np.zeros((len(result.splits), len(result.target)), dtype=np.uint8)
+    part = np.full((len(result.splits), len(result.target)), _NONE, dtype=np.uint8)
     for j, split in enumerate(result.splits):
-        part[j, split.test], part[j, split.validation] = _TEST, _VALIDATION
+        part[j, split.train], part[j, split.test], part[j, split.validation] = _TRAIN, _TEST, _VALIDATION
     arrays = {
         "predictions": result.predictions,
         "target": result.target,
@@ -117,9 +131,11 @@ def write_result(result: RunResult, folder: Path) -> None:
     }
     arrays |= {
         name: value
-        for name, value in (("weight", result.weight), (_PRICE, result.price))
+        for name, value in (("weight", result.weight), (_PRICE, result.price), ("rows", result.rows))
         if value is not None
     }
+    if result.set_aside is not None:
+        _write_set_aside(result.set_aside, folder)
     write_whole(folder / "rows.safetensors", save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
     about = {
         "objective": result.objective,
@@ -133,6 +149,8 @@ def write_result(result: RunResult, folder: Path) -> None:
         "versions": dict(result.versions),
         "gain": None if result.gain is None else asdict(result.gain),
         "names": dict(result.names),
+        "evaluations": dict(result.evaluations),
+        "drawn_from": result.drawn_from,
     }
     write_whole(folder / "about.json", json.dumps(about).encode())
 
@@ -186,6 +204,48 @@ def read_result(folder: Path) -> RunResult:
             },
             gain=None if about.get("gain") is None else Gain(**about["gain"]),
             names=about.get("names", {}),
+            evaluations=about.get("evaluations", {}),
+            rows=arrays.get("rows"),
+            drawn_from=about.get("drawn_from"),
+            set_aside=_read_set_aside(folder),
         )
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise UnreadableError from error
+
+
+def _write_set_aside(aside: SetAside, folder: Path) -> None:
+    from safetensors.numpy import save
+
+    arrays = {
+        "rows": aside.rows,
+        "predictions": aside.predictions,
+        "target": aside.target,
+        "sensitive": aside.sensitive.to_numpy(dtype=float),
+        "weight": aside.weight,
+        "groups": aside.groups,
+    }
+    there = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
+    write_whole(folder / f"{_SET_ASIDE}.safetensors", save(there))
+    write_whole(folder / f"{_SET_ASIDE}.parquet", aside.members.to_parquet())
+    columns = json.dumps([str(column) for column in aside.sensitive.columns])
+    write_whole(folder / f"{_SET_ASIDE}.json", columns.encode())
+
+
+def _read_set_aside(folder: Path) -> SetAside | None:
+    """The rows set aside; None where there are none, as in a run of before there were any."""
+    from safetensors.numpy import load_file
+
+    path = folder / f"{_SET_ASIDE}.safetensors"
+    if not path.exists():
+        return None
+    arrays = load_file(path)
+    columns = json.loads((folder / f"{_SET_ASIDE}.json").read_text(encoding="utf-8"))
+    return SetAside(
+        rows=arrays["rows"],
+        members=pd.read_parquet(folder / f"{_SET_ASIDE}.parquet"),
+        predictions=arrays["predictions"],
+        target=arrays["target"],
+        sensitive=pd.DataFrame(arrays["sensitive"], columns=columns),
+        weight=arrays.get("weight"),
+        groups=arrays.get("groups"),
+    )

@@ -7,6 +7,7 @@
 <home>/runs/<id>/first/          a first look at the result, where the run begins with one
 <home>/runs/<id>/result/         the result, renamed into place when it is complete
 <home>/runs/<id>/units/          what it has found so far, by content, until the result is there
+<home>/runs/<id>/confirmations.json  what the rows set aside have shown (:mod:`fairdash.runs.confirmations`)
 <home>/runs/<id>/log.jsonl       who did what with it (:mod:`fairdash.runs.log`)
 <home>/runs/<id>/cancel          there if the user asked to stop
 <home>/runs/<id>/worker.lock     held by the process that is at it
@@ -89,17 +90,20 @@ class RunSpec(JobSpec):
         The sweep.
     first
         A smaller sweep to begin with, so that there is soon something to look at.
+    first_share
+        The share of the rows that it sees, drawn at random: above 0, 1 for all of them.
     source, created
         As in :class:`JobSpec`.
     """
 
     plan: Sweep
     first: Sweep | None = None
+    first_share: float = 1.0
 
     @property
     def share_of_first(self) -> float:
-        """The first look's share of the work, 0 to 1: it grows with the number of models."""
-        n_first = 0 if self.first is None else len(self.first.models())
+        """The first look's share of the work, 0 to 1: it grows with the number of models and of rows."""
+        n_first = 0 if self.first is None else self.first_share * len(self.first.models())
         return n_first / (n_first + len(self.plan.models()))
 
 

@@ -1,4 +1,4 @@
-"""Carrying out one run, search or model, in whatever process has taken it (:mod:`fairdash.worker`).
+"""Carrying out one run, search, model or audit, in whatever process has taken it (:mod:`fairdash.worker`).
 
 That process alone writes to the job's folder, apart from the cancel mark.
 """
@@ -15,11 +15,11 @@ from typing import Any, TypeAlias, TypeVar
 
 from filelock import Timeout
 
-from fairdash import detached
 from fairdash.detached import sign
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
 from fairdash.memory import beyond, is_out_of_memory
-from fairdash.runs.models import ModelJob, refit
+from fairdash.runs.audits import AuditJob
+from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.status import CANCELLED, DONE, FAILED, RUNNING, RunStatus
 from fairdash.runs.store import Job, Run
@@ -27,10 +27,12 @@ from fairdash.storage import data_folder
 from fairdash.traces import trace_of
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.search import search_settings
-from fairdash.training.splits import random_splits
+from fairdash.training.split_kinds import draw_splits
 from fairdash.units import Unit, at_once
 
 SECONDS_BETWEEN_REPORTS = 0.2
+#: From this share of the work on its time tells what is left; before, this long at it does.
+SHARE_THAT_TELLS, SECONDS_THAT_TELL = 0.02, 3.0
 #: Whoever looks at the run's status takes its lock for a moment; only a worker keeps it this long.
 SECONDS_FOR_THE_LOCK = 3.0
 #: A result that can't be written is kept in memory so long, and written again and again.
@@ -46,7 +48,7 @@ Work: TypeAlias = "Callable[[SomeJob, Reporter, Unit], None]"
 
 
 def main(job_id: str, *, unit: Unit = at_once) -> int:
-    """Carry out the run, search or model called `job_id`; the exit status is 0 if it is done."""
+    """Carry out the run, search, model or audit called `job_id`; the exit status is 0 if it is done."""
     job = open_job(job_id)
     if isinstance(job, Run) and job.look is None and job.spec.first is not None:
         work_at(job, first_look, ends=False)
@@ -78,10 +80,10 @@ def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bo
 
 
 #: Folder of the home to the kind of job that lies in it.
-KINDS = MappingProxyType({kind.folder_name: kind for kind in (Run, SearchJob, ModelJob)})
+KINDS = MappingProxyType({kind.folder_name: kind for kind in (Run, SearchJob, ModelJob, AuditJob)})
 
 
-def open_job(job_id: str) -> Run | SearchJob | ModelJob:
+def open_job(job_id: str) -> Run | SearchJob | ModelJob | AuditJob:
     """The job of this id, whose kind its folder says; RunError if there is none."""
     found = (kind for name, kind in KINDS.items() if (data_folder(name) / job_id).is_dir())
     return next(found, Run)(job_id)
@@ -121,19 +123,28 @@ def _too_much_memory(word: str) -> Problem:
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     """The first look of a run that begins with one."""
-    from fairdash.runs.execute_sweep import execute_sweep
+    from fairdash.runs.execute_sweep import TRAINING_SHARE, execute_sweep
 
     spec = run.spec
     if spec.first is None or run.look is not None:
         return
     reporter.begin("reading the data")
-    whole = spec.share_of_first
-    result = execute_sweep(
-        spec.source.load(),
-        spec.first,
-        is_preview=True,
-        progress=lambda doing, share: reporter.progress(f"first look: {doing}", whole * share),
-    )
+    # Beside the rest of a large table's run a look at a sample is nothing, and it is what is waited for.
+    whole = spec.share_of_first if spec.first_share == 1 else 1.0
+    dataset = spec.source.load()
+    begun = trained = time.monotonic()
+
+    def on_progress(doing: str, share: float) -> None:
+        nonlocal trained
+        if share <= TRAINING_SHARE:
+            trained = time.monotonic()
+        reporter.progress(f"first look: {doing}", whole * share)
+
+    result = execute_sweep(dataset, spec.first, is_preview=True, share=spec.first_share, progress=on_progress)
+    if spec.first_share < 1:
+        # Of many rows no more are measured than of some; what grows with all of them is the training.
+        reporter.estimate = (trained - begun) * (1 / spec.share_of_first - 1)
+        reporter.begin("starting on all rows", fraction=spec.share_of_first)
     reporter.keep(lambda: run.write_result(result, first=True))
 
 
@@ -156,16 +167,22 @@ def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
 
 
 def _search(search: SearchJob, reporter: Reporter, unit: Unit) -> None:
-    """Search within the training rows of the first split, so that its test rows take no part."""
+    """Search within the training rows of the first split: its test rows and those set aside take no part."""
     reporter.begin("reading the data")
     spec = search.spec
     dataset = spec.source.load()
-    (split,) = random_splits(dataset.n_rows, n_splits=1, random_state=spec.plan.random_state)
+    plan = spec.plan
+    (split,) = draw_splits(
+        dataset,
+        plan.split,
+        n_splits=1,
+        random_state=plan.random_state,
+        set_aside=plan.set_aside(dataset),
+    )
 
     def progress(share: float) -> None:
         reporter.progress("cross-validating", share)
 
-    plan = spec.plan
     if isinstance(plan, LamSearch):
         result = search_lam(dataset, plan, rows=split.train, progress=progress, unit=unit)
     else:
@@ -173,28 +190,28 @@ def _search(search: SearchJob, reporter: Reporter, unit: Unit) -> None:
     reporter.keep(lambda: search.write_result(result))
 
 
-def lower_priority(*, by: int = 10) -> None:
-    """Leave the machine usable, by one thread too, as two may collapse."""
-    import torch
-
-    detached.lower_priority(by=by)
-    torch.set_num_threads(1)
-
-
 def _refit(model: ModelJob, reporter: Reporter, _: Unit) -> None:
     reporter.begin("reading the data")
-    spec = model.spec
-    dataset = spec.source.load()
+    dataset = model.spec.source.load()
 
     def progress(share: float) -> None:
         reporter.progress("training on all rows", share)
 
-    fitted = refit(dataset, spec, on_step=progress)
-    reporter.keep(lambda: model.write_bundle(fitted, dataset))
+    files = model.files(dataset, on_step=progress)
+    reporter.keep(lambda: model.keep(files))
+
+
+def _audit(audit: AuditJob, reporter: Reporter, _: Unit) -> None:
+    from fairdash.auditing.audit import carry_out
+
+    reporter.begin("reading the data")
+    spec = audit.spec
+    result = carry_out(spec.source.table(), spec.plan, progress=reporter.progress)
+    reporter.keep(lambda: audit.write_result(result))
 
 
 WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
-    {Run: _train, SearchJob: _search, ModelJob: _refit}
+    {Run: _train, SearchJob: _search, ModelJob: _refit, AuditJob: _audit}
 )
 
 
@@ -211,13 +228,22 @@ class Reporter:
         self.job = job
         self.ends = ends
         # Of a job that goes on, what was spent before counts.
-        self.started = time.monotonic() - job.stored_status().seconds
+        before = job.stored_status()
+        self.started = time.monotonic() - before.seconds
+        #: Of what is left, until the work itself tells.
+        self.estimate = before.seconds_left
         self.last = 0.0
         self.fraction = 0.0
+        #: When the first share of the work was told, and which.
+        self.first_told: tuple[float, float] | None = None
 
     def begin(self, doing: str, *, fraction: float = 0.0) -> None:
         self.fraction = fraction
-        self._tell(RunStatus(state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds()))
+        left = self.estimate if fraction < 1 else None
+        seconds = self._seconds()
+        self._tell(
+            RunStatus(state=RUNNING, doing=doing, fraction=fraction, seconds=seconds, seconds_left=left)
+        )
 
     def end(self, state: str, message: str = "") -> None:
         if not self.ends:
@@ -235,16 +261,31 @@ class Reporter:
         self.last, self.fraction = time.monotonic(), fraction
         if self.job.is_cancelled():
             raise Cancelled
-        seconds = self._seconds()
         self._tell(
             RunStatus(
                 state=RUNNING,
                 doing=doing,
                 fraction=fraction,
-                seconds=seconds,
-                seconds_left=seconds * (1 - fraction) / fraction if fraction > 0.02 else None,
+                seconds=self._seconds(),
+                seconds_left=self._seconds_left(fraction),
             )
         )
+
+    def _seconds_left(self, fraction: float) -> float | None:
+        """Estimate; in the first seconds that of before, or None: there is nothing to estimate from.
+
+        Where little is done the start, which reads and prepares, would weigh too much: of a run of hours an
+        estimate is due long before a share of it is done.
+        """
+        now = time.monotonic()
+        if self.first_told is None:
+            self.first_told = now, fraction
+        if fraction > SHARE_THAT_TELLS:
+            return self._seconds() * (1 - fraction) / fraction
+        told, before = self.first_told
+        if now - told < SECONDS_THAT_TELL or fraction <= before:
+            return self.estimate
+        return (now - told) * (1 - fraction) / (fraction - before)
 
     def keep(self, write: Callable[[], None]) -> None:
         """Write what has been found; where the disk is full, wait for space rather than lose it.

@@ -223,19 +223,21 @@ SCENES: tuple[Example, ...] = (
         id="forty_waves",
         measure="hgr_spline",
         button="forty waves",
-        look_at="With forty waves the knots of the splines lie too far apart: the exact value is nearly 1, "
-        "and every estimator of it reads about what noise reads. Finer functions would help.",
+        look_at="With forty waves the knots of the splines lie too far apart: read with them alone (open "
+        "diamond), HGR_spline stays at what noise reads, as every other estimator of the exact value does, "
+        "which is nearly 1. Steps of eight rows each, which it takes instead, find the link and half of it.",
         scene=Scene(pattern=VERY_FAST, noise=0.5, seed=3),
     ),
     Example(
         id="top_jump",
-        measure="hgr_spline",
+        measure="hgr_rdc",
         button="a jump in the top 5 %",
         look_at="The exact value is nearly 1: U is in its top 5 % when V is. But both f and g are steps "
-        "there, and smooth functions of the ranks can't step in two tails at once: HGR_spline reads about "
-        "0.7, far above its floor. HGR_NN (once it is trained) comes nearer.",
+        "there, and slow sines of the ranks can't step in two tails at once: RDC reads about 0.5, kernels "
+        "little more. So do splines alone (open diamond of HGR_spline); it takes steps in their place, and "
+        "reads 0.9, as HGR_NN does once it is trained.",
         scene=Scene(pattern="top_jump", noise=1.0, n=1000),
-        also=("hgr_rdc", "hgr_kde"),
+        also=("hgr_kde", "hgr_kde_scores"),
     ),
     Example(
         id="strong_link",

@@ -40,11 +40,14 @@ class Progress:
 
 
 def studied(*, quick: bool | None = None) -> tuple[str, ...]:
-    """Ids of all measures that take continuous variables; the quick or the slow ones only."""
+    """Ids of the measures that take continuous variables; the quick or the slow ones only.
+
+    Those that are shown on request alone are not among them.
+    """
     return tuple(
         id
         for id, measure in REGISTRY.items()
-        if not measure.discrete and (quick is None or measure.quick is quick)
+        if not (measure.discrete or measure.on_request) and (quick is None or measure.quick is quick)
     )
 
 
@@ -84,7 +87,7 @@ def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_sta
     measure = REGISTRY[id]
     if not measure.scale_free:
         u, v = v, u
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = dict(measure.shown_options)
     if evaluation == PUBLISHED:
         if measure.fitted:
             options["evaluation"] = "in_sample"

@@ -1,12 +1,13 @@
-"""Benchmarks of every run: the average of the training rows, and the linear model that an actuary would fit.
+"""Benchmarks of every run: the training rows' average, an actuary's linear model, trees, an existing price.
 
 A network that does not beat them is not worth its trouble, and where it does not beat the average nothing
-was learned that fairness could cost.
+was learned that fairness could cost. None of those that are trained here sees a sensitive column.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -20,63 +21,92 @@ from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.splits import Split, with_held_out
 from fairdash.units import Found, Unit, at_once
 
+#: Trees at most, and the share of each one's step; how many are kept is found on held-out rows.
+MOST_TREES, LEARNING_RATE = 150, 0.1
 #: Weights of the squared coefficients that are compared, in units of a row: none to a constant.
 ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 
 
-MEAN, LINEAR = "mean", "linear"
+MEAN, LINEAR, TREES, PRICE = "mean", "linear", "trees", "existing_prediction"
 
 #: Id in a frame's column ``method`` to its name. The average is the same for everyone: fair, and of no use.
-#: The linear model is ridge regression for the squared error, else a GLM of the loss's family, log link.
+#: The linear model is ridge regression for the squared error, else a GLM of the loss's family, log link. The
+#: trees follow the loss as well; for Tweedie's they take Poisson's, which aims at the same mean.
+#: The existing prediction is the data set's own column, as it is.
 BASELINES: Mapping[str, str] = MappingProxyType(
-    {MEAN: "Average of the training rows", LINEAR: "Linear benchmark (ridge, GLM)"}
+    {
+        MEAN: "Average of the training rows",
+        LINEAR: "Linear benchmark (ridge, GLM)",
+        TREES: "Gradient boosted trees",
+        PRICE: "Existing prediction",
+    }
 )
 
 
 def train_baselines(
-    dataset: Dataset, splits: Sequence[Split], *, loss: Loss, random_state: int = 0, unit: Unit = at_once
+    dataset: Dataset,
+    splits: Sequence[Split],
+    *,
+    loss: Loss,
+    random_state: int = 0,
+    with_trees: bool = True,
+    unit: Unit = at_once,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
     """Fit every baseline to the training rows of each split; none sees a sensitive column.
 
     Parameters
     ----------
     splits
-        The run's own. Where one has no validation rows, a fifth of its training rows is held out to choose
-        how strongly coefficients shrink; the model is then fitted to all training rows.
+        The run's own. Where one has no validation rows, a fifth of its training rows is held out, in whole
+        groups if there are any, to choose how strongly coefficients shrink and how many trees there are; the
+        model is then fitted to all training rows.
     random_state
-        Seed of which rows those are.
+        Seed of which rows those are, and of the trees.
+    with_trees
+        Whether to fit the trees: a second on some thousand rows, minutes on a million.
     unit
-        Asked for ``"baselines"``, all of them.
+        Asked for ``"baselines/<number of the split>"``.
 
     Returns
     -------
     members, predictions
-        Columns ``method`` (an id of :data:`BASELINES`), ``lam`` (0), ``split``, ``diverged`` (False); and
-        (K, n) predictions in the target's units, a row of `members` each.
+        Columns ``method`` (an id of :data:`BASELINES`; :data:`PRICE` where the data set has one), ``lam``
+        (0), ``split``, ``diverged`` (False); and (K, n) predictions in the target's units, a row of `members`
+        each.
     """
-    found = unit("baselines", lambda: _trained(dataset, splits, loss, random_state))
-    return found["members"], found["predictions"]
-
-
-def _trained(dataset: Dataset, splits: Sequence[Split], loss: Loss, random_state: int) -> Found:
-    y = dataset.target.to_numpy(dtype=float)
-    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
     members, predictions = [], []
     for j, split in enumerate(splits):
-        rows = encode_rows(dataset, split.train, loss)
-        mean = np.full(len(y), np.average(y[split.train], weights=weight[split.train]))
-        linear = rows.target_scale.undo(_linear(rows, weight, split, loss, random_state))
-        for method, y_pred in ((MEAN, mean), (LINEAR, linear)):
+        found = unit(
+            f"baselines/{j}", partial(_of_split, dataset, split, loss, random_state, with_trees=with_trees)
+        )
+        # What was kept comes back in an order of its own.
+        for method in (each for each in BASELINES if each in found):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})
-            predictions.append(y_pred)
-    return {"members": pd.DataFrame(members), "predictions": np.stack(predictions)}
+            predictions.append(found[method])
+    return pd.DataFrame(members), np.stack(predictions)
+
+
+def _of_split(dataset: Dataset, split: Split, loss: Loss, random_state: int, *, with_trees: bool) -> Found:
+    """Id of each baseline to its predictions (n,)."""
+    y = dataset.target.to_numpy(dtype=float)
+    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    rows = encode_rows(dataset, split.train, loss)
+    inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
+    found = {
+        MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train])),
+        LINEAR: rows.target_scale.undo(_linear(rows, weight, split, inner, loss)),
+    }
+    if with_trees:
+        found[TREES] = rows.target_scale.undo(_trees(rows, weight, split, inner, loss, random_state))
+    if dataset.prediction is not None:
+        found[PRICE] = dataset.prediction.to_numpy(dtype=float)
+    return found
 
 
 def _linear(
-    rows: EncodedRows, weight: NDArray[np.float64], split: Split, loss: Loss, random_state: int
+    rows: EncodedRows, weight: NDArray[np.float64], split: Split, inner: Split, loss: Loss
 ) -> NDArray[np.float64]:
-    """Predictions (n,) in the loss's units by the best of the linear models."""
-    inner = with_held_out(split, random_state=random_state)
+    """Predictions (n,) in the loss's units by the linear model that is best on `inner`'s validation rows."""
     held_out = inner.validation
 
     def predictions(alpha: float, train: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -103,3 +133,37 @@ def _model(loss: Loss, alpha: float, *, mass: float) -> Any:
     return TweedieRegressor(
         power=loss.power, link="log", alpha=alpha, solver="newton-cholesky", max_iter=1000, tol=1e-6
     )
+
+
+def _trees(
+    rows: EncodedRows,
+    weight: NDArray[np.float64],
+    split: Split,
+    inner: Split,
+    loss: Loss,
+    random_state: int,
+) -> NDArray[np.float64]:
+    """Predictions (n,) in the loss's units by as many trees as are best on `inner`'s validation rows."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    kind = {0.0: "squared_error", 2.0: "gamma"}.get(loss.power, "poisson")
+
+    def fitted(train: NDArray[np.int64], count: int) -> Any:
+        # Held-out rows that the run knows stop it: scikit-learn's own would part groups.
+        model = HistGradientBoostingRegressor(
+            loss=kind,
+            learning_rate=LEARNING_RATE,
+            max_iter=count,
+            max_leaf_nodes=15,
+            early_stopping=False,
+            random_state=random_state,
+        )
+        return model.fit(rows.x[train], rows.y[train], sample_weight=weight[train])
+
+    held_out = inner.validation
+    losses = [
+        loss.mean_deviance(rows.y[held_out], y_pred, weight[held_out])
+        for y_pred in fitted(inner.train, MOST_TREES).staged_predict(rows.x[held_out])
+    ]
+    predictions: NDArray[np.float64] = fitted(split.train, int(np.argmin(losses)) + 1).predict(rows.x)
+    return predictions

@@ -9,6 +9,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from fairdash.training.settings import batches_an_epoch
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -47,17 +49,18 @@ class Tables:
     Parameters
     ----------
     which_split
-        (K,) index of each model's split.
+        Index of each model's split, K in all.
     n_splits
         S.
+    device
+        Where the rows are.
     """
 
-    def __init__(self, which_split: Tensor, n_splits: int) -> None:
-        self.which_split = which_split
+    def __init__(self, which_split: Sequence[int], n_splits: int, *, device: str | torch.device) -> None:
+        self.which_split = torch.tensor(which_split, device=device)
         # Models in the order of their splits, equally many: networks can share their split's table.
         each = len(which_split) // n_splits
-        in_order = torch.arange(n_splits, device=which_split.device).repeat_interleave(each)
-        self.shared = torch.equal(which_split, in_order)
+        self.shared = list(which_split) == [j for j in range(n_splits) for _ in range(each)]
 
     def inputs(self, rows: Tensor) -> Tensor:
         """Inputs of the predictors from (S, b, p) rows: those rows, or a copy for each model."""
@@ -106,8 +109,7 @@ class Batches:
         self.train = train
         fewest = min(len(rows) for rows in train)
         self.batch_size = min(batch_size, fewest)
-        # A last, smaller batch would have noisier means and variances: its rows wait for the next shuffle.
-        self.per_epoch = fewest // self.batch_size
+        self.per_epoch = batches_an_epoch(fewest, batch_size)
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         # Of their own, so that dropout somewhere in the stack leaves the others' batches as they are.
         self.dropout_generators = [torch.Generator().manual_seed(seed + 1) for seed in seeds]

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY, independence_floor, measure_many
+from fairdash.dependence.grouping import FEWEST_GROUPS
 from fairdash.errors import OptionError, Problem
 from fairdash.registry import get_entry
-from fairdash.seeds import Stream, rng_of
+from fairdash.seeds import Stream, rng_of, seed_of
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES
@@ -71,24 +72,31 @@ def cross_validate(
     n_folds: int,
     random_state: int,
     device: str,
+    foretell: bool = False,
     progress: Callable[[float], None] | None = None,
     unit: Unit = at_once,
 ) -> OutOfFold:
     """Train every candidate without each fold in turn, and predict that fold.
 
     All models start from the same initial weights, so that candidates, and the folds of one candidate,
-    differ in nothing but what is compared. Candidates of one method and ``settings.stack_key`` share
-    stacks. Errors are those of :func:`fairdash.training.models.train_models`, and OptionError if the rows
-    don't fill the folds.
+    differ in nothing but what is compared. Rows of one group of the data set are in one fold. Candidates of
+    one method and ``settings.stack_key`` share stacks. Errors are those of
+    :func:`fairdash.training.models.train_models`, and OptionError if the rows don't fill the folds.
 
     Parameters
     ----------
+    foretell
+        Whether what a refit on all rows will reach is wanted, rather than a comparison. Then the folds'
+        models are trained for as many steps as all rows would have: an epoch of theirs can hold a batch less,
+        and fewer steps cost something else at each λ (benchmarks/find_lam.py).
     progress
         Called with the share done, 0 to 1; it may raise :class:`fairdash.errors.Cancelled`.
     unit
         Asked for what :func:`fairdash.training.models.train_models` asks for.
     """
-    held_out, splits = _folds(dataset.n_rows, candidates, n_folds=n_folds, random_state=random_state)
+    held_out, splits = _folds(dataset, candidates, n_folds=n_folds, random_state=random_state)
+    if foretell:
+        candidates = [_for_as_many_steps(each, splits, n_rows=dataset.n_rows) for each in candidates]
     seed = initial_seed(random_state, 0)
     stacks: dict[tuple[object, ...], int] = {}
     for each in candidates:
@@ -126,18 +134,17 @@ def cross_validate(
     return OutOfFold(predictions, loss, diverged, held_out, trained.device, trained.notes)
 
 
+def _for_as_many_steps(candidate: StackedModel, splits: Sequence[Split], *, n_rows: int) -> StackedModel:
+    """The candidate with as many steps on the folds' training rows as on all rows."""
+    # Of all rows, too, some would tell when to stop.
+    learned = n_rows if candidate.settings.patience is None else round(n_rows * (1 - STOPPING_SHARE))
+    fewest = min(len(split.train) for split in splits)
+    return replace(candidate, settings=candidate.settings.with_steps_of(learned, on=fewest))
+
+
 def rows_of(dataset: Dataset, rows: NDArray[np.int64] | None) -> Dataset:
     """The data set of these rows alone, so that nothing can be learned from the others; all if None."""
-    if rows is None:
-        return dataset
-    weight = dataset.weight
-    return replace(
-        dataset,
-        features=dataset.features.iloc[rows],
-        target=dataset.target.iloc[rows],
-        sensitive=dataset.sensitive.iloc[rows],
-        weight=None if weight is None else weight.iloc[rows],
-    )
+    return dataset if rows is None else dataset.take(rows)
 
 
 @dataclass(frozen=True)
@@ -186,16 +193,19 @@ def dependence_of(
     of_each = np.full((3, len(predictions)), np.nan)
     if not there.any():
         return Dependence(*of_each)
-    columns = []
+    columns, groups = [], None if dataset.groups is None else dataset.groups[rows]
+    options = get_entry(REGISTRY, measure, option="measure").shown_options
     for column in dataset.sensitive.columns:
         v = np.broadcast_to(dataset.sensitive[column].to_numpy(dtype=float)[rows], u.shape)
-        value = np.abs(measure_many(measure, u, v, random_state=random_state))
+        value = np.abs(measure_many(measure, u, v, groups=groups, random_state=random_state, **options))
         floor = independence_floor(
             measure,
             u,
             v,
             n_permutations=n_permutations,
+            groups=groups,
             random_state=random_state,
+            **options,
         )
         columns.append(np.stack([value, floor.mean, floor.q95]))
     figures = np.stack(columns)
@@ -241,7 +251,8 @@ def dependence_out_of_fold(
     Dependence
         The floors are those of all folds together.
     (C,) array of bool
-        Whether the excess is that of the folds. Never with folds of under :data:`ENOUGH_ROWS` rows.
+        Whether the excess is that of the folds. Never with folds of under :data:`ENOUGH_ROWS` rows, or of too
+        few groups to exchange.
     """
 
     def of(name: str, rows: NDArray[np.int64], n_permutations: int | None = None) -> Dependence:
@@ -259,7 +270,7 @@ def dependence_out_of_fold(
 
     together = of("together", np.arange(dataset.n_rows))
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
-    if min(len(rows) for rows in out_of_fold.held_out) < ENOUGH_ROWS:
+    if not all(_is_enough(dataset, rows) for rows in out_of_fold.held_out):
         return together, diluted
     # The folds' permutations together make up as many as one floor of all rows has.
     few = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
@@ -269,6 +280,12 @@ def dependence_out_of_fold(
     diluted = mean - 2 * standard_error(by_fold) > together.excess
     value = np.where(diluted, together.floor + mean, together.value)
     return replace(together, value=value), diluted
+
+
+def _is_enough(dataset: Dataset, rows: NDArray[np.int64]) -> bool:
+    if dataset.group is not None and dataset.group.iloc[rows].nunique() < FEWEST_GROUPS:
+        return False
+    return len(rows) >= ENOUGH_ROWS
 
 
 def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -281,9 +298,10 @@ def standard_error(by_fold: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _folds(
-    n_rows: int, candidates: Sequence[StackedModel], *, n_folds: int, random_state: int
+    dataset: Dataset, candidates: Sequence[StackedModel], *, n_folds: int, random_state: int
 ) -> tuple[tuple[NDArray[np.int64], ...], tuple[Split, ...]]:
     """Rows that each fold is scored on, and what it is trained on."""
+    n_rows = dataset.n_rows
     # Two rows to score, and enough to train on whatever is set aside for stopping.
     if n_rows < max(2 * n_folds, 20):
         raise OptionError(
@@ -293,14 +311,23 @@ def _folds(
                 hint=f"Choose fewer folds, or give more rows than {n_rows}.",
             )
         )
-    parts = folds(np.arange(n_rows), n_folds=n_folds, random_state=random_state)
+    parts = folds(np.arange(n_rows), n_folds=n_folds, random_state=random_state, groups=dataset.groups)
     held_out = tuple(part.validation for part in parts)
     if all(each.settings.patience is None for each in candidates):
         return held_out, parts
     splits = []
     for f, part in enumerate(parts):
         # Stopping where the held-out rows are best would flatter the score on them.
-        order = rng_of(Stream.FOLD_STOPPING_ROWS, random_state, f).permutation(part.train)
-        watched, train = np.split(order, [round(STOPPING_SHARE * len(order))])
+        if dataset.group is None:
+            order = rng_of(Stream.FOLD_STOPPING_ROWS, random_state, f).permutation(part.train)
+            watched, train = np.split(order, [round(STOPPING_SHARE * len(order))])
+        else:
+            inner = folds(
+                part.train,
+                n_folds=round(1 / STOPPING_SHARE),
+                random_state=seed_of(Stream.FOLD_STOPPING_ROWS, random_state, f),
+                groups=dataset.groups,
+            )[0]
+            watched, train = inner.validation, inner.train
         splits.append(Split(train=np.sort(train), test=part.validation, validation=np.sort(watched)))
     return held_out, tuple(splits)

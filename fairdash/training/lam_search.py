@@ -109,7 +109,8 @@ def search_lam(
     values hold for as many rows as are in `rows`: on fewer rows an estimator's floor is higher.
 
     The frame has one row a weight, in increasing order, the first (λ = 0) the standard model: ``lam``;
-    ``loss`` (mean over the folds; 0 is perfect, 1 is what a constant reaches) and ``loss_se``;
+    ``loss`` (mean over the folds, whose models are trained for as many steps as one of all rows would be; 0
+    is perfect, 1 is what a constant reaches) and ``loss_se``;
     ``increase``, the loss's share above the standard model's; ``dependence`` by `measure`, ``floor`` and
     ``floor_q95`` (mean and 95 % quantile of the same with the sensitive column permuted) and ``excess``
     above the mean, all of the pooled held-out rows; ``diluted``, whether pooling hid dependence that the
@@ -283,6 +284,7 @@ def _try(
         n_folds=plan.n_folds,
         random_state=plan.random_state,
         device=plan.device,
+        foretell=True,
         progress=None if progress is None else lambda share: progress(TRAINING_SHARE * share),
         unit=unit,
     )

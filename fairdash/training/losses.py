@@ -19,6 +19,7 @@ from fairdash.errors import OptionError, Problem
 from fairdash.registry import get_entry
 
 if TYPE_CHECKING:
+    import pandas as pd
     from torch import Tensor
 
 
@@ -71,6 +72,17 @@ class Loss:
             - y * (eta * (1 - p)).exp() / (1 - p)
             + (eta * (2 - p)).exp() / (2 - p)
         )
+
+    def slope(self, eta: Tensor, y: Tensor) -> Tensor:
+        """Derivative of :meth:`unit_deviance` by η; any shape. Shorter than the way through autograd."""
+        if not self.has_log_link:
+            return 2 * (eta - y)
+        if self.power == 1:
+            return 2 * (eta.exp() - y)
+        if self.power == 2:
+            return 2 * (1 - y * (-eta).exp())
+        p = self.power
+        return 2 * ((eta * (2 - p)).exp() - y * (eta * (1 - p)).exp())
 
     def deviances(self, y: NDArray[np.float64], y_pred: NDArray[np.float64]) -> NDArray[np.float64]:
         """Deviance of each row, y and y_pred of shape (n,): what :meth:`mean_deviance` averages."""
@@ -126,12 +138,38 @@ class Loss:
         base
             Those that the constant model is measured on; the training rows unless told.
         """
+        (found,) = self.relative_of_many(y, y_pred[None], weight, rows=rows, train=train, base=base)
+        return found
+
+    def relative_of_many(
+        self,
+        y: NDArray[np.float64],
+        predictions: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        *,
+        rows: NDArray[np.int64],
+        train: NDArray[np.int64],
+        base: NDArray[np.int64] | None = None,
+    ) -> list[float]:
+        """:meth:`relative` of each model's predictions, (K, n): the constant model is measured once."""
         base = train if base is None else base
         constant = np.full(len(base), np.average(y[train], weights=weight[train]))
         unit = self.mean_deviance(y[base], constant, weight[base])
-        own = self.mean_deviance(y[rows], y_pred[rows], weight[rows])
+        own = [self.mean_deviance(y[rows], y_pred[rows], weight[rows]) for y_pred in predictions]
         # A constant target leaves nothing to be better at.
-        return own / unit if unit > 0 else 1.0
+        return [each / unit if unit > 0 else 1.0 for each in own]
+
+    def prediction_problem(self, y_pred: pd.Series) -> Problem | None:
+        """Why these predictions (n,) can't be judged by this loss; None if they can."""
+        count = int((y_pred.to_numpy() <= 0).sum()) if self.has_log_link else 0
+        if not count:
+            return None
+        return Problem(
+            column=str(y_pred.name),
+            count=count,
+            what=f"The {self.title.lower()} needs existing predictions that are above 0",
+            hint="Choose squared error, leave these rows out, or choose no existing prediction.",
+        )
 
     def target_problem(self, y: NDArray[np.float64], *, column: str) -> Problem | None:
         """Why this target can't have this loss; None if it can."""

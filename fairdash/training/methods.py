@@ -36,7 +36,8 @@ class Method:
     adversarial
         Whether its penalty trains networks of its own, whose settings then matter.
     selection_measure
-        Id of the quick measure that compares its models in a search: not one that its own penalty nearly is.
+        Id of the quick measure that compares its models in a search: one that sees every kind of link tried
+        (benchmarks/judges.py), and that its own penalty is not nearly.
     """
 
     id: str
@@ -46,7 +47,7 @@ class Method:
     source: str
     multivariate: bool = True
     adversarial: bool = False
-    selection_measure: str = "hgr_kde"
+    selection_measure: str = "hgr_spline"
 
     def penalty_class(self) -> type[Penalty] | None:
         """The class of Ψ, for its ``encode`` and to build it; None for no penalty."""
@@ -84,6 +85,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 penalty="fairdash.training.penalties.hgr_spline:SplineHGRPenalty",
                 source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
                 "lower bound of HGR",
+                selection_measure="hgr_kde_scores",
             ),
             Method(
                 id="chi2_nn",
@@ -103,7 +105,6 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 source="Mary et al. 2019, “Fairness-aware learning for continuous attributes and "
                 "treatments”; baseline “Mary2019” of Grari et al.",
                 multivariate=False,
-                selection_measure="hgr_rdc",
             ),
             Method(
                 id="mine",

@@ -21,6 +21,7 @@ from fairdash.training.device import Device
 from fairdash.training.importance import Importance, PermutationPlan
 from fairdash.training.methods import METHODS
 from fairdash.training.progress import OnProgress, StackReporter
+from fairdash.training.set_aside import SetAside
 from fairdash.training.splits import Split
 from fairdash.training.stack_trainer import StackTrainer, too_little_memory, train_in_legs, work_of
 from fairdash.training.stacked_model import StackedModel
@@ -59,6 +60,9 @@ class TrainedModels:
     curves
         What was told of every epoch, as :class:`fairdash.training.progress.SweepProgress` has it; None in a
         result that was read from its files.
+    set_aside
+        Rows that took part in nothing, and predictions for them; None where none were set aside. In
+        `predictions` they are NaN.
     """
 
     members: pd.DataFrame
@@ -70,6 +74,7 @@ class TrainedModels:
     importance: pd.DataFrame | None = None
     tuning: pd.DataFrame | None = None
     curves: pd.DataFrame | None = None
+    set_aside: SetAside | None = None
 
 
 def train_models(
@@ -208,6 +213,8 @@ def _check(dataset: Dataset, splits: Sequence[Split], models: Sequence[StackedMo
     y = dataset.target.to_numpy(dtype=float)
     for loss in {model.settings.loss_function for model in models}:
         problem = loss.target_problem(y, column=dataset.roles.target)
+        of_target.problems += [problem] if problem else []
+        problem = None if dataset.prediction is None else loss.prediction_problem(dataset.prediction)
         of_target.problems += [problem] if problem else []
     checks.require(
         all(model.settings.patience is None for model in models)

@@ -6,11 +6,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
 from fairdash.registry import get_entry
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.set_aside import draw_set_aside
 from fairdash.training.settings import TrainingSettings
+from fairdash.training.split_kinds import RANDOM, SPLITS, TIME, checked_kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +30,11 @@ class TrainingPlan:
     random_state
         Seed of the splits or folds, the initial weights, the mini-batches and the permutations; see
         :mod:`fairdash.seeds`.
+    split
+        Id in :data:`fairdash.training.split_kinds.SPLITS`: how test rows are chosen.
+    confirmation_share
+        Share of the rows to set aside first, 0 for none, below 1: they take part in nothing until a chosen
+        point is confirmed on them; see :mod:`fairdash.training.set_aside`.
     settings
         Architecture and schedule, or what the settings to compare have in common.
     device
@@ -37,17 +48,31 @@ class TrainingPlan:
 
     objective: str = "demographic_parity"
     random_state: int = 0
+    split: str = RANDOM
+    confirmation_share: float = 0.0
     settings: TrainingSettings = field(default_factory=TrainingSettings)
     device: str = "auto"
 
     def __post_init__(self) -> None:
         get_entry(OBJECTIVES, self.objective, option="objective")
+        get_entry(SPLITS, self.split, option="split")
         checks = Checks(OptionError)
+        checks.require(
+            0 <= self.confirmation_share < 1,
+            "confirmation_share",
+            "The share of rows set aside is out of its range",
+            "Choose a number from 0 to below 1, such as 0.2.",
+        )
         self._check(checks)
         checks.finish()
 
     def _check(self, checks: Checks) -> None:
         """Note what is wrong with the options that a plan adds to these."""
+
+    def set_aside(self, dataset: Dataset) -> NDArray[np.int64]:
+        """Numbers of the rows set aside; errors as :func:`fairdash.training.set_aside.draw_set_aside`."""
+        checked_kind(dataset, self.split)
+        return draw_set_aside(dataset, self.confirmation_share, latest=self.split == TIME)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +85,7 @@ class SearchPlan(TrainingPlan):
         Id in :data:`fairdash.training.methods.METHODS`.
     n_folds
         Folds of the cross-validation, 2 or more.
-    objective, random_state, settings, device
+    objective, random_state, split, settings, device
         As in :class:`TrainingPlan`.
     """
 

@@ -18,18 +18,12 @@ from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from fairdash.training.regressor_fit import fit_regressor
-from fairdash.training.regressor_tables import (
-    clean_features,
-    require_columns,
-    require_unique,
-    sensitive_table,
-)
+from fairdash.training.regressor_predict import in_columns, rows_to_predict
 from fairdash.training.settings import TrainingSettings
 
 _DEFAULT = TrainingSettings()
@@ -160,7 +154,8 @@ adversary_steps, dropout, loss, tweedie_power, balance, patience
         Parameters
         ----------
         X : DataFrame or array, shape (n, p)
-            Numbers, or in a DataFrame also booleans, categories and text. Missing cells are allowed.
+            Numbers, or in a DataFrame (of pandas, polars or arrow) also booleans, categories and text.
+            Missing cells are allowed.
         y : array, shape (n,)
             Target, not constant; for the losses with a log link 0 or more.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
@@ -200,29 +195,13 @@ adversary_steps, dropout, loss, tweedie_power, balance, patience
         """
         check_is_fitted(self)
         encoder = self.predictor_.encoder
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and isinstance(X, pd.DataFrame):
-            require_unique(X)
-            require_columns(X, encoder.columns)
-            table = X
-        else:
-            checked = validate_data(
-                self,
-                X,
-                reset=False,
-                dtype=object if encoder.categories else np.float64,
-                ensure_all_finite="allow-nan",
-            )
-            table = pd.DataFrame(checked, columns=names)
-        sensitive = [name for name in self.sensitive_names_ if name in table.columns]
-        if sensitive:
-            sensitive_table(table[sensitive], name="X")
-        features = clean_features(table[list(encoder.columns)], numbers=encoder.numbers)
+        features = rows_to_predict(
+            self, X, columns=encoder.columns, numbers=encoder.numbers, has_text=bool(encoder.categories)
+        )
         unknown = encoder.unknown_levels(features)
         if unknown:
-            counts = ", ".join(f"“{name}” ({count:,})" for name, count in unknown.items())
             warnings.warn(
-                f"Levels that were not there in training count as missing, in: {counts}.",
+                f"Levels that were not there in training count as missing, in: {in_columns(unknown)}.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -17,10 +17,12 @@ from sklearn.utils.validation import validate_data
 from fairdash.errors import Checks, DataError, OptionError, Problem
 from fairdash.registry import get_entry
 from fairdash.training.device import resolve_device
-from fairdash.training.methods import METHODS
+from fairdash.training.losses import Loss
+from fairdash.training.methods import METHODS, Method
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.regressor_options import check_options, find_columns, settings_of
 from fairdash.training.regressor_tables import (
+    as_pandas,
     checked_weights,
     clean_features,
     constant_problem,
@@ -55,7 +57,15 @@ def fit_regressor(
         Called with the share done, 0 to 1; what it raises ends the training.
     """
     settings = _settings(model)
-    rows = _rows(model, X, y, sensitive_features, sample_weight, settings)
+    rows = rows_to_fit(
+        model,
+        X,
+        y,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        loss=settings.loss_function,
+        method=METHODS[model.method],
+    )
     device = resolve_device(model.device)
     if device.note:
         warnings.warn(device.note, UserWarning, stacklevel=3)
@@ -66,7 +76,7 @@ def fit_regressor(
         lam=lam,
         objective=model.objective,
         settings=settings,
-        seed=_seed(model.random_state),
+        seed=seed_to_fit(model.random_state),
         device=device.name,
         validation_share=model.validation_fraction,
         on_step=on_step,
@@ -94,15 +104,31 @@ def _settings(model: FairRegressor) -> TrainingSettings:
     return settings_of(model.get_params(deep=False))
 
 
-def _rows(
-    model: FairRegressor,
+def rows_to_fit(
+    model: Any,
     X: Any,
     y: Any,
+    *,
     sensitive_features: Any,
     sample_weight: Any,
-    settings: TrainingSettings,
+    loss: Loss,
+    method: Method,
+    option: str = "method",
 ) -> Rows:
-    """What fit was given, checked and cut into its parts."""
+    """What an estimator's fit was given, checked and cut into its parts.
+
+    Parameters
+    ----------
+    model
+        The estimator, with `lam` and `sensitive_columns`; its ``n_features_in_``, ``feature_names_in_`` and
+        ``sensitive_names_`` are set.
+    method
+        Whose penalty is to be used where ``model.lam`` is above 0.
+    option
+        What that is called among the estimator's parameters.
+    """
+    penalises = method.penalty is not None and model.lam > 0
+    X, y = as_pandas(X), as_pandas(y)
     if isinstance(X, pd.DataFrame):
         require_unique(X)
         validate_data(model, X, y, skip_check_array=True)
@@ -121,7 +147,7 @@ def _rows(
     table = pd.DataFrame(X).reset_index(drop=True)
     table.columns = pd.Index(getattr(model, "feature_names_in_", range(table.shape[1])))
     names = find_columns(model.sensitive_columns, list(table.columns))
-    s = _sensitive(model, table[names], sensitive_features)
+    s = _sensitive(table[names], sensitive_features, method if penalises else None, option)
     y, weight = np.asarray(y, dtype=float), None
     if sample_weight is not None:
         weight = checked_weights(sample_weight, len(table))
@@ -129,15 +155,17 @@ def _rows(
         used = weight > 0
         table, y, weight = table[used].reset_index(drop=True), y[used], weight[used]
         s = None if s is None else s[used]
-    _refuse_constants(y, s if _penalises(model) else None, settings)
+    _refuse_constants(y, s if penalises else None, loss)
     model.sensitive_names_ = tuple(names)
     features = clean_features(table.drop(columns=names))
     require_cells(features)
     return Rows(features=features, y=y, s=s, weight=weight)
 
 
-def _sensitive(model: FairRegressor, of_x: pd.DataFrame, given: Any) -> NDArray[np.float64] | None:
-    """The sensitive features (n, d), checked; None if there are none and none are needed."""
+def _sensitive(
+    of_x: pd.DataFrame, given: Any, method: Method | None, option: str
+) -> NDArray[np.float64] | None:
+    """The sensitive features (n, d), checked; None if there are none and no `method` needs them."""
     checks = Checks(OptionError)
     checks.require(
         given is None or not of_x.shape[1],
@@ -146,7 +174,7 @@ def _sensitive(model: FairRegressor, of_x: pd.DataFrame, given: Any) -> NDArray[
         "Give them in one of the two ways.",
     )
     checks.require(
-        given is not None or of_x.shape[1] or not _penalises(model),
+        given is not None or of_x.shape[1] or method is None,
         "lam",
         "A weight λ above 0 needs to know the sensitive features",
         "Call fit with sensitive_features=, name sensitive_columns of X, or choose lam=0.",
@@ -160,25 +188,19 @@ def _sensitive(model: FairRegressor, of_x: pd.DataFrame, given: Any) -> NDArray[
     else:
         return None
     checks.require(
-        not _penalises(model) or s.shape[1] == 1 or METHODS[model.method].multivariate,
-        "method",
-        f"“{model.method}” takes one sensitive column only",
+        method is None or s.shape[1] == 1 or method.multivariate,
+        option,
+        f"“{'' if method is None else method.id}” takes one sensitive column only",
         "Choose one sensitive column, or another method.",
     )
     checks.finish()
     return s
 
 
-def _penalises(model: FairRegressor) -> bool:
-    return METHODS[model.method].penalty is not None and model.lam > 0
-
-
-def _refuse_constants(
-    y: NDArray[np.float64], s: NDArray[np.float64] | None, settings: TrainingSettings
-) -> None:
+def _refuse_constants(y: NDArray[np.float64], s: NDArray[np.float64] | None, loss: Loss) -> None:
     """DataError for a target or a penalised feature that nothing can be learned from."""
     problems: list[Problem | None] = [*number_problems("y", y)]
-    problems.append(settings.loss_function.target_problem(y, column="y"))
+    problems.append(loss.target_problem(y, column="y"))
     problems.append(constant_problem("y", y, what="target"))
     for position, column in enumerate(() if s is None else s.T):
         name = "sensitive_features" if s is None or s.shape[1] == 1 else f"sensitive feature {position}"
@@ -188,8 +210,8 @@ def _refuse_constants(
         raise DataError(*wrong)
 
 
-def _seed(random_state: int | np.random.RandomState | None) -> int:
-    """The seed of this fit."""
+def seed_to_fit(random_state: int | np.random.RandomState | None) -> int:
+    """The seed of a fit: the number itself, or one that is drawn."""
     if isinstance(random_state, Integral):
         check_random_state(random_state)
         return int(random_state)

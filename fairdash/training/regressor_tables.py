@@ -18,6 +18,16 @@ from fairdash.errors import DataError, Problem
 _LEVEL_TYPES = (str, bool, int, float)
 
 
+def as_pandas(table: Any) -> Any:
+    """A polars or arrow table or column as pandas has it, by narwhals; anything else comes back as it is."""
+    if isinstance(table, (pd.DataFrame, pd.Series, np.ndarray, list, tuple)):
+        return table
+    import narwhals as nw
+
+    known = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
+    return known.to_pandas() if isinstance(known, (nw.DataFrame, nw.Series)) else table
+
+
 def require_unique(table: pd.DataFrame) -> None:
     """DataError if two columns share a name."""
     twice = table.columns[table.columns.duplicated()].unique()
@@ -99,6 +109,7 @@ def sensitive_table(values: Any, *, name: str) -> NDArray[np.float64]:
     DataError
         Text, or missing, infinite or overly large numbers.
     """
+    values = as_pandas(values)
     if not isinstance(values, (pd.Series, pd.DataFrame)):
         values = np.asarray(values)
         if values.ndim not in (1, 2):

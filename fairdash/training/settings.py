@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from typing import Self
 
 from fairdash.errors import Checks, OptionError
 from fairdash.training.losses import Loss, find_loss
@@ -95,6 +96,24 @@ class TrainingSettings:
         """What accurate means, as :mod:`fairdash.training.losses` has it."""
         return find_loss(self.loss, tweedie_power=self.tweedie_power)
 
+    def steps_an_epoch(self, n_rows: int) -> int:
+        """Mini-batches that an epoch over so many training rows has; at least 1."""
+        return batches_an_epoch(n_rows, self.batch_size)
+
+    def with_steps_of(self, n_rows: int, *, on: int) -> Self:
+        """The settings whose training on `on` rows has as many steps as these have on `n_rows`.
+
+        The phases keep their shares: warm-up and patience are stretched as the epochs are. Rounded to whole
+        epochs.
+        """
+        stretch = self.steps_an_epoch(n_rows) / self.steps_an_epoch(on)
+        return replace(
+            self,
+            n_epochs=max(round(self.n_epochs * stretch), 1),
+            warm_up_epochs=round(self.warm_up_epochs * stretch),
+            patience=None if self.patience is None else max(round(self.patience * stretch), 1),
+        )
+
     @property
     def stack_key(self) -> tuple[object, ...]:
         """Equal for settings whose models can be trained in one stack.
@@ -102,6 +121,14 @@ class TrainingSettings:
         What is left out of it may differ from model to model: learning rates, weight decay, dropout.
         """
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in _PER_MODEL)
+
+
+def batches_an_epoch(n_rows: int, batch_size: int) -> int:
+    """Whole mini-batches in so many rows; one of them all where they are fewer than a batch.
+
+    A last, smaller batch would have noisier means and variances: its rows wait for the next shuffle.
+    """
+    return max(n_rows // batch_size, 1)
 
 
 _LOWEST = {

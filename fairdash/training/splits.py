@@ -1,21 +1,25 @@
-"""Random splits of the rows into a training and a test part."""
+"""Splits and folds of the rows; :mod:`fairdash.training.split_kinds` has the ways to choose test rows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fairdash.errors import OptionError, Problem
 from fairdash.seeds import Stream, seed_of
 
+#: Share of the rows that is tested on.
+TEST_SHARE = 0.2
+
 
 @dataclass(frozen=True)
 class Split:
-    """Row numbers of one split; arrays sorted, together every row once.
+    """Row numbers of one split; arrays sorted, no row in two of them. Splits by time leave rows out.
 
     Parameters
     ----------
@@ -43,7 +47,7 @@ def random_splits(
     *,
     n_splits: int,
     random_state: int,
-    test_share: float = 0.2,
+    test_share: float = TEST_SHARE,
     validation_share: float = 0.0,
 ) -> tuple[Split, ...]:
     """Random splits, 80/20 unless told otherwise, as in the paper's experiments.
@@ -62,24 +66,41 @@ def random_splits(
     return tuple(splits)
 
 
-def folds(rows: NDArray[np.int64], *, n_folds: int, random_state: int) -> tuple[Split, ...]:
+def folds(
+    rows: NDArray[np.int64], *, n_folds: int, random_state: int, groups: ArrayLike | None = None
+) -> tuple[Split, ...]:
     """Cross-validation within `rows`: each of them is a validation row once, and there is no test part.
+
+    Parameters
+    ----------
+    groups : (n,) array, optional
+        Which rows of the whole table belong together: they stay in one fold (scikit-learn's GroupKFold,
+        which makes the folds about as large).
 
     Raises
     ------
     OptionError
-        Fewer than 2 folds, or more than rows.
+        Fewer than 2 folds, or more than rows or groups.
     """
-    if not 2 <= n_folds <= len(rows):
+    own = None if groups is None else np.asarray(groups)[rows]
+    most, what = (len(rows), "rows") if own is None else (len(pd.unique(own)), "groups")
+    if not 2 <= n_folds <= most:
         raise OptionError(
             Problem(
                 column="n_folds",
-                what="The rows can't be dealt into that many folds",
-                hint=f"Choose a number from 2 to {len(rows):,}.",
+                what=f"The {what} can't be dealt into that many folds",
+                hint=f"Choose a number from 2 to {most:,}.",
             )
         )
-    order = np.random.default_rng([random_state, len(rows)]).permutation(rows)
-    parts = np.array_split(order, n_folds)
+    parts: Sequence[NDArray[np.int64]]
+    if own is None:
+        order = np.random.default_rng([random_state, len(rows)]).permutation(rows)
+        parts = np.array_split(order, n_folds)
+    else:
+        from sklearn.model_selection import GroupKFold
+
+        dealt = GroupKFold(n_folds, shuffle=True, random_state=random_state)
+        parts = [rows[held] for _, held in dealt.split(rows, groups=own)]
     return tuple(
         Split(
             train=np.sort(np.concatenate([*parts[:j], *parts[j + 1 :]])),
@@ -90,11 +111,14 @@ def folds(rows: NDArray[np.int64], *, n_folds: int, random_state: int) -> tuple[
     )
 
 
-def with_held_out(split: Split, *, random_state: int) -> Split:
-    """The split without its test rows; validation rows are a fifth of the training rows if it has none."""
+def with_held_out(split: Split, *, random_state: int, groups: ArrayLike | None = None) -> Split:
+    """The split without its test rows; validation rows are a fifth of the training rows if it has none.
+
+    Rows of the same of the `groups`, (n,) for the whole table, stay together.
+    """
     if len(split.validation):
         return Split(split.train, split.test[:0], split.validation)
-    return folds(split.train, n_folds=5, random_state=random_state)[0]
+    return folds(split.train, n_folds=5, random_state=random_state, groups=groups)[0]
 
 
 def initial_seed(random_state: int, split: int) -> int:

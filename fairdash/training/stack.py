@@ -30,6 +30,7 @@ from torch import Tensor
 from fairdash.nets import StackedMLP
 from fairdash.registry import get_entry
 from fairdash.training.batches import Batch, Batches, Tables
+from fairdash.training.best_epoch import BestEpoch
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS
 from fairdash.training.minimax import MinimaxTrainer
@@ -109,7 +110,7 @@ class TrainedStack:
     predictor
         Their networks.
     which_split
-        (K,); which split's rows each of them sees.
+        K numbers; which split's rows each of them sees.
     loss
         What makes their outputs predictions.
     diverged
@@ -123,7 +124,7 @@ class TrainedStack:
     """
 
     predictor: StackedMLP
-    which_split: Tensor
+    which_split: Sequence[int]
     loss: Loss
     diverged: NDArray[np.bool_]
     best_epoch: NDArray[np.int64]
@@ -176,24 +177,10 @@ def train_stack(
         to the very same weights as at once.
     """
     settings, loss = models[0].settings, models[0].settings.loss_function
-    which_split = torch.tensor([model.split for model in models], device=device)
-    tables = Tables(which_split, len(data.x))
-    trainer, data = _minimax_trainer(data, models, tables, objective=objective, device=device)
-    rows = Batch(data.x, data.y, data.s, data.weight)
-    dropout = torch.tensor([model.settings.dropout for model in models], dtype=data.x.dtype, device=device)
-    batches = Batches(
-        rows,
-        train=data.train,
-        batch_size=settings.batch_size,
-        seeds=batch_seeds,
-        tables=tables,
-        dropout=dropout if dropout.any() else None,
-        hidden=settings.hidden,
+    trainer, batches, best, data = _prepared(
+        data, models, objective=objective, batch_seeds=batch_seeds, device=device
     )
-    best = None
-    if settings.patience is not None:
-        validation = tables.hand_out(_validation(rows, data.validation))
-        best = _Best(trainer, validation, patience=settings.patience)
+    which_split = [model.split for model in models]
     remembered = () if best is None else best.remembered
     begun = 0 if state is None else go_on(state, trainer, batches, remembered)
     epochs = range(begun + 1, min(until or settings.n_epochs, settings.n_epochs) + 1)
@@ -216,6 +203,39 @@ def train_stack(
         shift=shift,
         state=state,
     )
+
+
+def _prepared(
+    data: StackData,
+    models: Sequence[StackedModel],
+    *,
+    objective: str,
+    batch_seeds: Sequence[int],
+    device: str,
+) -> tuple[MinimaxTrainer, Batches, BestEpoch | None, StackData]:
+    """The players, their mini-batches, what stopping early remembers if it is asked for; rows on `device`.
+
+    From here on, within an epoch, the host reads no number from `device`: it would wait for it.
+    """
+    settings = models[0].settings
+    tables = Tables([model.split for model in models], len(data.x), device=device)
+    trainer, data = _minimax_trainer(data, models, tables, objective=objective, device=device)
+    rows = Batch(data.x, data.y, data.s, data.weight)
+    dropout = torch.tensor([model.settings.dropout for model in models], dtype=data.x.dtype)
+    batches = Batches(
+        rows,
+        train=data.train,
+        batch_size=settings.batch_size,
+        seeds=batch_seeds,
+        tables=tables,
+        dropout=dropout.to(device) if dropout.any() else None,
+        hidden=settings.hidden,
+    )
+    best = None
+    if settings.patience is not None:
+        validation = tables.hand_out(_validation(rows, data.validation))
+        best = BestEpoch(trainer, validation, patience=settings.patience)
+    return trainer, batches, best, data
 
 
 def _minimax_trainer(
@@ -246,7 +266,7 @@ def _minimax_trainer(
         loss=settings.loss_function,
         scale=tables.each(_loss_of_constant(data, settings.loss_function)),
         lr=of_each(model.settings.lr for model in models),
-        weight_decay=of_each(model.settings.weight_decay for model in models),
+        weight_decay=torch.tensor([model.settings.weight_decay for model in models], dtype=data.x.dtype),
         adversary_lr=of_each(model.settings.adversary_lr for model in models),
         adversary_steps=settings.adversary_steps,
     )
@@ -257,7 +277,7 @@ def _train_epochs(
     trainer: MinimaxTrainer,
     batches: Batches,
     settings: TrainingSettings,
-    best: _Best | None,
+    best: BestEpoch | None,
     *,
     epochs: range,
     on_step: Callable[[float], None] | None,
@@ -278,8 +298,10 @@ def _train_epochs(
         if on_epoch is not None:
             error, dependence = (totals / batches.per_epoch).double().cpu().numpy()
             on_epoch(Epoch(epoch, error, dependence))
-        if best is not None and fair and best.is_over_after(epoch):
-            return epoch, True
+        if best is not None and fair:
+            best.look(epoch)
+            if best.is_over_after(epoch):
+                return epoch, True
     return epochs.stop - 1, epochs.stop > settings.n_epochs
 
 
@@ -304,54 +326,15 @@ def _validation(rows: Batch, validation: Sequence[Tensor]) -> Batch:
     )
 
 
-class _Best:
-    """The weights of each model's best epoch on the validation rows, found with some patience."""
-
-    def __init__(self, trainer: MinimaxTrainer, validation: Batch, *, patience: int) -> None:
-        self.trainer = trainer
-        self.validation = validation
-        self.patience = patience
-        count = len(trainer.lam)
-        self.score = torch.full((count,), math.inf, device=trainer.lam.device)
-        self.epoch = torch.zeros(count, dtype=torch.long, device=trainer.lam.device)
-        self.weights = trainer.descent.weights.clone()
-
-    @property
-    def remembered(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Score, epoch and weights of each model's best epoch so far: the tensors themselves."""
-        return self.score, self.epoch, self.weights
-
-    def is_over_after(self, epoch: int) -> bool:
-        """Look at the validation rows; True once no model is left to wait for.
-
-        A model whose patience has run out is closed, so that its result does not depend on how long the
-        others go on.
-        """
-        score = self.trainer.score(self.validation)
-        open_ = (self.epoch == 0) | (epoch - self.epoch <= self.patience)
-        better = open_ & self.trainer.alive & (score < self.score)
-        self.score.copy_(torch.where(better, score, self.score))
-        self.epoch.copy_(torch.where(better, epoch, self.epoch))
-        self.weights.copy_(torch.where(better[:, None], self.trainer.descent.weights, self.weights))
-        return bool(((epoch - self.epoch >= self.patience) | ~self.trainer.alive).all())
-
-    def restore(self) -> Tensor:
-        """Put the best weights back; the epoch of each, (K,)."""
-        found = self.epoch > 0
-        weights = self.trainer.descent.weights
-        weights.copy_(torch.where(found[:, None], self.weights, weights))
-        return self.epoch
-
-
 def _balance(
-    predictor: StackedMLP, data: StackData, which_split: Tensor, loss: Loss
+    predictor: StackedMLP, data: StackData, which_split: Sequence[int], loss: Loss
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Factor and shift, (K,) each, that make the training rows' predictions add up to their target."""
     factor, shift = np.ones(len(which_split)), np.zeros(len(which_split))
     predictions = _predictions(predictor, data.x, which_split, loss)
     y = data.y.squeeze(-1).double().cpu().numpy()
     weight = np.ones_like(y) if data.weight is None else data.weight.squeeze(-1).double().cpu().numpy()
-    for k, split in enumerate(which_split.tolist()):
+    for k, split in enumerate(which_split):
         rows = data.train[split].cpu().numpy()
         mass = weight[split, rows]
         target = np.average(y[split, rows], weights=mass)
@@ -364,10 +347,12 @@ def _balance(
 
 
 @torch.no_grad()
-def _predictions(predictor: StackedMLP, x: Tensor, which_split: Tensor, loss: Loss) -> NDArray[np.float64]:
+def _predictions(
+    predictor: StackedMLP, x: Tensor, which_split: Sequence[int], loss: Loss
+) -> NDArray[np.float64]:
     """Predictions (K, N) as the networks give them."""
     device = predictor.biases[0].device
-    tables = Tables(which_split, len(x))
+    tables = Tables(which_split, len(x), device=device)
     parts = [
         loss.prediction(predictor(tables.inputs(rows.to(device)))).squeeze(-1)
         for rows in x.split(ROWS_AT_ONCE, dim=1)

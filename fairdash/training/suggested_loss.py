@@ -19,14 +19,17 @@ LARGEST_COUNT = 100
 _FEW_ZEROS, _MANY_ZEROS = 0.2, 0.5
 #: An exponential law's standard deviation is its mean: amounts that spread as much are skewed.
 _SPREAD = 1.0
+#: An average of several claims spreads less than a single one.
+_SPREAD_OF_AVERAGES = 0.5
 
 
 def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> tuple[str, str]:
     """Suggest a loss that the target can have.
 
     Poisson for counts, and for rates that are counts once the exposure is put back; Tweedie for amounts of
-    which half or more are zero; gamma for positive amounts that spread as widely as their mean; squared
-    error otherwise.
+    which half or more are zero, or that have zeros and spread as widely as their mean; gamma for positive
+    amounts that spread so, or half so widely where they are averages over a count, such as a cost per claim;
+    squared error otherwise.
 
     Parameters
     ----------
@@ -53,8 +56,16 @@ def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | No
     if zeros >= _MANY_ZEROS and target.max() > 1:
         return "tweedie", f"{100 * zeros:.0f} % of the target's rows are zero"
     mean = float(np.average(target, weights=weight))
-    if target.min() > 0 and np.average((target - mean) ** 2, weights=weight) >= (_SPREAD * mean) ** 2:
-        return "gamma", "the target is positive and spreads as widely as its mean"
+    averages = weight is not None and _counts(weight) and len(np.unique(weight)) > 1
+    spread = _SPREAD_OF_AVERAGES if averages else _SPREAD
+    if np.average((target - mean) ** 2, weights=weight) >= (spread * mean) ** 2:
+        if target.min() > 0:
+            return "gamma", "the target is positive and spreads about as widely as its mean"
+        if target.max() > 1:
+            return (
+                "tweedie",
+                "the target is zero in some rows, never below, and spreads about as widely as its mean",
+            )
     return "squared_error", ""
 
 

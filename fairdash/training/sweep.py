@@ -5,21 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks
 from fairdash.registry import get_entry
-from fairdash.training.device import resolve_device
+from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import METHODS
 from fairdash.training.methods import STANDARD as STANDARD
 from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.plan import TrainingPlan, check_lams
 from fairdash.training.progress import OnProgress
 from fairdash.training.progress import SweepProgress as SweepProgress
+from fairdash.training.set_aside import SetAside
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import Split, random_splits
+from fairdash.training.split_kinds import check_groups, draw_splits
+from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
 from fairdash.training.stacked_model import StackedModel
-from fairdash.training.tuning import settings_of_splits, tune
+from fairdash.training.tuning import settings_of_splits, tune, tuned_settings
 from fairdash.units import Unit, at_once, within
 
 
@@ -36,13 +41,16 @@ class Sweep(TrainingPlan):
         Weights λ ≥ 0 of the penalty, each different. They weigh Ψ against the mean squared error on
         the standardised target.
     n_splits
-        Random 80/20 splits of the rows.
+        Splits of the rows, a fifth of them for testing.
     validation_share
         Share of the rows that are not test rows to set aside for choices: 0 for none, below 1.
     tune
         Whether learning rate and weight decay are found on each split's validation rows before its models
         are trained, as :func:`fairdash.training.tuning.tune` does, instead of those in `settings`.
-    objective, random_state, settings, device
+    tariff
+        Whether a run fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at these weights, too; they are not
+        among the sweep's own models.
+    objective, random_state, split, confirmation_share, settings, device
         As in :class:`fairdash.training.plan.TrainingPlan`.
 
     Raises
@@ -56,6 +64,7 @@ class Sweep(TrainingPlan):
     n_splits: int = 5
     validation_share: float = 0.0
     tune: bool = False
+    tariff: bool = False
 
     def _check(self, checks: Checks) -> None:
         for method in self.methods:
@@ -75,13 +84,15 @@ class Sweep(TrainingPlan):
             "Choose a number from 0 to below 1, such as 0.2.",
         )
 
-    def splits(self, n_rows: int) -> tuple[Split, ...]:
-        """The random splits of so many rows."""
-        return random_splits(
-            n_rows,
+    def splits(self, dataset: Dataset) -> tuple[Split, ...]:
+        """The splits of a data set; errors as :func:`fairdash.training.split_kinds.draw_splits`."""
+        return draw_splits(
+            dataset,
+            self.split,
             n_splits=self.n_splits,
             random_state=self.random_state,
             validation_share=self.validation_share,
+            set_aside=self.set_aside(dataset),
         )
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
@@ -102,6 +113,7 @@ def train_sweep(
     sweep: Sweep,
     *,
     importance: bool = False,
+    confirms: bool = True,
     progress: OnProgress | None = None,
     unit: Unit = at_once,
 ) -> TrainedModels:
@@ -111,13 +123,17 @@ def train_sweep(
     ----------
     importance
         Whether to find the permutation importance of every feature in every model.
+    confirms
+        Whether the models are trained, too, that predict the rows set aside, where there are any: one a
+        method and λ, on all the other rows. Without them these rows are left alone all the same.
     progress
         Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     unit
-        Asked for what there is under ``"tuning/"`` and ``"train/"``.
+        Asked for what there is under ``"tuning/"``, ``"train/"`` and ``"set-aside/"``.
     """
     device = resolve_device(sweep.device)
-    splits = sweep.splits(dataset.n_rows)
+    check_groups(dataset)
+    splits = sweep.splits(dataset)
     tuning, settings = None, None
     if sweep.tune:
         tuning = tune(
@@ -132,6 +148,9 @@ def train_sweep(
             unit=within(unit, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
+    aside = sweep.set_aside(dataset)
+    # Models of all other rows are about as much work as those of a split.
+    share = sweep.n_splits / (sweep.n_splits + 1) if confirms and len(aside) else 1.0
     trained = train_models(
         dataset,
         splits,
@@ -140,7 +159,7 @@ def train_sweep(
         random_state=sweep.random_state,
         device=device,
         importance=importance,
-        progress=progress,
+        progress=None if progress is None else lambda at: progress(replace(at, fraction=share * at.fraction)),
         unit=within(unit, "train"),
     )
     diverged = int(trained.members["diverged"].sum())
@@ -150,4 +169,48 @@ def train_sweep(
             f"{diverged} of {len(trained.members)} models diverged; they keep their last finite weights "
             "and are left out of the means.",
         )
-    return replace(trained, tuning=tuning, notes=notes)
+    trained = replace(trained, tuning=tuning, notes=notes)
+    if not len(aside):
+        return trained
+    kept = None
+    if confirms:
+        settings_of_all = sweep.settings if tuning is None else tuned_settings(tuning, sweep.settings)
+        kept = _predict_set_aside(
+            dataset,
+            replace(sweep, settings=settings_of_all),
+            aside,
+            device,
+            None
+            if progress is None
+            else lambda at: progress(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
+            within(unit, "set-aside"),
+        )
+    # Of models that were chosen by, these rows have no predictions: nothing can come to show them.
+    trained.predictions[:, aside] = np.nan
+    return replace(trained, set_aside=kept)
+
+
+def _predict_set_aside(
+    dataset: Dataset,
+    sweep: Sweep,
+    rows: NDArray[np.int64],
+    device: Device,
+    progress: OnProgress | None,
+    unit: Unit,
+) -> SetAside:
+    """Train each method and λ on all other rows, and predict these."""
+    none = rows[:0]
+    split = Split(np.setdiff1d(np.arange(dataset.n_rows), rows), none)
+    if sweep.settings.patience is not None:
+        split = with_held_out(split, random_state=sweep.random_state, groups=dataset.groups)
+    trained = train_models(
+        dataset,
+        (split,),
+        replace(sweep, n_splits=1).models(),
+        objective=sweep.objective,
+        random_state=sweep.random_state,
+        device=device,
+        progress=progress,
+        unit=unit,
+    )
+    return SetAside.of(dataset, rows, members=trained.members, predictions=trained.predictions)

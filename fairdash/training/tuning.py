@@ -50,7 +50,8 @@ def tune(
     Parameters
     ----------
     splits
-        The run's own. Where one has no validation rows, a fifth of its training rows is held out for this.
+        The run's own. Where one has no validation rows, a fifth of its training rows is held out for this, in
+        whole groups if the data set has them.
     settings
         What the candidates have in common.
     random_state
@@ -67,7 +68,7 @@ def tune(
         reaches there and infinite where the training diverged; ``chosen``, True for the smallest of a
         split. A smallest loss flatters: models are judged on test rows, which took no part.
     """
-    parts = [with_held_out(split, random_state=random_state) for split in splits]
+    parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
     tried = candidates(settings)
     models = [
         StackedModel(STANDARD, 0.0, each, j, initial_seed(random_state, j))

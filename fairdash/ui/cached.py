@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
+from fairdash.assessment import DEFAULT_MEASURE
 from fairdash.data.bounds import bounded
 from fairdash.data.column_profile import ColumnProfile, profile_table
 from fairdash.data.data_checks import support_sentence, target_remarks
 from fairdash.data.dataset import Dataset
-from fairdash.data.features import suggested_fixes
+from fairdash.data.features import fixes_of_columns
+from fairdash.data.pricing import PricingTarget, pricing_targets
 from fairdash.data.readers.reading import file_contents
 from fairdash.data.readers.report import ReadingOptions, ReadingReport
+from fairdash.data.roles import Roles
 from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.data.suggestion import Suggestion, suggest_roles
 from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
-from fairdash.dependence import IndependenceFloor, independence_floor, measure
+from fairdash.dependence import REGISTRY, independence_test, measure
+from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
+from fairdash.dependence.rank_link import RankLink, rank_link
 from fairdash.errors import Problem
 from fairdash.reports import fronts
 from fairdash.reports.fronts import Front
@@ -69,6 +76,25 @@ def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
     return _load(source.to_json())
 
 
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _table(source_json: str) -> pd.DataFrame:
+    with bounded():
+        return DatasetSource.from_json(source_json).table()
+
+
+def table_of(source: DatasetSource) -> pd.DataFrame:
+    """All columns of a source's table, whatever their roles; nobody writes into it."""
+    forget_what_was_deleted()
+    if isinstance(source, UploadSource):
+        check_kept(source.sha256, owner=current_owner())
+    return _table(source.to_json())
+
+
+def roles_of(source: DatasetSource) -> Roles:
+    """The roles that a source gives its columns; the data set is made only where it brings its own."""
+    return dataset_of(source).roles if source.roles is None else source.roles
+
+
 # A resource: copying a large run's predictions at every look would take longer than drawing them. Nobody
 # writes into them.
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -116,9 +142,35 @@ def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     return _contents(digest)
 
 
+@st.cache_data(max_entries=32, show_spinner="Looking through the columns…")
+def _suggestion(
+    table: str,  # noqa: ARG001 (the cache's key)
+    target: str | None,
+    _frame: pd.DataFrame,
+) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
+    return suggest_roles(_frame, target=target), pricing_targets(_frame)
+
+
+def suggestion_of(
+    frame: pd.DataFrame, *, table: str, target: str | None = None
+) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
+    """The roles that a table's columns may have, and what it can price, found out once a server.
+
+    `table` stands for the frame: whoever gives another frame gives another text.
+    """
+    forget_what_was_deleted()
+    return _suggestion(table, target, frame)
+
+
 #: What the data page says of a data set besides its pictures: remarks on the target's zeros and tail, how
 #: finely each sensitive column can be cut, a line on each column, and fixes that would bring further ones in.
 Summary = tuple[tuple[str, ...], Mapping[str, str], tuple[ColumnProfile, ...], tuple[Problem, ...]]
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _ways(table: str, _frame: pd.DataFrame) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
+    """Fixes for all columns of a table: roles choose among them, and change far more often."""
+    return fixes_of_columns(_frame)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -128,7 +180,12 @@ def _summary(source_json: str) -> Summary:
     ways: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
         frame, _ = upload_of(source.sha256, source.name, source.reading)
-        ways = suggested_fixes(frame, source.roles, source.fixes)
+        decided = {fix.column for fix in source.fixes}
+        ways = tuple(
+            way
+            for way in _ways(f"{source.sha256} {source.reading}", frame)
+            if way.column in source.roles.features and way.column not in decided
+        )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
     profile = profile_table(dataset.table(), weight=dataset.weight)
     return target_remarks(dataset.target), support, profile, ways
@@ -146,25 +203,39 @@ def summary_of(source: DatasetSource) -> Summary:
 ROWS_MEASURED = 5000
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def _link(fingerprint: str, sensitive: str, _dataset: Dataset) -> tuple[float, IndependenceFloor, int]:  # noqa: ARG001 (the fingerprint is the cache's key)
+@st.cache_data(max_entries=8, show_spinner="Measuring how the target depends on it…")
+def _link(fingerprint: str, sensitive: str, _dataset: Dataset) -> tuple[float, float, int]:  # noqa: ARG001 (the fingerprint is the cache's key)
     y = _dataset.target.to_numpy(dtype=float)
     s = _dataset.sensitive[sensitive].to_numpy(dtype=float)
     weight = None if _dataset.weight is None else _dataset.weight.to_numpy(dtype=float)
+    groups = _dataset.groups
     if len(y) > ROWS_MEASURED:
         rows = np.random.default_rng(0).choice(len(y), ROWS_MEASURED, replace=False)
         y, s = y[rows], s[rows]
         weight = None if weight is None else weight[rows]
-    floor = independence_floor(
-        "hgr_kde", y[None], s[None], n_permutations=100, sample_weight=weight, random_state=0
-    )
-    return measure("hgr_kde", y, s, sample_weight=weight), floor, len(y)
+        groups = None if groups is None else groups[rows]
+    counted: dict[str, Any] = {"sample_weight": weight, "groups": groups, "random_state": 0}
+    test = independence_test(y, s, n_permutations=ENOUGH_PERMUTATIONS, **counted)
+    value = measure(DEFAULT_MEASURE, y, s, **counted, **REGISTRY[DEFAULT_MEASURE].shown_options)
+    return value, test.p_value, test.n
 
 
-def link_of(dataset: Dataset, sensitive: str) -> tuple[float, IndependenceFloor, int]:
+def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
     """How strongly the target depends on a sensitive column, before any model.
 
-    HGR_KDE by the rows' exposure, its floor with the sensitive column permuted, and the rows that were
-    used: at most ROWS_MEASURED.
+    The default measure by the rows' exposure, the p-value of the one test that verdicts are made by, and
+    the rows that were used: at most ROWS_MEASURED.
     """
     return _link(dataset.fingerprint, sensitive, dataset)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _rank_link(fingerprint: str, sensitive: str, _dataset: Dataset) -> RankLink:  # noqa: ARG001 (as above)
+    y, s = (x.to_numpy(dtype=float) for x in (_dataset.target, _dataset.sensitive[sensitive]))
+    weight = None if _dataset.weight is None else _dataset.weight.to_numpy(dtype=float)
+    return rank_link(y, s, weight)
+
+
+def rank_link_of(dataset: Dataset, sensitive: str) -> RankLink:
+    """The rank correlation of target and sensitive column on all rows, by their exposure."""
+    return _rank_link(dataset.fingerprint, sensitive, dataset)

@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.errors import RunError
-from fairdash.reports.csv import safe_csv
+from fairdash.safe_csv import safe_csv
 from fairdash.ui.frame import in_plain_words
 from fairdash.ui.keys import Keys
 

@@ -26,6 +26,7 @@ log = logging.getLogger("fairdash.app")
 FIX_LABELS = {
     "drop_rows": "Drop these rows",
     "convert": "Convert to numbers",
+    "order": "Use the order of its bands",
     "leave_out": "Leave it out",
     "keep": "Keep it",
     "year": "Use the year",

@@ -23,6 +23,7 @@ class Address(StrEnum):
     DATASET = "dataset"
     RUN = "run"
     SEARCH = "search"
+    AUDIT = "audit"
     # The trade-off page.
     OBJECTIVE = "objective"
     METHOD = "model"

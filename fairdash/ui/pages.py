@@ -24,6 +24,7 @@ PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
         "data": ("Work", "work/data.py", "Data", ":material/table:"),
         "train": ("Work", "work/train.py", "Train", ":material/model_training:"),
         "tradeoff": ("Work", "work/tradeoff.py", "Trade-off", ":material/balance:"),
+        "audit": ("Work", "work/audit.py", "Audit a price", ":material/fact_check:"),
         "runs": ("Work", "work/runs.py", "Runs", ":material/history:"),
     }
 )

@@ -7,6 +7,8 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+from fairdash.detached import ONE_THREAD
+
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 #: Settings of .streamlit/config.toml that no environment changes: they keep the app on this machine.
@@ -41,7 +43,12 @@ def keep_terms() -> Callable[[], None]:
 
 
 def enter_app_folder() -> None:
-    """Leave the folder in which the app was started: Streamlit would heed another app's settings there."""
+    """Leave the folder in which the app was started: Streamlit would heed another app's settings there.
+
+    And have it compute in one thread unless told: what pages compute is small, and a second thread costs more
+    than it gives.
+    """
+    os.environ.update({name: each for name, each in ONE_THREAD.items() if name not in os.environ})
     for name in _FOLDERS:
         if os.environ.get(name):
             os.environ[name] = str(Path(os.environ[name]).absolute())

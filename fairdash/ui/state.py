@@ -8,6 +8,7 @@ import streamlit as st
 
 from fairdash.data.source import CatalogueSource, DatasetSource, load_source, save_source
 from fairdash.errors import FairdashError, StorageError
+from fairdash.runs.audits import AuditJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Run
 from fairdash.ui.frame import show_problems
@@ -16,7 +17,7 @@ from fairdash.ui.owner import current_owner
 
 KEY = Keys(__file__)
 
-AnyJob = TypeVar("AnyJob", Run, SearchJob)
+AnyJob = TypeVar("AnyJob", Run, SearchJob, AuditJob)
 
 DEFAULT_SOURCE = CatalogueSource(dataset="household")
 #: Session key of the data sets chosen here that could not be kept, by id.
@@ -60,6 +61,7 @@ def choose_source(source: DatasetSource) -> None:
     if st.session_state.get(Address.DATASET) not in (None, name):
         _forget(Address.RUN)
         _forget(Address.SEARCH)
+        _forget(Address.AUDIT)
     _remember(Address.DATASET, name)
 
 
@@ -86,6 +88,16 @@ def choose_search(search: SearchJob | None) -> None:
     _choose(search, Address.SEARCH)
 
 
+def chosen_audit() -> AuditJob | None:
+    """The audit in view, likewise."""
+    return _chosen(AuditJob, Address.AUDIT)
+
+
+def choose_audit(audit: AuditJob | None) -> None:
+    """Bring an audit into view, or none."""
+    _choose(audit, Address.AUDIT)
+
+
 def _chosen(kind: type[AnyJob], key: Address) -> AnyJob | None:
     name = st.query_params.get(key) or st.session_state.get(key)
     if name is None:
@@ -100,14 +112,14 @@ def _chosen(kind: type[AnyJob], key: Address) -> AnyJob | None:
     return job
 
 
-def _choose(job: Run | SearchJob | None, key: Address) -> None:
+def _choose(job: Run | SearchJob | AuditJob | None, key: Address) -> None:
     if job is None:
         _forget(key)
     else:
         _remember(key, job.id)
 
 
-def _adopt_data(job: Run | SearchJob) -> None:
+def _adopt_data(job: Run | SearchJob | AuditJob) -> None:
     """Someone came by the job's address: its data are the data in use."""
     if Address.DATASET not in st.session_state and Address.DATASET not in st.query_params:
         choose_source(job.spec.source)

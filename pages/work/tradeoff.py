@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairdash.ui.tradeoff.confirming import show_confirmation
 from fairdash.ui.tradeoff.controls import choose, show_comparison_control, show_whose
 from fairdash.ui.tradeoff.history import show_history
 from fairdash.ui.tradeoff.opening import run_in_view, show_other_training, show_stage
 from fairdash.ui.tradeoff.panels import show_panels
 from fairdash.ui.tradeoff.pictures import show_answer, show_charts, show_four_numbers, show_notes
 from fairdash.ui.tradeoff.take_away import show_take_away
+from fairdash.ui.tradeoff.tariff import show_tariff
 
 st.title("What does fairness cost?")
 run = run_in_view()
 if run is not None:
     place = st.container()
-    show_stage(run)
+    stage = st.container()
     comparison = choose(run)
+    with stage:
+        show_stage(run, comparison)
     with place:
         show_answer(comparison)
         show_whose(comparison)
@@ -26,5 +30,7 @@ if run is not None:
     show_comparison_control(comparison)
     show_notes(comparison)
     show_panels(comparison)
+    show_confirmation(comparison, run)
+    show_tariff(comparison, run)
     show_take_away(comparison, run)
     show_history(run)

@@ -6,10 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import assess_curve, assess_predictions, with_edges
-from fairdash.assessment.verdict import edge_and_p, part_permutations
+from fairdash.assessment import assess_curve, assess_predictions, of_sensitive, with_edges
+from fairdash.assessment.verdict import edge_and_p, is_link, part_permutations, verdict_p
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import assess_dependence, independence_floor
+from fairdash.dependence.omnibus_values import permuted_values
+from fairdash.seeds import Stream, seed_of
 from fairdash.training.splits import random_splits
 
 N_SPLITS = 5
@@ -192,3 +194,106 @@ def test_weighted_floors_are_the_larger_of_the_two_ways():
         )
     assert floors["of u"].q95[0] > 1.5 * floors["none"].q95[0]
     assert floors["of s"].q95[0] > 1.5 * floors["none"].q95[0]
+
+
+def several(links, *, splits=3, n=300, seed=0):
+    """Test rows of predictions with links of these correlations, each a λ of its own, with two s columns."""
+    rng = np.random.default_rng(seed)
+    s, other = rng.normal(size=(2, n))
+    u = np.stack([rho * s + np.sqrt(1 - rho**2) * rng.normal(size=n) for rho in links])
+    data = Dataset(
+        name="a",
+        features=pd.DataFrame({"x": other}),
+        target=pd.Series(rng.normal(size=n), name="y"),
+        sensitive=pd.DataFrame({"s": s, "other": other}),
+    )
+    members = pd.DataFrame(
+        [("standard", float(k), j, False) for j in range(splits) for k in range(len(links))],
+        columns=["method", "lam", "split", "diverged"],
+    )
+    return data, np.tile(u, (splits, 1)), members, random_splits(n, n_splits=splits, random_state=0)
+
+
+@pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
+def test_the_verdict_is_one_test_of_each_sensitive_column(objective):
+    data, predictions, members, splits = several((0.0, 0.5, 0.9))
+    predictions[2::3] = 7.0
+    frame = assess_predictions(
+        data, predictions, members, splits, objective=objective, measures=("pearson",), n_permutations=19
+    )
+    test = frame[frame["part"] == "test"]
+    assert "verdict_p" not in frame
+    assert frame.loc[frame["part"] != "test", "verdict[s]_p"].isna().all()
+    assert (test.groupby("lam")["verdict[s]_p"].nunique() == 1).all()
+    of_s, of_other = (
+        of_sensitive(test, column).groupby("lam")["verdict_p"].first() for column in ("s", "other")
+    )
+    assert of_s.between(1 / 200, 1).all()
+    if objective == "demographic_parity":
+        assert of_s[1] <= 0.03
+        assert of_other[1] > 0.05
+        # A constant shows nothing in any order: all tie.
+        assert of_s[2] == of_other[2] == 1
+
+
+def test_the_verdict_of_a_split_is_that_of_its_table():
+    data, u = table(0.3)
+    rows = assessed(data, u, n_splits=1, seed=4)
+    (split,) = random_splits(data.n_rows, n_splits=1, random_state=0)
+    s = data.sensitive["s"].to_numpy()
+    seed = seed_of(Stream.TABLE_PERMUTATIONS, 4)
+    orders = part_permutations(s, split.test, count=199, seed=seed)
+    values = permuted_values(u[None, split.test], s[split.test], orders)
+    assert rows["verdict_p"].item() == verdict_p([values[:, :, 0]])
+    # Without permutations there is none.
+    assert "verdict_p" not in assessed(data, u, n_splits=1, n_permutations=0)
+
+
+def test_a_blends_verdict_is_nearly_that_of_its_own_shuffles():
+    data, predictions, members, splits = several((0.6, 0.1), splits=2)
+    data = Dataset(
+        name="a", features=data.features, target=data.target, sensitive=data.sensitive[["s"]].copy()
+    )
+    members = members.assign(method=np.where(members["lam"] == 0, "standard", "hgr_nn"))
+    options = {"objective": "demographic_parity", "measures": ("pearson",)}
+    frame = assess_predictions(data, predictions, members, splits, n_permutations=19, **options)
+    path = assess_curve(data, predictions, frame, members, splits, **options)
+    test = path[path["part"] == "test"]
+    blended = test[test["share"] > 0].drop_duplicates("lam")
+    assert len(blended) == 9
+    assert path.loc[path["part"] == "validation", "verdict_p"].isna().all()
+    trained = [
+        assess_predictions(
+            data,
+            np.tile((1 - share) * predictions[0] + share * predictions[1], (2, 1)),
+            members[members["method"] == "standard"],
+            splits,
+            n_permutations=19,
+            **options,
+        )["verdict_p"].max()
+        for share in blended["share"]
+    ]
+    assert blended["verdict_p"].to_numpy() == pytest.approx(np.array(trained), abs=0.12)
+    ends = test[test["share"] == 0].drop_duplicates("lam").set_index("lam")["verdict_p"]
+    own = frame[frame["part"] == "test"].drop_duplicates("lam").set_index("lam")["verdict_p"]
+    pd.testing.assert_series_equal(ends, own)
+
+
+def test_tables_of_many_rows_have_signs_instead_of_shuffles(monkeypatch):
+    data, predictions, members, splits = several((0.0, 0.4), n=600)
+    options = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 19}
+    shuffled = assess_predictions(data, predictions, members, splits, **options)
+    monkeypatch.setattr("fairdash.assessment.assess.MOST_PERMUTED_ROWS", 500)
+    signed = assess_predictions(data, predictions, members, splits, **options)
+    for frame in (shuffled, signed):
+        found = frame[frame["part"] == "test"].groupby("lam")["verdict[s]_p"].first()
+        assert found[0] > 0.05
+        assert found[1] <= 0.03
+    assert not shuffled["verdict[s]_p"].equals(signed["verdict[s]_p"])
+
+
+def test_five_splits_that_share_rows_raise_no_more_alarms_than_one():
+    repeats = 60
+    alarms = sum(is_link(assessed(*table(0.0, seed=k), seed=k)["verdict_p"].iloc[0]) for k in range(repeats))
+    assert alarms <= 8  # a binomial of 60 and .05 exceeds it in 0.7 % of cases
+    assert is_link(np.mean([0.05] * 3))

@@ -5,16 +5,31 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
+from playwright.sync_api import TimeoutError as NotThere
 
 from tests.browser.conftest import SCREENSHOTS
+
+
+def choose(page: Page, box: str | Locator, option: str, *, exact: bool = True) -> None:
+    """Take an option of a select box; a list that a redrawn page has closed is opened again, as by hand."""
+    if not isinstance(box, Locator):
+        box = page.get_by_role("combobox", name=re.compile(box))
+    wanted = page.get_by_role("option", name=option, exact=exact)
+    for _ in range(4):
+        box.click()
+        try:
+            wanted.click(timeout=8_000)
+        except NotThere:
+            continue
+        return
+    wanted.click()
 
 
 def train_a_little(page: Page, *, epochs: int) -> None:
     """From the data page, roles set, to the trade-off page: four weights, few epochs."""
     page.get_by_role("button", name="Train on this data").click()
-    page.get_by_role("combobox", name=re.compile("Weights of fairness")).click()
-    page.get_by_role("option", name="Quick look, 4 weights").click()
+    choose(page, "Weights of fairness", "Quick look, 4 weights")
     page.get_by_text("Advanced: networks and schedule").click()
     field = page.get_by_label("Epochs (passes over the rows)")
     field.fill(str(epochs))

@@ -20,7 +20,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from fairdash.data.crime import crime
-from tests.browser.steps import chart, take_screenshots
+from tests.browser.steps import chart, choose, take_screenshots
 from tests.serving import ROOT
 
 pytestmark = pytest.mark.browser
@@ -73,8 +73,7 @@ def upload(page: Page, frame: pd.DataFrame, path: Path, *, target: str, sensitiv
         box = page.get_by_role("combobox", name=re.compile(label)).first
         box.wait_for()
         if column not in (box.get_attribute("aria-label") or ""):
-            box.click()
-            page.get_by_role("option", name=column, exact=True).click()
+            choose(page, box, column)
     page.get_by_role("button", name="See what fairness costs").wait_for()
 
 

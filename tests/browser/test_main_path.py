@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import chart, take_screenshots
+from tests.browser.steps import chart, choose, take_screenshots
 
 pytestmark = pytest.mark.browser
 
@@ -109,9 +109,7 @@ def test_an_uploaded_table_is_read_and_shown(page: Page, scheme, tmp_path):
     page.locator("input[type=file]").set_input_files(path)
     expect(page.get_by_text("Read as Windows-1252 with semicolons")).to_be_visible()
     for label, column in (("Target", "Prämie"), ("Sensitive attribute", "Alter")):
-        box = page.get_by_role("combobox", name=re.compile(label))
-        box.click()
-        page.get_by_role("option", name=column).click()
+        choose(page, label, column, exact=False)
     expect(page.get_by_text("200 rows · 1 feature ·")).to_be_visible()
     page.get_by_text("How the target follows the sensitive attribute").wait_for()
     take_screenshots(page, f"upload-{scheme}")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.steps import come_to_rest
+from tests.browser.steps import choose, come_to_rest
 from tests.serving import served
 from tests.test_guard import ROADS, ask
 
@@ -26,11 +26,6 @@ PATIENCE = 60_000
 def table_of(name: str) -> bytes:
     rows = (f"{20 + k % 60},{k % 7},{100 + k % 60 + k % 7}" for k in range(240))
     return "\n".join([f"age,{name}_power,cost", *rows, ""]).encode()
-
-
-def choose(page: Page, label: str, column: str) -> None:
-    page.get_by_role("combobox", name=re.compile(label)).click()
-    page.get_by_role("option", name=column, exact=True).click()
 
 
 def upload(page: Page, name: str) -> str:

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from fairdash.runs.store import Run
 from tests.browser.conftest import SCREENSHOTS
+from tests.browser.steps import come_to_rest
 from tests.browser.test_tradeoff import NOT_OURS, SERIOUS
 from tests.runs.finished import PLAN, finished
 
@@ -61,6 +62,8 @@ def test_two_runs_on_one_front_on_a_phone(page: Page, runs: list[Run]) -> None:
     page.goto("/runs")
     for name in ("first try", "splines"):
         page.get_by_text(name, exact=True).first.click()
+        # Which is A follows from which was chosen first: a busy server must not hear of both at once.
+        come_to_rest(page)
     plot = page.locator(".js-plotly-plot")
     expect(plot).to_be_visible()
     names = plot.evaluate(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import chart, figures_taken, take_screenshots, train_a_little
+from tests.browser.steps import chart, choose, figures_taken, take_screenshots, train_a_little
 
 pytestmark = pytest.mark.browser
 
@@ -30,11 +30,6 @@ def policies() -> bytes:
         for k in range(N)
     ]
     return "\r\n".join(["Police;Âge;Bonus;Leistung;Région;Coût", *rows, ""]).encode("cp1252")
-
-
-def choose(page: Page, label: str, column: str) -> None:
-    page.get_by_role("combobox", name=re.compile(label)).click()
-    page.get_by_role("option", name=column, exact=True).click()
 
 
 @pytest.mark.bad_input(2, 4, 5, 31, 32)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.linear_model import PoissonRegressor
 
 from fairdash.data import Roles, build_dataset, keep_upload, suggest_roles
@@ -74,6 +75,29 @@ def test_the_weighted_deviance_of_rates_is_that_of_counts_with_an_offset() -> No
     ) * exposure.sum() == pytest.approx(poisson.mean_deviance(counts, rate * exposure) * len(frame))
 
 
+def test_exposure_as_weight_of_the_rate_and_as_offset_of_the_count_fit_the_same_model() -> None:
+    frame = claims()
+    dataset = build_dataset(frame, ROLES, name="claims")
+    weight = dataset.weight.to_numpy()
+    model = PoissonRegressor(alpha=0, tol=1e-9, max_iter=1000)
+    model.fit(dataset.features, dataset.target, sample_weight=weight)
+    # The score of the counts with offset ln w is zero at what the weighted rates were fitted to.
+    expected = np.exp(np.log(weight) + model.intercept_ + dataset.features.to_numpy() @ model.coef_)
+    residual = frame["ClaimNb"].to_numpy() - expected
+    assert abs(residual.sum()) < 1e-3
+    scores = residual @ dataset.features.to_numpy()
+    assert np.abs(scores / dataset.features.to_numpy().sum(axis=0)).max() < 1e-5
+    # And for the loss that networks are trained by, at any prediction: value and gradient.
+    poisson = find_loss("poisson")
+    eta = torch.linspace(-4, 0, len(frame), dtype=torch.float64, requires_grad=True)
+    w, rate = torch.tensor(weight), torch.tensor(dataset.target.to_numpy())
+    by_weight = (w * poisson.unit_deviance(eta, rate)).sum()
+    by_offset = poisson.unit_deviance(eta + w.log(), rate * w).sum()
+    assert by_weight.item() == pytest.approx(by_offset.item())
+    one, other = (torch.autograd.grad(each, eta, retain_graph=True)[0] for each in (by_weight, by_offset))
+    torch.testing.assert_close(one, other)
+
+
 def test_it_is_suggested_for_counts_with_an_exposure_alone() -> None:
     frame = claims()
     assert suggest_roles(frame).rate
@@ -126,6 +150,9 @@ def test_the_recipe_keeps_it_and_older_recipes_still_open() -> None:
         ([0, 0, 812.4, 0, 0], [1, 1, 0.25, 0.5, 1], "tweedie"),
         ([0, 0, 1200, 0, 0], None, "tweedie"),
         ([1, 2, 3, 50, 900], None, "gamma"),
+        ([90, 200, 350, 510, 40], [1, 1, 2, 1, 3], "gamma"),
+        ([90, 200, 350, 510, 40], [0.5, 1, 0.5, 1, 0.2], "squared_error"),
+        ([0, 200, 3500, 510, 40], None, "tweedie"),
         ([10, 12, 9, 11, 14], None, "squared_error"),
         ([-1, 0, 0, 0, 0], None, "squared_error"),
         ([0, 1, 1, 0, 0], None, "squared_error"),

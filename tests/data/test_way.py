@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 #: The way of the library, from an upload's hash on; and of the page, from the browser's bytes on.
 MOST_FILES, MOST_ON_THE_PAGE = 12, 16
 #: Everything that is called on the library's way.
-MOST_CALLED = 21
+MOST_CALLED = 25
 
 
 @dataclass

@@ -15,7 +15,7 @@ from fairdash.figures.front import front_without_marks, with_marks
 from fairdash.figures.labels import Label
 from fairdash.figures.quantile_profile import profile_figure
 from fairdash.figures.theme import DARK, LIGHT, theme_of
-from fairdash.reports.csv import safe_csv
+from fairdash.safe_csv import safe_csv
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
 from tests.assessment.test_assessment import _assessed

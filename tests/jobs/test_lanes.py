@@ -23,6 +23,7 @@ from fairdash.runs.status import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import data_folder
 from tests.runs.test_runs import ENDLESS, PLAN, QUICK, SOURCE, wait
+from tests.ui.conftest import open_page
 
 #: A run of several seconds and a dozen units.
 LONGER = replace(PLAN, methods=("standard", "pearson", "hgr_spline"), settings=replace(QUICK, n_epochs=60))
@@ -203,6 +204,22 @@ def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown() -> 
     assert done.read_result().predictions.shape == (2 + 4, 200)
     with pytest.raises(StorageError, match="move it away"):
         start_run(SOURCE, PLAN)
+
+
+def test_a_database_that_is_away_is_named_and_pages_show_what_is_finished(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    done = create_run(SOURCE, PLAN)
+    assert worker.main(done.id) == 0
+    monkeypatch.setenv("FAIRDASH_DATABASE", "postgresql://nobody@127.0.0.1:9/fairdash")
+    with pytest.raises(StorageError, match="PostgreSQL of FAIRDASH_DATABASE answers"):
+        start_run(SOURCE, replace(PLAN, random_state=1))
+    # The run that was asked for stands in the lists, and nobody knows how far it is.
+    for name, said in (("home", 1), ("runs", 1), ("tradeoff", 0)):
+        at = open_page(name, run=done.id)
+        assert not at.exception
+        assert sum("answers and can be written" in error.value for error in at.error) == said
+        assert len(at.error) == said
 
 
 def test_no_database_is_asked_of_what_is_over(monkeypatch: pytest.MonkeyPatch) -> None:

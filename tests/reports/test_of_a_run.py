@@ -7,13 +7,17 @@ import shutil
 import pytest
 
 from fairdash.__main__ import main
+from fairdash.assessment import DEFAULT_MEASURE
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import OptionError
+from fairdash.figures.theme import theme_of
+from fairdash.reports import comparison_figures
 from fairdash.reports.fronts import Point
 from fairdash.reports.parse_comparison import parse_comparison
 from fairdash.reports.report_tables import tables_of
 from fairdash.runs import worker
 from fairdash.runs.store import Run, create_run, runs_folder
+from fairdash.training.baselines import BASELINES, LINEAR, MEAN, TREES
 from fairdash.training.references import REFERENCES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
@@ -45,7 +49,7 @@ def run(_trained) -> Run:
 def test_what_is_not_named_is_as_the_page_has_it(run):
     found = parse_comparison(run)
     assert (found.a, found.b) == (Point("standard", 0.0), Point("hgr_spline", 1.0))
-    assert (found.objective, found.measure) == (PLAN.objective, "hgr_rdc")
+    assert (found.objective, found.measure) == (PLAN.objective, DEFAULT_MEASURE)
 
 
 def test_points_are_found_by_their_names(run):
@@ -53,6 +57,20 @@ def test_points_are_found_by_their_names(run):
     assert (found.a, found.b) == (Point("hgr_spline", 0.5), Point("pearson", 4.0))
     between = parse_comparison(run).front.test["lam"].iloc[15]
     assert parse_comparison(run, lam=float(f"{between:g}")).b.lam == between
+
+
+def test_benchmarks_stand_in_the_report_with_error_dependence_and_floor(run):
+    table = tables_of(parse_comparison(run, measure="hgr_kde"), with_groups=False)["benchmarks"]
+    assert table.columns[:4] == ("Benchmark", "Error", "HGR_KDE", "floor")
+    names = [row[0] for row in table.rows]
+    assert names == [BASELINES[id] for id in (MEAN, LINEAR, TREES)]
+    for row in table.rows:
+        assert "–" not in row
+    mean, linear, _ = table.rows
+    assert mean[2].startswith("0")
+    assert float(linear[2].split(" ")[0]) > 0.1
+    figure = comparison_figures.front(parse_comparison(run, measure="hgr_kde"), theme=theme_of(dark=False))
+    assert "trees" in " ".join(str(each.text) for each in figure.layout.annotations)
 
 
 @pytest.mark.parametrize(

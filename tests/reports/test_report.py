@@ -13,13 +13,15 @@ import pytest
 
 from fairdash.assessment import Gain, curve_predictions
 from fairdash.dependence import REGISTRY
-from fairdash.reports import report_sections
+from fairdash.reports import report_sections, words
 from fairdash.reports.html import as_script_json, plotly_script, render_report
 from fairdash.reports.numbers import number
 from fairdash.reports.report_figures import has_groups, pictures, profiles
 from fairdash.reports.report_tables import tables_of
+from fairdash.reports.tables import side_by_side, trained_weights
 from fairdash.reports.words import answer
 from fairdash.runs.result import read_result, write_result
+from fairdash.training.baselines import LINEAR, PRICE
 from fairdash.training.objectives import OBJECTIVES
 from tests.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
 
@@ -100,6 +102,7 @@ def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objecti
     known |= {number(found.mean_change), number(abs(100 * (after / before - 1)))}
     known |= {number(abs(after - before) / len(splits[0].test))}
     for point in (found.a, found.b):
+        known |= {f"{found.verdict_p(point):.2g}"}
         known |= {"95", found.shown(error, point)}
         known |= {found.shown("hgr_kde", point), number(found.edge(point))}
     for front in found.fronts.values():
@@ -358,3 +361,55 @@ def test_it_calls_columns_what_people_call_them(dataset, tmp_path):
     del kept["names"]
     about.write_text(json.dumps(kept))
     assert read_result(tmp_path).names == {}, "a run of before they were kept"
+
+
+def test_the_report_says_how_test_rows_were_chosen_and_what_belongs_together():
+    dataset = make_dataset()
+    found = make_comparison(dataset)
+    assert dict(report_sections.training_facts(found))["Splits"].startswith(
+        "2, the same for all methods. At random: "
+    )
+    by_time = replace(found, plan=replace(found.plan, split="time"))
+    assert dict(report_sections.training_facts(by_time))["Splits"].startswith(
+        "2, the same for all methods. By time: "
+    )
+    assert "mean of 2 before-and-after splits" in by_time.subtitle
+    together = replace(dataset, group=pd.Series(np.arange(500) // 5, name="policy"))
+    assert dict(report_sections.data_facts(found, together))["Group"].startswith(
+        "policy: no fold parts its rows"
+    )
+    assert "Group" not in dict(report_sections.data_facts(found, dataset))
+
+
+def test_benchmarks_say_that_an_existing_price_may_have_seen_the_sensitive_attribute(found):
+    front = found.front
+
+    def title(*methods):
+        beside = pd.concat([front.test.iloc[[0]].assign(method=each) for each in methods])
+        own = replace(found, fronts={**found.fronts, found.objective: replace(front, baselines=beside)})
+        return tables_of(own, with_groups=False)["benchmarks"].title
+
+    assert title(LINEAR) == "Benchmarks that do not see the sensitive attribute"
+    assert title(LINEAR, PRICE) == f"{title(LINEAR)} (the existing prediction may)"
+
+
+@pytest.mark.parametrize("lam", [1.0, 0.707])
+def test_a_run_of_before_says_the_verdict_of_the_measure_in_view(dataset, lam):
+    found = make_comparison(dataset, lam=lam)
+    assert "one test of several measures" in words.dependence(found)
+    assert words.verdict_in_short(found).endswith(f"(p = {found.verdict_p(found.b):.2g})")
+    assert side_by_side(found).iloc[-1, 0].startswith("Link?")
+    fronts = {
+        objective: replace(front, test=front.test.drop(columns=["verdict_p", "verdict_p_se"]))
+        for objective, front in found.fronts.items()
+    }
+    before = replace(found, fronts=fronts)
+    assert np.isnan(before.verdict_p(before.b))
+    assert before.has_link(before.b) == (before.mean("hgr_kde", before.b) > before.edge(before.b))
+    assert "one test" not in words.dependence(before)
+    assert words.verdict_in_short(before).partition("(")[2][0] in ">≤"
+    assert "mean over the splits" in words.how_the_verdict_is_made(before)
+    assert len(side_by_side(before)) == len(side_by_side(found)) - 1
+    assert "several measures" not in " ".join(report_sections.unsaid(before))
+    assert "verdict_p" not in trained_weights(before)
+    assert trained_weights(found)["verdict_p"].between(1 / 200, 1).all()

@@ -369,6 +369,10 @@ def test_the_command_writes_where_it_is_told(tmp_path, capsys):
     assert main(["reproduce", "fig3", "--out", str(tmp_path)]) == 0
     assert committed(folder=tmp_path) == ("fig3",)
     assert "fig3: flow" in capsys.readouterr().out.replace(str(tmp_path), "")
+    assert main(["reproduce", "fig3", "--out", str(tmp_path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["tables"] == ["flow"]
+    assert told["folder"].startswith(str(tmp_path))
 
 
 @pytest.mark.parametrize(

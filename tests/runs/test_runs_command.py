@@ -14,6 +14,7 @@ from fairdash.runs.launch import put_in_line
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import create_model
 from fairdash.runs.store import Run, create_run, runs_folder
+from fairdash.storage import sha256
 from tests.runs.finished import PLAN, SOURCE, finished
 
 
@@ -81,7 +82,8 @@ def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFi
     stopped.units.mkdir()
     (stopped.units / "one").touch()
     assert stopped.status.state == "cancelled"
-    assert main(["runs", "resume", stopped.id]) == 0
+    assert main(["runs", "resume", stopped.id, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"id": stopped.id, "goes_on": True}
     assert stopped.status.state == "queued"
 
 
@@ -97,19 +99,28 @@ def test_delete_names_what_goes_and_asks(
     monkeypatch.setattr("builtins.input", lambda _: "")
     assert main(["runs", "delete", run.id]) == 1
     assert len(list_runs().runs) == 1
-    assert main(["runs", "delete", run.id, "--yes"]) == 0
+    assert main(["runs", "delete", run.id, "--json"]) == 2
+    capsys.readouterr()
+    assert main(["runs", "delete", run.id, "--yes", "--json"]) == 0
+    gone = json.loads(capsys.readouterr().out)
+    assert (gone["id"], gone["deleted"], len(gone["models"])) == (run.id, True, 1)
     assert list_runs().runs == ()
 
 
 def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     place = tmp_path / "away" / "run.zip"
-    assert main(["runs", "export", run.id, "--out", str(place)]) == 0
+    assert main(["runs", "export", run.id, "--out", str(place), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"file": str(place), "bytes": place.stat().st_size, "sha256": sha256(place.read_bytes())}
     assert main(["runs", "import", str(place)]) == 0
     assert "here already" in capsys.readouterr().out
     assert main(["runs", "delete", run.id, "--yes"]) == 0
     assert main(["runs", "import", str(place)]) == 0
     assert run.id in capsys.readouterr().out
-    assert main(["report", run.id, "--out", str(tmp_path / "report.html")]) == 0
+    capsys.readouterr()
+    assert main(["report", run.id, "--out", str(tmp_path / "report.html"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["bytes"] == (tmp_path / "report.html").stat().st_size
     place.write_bytes(place.read_bytes()[:-1])
     assert main(["runs", "import", str(place)]) == 2
     assert main(["runs", "import", str(tmp_path / "none.zip")]) == 2

@@ -124,11 +124,14 @@ def test_published_rdc_takes_ties_for_a_link() -> None:
     assert not seen(table, "hgr_rdc")
 
 
-def test_splines_do_not_see_forty_waves() -> None:
+def test_steps_see_half_of_forty_waves_and_splines_none() -> None:
     scene = example("forty_waves").scene
     table = read("forty_waves")
     assert truth_of(scene.shape, noise=scene.noise).hgr > 0.99
-    assert not any(seen(table, id) for id in ("hgr_spline", "hgr_kde", "hgr_rdc"))
+    assert not any(seen(table, id) for id in ("hgr_kde", "hgr_kde_scores", "hgr_rdc"))
+    assert table.loc["hgr_spline", "published"] < 0.2
+    assert seen(table, "hgr_spline")
+    assert 0.3 < table.loc["hgr_spline", "value"] < 0.7
 
 
 def test_kde_takes_a_row_far_out_for_a_link_and_its_floor_says_so() -> None:
@@ -147,15 +150,15 @@ def test_kde_takes_a_row_far_out_for_a_link_and_its_floor_says_so() -> None:
     assert 0.02 < np.mean(values > 0.5) < 0.1
 
 
-def test_splines_read_less_of_a_jump_in_both_tails() -> None:
+def test_slow_functions_read_less_of_a_jump_in_both_tails() -> None:
     scene = example("top_jump").scene
     table = scene_estimates(scene, ["hgr_kde", "hgr_rdc", "hgr_spline", "hgr_nn"], n_permutations=5)
     table = table.set_index("id")
     assert truth_of(scene.shape, noise=scene.noise).hgr > 0.999
-    assert 0.6 < table.loc["hgr_spline", "value"] < 0.8
+    assert table.loc["hgr_rdc", "value"] < 0.6
+    assert 0.6 < table.loc["hgr_spline", "published"] < 0.8
     assert all(seen(table, id) for id in table.index)
-    assert table["value"].idxmax() == "hgr_nn"
-    assert table.loc["hgr_nn", "value"] > 0.9
+    assert table.loc[["hgr_nn", "hgr_spline"], "value"].min() > 0.9
 
 
 def test_chi2_kde_is_far_too_low_on_a_strong_link() -> None:
@@ -220,7 +223,8 @@ def test_the_noise_axis_is_one_stack_of_the_same_values() -> None:
     values = tables["values"].set_index(["id", "evaluation", "noise", "repeat"])["value"]
     u, v = Scene(n=200, noise=4.0).draw(repeats=2)
     for id in QUICK:
-        assert values[id, "ours", 4.0, 1] == pytest.approx(measure(id, u[1], v[1]))
+        options = REGISTRY[id].shown_options
+        assert values[id, "ours", 4.0, 1] == pytest.approx(measure(id, u[1], v[1], **options))
     assert values["hgr_spline", "published", 1.0, 0] > values["pearson", "ours", 1.0, 0]
     exact = tables["exact"].set_index("noise")["hgr"]
     assert exact[1.0] > exact[4.0]

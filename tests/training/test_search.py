@@ -102,7 +102,7 @@ def test_the_score_weighs_loss_and_excess_dependence_on_held_out_rows(household,
     for rows in out.held_out:
         train = np.setdiff1d(np.arange(300), rows)
         loss.append(mean_squared_error(y[rows], out.predictions[best, rows]) / y[train].var())
-        dependence.append(fd.measure("hgr_kde", out.predictions[best, rows], s[rows]))
+        dependence.append(fd.measure("hgr_kde_scores", out.predictions[best, rows], s[rows]))
     row = found.frame.iloc[0]
     assert row["loss"] == pytest.approx(np.mean(loss))
     assert row["dependence"] == pytest.approx(np.mean(dependence))
@@ -162,8 +162,8 @@ def test_the_standard_method_is_scored_by_its_loss(household):
 
 
 def test_no_method_is_judged_by_its_own_penalty():
-    assert METHODS["hgr_nn"].selection_measure == METHODS["hgr_spline"].selection_measure == "hgr_kde"
-    assert METHODS["chi2_kde"].selection_measure == "hgr_rdc"
+    assert METHODS["hgr_nn"].selection_measure == METHODS["chi2_kde"].selection_measure == "hgr_spline"
+    assert METHODS["hgr_spline"].selection_measure == "hgr_kde_scores"
 
 
 def test_rows_left_out_are_never_touched(household):
@@ -218,6 +218,52 @@ def test_folds_and_grid_in_stacks_equal_a_loop_of_single_trainings(household):
                 device=resolve_device("cpu"),
             )
             assert np.allclose(single.predictions[0, rows], together.predictions[c, rows], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "on", "epochs"),
+    [(560, 504, (120, 20)), (1100, 990, (80, 13)), (2000, 1800, (60, 10)), (200, 180, (60, 10))],
+)
+def test_fewer_rows_are_trained_on_for_as_many_steps(n_rows, on, epochs):
+    # Batches of 256: 560 rows hold two, nine tenths of them one.
+    settings = TrainingSettings(patience=6)
+    stretched = settings.with_steps_of(n_rows, on=on)
+    assert (stretched.n_epochs, stretched.warm_up_epochs) == epochs
+    assert stretched.patience == round(epochs[0] / 10)
+    steps = stretched.n_epochs * stretched.steps_an_epoch(on)
+    assert steps == settings.n_epochs * settings.steps_an_epoch(n_rows)
+
+
+@pytest.mark.parametrize("patience", [None, 4])
+def test_folds_that_foretell_a_cost_are_trained_for_as_many_steps_as_all_rows(
+    household, monkeypatch, patience
+):
+    from fairdash.training import crossvalidation
+
+    asked = []
+    train = crossvalidation.train_models
+
+    def noted(data, splits, models, **options):
+        asked.extend((each.settings, len(splits[each.split].train)) for each in models)
+        return train(data, splits, models, **options)
+
+    monkeypatch.setattr(crossvalidation, "train_models", noted)
+    settings = replace(QUICK, n_epochs=4, warm_up_epochs=1, batch_size=64, patience=patience)
+    candidates = [StackedModel("hgr_spline", 1.0, settings)]
+    cross_validate(
+        household,
+        candidates,
+        objective="demographic_parity",
+        n_folds=10,
+        random_state=0,
+        device="cpu",
+        foretell=True,
+    )
+    learned = 300 if patience is None else 240
+    wanted = settings.n_epochs * settings.steps_an_epoch(learned)
+    for each, n_rows in asked:
+        # Whole epochs: within half an epoch of it.
+        assert abs(each.n_epochs * each.steps_an_epoch(n_rows) - wanted) <= each.steps_an_epoch(n_rows) / 2
 
 
 def test_candidates_of_one_architecture_share_a_stack(household, monkeypatch):
@@ -436,13 +482,13 @@ def test_the_fairest_weight_within_the_error_is_found(household, chosen):
     assert frame["excess"][8.0] < frame["excess"][0.0] / 2
     assert chosen.reached
     assert frame["meets"][chosen.lam]
-    assert chosen.measure == "hgr_kde"
+    assert chosen.measure == "hgr_kde_scores"
 
 
 def test_a_bound_on_dependence_is_reached_or_said_not_to_be(household, chosen):
     frame = chosen.frame.set_index("lam")
     middle = float((frame["dependence"][0.5] + frame["dependence"][2.0]) / 2)
-    target = Target(kind="measure", measure="hgr_kde", at_most=middle)
+    target = Target(kind="measure", measure=chosen.measure, at_most=middle)
     reached = search_lam(household, replace(LAMS, target=target))
     assert reached.reached
     assert reached.frame.set_index("lam")["dependence"][reached.lam] <= middle
@@ -466,10 +512,11 @@ def test_dependence_is_measured_on_all_held_out_predictions_together(household, 
         n_folds=3,
         random_state=0,
         device="cpu",
+        foretell=True,
     )
     s = household.sensitive.iloc[:, 0].to_numpy()
     row = chosen.frame.set_index("lam").loc[2.0]
-    assert row["dependence"] == pytest.approx(fd.measure("hgr_kde", out.predictions[0], s), rel=1e-3)
+    assert row["dependence"] == pytest.approx(fd.measure("hgr_kde_scores", out.predictions[0], s), rel=1e-3)
     assert row["loss"] == pytest.approx(out.loss.mean(), rel=1e-3)
     assert row["loss_se"] == pytest.approx(standard_error(out.loss)[0], rel=1e-2)
 

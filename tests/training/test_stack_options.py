@@ -153,7 +153,7 @@ def test_balanced_predictions_add_up_to_the_target_on_the_training_rows(loss, we
     settings = replace(SETTINGS, loss=loss, balance=True)
     trained = _train(data, settings)
     weights = np.ones((2, 100)) if data.weight is None else data.weight[:, :100, 0].double().numpy()
-    for k, split in enumerate(trained.which_split.tolist()):
+    for k, split in enumerate(trained.which_split):
         y = data.y[split, :100, 0].double().numpy()
         y_pred, w = trained.predict(data.x)[k, :100], weights[split]
         assert w @ y_pred == pytest.approx(w @ y, rel=1e-6)

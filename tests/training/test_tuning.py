@@ -11,9 +11,10 @@ import pytest
 from fairdash.api import sweep
 from fairdash.assessment import gain_over_mean
 from fairdash.data.dataset import Dataset
+from fairdash.errors import DataError
 from fairdash.records import from_plain, to_plain
 from fairdash.runs.quick import quick_plans
-from fairdash.training.baselines import BASELINES, LINEAR, MEAN, train_baselines
+from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES, train_baselines
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.settings import TrainingSettings
@@ -129,7 +130,7 @@ def test_the_linear_benchmark_is_sklearns_and_the_average_is_the_weighted_one(lo
     dataset = claims(2000, effect=1.0)
     splits = random_splits(2000, n_splits=2, random_state=1, validation_share=0.2)
     members, predictions = train_baselines(dataset, splits, loss=find_loss(loss))
-    assert list(members["method"]) == list(BASELINES) * 2
+    assert list(members["method"]) == [MEAN, LINEAR, TREES] * 2
     weight = dataset.weight.to_numpy()
     for j, split in enumerate(splits):
         of_split = (
@@ -149,6 +150,46 @@ def test_the_linear_benchmark_is_sklearns_and_the_average_is_the_weighted_one(lo
             assert (linear > 0).all()
             continue
         assert np.corrcoef(own.predict(x), linear)[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_the_trees_follow_the_loss_and_a_link_that_no_line_has(name):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1500, 3))
+    mean = np.exp(0.8 * np.abs(x[:, 0]))
+    y = rng.gamma(2.0, mean / 2) if name != "poisson" else rng.poisson(mean).astype(float)
+    dataset = Dataset(
+        name="bent",
+        features=pd.DataFrame(x, columns=["a", "b", "c"]),
+        target=pd.Series(y, name="cost"),
+        sensitive=pd.DataFrame({"age": rng.normal(size=1500)}),
+        weight=pd.Series(rng.uniform(0.5, 1, 1500), name="exposure"),
+        prediction=pd.Series(mean, name="price"),
+    )
+    loss, splits = find_loss(name), random_splits(1500, n_splits=1, random_state=0)
+    members, predictions = train_baselines(dataset, splits, loss=loss)
+    assert list(members["method"]) == list(BASELINES)
+    test, weight = splits[0].test, dataset.weight.to_numpy()
+    error = {
+        method: loss.mean_deviance(y[test], y_pred[test], weight[test])
+        for method, y_pred in zip(members["method"], predictions, strict=True)
+    }
+    assert error[TREES] < 0.97 * min(error[MEAN], error[LINEAR])
+    assert error[PRICE] < error[TREES]
+    if loss.has_log_link:
+        assert (predictions[members["method"] == TREES] > 0).all()
+    without, _ = train_baselines(dataset, splits, loss=loss, with_trees=False)
+    assert list(without["method"]) == [MEAN, LINEAR, PRICE]
+    again = train_baselines(dataset, splits, loss=loss)[1]
+    assert np.array_equal(again, predictions)
+
+
+def test_an_existing_price_that_a_deviance_can_not_judge_is_refused_before_training():
+    dataset = replace(claims(200), prediction=pd.Series(np.r_[-1.0, 0.0, np.ones(198)], name="old price"))
+    options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu"}
+    with pytest.raises(DataError, match=r"old price.*2 places"):
+        sweep(dataset, settings=replace(QUICK, loss="poisson"), **options)
+    assert len(sweep(dataset, settings=QUICK, **options).frame) == 2
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES))

@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -286,6 +287,23 @@ def test_an_existing_price_and_a_row_id_get_their_roles() -> None:
     assert (roles["predicted"], roles["policy_no"]) == ("existing prediction", "row id")
 
 
+def test_a_group_and_a_time_are_chosen_and_the_train_page_offers_their_splits() -> None:
+    frame = policies().assign(policy_no=np.arange(120) // 3, year=np.tile([2019, 2020, 2021], 40))
+    at = upload(csv(frame))
+    at = box(at, "Group").set_value("policy_no").run()
+    at = box(at, "Time").set_value("year").run()
+    assert not at.exception
+    roles = at.dataframe[1].value.set_index("column")["role"]
+    assert (roles["policy_no"], roles["year"]) == ("group", "time")
+    train = open_page("train", dataset=at.query_params["dataset"])
+    kinds = box(train, "Test rows are chosen")
+    assert (kinds.value, len(kinds.options)) == ("group", 3)
+    train = kinds.set_value("time").run()
+    assert not train.exception
+    assert "What came before trains" in said(train)
+    assert any(each.label.startswith("Before-and-after splits") for each in train.slider)
+
+
 def test_the_proxies_are_ranked_beside_the_page() -> None:
     frame = policies(300)
     frame["power"] = np.random.default_rng(5).normal(size=300).round(3)
@@ -464,7 +482,7 @@ def test_names_that_repeat_are_numbered_by_a_click() -> None:
     assert "1 feature · sensitive: age · target: cost" in said(at)
     again = open_page("data", dataset=at.query_params["dataset"])
     assert not again.error
-    (ticked,) = again.checkbox
+    (ticked,) = [each for each in again.checkbox if each.label.startswith("Number the names")]
     assert ticked.value
     assert "stands over several columns" in said_in_errors(ticked.uncheck().run())
 
@@ -531,8 +549,10 @@ def test_columns_are_called_what_the_user_calls_them():
     assert not at.error
     source = load_source(at.query_params["dataset"])
     assert source.names == {"cost": "yearly *cost*"}
-    assert "yearly *cost* depends on age" in said(at)
-    assert "yearly *cost* depends" in said(open_page("data", dataset=source.id))
+    # Whether there is a link is of no matter here, and a close call on so few rows.
+    named = re.compile(r"yearly \*cost\* (depends on|can't be told from independent of) age")
+    assert named.search(said(at))
+    assert named.search(said(open_page("data", dataset=source.id)))
     at = next(each for each in at.text_input if "cost" in each.label).set_value(" ").run()
     assert load_source(at.query_params["dataset"]).names == {}
 
@@ -607,7 +627,8 @@ def test_the_sentence_on_the_link_counts_rows_by_exposure() -> None:
     dataset = build_dataset(claims(), Roles(**(vars(ROLES) | {"rate": False})), name="claims")
     value, _, _ = link_of(dataset, "DrivAge")
     y, s = dataset.target.to_numpy(), dataset.sensitive["DrivAge"].to_numpy()
-    assert value == measure("hgr_kde", y, s, sample_weight=dataset.weight.to_numpy())
+    options = {"evaluation": "corrected", "sample_weight": dataset.weight.to_numpy()}
+    assert value == measure("hgr_spline", y, s, **options)
 
 
 def test_a_table_of_claims_opens_training_on_the_poisson_deviance() -> None:

@@ -150,7 +150,7 @@ def test_a_target_is_put_together_in_plain_words_and_may_be_cancelled():
     assert "Stopped" in at.warning[0].value
 
 
-@pytest.mark.parametrize(("kind", "text"), [("measure", "hgr_kde<=0.15"), ("error", "error<=+10%")])
+@pytest.mark.parametrize(("kind", "text"), [("measure", "hgr_spline<=0.15"), ("error", "error<=+10%")])
 def test_every_kind_of_target_can_be_asked_for(kind, text):
     at = open_page("train")
     at = at.radio[0].set_value(kind).run()

@@ -80,7 +80,8 @@ def test_the_answer_fits_the_figures(finished_run):
         answer = said(at)
         assert f"λ = {lam:g}" in answer
         row = found.front.row(found.b)
-        assert ("no link is found" in answer) == (row[found.measure] <= row[f"{found.measure}_edge"])
+        assert ("no link is found" in answer) == (row["verdict_p"] > 0.05)
+        assert f"one test of several measures: p = {row['verdict_p']:.2g}" in answer
         growth = found.mean("mse", found.b) / found.mean("mse", found.a) - 1
         assert (f"grows by {100 * growth:.0f} %" in answer) == (growth >= 0.005)
         assert who_pays(found) in answer
@@ -244,7 +245,7 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     found = compared(finished_run, 1.0)
     validation = found.front.validation.set_index("lam")
     if wish == "Dependence at most …":
-        limit = at.number_input(key='tradeoff.find_point limit "hgr_rdc" "demographic_parity"').value
+        limit = at.number_input(key='tradeoff.find_point limit "hgr_spline" "demographic_parity"').value
         within = validation[validation[DEFAULT_MEASURE] <= limit]
         assert lam == within["mse"].idxmin()
     elif wish == "Cost at most …":
@@ -254,7 +255,7 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
         assert lam == knee(found.front.validation, DEFAULT_MEASURE, error="mse").lam
     assert lam > 0
     point = Point("hgr_nn", lam)
-    shown = f"HGR_RDC is {found.shown(DEFAULT_MEASURE, point)} (validation rows: "
+    shown = f"HGR_spline is {found.shown(DEFAULT_MEASURE, point)} (validation rows: "
     assert shown in text
     assert number(validation.loc[lam, DEFAULT_MEASURE]) in text.partition(shown)[2]
     (go,) = [button for button in at.button if button.label == "Go there"]
@@ -266,7 +267,11 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
 
 def test_what_can_t_be_reached_is_said(finished_run):
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
-    at = at.number_input(key='tradeoff.find_point limit "hgr_rdc" "demographic_parity"').set_value(0.0).run()
+    at = (
+        at.number_input(key='tradeoff.find_point limit "hgr_spline" "demographic_parity"')
+        .set_value(0.0)
+        .run()
+    )
     assert "Not to be had here" in words(at)
 
 
@@ -309,13 +314,23 @@ def test_a_first_look_gives_way_to_the_whole():
     assert "mean of 2 random splits" in str(charts(open_page("tradeoff", run=run.id)))
 
 
-def test_a_large_table_is_not_trained_without_a_word(monkeypatch):
-    monkeypatch.setattr("fairdash.runs.quick.MOST_ROWS", 100)
+def test_of_a_large_table_a_first_look_sees_a_sample_and_says_so(monkeypatch):
+    monkeypatch.setattr("fairdash.runs.quick.MOST_ROWS", 500)
+    monkeypatch.setattr("fairdash.runs.quick.ROWS_DRAWN", 150)
     at = open_page("tradeoff", dataset=save_source(SOURCE))
     assert not at.exception
-    assert not list_runs().runs
-    assert "600 rows" in at.info[0].value
-    assert any(button.label == "Train with the defaults" for button in at.button)
+    (run,) = list_runs().runs
+    assert run.spec.first_share == 150 / 600
+    assert "random sample of the rows" in words(at)
+    until(lambda: run.look is not None)
+    at = at.run()
+    assert not at.exception
+    assert "150 of 600 rows, drawn at random" in words(at)
+    assert "all rows, 5 splits" in words(at)
+    assert "30 test rows in a sample of 150, 1 random split" in str(charts(at))
+    run.ask_to_cancel()
+    until(lambda: run.status.is_over)
+    assert "150 of 600 rows" in open_page("tradeoff", run=run.id).warning[0].value
 
 
 def test_other_data_put_the_run_of_the_last_out_of_view(finished_run):

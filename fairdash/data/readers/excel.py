@@ -19,9 +19,18 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 
+from fairdash.data.readers.layout import (
+    ROWS_ABOVE,
+    ROWS_BELOW,
+    header_at,
+    rows_below,
+    said_above,
+    said_below,
+)
 from fairdash.data.readers.limits import check_shape, too_large
+from fairdash.data.readers.progress import tell
 from fairdash.data.readers.report import EXCEL, ReadingOptions, ReadingReport
-from fairdash.data.readers.table import FIRST_INEXACT, TableBuilder, empty_file, no_rows
+from fairdash.data.readers.table import FIRST_INEXACT, TableBuilder, empty_file, no_rows, no_such_header
 from fairdash.data.readers.text_column import MISSING_MARKS, TextColumn
 from fairdash.errors import OptionError, Problem, ReadingError
 from fairdash.text import few
@@ -56,7 +65,7 @@ def is_workbook(names: Sequence[str]) -> bool:
 def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """Read one sheet of a workbook: the one that is named, else the first that is not hidden.
 
-    Its first row that is not empty is the header.
+    Its first row that is not empty is the header, unless that is a title.
 
     Raises
     ------
@@ -73,6 +82,7 @@ def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, R
     chosen = _choose(sheets, hidden, options.sheet)
     cells = parts[sheets[chosen]]
     _check_cells(cells, parts)
+    tell(f"sheet “{chosen}”")
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
             found = book.get_sheet_by_name(chosen)
@@ -226,9 +236,17 @@ def _table(rows: list[list[Any]], first_line: int, sheet: bytes, options: Readin
     filled = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
     if not filled:
         raise empty_file("the sheet", "Choose another sheet or file.")
-    header = rows[filled[0]]
+    if options.header_row is None:
+        at = header_at([list(map(_written, rows[k])) for k in filled[:ROWS_ABOVE]])
+    else:
+        at = _place_of(options.header_row - first_line, filled)
+    header = rows[filled[at]]
     check_shape(0, len(header))
-    body = filled[1:]
+    body, below = filled[at + 1 :], list[int]()
+    if not options.keep_below:
+        last = range(body[max(0, len(body) - ROWS_BELOW)], filled[-1] + 1) if body else ()
+        n_below = rows_below([(k, list(map(_written, rows[k]))) for k in last])
+        body, below = body[: len(body) - n_below], body[len(body) - n_below :]
     if not body:
         raise no_rows("the sheet")
     table = TableBuilder(
@@ -237,13 +255,24 @@ def _table(rows: list[list[Any]], first_line: int, sheet: bytes, options: Readin
         options,
         default_marks=MISSING_MARKS,
     )
-    n_empty = body[-1] - filled[0] - len(body)
+    if at:
+        table.notes.append(said_above(filled[at] + first_line, at))
+    if below:
+        table.notes.append(said_below([k + first_line for k in below]))
+    n_empty = body[-1] - filled[at] - len(body)
     if n_empty:
         table.notes.append(f"Empty lines skipped: {n_empty:,}.")
     _refuse_formulas(sheet)
     for position, name in enumerate(table.names):
         _add(table, name, [rows[k][position] for k in body])
     return table
+
+
+def _place_of(row: int, filled: list[int]) -> int:
+    """Where a row of the sheet's used part stands among those that are not empty."""
+    if row not in filled:
+        raise no_such_header(row + 1)
+    return filled.index(row)
 
 
 def _refuse_formulas(sheet: bytes) -> None:

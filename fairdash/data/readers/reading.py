@@ -69,6 +69,8 @@ def read_table(
     missing_values: Sequence[str] | None = None,
     sheet: str | None = None,
     number_names: bool = False,
+    header_row: int | None = None,
+    keep_below: bool = False,
 ) -> tuple[pd.DataFrame, ReadingReport]:
     """Read delimited text, Parquet, Feather, an Excel workbook or R's .rda, packed (gzip, zip) or by itself.
 
@@ -83,7 +85,7 @@ def read_table(
         A path, or the bytes of a file.
     name
         Name to show; the path's last part where it is left out.
-    encoding, delimiter, decimal, missing_values, sheet, number_names
+    encoding, delimiter, decimal, missing_values, sheet, number_names, header_row, keep_below
         See :class:`~fairdash.data.readers.report.ReadingOptions`; what is left out is found and reported.
 
     Returns
@@ -110,6 +112,8 @@ def read_table(
         missing_values=None if missing_values is None else tuple(missing_values),
         sheet=sheet,
         number_names=number_names,
+        header_row=header_row,
+        keep_below=keep_below,
     )
     frame, report = read_content(content, options)
     return frame, replace(report, name=name)
@@ -130,6 +134,8 @@ def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
         ):
             if chosen is not None:
                 raise OptionError.of(f"{FORMATS[kind]} has no {option} to choose", "Leave it as found.")
+    if options.header_row is not None and kind not in (TEXT, EXCEL):
+        raise OptionError.of(f"{FORMATS[kind]} has no line of names to choose", "Leave it as found.")
     if options.sheet is not None and kind not in (EXCEL, R_DATA):
         what = FORMATS.get(kind, "a text table")
         raise OptionError.of(f"{what} has no sheets to choose from", "Choose none.")

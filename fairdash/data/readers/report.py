@@ -41,6 +41,11 @@ class ReadingOptions:
         Which sheet of a workbook, or which data frame of an R file.
     number_names
         Whether a name that stands over several columns is numbered: the second ``age`` becomes ``age (2)``.
+    header_row
+        The line of a text, or the row of a sheet, that holds the names of the columns; what stands above
+        it is not read.
+    keep_below
+        Whether totals and notes below the table are rows like any other.
     """
 
     encoding: str | None = None
@@ -49,6 +54,8 @@ class ReadingOptions:
     missing_values: tuple[str, ...] | None = None
     sheet: str | None = None
     number_names: bool = False
+    header_row: int | None = None
+    keep_below: bool = False
 
     def __post_init__(self) -> None:
         if self.missing_values is not None:
@@ -79,6 +86,8 @@ class ReadingReport:
         The marks that count as missing, besides the empty cell.
     missing_found
         Mark to the number of cells that hold it; ``""`` is the empty cell.
+    units
+        Column to the sign of money or percent that its cells were written with.
     renamed
         ``(position, name)`` of the columns whose header was blank, had spaces around it or was numbered; the
         first column has position 1.
@@ -106,6 +115,7 @@ class ReadingReport:
     lines: np.ndarray = field(repr=False, compare=False)
     sheet: str | None = None
     sheets: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def sentences(self) -> tuple[str, ...]:
         """Say it in plain words, the most important first."""
@@ -118,6 +128,9 @@ class ReadingReport:
                 f"Numbers with a decimal comma: {counted(sum(self.decimal_commas.values()), 'cell')} in "
                 f"{counted(len(self.decimal_commas), 'column')} ({few(self.decimal_commas)})."
             )
+        if self.units:
+            found = ", ".join(f"“{column}” in {unit}" for column, unit in self.units.items())
+            words.append(f"Numbers with a unit, which is taken off the cells and kept: {found}.")
         if self.missing_found:
             found = ", ".join(
                 f"{count:,} {f'marked “{mark}”' if mark else 'empty'}"

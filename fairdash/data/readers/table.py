@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data.readers.report import ReadingOptions, ReadingReport, Renamed
-from fairdash.errors import Fix, Problem, ReadingError
+from fairdash.errors import Fix, OptionError, Problem, ReadingError
 from fairdash.text import at_lines, counted, few
 
 #: From here on whole numbers are not exact as 64-bit floats; two identifiers could become one.
@@ -51,6 +51,8 @@ class TableBuilder:
         self.marks = tuple(mark.strip() for mark in marks)
         self.problems: list[Problem] = []
         self.decimal_commas: dict[str, int] = {}
+        #: Column to the sign of money or percent that its cells are written with.
+        self.units: dict[str, str] = {}
         #: Missing cells by mark.
         self.missing_found = Counter[str]()
         self._columns: dict[str, pd.Series] = {}
@@ -144,6 +146,7 @@ class TableBuilder:
             lines=self.lines,
             sheet=sheet,
             sheets=tuple(sheets),
+            units=MappingProxyType(self.units),
         )
         return pd.DataFrame(self._columns), report
 
@@ -151,6 +154,14 @@ class TableBuilder:
 def empty_file(what: str = "the file", hint: str = "Choose another file.") -> ReadingError:
     """The error of a file in which nothing stands."""
     return ReadingError.of(f"{what} is empty: it has no data rows", hint)
+
+
+def no_such_header(line: int) -> OptionError:
+    """The error of a line that is to hold the names and holds nothing."""
+    return OptionError.of(
+        f"nothing stands on line {line}, which is to hold the names of the columns",
+        "Choose another line, or leave it as found.",
+    )
 
 
 def no_rows(what: str = "the file") -> ReadingError:

@@ -7,6 +7,7 @@ otherwise it stays as it stands in the file, and a note says why.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data import grammar
+from fairdash.data.bands import MOST_BANDS, bands_in_order
 from fairdash.data.readers.table import FIRST_INEXACT, TableBuilder
 from fairdash.errors import Problem
 
@@ -55,6 +57,31 @@ class TextColumn:
         marks = pa.array(["", *table.marks], pa.string())
         self.is_missing = np.asarray(pc.is_in(self._trimmed, value_set=marks))
         self.n_known = self._count(~self.is_missing)
+        self.unit = self._take_unit()
+
+    def _take_unit(self) -> str:
+        """The one sign of money or percent around numbers; it is taken off the cells that are judged."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        known = np.flatnonzero(~self.is_missing)
+        signed = pc.match_substring_regex(self._trimmed, grammar.SIGN_OF_UNIT)
+        if not pc.any(signed).as_py() or len(known) == 0:
+            return ""
+        texts = self._trimmed.to_pylist()
+        units = set()
+        for place in known:
+            number, unit = grammar.without_unit(texts[place])
+            if not grammar.LIKE_NUMBER.fullmatch(number):
+                return ""
+            texts[place] = re.sub(grammar.SPACES, "", number) if unit else number
+            units.add(unit)
+        units.discard("")
+        if len(units) != 1:
+            return ""
+        self._trimmed = pa.array(texts, pa.string())
+        (unit,) = units
+        return unit
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
         """Say which distinct cells match; `holding` is a text that all of these hold."""
@@ -139,9 +166,15 @@ class TextColumn:
             fractions = self.comma if mark == "," else self.dot
             numbers = self.whole | self.power | fractions
             if not self.all_known(numbers, self.infinite) or not numbers.any():
+                if self._in_thousands(mark, fractions, chosen=len(marks) == 1):
+                    return
                 continue
             ambiguous = self._ambiguous(mark)
-            if mark not in doubted or not fractions.any() or (fractions & ~ambiguous).any():
+            sure = (fractions & ~ambiguous).any()
+            if self.is_money and fractions.any() and not sure and len(marks) > 1:
+                # Nobody writes money with three digits behind the mark.
+                continue
+            if mark not in doubted or not fractions.any() or sure:
                 self._add_numbers(mark, fractions)
                 return
             notes.append(
@@ -150,6 +183,32 @@ class TextColumn:
             )
         if not self._add_truth_values() and not self._add_dates(notes):
             self._add_text(notes)
+
+    @property
+    def is_money(self) -> bool:
+        """Whether the cells are written with a sign of money."""
+        return self.unit not in ("", "%")
+
+    def _in_thousands(self, mark: str, fractions: np.ndarray, *, chosen: bool) -> bool:
+        """Put the column in if points or commas part its thousands for sure, by a cell or by the choice."""
+        other = "." if mark == "," else ","
+        grouped = self._matches(grammar.GROUPED.format(mark=mark, other=other), holding=other)
+        if not grouped.any() or not self.all_known(self.whole, fractions, grouped, self.infinite):
+            return False
+        surely = self._matches(grammar.SURELY_GROUPED.format(mark=mark, other=other), holding=other)
+        by_cells = surely.any() or (fractions & ~self._ambiguous(mark)).any()
+        if not (chosen or self.is_money or by_cells):
+            return False
+        word = "points" if other == "." else "commas"
+        why = "as you chose" if chosen and not by_cells else "as its cells show"
+        note = f"“{self.name}” is read with {word} between thousands, {why} ({self._places(grouped)})."
+        self._add_numbers(mark, fractions | (grouped & self._holds(mark)), grouped=grouped, note=note)
+        return True
+
+    def _holds(self, text: str) -> np.ndarray:
+        import pyarrow.compute as pc
+
+        return np.asarray(pc.match_substring(self._trimmed, text))
 
     def _add_whole_numbers(self) -> None:
         zeros = self._matches(grammar.LEADING_ZERO)
@@ -161,17 +220,25 @@ class TextColumn:
         if large.any():
             self._add_identifier("whole numbers are too long to be exact", large)
             return
+        self._keep_unit()
         values = numbers[self._codes]
         self._table.add(self.name, values if self.is_missing.any() else values.astype(np.int64))
 
-    def _add_numbers(self, mark: str, fractions: np.ndarray) -> None:
+    def _add_numbers(
+        self, mark: str, fractions: np.ndarray, *, grouped: np.ndarray | None = None, note: str = ""
+    ) -> None:
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         zeros = self._matches(grammar.LEADING_ZERO)
         if zeros.any():
             self._add_identifier("numbers begin with a zero", zeros)
             return
-        numbers = self._cast(pc.replace_substring(self._trimmed, ",", ".") if mark == "," else self._trimmed)
+        texts = self._trimmed
+        if grouped is not None:
+            bare = pc.replace_substring(texts, "." if mark == "," else ",", "")
+            texts = pc.if_else(pa.array(grouped), bare, texts)
+        numbers = self._cast(pc.replace_substring(texts, ",", ".") if mark == "," else texts)
         infinite = np.isinf(numbers)
         if infinite.any():
             rows = infinite[self._codes]
@@ -186,7 +253,12 @@ class TextColumn:
             )
         if mark == "," and fractions.any():
             self._table.decimal_commas[self.name] = self._count(fractions)
-        self._table.add(self.name, numbers[self._codes])
+        self._keep_unit()
+        self._table.add(self.name, numbers[self._codes], *([note] if note else []))
+
+    def _keep_unit(self) -> None:
+        if self.unit:
+            self._table.units[self.name] = self.unit
 
     def _add_identifier(self, why: str, which: np.ndarray) -> None:
         note = f"“{self.name}” stays text, as an identifier: {why} ({self._places(which)})."
@@ -230,6 +302,12 @@ class TextColumn:
 
     def _add_text(self, notes: list[str]) -> None:
         """Put the column in as it stands, and say why if most of its cells are numbers."""
+        import pyarrow as pa
+
+        if bands_in_order(self._trimmed.filter(pa.array(~self.is_missing)).to_pylist()[: MOST_BANDS + 1]):
+            notes = [f"“{self.name}” holds bands: they are categories in their order."]
+            self._table.add(self.name, self._as_text(), *notes)
+            return
         numbers = self.whole | self.power | self.dot | self.comma
         thousands = self._matches(grammar.THOUSANDS) & ~numbers
         why = ""

@@ -71,7 +71,9 @@ def barycentre_predictions(
     s = one_sensitive(dataset)
     whole = _stacked(base, (len(splits), dataset.n_rows), "base")
     parts = [
-        part for split in splits for part in folds(split.train, n_folds=n_folds, random_state=random_state)
+        part
+        for split in splits
+        for part in folds(split.train, n_folds=n_folds, random_state=random_state, groups=dataset.groups)
     ]
     held_out = _stacked(train(dataset, parts), (len(parts), dataset.n_rows), "train")
     curves = np.empty((len(splits), len(strengths), dataset.n_rows))

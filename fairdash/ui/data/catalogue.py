@@ -34,7 +34,7 @@ def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> C
     preset = dataset_of(plain)
     roles = known.roles if known and known.roles else preset.roles
     key = f"{plain.id} roles"
-    chosen = ask_for_roles(preset.table(), roles, key=key)
+    chosen = ask_for_roles(preset.table(), roles, key=key, table=plain.id)
     if chosen is None:
         return None
     names = ask_for_names(chosen, known.names if known else {}, preset=preset.names, key=key)

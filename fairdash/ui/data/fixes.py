@@ -51,9 +51,17 @@ def data_or_fixes(source: DatasetSource) -> Dataset | None:
 
 
 def agree(fix: Fix) -> None:
-    """Add a fix; of two that exclude each other the last counts."""
-    state = st.session_state[FIXES]
+    """Add a fix for the table in view; of two that exclude each other the last counts."""
+    _agree(st.session_state[FIXES], fix)
 
+
+def agree_for(key: str, fix: Fix) -> None:
+    """Add a fix for the table of this key, which need not have been in view yet."""
+    st.session_state.setdefault(fixes_key(key), ())
+    _agree(fixes_key(key), fix)
+
+
+def _agree(state: str, fix: Fix) -> None:
     def goes(each: Fix) -> bool:
         alike = each.column == fix.column and "drop_rows" not in (each.kind, fix.kind)
         return each == fix or alike

@@ -7,7 +7,6 @@ import streamlit as st
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.jobs.engine import prepare
-from fairdash.runs.quick import is_quick
 from fairdash.text import counted
 from fairdash.ui.keys import Address
 from fairdash.ui.pages import go_to
@@ -30,9 +29,8 @@ def show_heading(data: Dataset, source: DatasetSource) -> None:
             _leave_for("tradeoff", source)
         if st.button("Train on this data", icon=":material/tune:", width="stretch"):
             _leave_for("train", source)
-    if is_quick(data.n_rows):
-        # A first look is likely to be the next thing; its worker needs seconds to start.
-        prepare()
+    # A first look is likely to be the next thing; its worker needs seconds to start.
+    prepare()
 
 
 def _leave_for(name: str, source: DatasetSource) -> None:

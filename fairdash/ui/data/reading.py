@@ -44,6 +44,21 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
             encoding = ask(left, "Encoding", ENCODINGS, known.encoding)
             delimiter = ask(middle, "Between the cells", DELIMITERS, known.delimiter)
             decimal = ask(right, "Decimal mark", DECIMALS, known.decimal)
+        header_row, keep_below = known.header_row, known.keep_below
+        if kind in (TEXT, EXCEL):
+            header_row = st.number_input(
+                "Line that holds the names of the columns",
+                1,
+                value=known.header_row,
+                placeholder=FOUND,
+                help="What stands above it, such as a title, is not used.",
+                key=KEY("header", key),
+            )
+            keep_below = st.checkbox(
+                "Keep totals and notes below the table as rows",
+                known.keep_below,
+                key=KEY("below", key),
+            )
         marks = st.text_input(
             "Marks of a missing cell, separated by spaces",
             "" if known.missing_values is None else " ".join(known.missing_values) or NO_MARK,
@@ -66,6 +81,8 @@ def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
         missing_values=missing,
         sheet=sheet,
         number_names=number_names,
+        header_row=header_row,
+        keep_below=keep_below,
     )
 
 

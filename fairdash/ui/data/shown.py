@@ -7,13 +7,16 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from fairdash.assessment import group_averages
+from fairdash.assessment import DEFAULT_MEASURE, group_averages
+from fairdash.assessment.verdict import ALPHA
 from fairdash.data.column_profile import ColumnProfile
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.dependence import REGISTRY
+from fairdash.dependence.rank_link import RankLink
 from fairdash.figures.data import distribution_figure, link_figure
 from fairdash.text import counted
-from fairdash.ui.cached import ROWS_MEASURED, link_of, summary_of, upload_of
+from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of, upload_of
 from fairdash.ui.data.fixes import agree
 from fairdash.ui.data.proxies import show_proxies
 from fairdash.ui.frame import chart, show_fixes, theme
@@ -87,17 +90,19 @@ def ask_for_sensitive(dataset: Dataset, *, key: str) -> str:
 
 def show_link(dataset: Dataset, sensitive: str) -> None:
     """The dependence of the target on a sensitive column, in a sentence and a picture."""
-    target, (value, floor, n) = dataset.roles.target, link_of(dataset, sensitive)
-    told = "depends on" if value > floor.q95[0] else "can't be told from independent of"
-    sample = f", on {n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
+    target, (value, p_value, n) = dataset.roles.target, link_of(dataset, sensitive)
+    told = "depends on" if p_value <= ALPHA else "can't be told from independent of"
+    sample = f" on {n:,} rows at random" if dataset.n_rows > ROWS_MEASURED else ""
     weighted = "" if dataset.weight is None else "; rows count by their exposure"
     names = f"**{safe(dataset.called(target))} {told} {safe(dataset.called(sensitive))}**"
     headers = [f"{name}: column {column}" for column, name in dataset.names.items()]
     st.markdown(
-        f"{names}: HGR\\_KDE {number(value)} where independence "
-        f"stays below {number(floor.q95[0])} ({floor.mean[0]:.2f} on average{sample}{weighted}).",
+        f"{names}: {safe(REGISTRY[DEFAULT_MEASURE].symbol)} {number(value)} (one test of several "
+        f"measures{sample}: p = {p_value:.2g}{weighted}).",
         help=safe("; ".join(headers)) or None,
     )
+    if dataset.n_rows > ROWS_MEASURED:
+        st.caption(on_all_rows(rank_link_of(dataset, sensitive)))
     y, s = dataset.target.to_numpy(), dataset.sensitive[sensitive].to_numpy()
     weight = None if dataset.weight is None else dataset.weight.to_numpy()
     chart(
@@ -113,6 +118,17 @@ def show_link(dataset: Dataset, sensitive: str) -> None:
         key=KEY("link"),
         alt=f"{dataset.called(target)} against {dataset.called(sensitive)}: rows as dots, averages of "
         "quantile groups as a line.",
+    )
+
+
+def on_all_rows(link: RankLink) -> str:
+    """What a sample can't show, and all rows do: the rank correlation, and the weakest that they could."""
+    told = "more than" if abs(link.value) > link.stays_within else "not more than"
+    return (
+        f"On {ROWS_MEASURED:,} rows a faint link may not show. On all {link.n:,} rows the "
+        f"rank correlation is {number(link.value)}, {told} the {number(link.stays_within)} that it stays "
+        f"within under independence; the weakest that so many rows would show is about "
+        f"{number(link.smallest)}. It sees only what rises or falls."
     )
 
 

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.data.readers.limits import LARGEST_FILE, MOST_CELLS, MOST_COLUMNS, MOST_MEMORY
+from fairdash.data.readers.progress import heard_by
 from fairdash.data.readers.report import ReadingOptions, ReadingReport
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import (
@@ -60,7 +61,8 @@ def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
     frame, report = found
     st.caption("  \n".join(safe(sentence) for sentence in report.sentences()))
     key = f"{upload.sha256} {list(frame)}"
-    chosen = ask_for_roles(frame, known.roles if known else None, key=key)
+    table = f"{upload.sha256} {reading}"
+    chosen = ask_for_roles(frame, known.roles if known else None, key=key, table=table)
     if chosen is None:
         return None
     fixes = ask_for_fixes(known.fixes if known else (), list(frame), key=key)
@@ -75,9 +77,18 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
 
     ReadingError if no click can help.
     """
+    place = st.empty()
+
+    def show(what: str) -> None:
+        place.caption(safe(f"Reading {upload.name} ({upload.n_bytes / 1e6:.1f} MB): {what}…"))
+
     try:
-        return upload_of(upload.sha256, upload.name, reading)
+        with heard_by(show):
+            found = upload_of(upload.sha256, upload.name, reading)
+        place.empty()
+        return found
     except ReadingError as error:
+        place.empty()
         if not all(problem.fixes for problem in error.problems):
             raise
 
@@ -165,6 +176,7 @@ def what_is_deleted(made: Made) -> str:
         (made.runs, "run", "runs"),
         (made.models, "model", "models"),
         (made.searches, "search", "searches"),
+        (made.audits, "audit", "audits"),
         (made.studies, "background computation", "background computations"),
     )
     parts = [f"{len(found)} {one if len(found) == 1 else many}" for found, one, many in kinds if found]

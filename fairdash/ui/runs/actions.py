@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairdash.runs.archive import export_run
 from fairdash.runs.deletion import delete_run, made_in, what_goes
-from fairdash.runs.launch import start_run
+from fairdash.runs.launch import start_again
 from fairdash.runs.log import note
 from fairdash.runs.naming import LONGEST_NAME
 from fairdash.runs.status import CANCELLED, FAILED
@@ -82,7 +82,7 @@ def _show_one(run: Run) -> None:
             help="Trains the same plan on the same data once more; this run stays.",
         ):
             with plain_errors():
-                again = start_run(spec.source, spec.plan, first=spec.first, owner=current_owner())
+                again = start_again(run, owner=current_owner())
                 choose([again.id])
                 st.rerun()
         if run.look and status.is_over:

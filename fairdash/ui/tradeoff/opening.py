@@ -6,18 +6,16 @@ import streamlit as st
 
 from fairdash.data.source import DatasetSource
 from fairdash.reports.comparison import Comparison
-from fairdash.runs.launch import start_run
+from fairdash.runs.launch import start_again, start_run
 from fairdash.runs.listing import list_runs
-from fairdash.runs.quick import is_quick, quick_plans
+from fairdash.runs.quick import quick_plans, share_of_rows
 from fairdash.runs.store import FIRST, Run
-from fairdash.text import counted
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
 from fairdash.ui.owner import current_owner
-from fairdash.ui.pages import page
 from fairdash.ui.state import choose_run, chosen_run, chosen_source
 from fairdash.ui.text import safe
 
@@ -27,8 +25,7 @@ DEFAULT_OBJECTIVE = "demographic_parity"
 def run_in_view() -> Run | None:
     """The run that the address names, else the newest of the data in use, else a first look that starts now.
 
-    None where a first look would take longer than seconds, or the run in view has nothing to show yet; the
-    page then says what to do.
+    None where the run in view has nothing to show yet; the page then says how far it is.
     """
     run = chosen_run()
     if run is None:
@@ -36,11 +33,7 @@ def run_in_view() -> Run | None:
         run = next(iter(list_runs(owner=current_owner()).of(source)), None)
         if run is None:
             with st.spinner("Reading the data…"):
-                dataset = dataset_of(source)
-            if not is_quick(dataset.n_rows):
-                _show_offer(source, dataset.n_rows)
-                return None
-            run = start_quick(source, DEFAULT_OBJECTIVE)
+                run = start_quick(source, DEFAULT_OBJECTIVE)
         choose_run(run)
     if run.look is None:
         _show_wait(run)
@@ -50,8 +43,10 @@ def run_in_view() -> Run | None:
 
 def start_quick(source: DatasetSource, objective: str) -> Run:
     """Start a first look and what follows it."""
-    first, plan = quick_plans(dataset_of(source), objective=objective)
-    return start_run(source, plan, first=first, owner=current_owner())
+    dataset = dataset_of(source)
+    first, plan = quick_plans(dataset, objective=objective)
+    share = share_of_rows(dataset.n_rows)
+    return start_run(source, plan, first=first, first_share=share, owner=current_owner())
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:
@@ -65,9 +60,7 @@ def show_other_training(comparison: Comparison, run: Run) -> None:
     if trained is not None:
         if st.button(f"See models trained for {title}", icon=":material/swap_horiz:"):
             _switch(trained)
-    elif is_quick(len(comparison.result.target)) and st.button(
-        f"Train models for {title}", icon=":material/model_training:"
-    ):
+    elif st.button(f"Train models for {title}", icon=":material/model_training:"):
         _switch(start_quick(spec.source, objective))
 
 
@@ -76,29 +69,34 @@ def _switch(run: Run) -> None:
     st.rerun()
 
 
-def show_stage(run: Run) -> None:
+def show_stage(run: Run, comparison: Comparison) -> None:
     """How far a run is that already has something to show; nothing once it is whole."""
     if run.look != FIRST:
         return
     if run.status.is_over:
         st.warning(
-            "This is the first look: one random split, rough floors. What should have followed was not "
-            "finished."
+            f"This is the first look: {_seen_by(comparison)}. What should have followed was not finished."
         )
         show_status(run, run.status)
         show_go_on(run)
         return
-    _follow(run)
+    _follow(run, _seen_by(comparison))
+
+
+def _seen_by(comparison: Comparison) -> str:
+    """What a first look saw."""
+    return f"{comparison.sample}; one split, rough floors" if comparison.sample else "one split, rough floors"
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
-def _follow(run: Run) -> None:
+def _follow(run: Run, seen: str) -> None:
     if run.look != FIRST:
         st.rerun()
     plan = run.spec.plan
     methods = [METHODS[method].title for method in plan.methods if method != STANDARD]
+    rows = "all rows, " if run.spec.first_share < 1 else ""
     st.info(
-        f"**First look:** one random split, rough floors. Being refined with {plan.n_splits} splits and "
+        f"**First look:** {seen}. Being refined with {rows}{plan.n_splits} splits and "
         f"{', '.join(methods)}; the page then changes by itself.",
         icon=":material/hourglass_top:",
     )
@@ -112,11 +110,13 @@ def _show_wait(run: Run) -> None:
         show_status(run, status)
         show_go_on(run)
         if st.button("Start again", icon=":material/replay:", type="primary"):
-            choose_run(start_run(spec.source, spec.plan, first=spec.first, owner=current_owner()))
+            choose_run(start_again(run, owner=current_owner()))
             st.rerun()
         return
     st.caption(
-        "A first look is being trained: eight weights of fairness on one random split. It takes seconds."
+        "A first look is being trained: eight weights of fairness on one split"
+        + (", on a random sample of the rows. " if spec.first_share < 1 else ". ")
+        + "It takes seconds."
         if spec.first is not None
         else "This run is still at work. It goes on if you close the page."
     )
@@ -128,16 +128,3 @@ def _wait(run: Run) -> None:
     if run.look is not None:
         st.rerun()
     show_progress(run)
-
-
-def _show_offer(source: DatasetSource, n_rows: int) -> None:
-    st.info(
-        f"{source.title} has {counted(n_rows, 'row')}: training takes minutes, so it waits for your word. "
-        "Choose on the Train page what to train, or take the defaults."
-    )
-    left, right, _ = st.columns([1, 1, 2])
-    with left:
-        st.page_link(page("train"), label="Choose what to train", icon=":material/tune:")
-    if right.button("Train with the defaults", type="primary", icon=":material/play_arrow:"):
-        choose_run(start_quick(source, DEFAULT_OBJECTIVE))
-        st.rerun()

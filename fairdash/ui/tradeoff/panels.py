@@ -12,6 +12,7 @@ from fairdash.errors import OptionError
 from fairdash.figures.hiding import transformation_figure
 from fairdash.reports import comparison_figures, tables, words
 from fairdash.reports.comparison import Comparison
+from fairdash.reports.point_values import of_values
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, theme
@@ -175,7 +176,7 @@ def _objectives(comparison: Comparison) -> None:
 def _numbers(comparison: Comparison) -> None:
     st.dataframe(tables.side_by_side(comparison), hide_index=True, alt="The figures of both points.")
     st.caption(
-        "Means over the random splits, test rows only. The noise floor is what the same estimator reads "
+        "Means over the splits, test rows only. The noise floor is what the same estimator reads "
         "when the sensitive attribute is shuffled: its mean, and in brackets the value that "
         "independence exceeds in 5 % of cases. A blend's floor lies between its neighbours'."
     )
@@ -198,6 +199,8 @@ def _estimate(comparison: Comparison) -> None:
             f"**{safe(entry.title)}** ({safe(entry.symbol)}) · 0: {safe(entry.zero)}; 1: {safe(entry.one)}. "
             f"*It misleads when:* {safe(entry.fails_when)} *Source:* {safe(entry.source)}."
         )
+    for sentence in of_values(comparison):
+        st.markdown(safe(sentence))
     for id in comparison.front.methods:
         st.markdown(f"**{safe(METHODS[id].title)}**: {safe(METHODS[id].meaning)}")
 

@@ -8,6 +8,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.reports import comparison_figures, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
+from fairdash.reports.point_values import of_older_values, why_so_small
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Keys
@@ -19,12 +20,16 @@ KEY = Keys(__file__)
 def show_answer(comparison: Comparison) -> None:
     """What was found, in two or three sentences."""
     st.markdown(f"**{safe(words.answer(comparison))}**")
+    if explained := why_so_small(comparison):
+        st.caption(safe(explained))
 
 
 def show_notes(comparison: Comparison) -> None:
     """What the run has to say of itself."""
     for note in comparison.result.notes:
         st.warning(safe(note))
+    for sentence in of_older_values(comparison):
+        st.info(safe(sentence))
 
 
 def show_charts(comparison: Comparison) -> None:
@@ -77,11 +82,9 @@ def show_four_numbers(comparison: Comparison) -> None:
         (
             REGISTRY[comparison.measure].symbol,
             comparison.shown(comparison.measure, comparison.b),
-            f"{'link found (>' if comparison.has_link(comparison.b) else 'no link found (≤'} "
-            f"{number(comparison.edge(comparison.b))})",
-            f"0: {REGISTRY[comparison.measure].zero}; 1: {REGISTRY[comparison.measure].one}. Found is a "
-            "link that the mean over the splits shows in a permutation test at 5 %: with the sensitive "
-            "attribute shuffled over all rows, 95 % of the means stay below the number named here.",
+            words.verdict_in_short(comparison),
+            f"0: {REGISTRY[comparison.measure].zero}; 1: {REGISTRY[comparison.measure].one}. "
+            f"{words.how_the_verdict_is_made(comparison)}",
         ),
         (
             "FairQuant",
@@ -89,7 +92,8 @@ def show_four_numbers(comparison: Comparison) -> None:
             "noise floor "
             f"{with_unit(number(comparison.mean('fairquant_floor', comparison.b)), comparison.unit)}",
             "How far the averages of 50 equal-sized groups of the sensitive attribute lie from the overall "
-            "average, on average (fewer groups where ties or few rows demand it).",
+            "average, on average (fewer groups where ties or few rows demand it). It is blind to groups that "
+            "differ in spread and not in average.",
         ),
         (
             "A prediction moves by",

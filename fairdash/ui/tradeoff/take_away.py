@@ -11,21 +11,19 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.csv import safe_csv
 from fairdash.reports.html import render_report
+from fairdash.runs.confirmations import read_confirmations
 from fairdash.runs.launch import start_model
 from fairdash.runs.log import note, read
-from fairdash.runs.models import ModelJob, find_model
-from fairdash.runs.status import DONE
+from fairdash.runs.models import ModelJob
 from fairdash.runs.store import FIRST, Run
-from fairdash.storage import sha256
+from fairdash.safe_csv import safe_csv
 from fairdash.ui.cached import dataset_of
-from fairdash.ui.files import download_file
 from fairdash.ui.frame import PICTURE_FORMAT
-from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_progress, show_status
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
-from fairdash.ui.runs.words import missing_data
+from fairdash.ui.tradeoff.exports import download_of
+from fairdash.ui.tradeoff.refitting import show_refit
 
 KEY = Keys(__file__)
 
@@ -49,7 +47,7 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
     )
     for column, (label, name, table) in zip(st.columns(3), tables, strict=True):
         with column:
-            _download(
+            download_of(
                 run,
                 lambda table=table: safe_csv(table()),  # type: ignore[misc]
                 label=label,
@@ -66,7 +64,7 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
 def _show_report(comparison: Comparison, run: Run) -> None:
     spec = run.spec
     owner = current_owner()
-    _download(
+    download_of(
         run,
         lambda: render_report(
             comparison,
@@ -74,6 +72,7 @@ def _show_report(comparison: Comparison, run: Run) -> None:
             created=spec.created,
             dataset=_dataset_if_there(spec.source, owner),
             is_preview=run.look == FIRST,
+            openings=read_confirmations(run),
             log=read(run.folder),
         ),
         label="Report (HTML)",
@@ -82,20 +81,6 @@ def _show_report(comparison: Comparison, run: Run) -> None:
         key=KEY("report"),
         icon=":material/description:",
     )
-
-
-def _download(run: Run, make: Callable[[], bytes], **button: str) -> None:
-    """A button that makes a file of the run for its owner, and has the log say so."""
-    owner = current_owner()
-
-    def made() -> bytes:
-        # Asked again: the run may have been deleted since the button was drawn.
-        Run(run.id, owner=owner)
-        content = make()
-        note(run.folder, "exported", who=owner, file=button["name"], sha256=sha256(content))
-        return content
-
-    download_file(made, **button)
 
 
 def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
@@ -108,24 +93,20 @@ def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
 
 def _show_model(comparison: Comparison, run: Run) -> None:
     """The chosen model, refitted on all rows by a job of its own, then downloaded."""
-    job = find_model(run=run.id, method=comparison.b.method, lam=comparison.b.lam, owner=current_owner())
-    missing = missing_data(run.spec.source)
-    if missing and (job is None or job.status.state != DONE):
-        st.caption(missing)
-    elif job is None or (job.status.is_over and job.status.state != DONE):
-        if job is not None:
-            show_status(job, job.status)
+
+    def ask() -> None:
         st.button(
             "Refit this model on all rows",
             icon=":material/model_training:",
             on_click=_start,
             args=(comparison, run),
             key=KEY("refit"),
-            help="The figures here are estimates from the random splits. The model to use is trained once "
+            help="The figures here are estimates from the splits. The model to use is trained once "
             "more, on all rows, at the chosen weight; then it can be downloaded.",
         )
-    elif job.status.state == DONE:
-        _download(
+
+    def show(job: ModelJob) -> None:
+        download_of(
             run,
             job.bundle,
             label="Model, refitted on all rows (zip)",
@@ -133,8 +114,8 @@ def _show_model(comparison: Comparison, run: Run) -> None:
             mime="application/zip",
             key=KEY("model"),
         )
-    else:
-        _follow(job)
+
+    show_refit(run, method=comparison.b.method, lam=comparison.b.lam, ask=ask, show=show)
 
 
 def _start(comparison: Comparison, run: Run) -> None:
@@ -156,8 +137,3 @@ def _start(comparison: Comparison, run: Run) -> None:
         figures=figures,
         owner=current_owner(),
     )
-
-
-@st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
-def _follow(job: ModelJob) -> None:
-    show_progress(job)

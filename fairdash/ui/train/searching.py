@@ -8,6 +8,7 @@ from types import MappingProxyType
 import streamlit as st
 
 from fairdash.api import DEFAULT_LAMS
+from fairdash.assessment import DEFAULT_MEASURE
 from fairdash.data.source import DatasetSource
 from fairdash.dependence import REGISTRY
 from fairdash.errors import FairdashError
@@ -86,7 +87,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
         measure = left.selectbox(
             "Measure of dependence",
             fit,
-            index=fit.index("hgr_kde"),
+            index=fit.index(DEFAULT_MEASURE),
             format_func=lambda each: REGISTRY[each].title,
             key=KEY("target-measure"),
         )

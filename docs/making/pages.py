@@ -1,0 +1,127 @@
+"""Which pages the site has, in which order, and where their links lead; nothing of MkDocs is needed here."""
+
+from __future__ import annotations
+
+import html
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+#: Page of the site to the file of the repository that it shows.
+OF_REPOSITORY = {
+    "index.md": "README.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "changelog.md": "CHANGELOG.md",
+}
+#: A link or a picture, with its target apart; images' titles and links' titles are not used here.
+LINK = re.compile(r"(?P<before>\]\()(?P<target>[^)\s]+)(?=\))")
+FENCE = re.compile(r"^(?P<fence>`{3,}|~{3,}).*?^(?P=fence)\s*?$", flags=re.DOTALL | re.MULTILINE)
+_PUBLIC = re.compile(r"(?<![\[`])`(?P<code>(?:fd|fairdash)\.(?P<name>[\w.]+)(?:\([^`]*)?)`(?!`)")
+_ROLE = re.compile(r":[a-z]+:`(?P<short>~?)(?P<target>[\w.]+)`")
+_ANY = "*"
+
+
+def sources() -> dict[str, Path]:
+    """Page to file, of every page that is written by hand."""
+    own = {path.relative_to(DOCS).as_posix(): path for path in sorted(DOCS.rglob("*.md"))}
+    return own | {page: ROOT / file for page, file in OF_REPOSITORY.items()}
+
+
+def pages_of(nav: Any) -> Iterator[str]:
+    """Every page that a navigation names, patterns with an asterisk included."""
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for entry in nav.values() if isinstance(nav, dict) else nav:
+            yield from pages_of(entry)
+
+
+def expanded(nav: list[Any], pages: Iterable[str]) -> list[Any]:
+    """The navigation with each pattern as the pages of its folder that are named nowhere, in their order.
+
+    >>> expanded(["a.md", {"More": ["*"]}, {"Reference": ["reference/*"]}], ["a.md", "b.md", "reference/c.md"])
+    ['a.md', {'More': ['b.md']}, {'Reference': ['reference/c.md']}]
+    """
+    named = set(pages_of(nav))
+    left = [page for page in pages if page not in named]
+
+    def entries(part: list[Any]) -> Iterator[Any]:
+        for entry in part:
+            if isinstance(entry, dict):
+                yield {
+                    title: list(entries(of)) if isinstance(of, list) else of for title, of in entry.items()
+                }
+            elif posixpath.basename(entry) == _ANY:
+                folder = posixpath.dirname(entry)
+                yield from (page for page in left if posixpath.dirname(page) == folder)
+            else:
+                yield entry
+
+    return list(entries(nav))
+
+
+def on_site(target: str, source: Path) -> str:
+    """Where a link of a file of the repository leads on the site.
+
+    >>> on_site("docs/paper.md#motor", ROOT / "README.md"), on_site("../CONTRIBUTING.md", DOCS / "paper.md")
+    ('paper.md#motor', 'contributing.md')
+    """
+    path, hash, anchor = target.partition("#")
+    if not path or "://" in path or path.startswith("mailto:"):
+        return target
+    file = posixpath.normpath((source.parent.relative_to(ROOT) / path).as_posix())
+    there = {of: page for page, of in OF_REPOSITORY.items()}
+    page = there.get(file, posixpath.relpath(file, "docs") if file.startswith("docs/") else path)
+    return page + hash + anchor
+
+
+def outside_code(text: str) -> Iterator[tuple[str, bool]]:
+    """The pieces of a page, and whether each lies outside of fenced code."""
+    end = 0
+    for block in FENCE.finditer(text):
+        yield text[end : block.start()], True
+        yield block.group(), False
+        end = block.end()
+    yield text[end:], True
+
+
+def for_site(text: str, source: Path) -> str:
+    """A page as the site shows it: links within the site, sessions in their colours, public names as links."""
+    return "".join(
+        _prose(piece, source) if is_prose else piece.replace("```python\n>>>", "```pycon\n>>>", 1)
+        for piece, is_prose in outside_code(text)
+    )
+
+
+def _prose(text: str, source: Path) -> str:
+    text = LINK.sub(lambda link: link["before"] + on_site(link["target"], source), text)
+    return "\n".join(
+        line if line.startswith("#") else _PUBLIC.sub(_linked, line) for line in text.split("\n")
+    )
+
+
+def _linked(code: re.Match[str]) -> str:
+    return _reference(f"fairdash.{code['name']}", code["code"])
+
+
+def roles_as_links(docstring: str) -> str:
+    """Each Sphinx role of a docstring as a link to the reference.
+
+    >>> roles_as_links("see :func:`~fairdash.sweep`")
+    'see <autoref optional identifier="fairdash.sweep"><code>sweep</code></autoref>'
+    """
+
+    def link(role: re.Match[str]) -> str:
+        target = role["target"]
+        return _reference(target, target.rpartition(".")[2] if role["short"] else target)
+
+    return _ROLE.sub(link, docstring)
+
+
+def _reference(name: str, shown: str) -> str:
+    """To the name's place in the reference; plain code where it has none."""
+    return f'<autoref optional identifier="{name}"><code>{html.escape(shown, quote=False)}</code></autoref>'

@@ -1,0 +1,96 @@
+"""The pages of the reference, made from the code: public names, measures, the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import fairdash
+from fairdash.__main__ import _parser
+from fairdash.dependence import REGISTRY, Measure
+
+#: Room of a public name to page and title; another room gets a page of its own.
+_PAGES = {
+    "dependence": ("dependence", "Measuring dependence"),
+    "data": ("data", "Data"),
+    "api": ("training", "Training and assessment"),
+    "training": ("training", "Training and assessment"),
+    "tariff": ("tariff", "Tariffs"),
+    "losses": ("losses", "Losses for torch loops of your own"),
+    "plot": ("plot", "Figures in a notebook"),
+}
+
+
+def reference_pages() -> dict[str, str]:
+    """Page to Markdown: a page a room of ``fairdash.__all__``, and one for the command line."""
+    titles: dict[str, str] = {}
+    names: dict[str, list[str]] = {}
+    for name in fairdash.__all__:
+        if name == "__version__":
+            continue
+        home = fairdash._HOMES[name]
+        room = name if home == "fairdash" else home.split(".")[1]
+        page, title = _PAGES.get(room, (room, room.replace("_", " ").capitalize()))
+        titles[page] = title
+        names.setdefault(page, []).append(name)
+    order = [page for page, _ in dict.fromkeys(_PAGES.values()) if page in names]
+    order += [page for page in names if page not in order]
+    pages = {f"reference/{page}.md": _page(titles[page], names[page]) for page in order}
+    return pages | {"reference/commands.md": "\n".join(_commands())}
+
+
+def _page(title: str, names: list[str]) -> str:
+    return "\n".join(
+        [f"# {title}", "", "```python", "import fairdash as fd", "```", ""]
+        + [f"::: fairdash.{name}\n" for name in sorted(names, key=str.lower)]
+    )
+
+
+def _commands() -> Iterator[str]:
+    yield "# The command line\n\nWhat `--help` says of each command; `python -m fairdash` is the same as `fairdash`.\n"
+    parser = _parser()
+    for level, each in _with_commands(parser):
+        called = each.prog.replace(parser.prog, "fairdash")
+        yield f"{'#' * level} {called}\n"
+        yield f"```text\n{each.format_help().replace(parser.prog, 'fairdash').rstrip()}\n```\n"
+
+
+def _with_commands(
+    parser: argparse.ArgumentParser, level: int = 2
+) -> Iterator[tuple[int, argparse.ArgumentParser]]:
+    yield level, parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                yield from _with_commands(each, min(level + 1, 4))
+
+
+def measures_page() -> str:
+    """What each measure of the registry is, when it misleads and where it comes from."""
+    return "\n".join(
+        [
+            "# The measures of dependence",
+            "",
+            f"All {len(REGISTRY)} measures that the pages, `fd.measure` and the command line know. Which of "
+            "them is near the truth, on which link and with how many rows: "
+            "[how good the estimators are](estimators.md).",
+            "",
+            *(_of(measure) for measure in REGISTRY.values()),
+        ]
+    )
+
+
+def _of(measure: Measure) -> str:
+    top = "∞" if measure.upper == float("inf") else f"{measure.upper:g}"
+    facts = {
+        "Symbol": measure.symbol,
+        "Range": f"{measure.lower:g} to {top}",
+        "0 means": measure.zero,
+        "1 means": measure.one,
+        "Misleads when": measure.fails_when,
+        "Learned from the rows": "yes; held out unless told otherwise" if measure.fitted else "no",
+        "Takes exposure": "yes" if measure.accepts_weights else "no",
+        "Source": measure.source,
+    }
+    rows = [f"| {name} | {value.replace('|', chr(92) + '|')} |" for name, value in facts.items() if value]
+    return "\n".join([f"## {measure.title}", "", f"| In code | `{measure.id}` |", "|---|---|", *rows, ""])

@@ -1,0 +1,388 @@
+"""The verb ``fairdash.audit``: a frame of prices in, answers with verdicts out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.auditing import words
+from fairdash.auditing.basis import Basis, basis_of
+from fairdash.auditing.bridge import Bridge, Estimate, chosen_bridge, fixed_bridge, typical_gap
+from fairdash.auditing.columns import columns_of
+from fairdash.auditing.controlled import controlled_curve
+from fairdash.auditing.curve import Curve, fit_curve
+from fairdash.auditing.gaps import LEVEL, NONE, Band, Gap, holm, largest_gap
+from fairdash.auditing.insurance import actual_to_expected, double_lift, gini, lorenz
+from fairdash.auditing.links import p_among_equals, p_of_any_link
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, TABLES, AuditPlan
+from fairdash.auditing.result import Answer, AuditResult
+from fairdash.auditing.surface import Surface, bias_surface
+from fairdash.auditing.table import AuditTable
+from fairdash.errors import DataError
+from fairdash.text import few
+
+Array = NDArray[np.float64]
+
+#: Told what is being done and how much of the whole is, in [0, 1]; it may raise Cancelled to stop.
+Progress = Callable[[str, float], None]
+
+
+def audit(
+    frame: pd.DataFrame,
+    *,
+    price: str,
+    sensitive: str,
+    exposure: str | None = None,
+    outcome: str | None = None,
+    controls: Sequence[str] = (),
+    criterion: str = "independence",
+    expected_cost: str | None = None,
+    candidate: str | None = None,
+    groups: str | None = None,
+    max_gap: float = 0.05,
+    questions: str | Sequence[int] = "all",
+    totals: Sequence[str] = (),
+    random_state: int | None = 0,
+) -> AuditResult:
+    """Say whether a price follows a sensitive attribute, where, whether it is earned, and how sure that is.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names. Rows with a missing cell in a column that is
+        named are left out and counted.
+    price, sensitive
+        Columns of the price or prediction π, per unit of exposure, and of the attribute s that it must not
+        follow.
+    exposure
+        Column that says how much a row counts; all means are weighted by it.
+    outcome, expected_cost
+        Columns of claims or cost Y, and of the user's own expectation of it, per unit of exposure.
+    controls
+        Columns of factors that are named as legitimate, numbers or not.
+    criterion
+        The primary one, named before results are seen: ``"independence"``, ``"conditional_independence"``,
+        ``"sufficiency"`` or ``"equalized_residuals"``.
+    candidate
+        Column of a second price.
+    groups
+        Column of what rows have in common, such as a policy: folds and variances are by group.
+    max_gap
+        δ, the threshold for the largest gap as a share of the mean price, in (0, 1).
+    questions
+        Numbers of the questions to answer, or ``"all"``; the primary criterion's is always answered.
+    totals
+        Those of the columns that are sums over the exposure, and are divided by it.
+
+    Returns
+    -------
+    AuditResult
+        ``verdict`` is ``"below"``, ``"above"`` or ``"undecided"``.
+
+    Raises
+    ------
+    OptionError
+        A column or an option that can't be used, or a primary criterion whose input is missing.
+    DataError
+        A column that can't be what it is said to be; fewer than 100 complete rows or groups.
+    """
+    columns = columns_of(
+        price,
+        sensitive,
+        exposure=exposure,
+        outcome=outcome,
+        controls=controls,
+        expected_cost=expected_cost,
+        candidate=candidate,
+        groups=groups,
+        totals=totals,
+    )
+    plan = AuditPlan(
+        columns=columns,
+        criterion=criterion,
+        max_gap=max_gap,
+        questions=tuple(QUESTIONS) if questions == "all" else tuple(questions),  # type: ignore[arg-type]
+        random_state=random_state,
+    )
+    return carry_out(frame, plan)
+
+
+def carry_out(frame: pd.DataFrame, plan: AuditPlan, *, progress: Progress | None = None) -> AuditResult:
+    """Carry out a plan on a frame; see :func:`audit` for what it gives and raises.
+
+    Parameters
+    ----------
+    progress
+        Told what is being done and the share that is, before each step; may raise
+        :class:`~fairdash.errors.Cancelled`.
+    """
+
+    def tell(doing: str, share: float) -> None:
+        if progress is not None:
+            progress(doing, share)
+
+    tell("Reading the rows", 0.0)
+    table = AuditTable.of(frame, plan.columns, random_state=plan.random_state)
+    work = _Work(table=table, plan=plan, tell=tell)
+    work.price_curve()
+    for question, answer in _ANSWERS.items():
+        if question in plan.asked:
+            tell(QUESTIONS[question], question / (len(_ANSWERS) + 1))
+            answer(work)
+    work.insurance_views()
+    result = work.result()
+    tell("Done", 1.0)
+    return result
+
+
+@dataclass(kw_only=True)
+class _Work:
+    """What has been found so far."""
+
+    table: AuditTable
+    plan: AuditPlan
+    tell: Progress
+    basis: Basis = field(init=False)
+    curve: Curve = field(init=False)
+    found: dict[str, Gap | Surface] = field(default_factory=dict)
+    units: dict[str, int] = field(default_factory=dict)
+    p_values: dict[str, float] = field(default_factory=dict)
+    band: Band = field(init=False)
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    measures: list[dict[str, Any]] = field(default_factory=list)
+    sentences: dict[int, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def delta(self) -> float:
+        """The largest gap allowed, in units of the price."""
+        return self.plan.max_gap * self.table.mean_price
+
+    @property
+    def seed(self) -> int | None:
+        return self.plan.random_state
+
+    def price_curve(self) -> None:
+        self.basis = basis_of(self.table)
+        if len(self.basis.at) < 2:
+            raise DataError.of(
+                "it has too few values with 20 rows or more to draw a curve along",
+                "Choose another column, or join its values.",
+                column=self.table.columns.sensitive,
+            )
+        self.curve = fit_curve(self.table.price, self.table, self.basis)
+        gap, self.band = largest_gap(self.curve, self.delta, random_state=self.seed)
+        self.found["independence"], self.units["independence"] = gap, self.table.n
+        self.p_values["independence"] = p_of_any_link(self.table, self.table.price, random_state=self.seed)
+        self.tables["curve"] = self.band.frame()
+
+    @property
+    def cost(self) -> Array | None:
+        """What is expected: the user's own, or the outcome."""
+        own = self.table.expected_cost
+        return self.table.outcome if own is None else own
+
+    def measure(self, question: int, name: str, each: Estimate, *, of_price: bool = True) -> None:
+        mean = self.table.mean_price if of_price else 1.0
+        row: dict[str, Any] = {"question": question, "measure": name}
+        for key in ("value", "ci_low", "ci_high"):
+            row[key] = getattr(each, key) / mean
+        for key, money in (("value", "money"), ("ci_low", "money_low"), ("ci_high", "money_high")):
+            row[money] = getattr(each, key) if of_price else math.nan
+        self.measures.append(row)
+
+    def insurance_views(self) -> None:
+        table = self.table
+        if table.outcome is None:
+            return
+        curve = lorenz(table.price, table.outcome, table.weight)
+        # As many points as a page draws; the index is that of all.
+        self.tables["lorenz"] = curve.iloc[np.unique(np.linspace(0, len(curve) - 1, 201).round().astype(int))]
+        index = gini(table.price, table.outcome, table.weight)
+        self.measures.append({"question": 5, "measure": "gini", "value": index})
+        self.tables["actual_to_expected"] = actual_to_expected(table)
+        self.tables["calibration"] = actual_to_expected(table, by="price")
+        if table.candidate is not None:
+            self.tables["double_lift"] = double_lift(
+                table.price, table.candidate, table.outcome, table.weight
+            )
+
+    def result(self) -> AuditResult:
+        mean, plan = self.table.mean_price, self.plan
+        others = [name for name in CRITERIA if name in self.found and name != plan.criterion]
+        primary = self.found[plan.criterion].verdict()
+        verdicts = {plan.criterion: primary}
+        below = holm([self.found[name].p_below for name in others])
+        above = holm([self.found[name].p_above for name in others])
+        for name, p_below, p_above in zip(others, below, above, strict=True):
+            verdicts[name] = "below" if p_below <= LEVEL else "above" if p_above <= LEVEL else "undecided"
+        rows, details = [], {}
+        for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
+            row: dict[str, Any] = {"question": CRITERIA[name].question, "criterion": name}
+            each = self.found.get(name)
+            if each is None:
+                rows.append(row | dict.fromkeys(("value", "ci_low", "ci_high", "p_value"), math.nan))
+                rows[-1]["verdict"] = NONE
+                continue
+            row |= {key: getattr(each, key) / mean for key in ("value", "ci_low", "ci_high")}
+            rows.append(row | {"p_value": self.p_values.get(name, each.p_value), "verdict": verdicts[name]})
+            needed = self.units[name] * (each.smallest / self.delta) ** 2
+            details[name] = {
+                **{key: getattr(each, key) / mean for key in ("lower", "upper", "smallest")},
+                "floor": each.floor / mean if isinstance(each, Gap) else math.nan,
+                "p_below": each.p_below,
+                "p_above": each.p_above,
+                "rows_needed": needed,
+            }
+            question = CRITERIA[name].question
+            if question in self.sentences and (question != 5 or name == "sufficiency"):
+                said = words.verdict_in_words(
+                    each, verdicts[name], delta=plan.max_gap, mean=mean,
+                    rows_needed=needed if needed > self.units[name] else 0,
+                )  # fmt: skip
+                self.sentences[question] += f" {said}"
+        columns = ["question", "measure", "value", "ci_low", "ci_high", "money", "money_low", "money_high"]
+        return AuditResult(
+            verdict=primary,
+            verdicts=pd.DataFrame(rows),
+            measures=pd.DataFrame(self.measures, columns=columns),
+            curve=self.tables["curve"],
+            tables=MappingProxyType(self.tables),
+            answers=tuple(
+                Answer(
+                    question=number,
+                    title=QUESTIONS[number],
+                    sentence=self.sentences[number],
+                    tables=tuple(name for name in TABLES[number] if name in self.tables),
+                )
+                for number in sorted(self.sentences)
+            ),
+            details=MappingProxyType(details),
+            plan=plan,
+            n=self.table.n,
+            n_units=self.table.n_units,
+            mean_price=mean,
+            notes=(*self.table.notes, *self.notes),
+        )
+
+
+def _does_it_follow(work: _Work) -> None:
+    gap = work.found["independence"]
+    assert isinstance(gap, Gap)
+    work.sentences[1] = words.follows(
+        gap, work.table.mean_price, work.table.columns.sensitive, any_link=work.p_values["independence"]
+    )
+    work.measure(1, "direction", fixed_bridge(work.table, work.basis, work.curve, None).gap)
+    typical, _ = typical_gap(work.table, work.basis, work.curve)
+    work.measure(1, "typical_gap", typical)
+    if work.table.candidate is not None:
+        curve = fit_curve(work.table.candidate, work.table, work.basis)
+        other, band = largest_gap(curve, work.delta, random_state=work.seed)
+        work.tables["candidate_curve"] = band.frame()
+        work.measure(
+            1, "candidate_gap", Estimate(value=other.value, ci_low=other.ci_low, ci_high=other.ci_high)
+        )
+
+
+def _where(work: _Work) -> None:
+    gap = work.found["independence"]
+    assert isinstance(gap, Gap)
+    named = [
+        f"the rows {kind} the {'5th' if kind == 'below' else '95th'} percentile"
+        if kind in ("below", "above")
+        else f"{at:,.4g}"
+        for kind, at in zip(work.basis.kind, work.basis.at, strict=True)
+    ]
+    work.sentences[2] = words.where(
+        gap, work.band, named, work.table.mean_price, work.table.columns.sensitive
+    )
+
+
+def _is_it_earned(work: _Work) -> None:
+    chosen = chosen_bridge(work.table, work.cost)
+    fixed = fixed_bridge(work.table, work.basis, work.curve, work.cost)
+    points = []
+    for name, bridge in (("", chosen), ("_s10_s90", fixed)):
+        if bridge is not None:
+            _measure_bridge(work, bridge, name)
+            for k, (low, high) in enumerate(zip(bridge.low, bridge.high, strict=True), start=1):
+                points.append({"measure": f"gap{name}", "part": k, "from": low, "to": high})
+    work.tables["bridge_points"] = pd.DataFrame(points)
+    mean, name = work.table.mean_price, work.table.columns.sensitive
+    if chosen is None:
+        work.notes.append("Too few rows to choose the lowest and highest point on one half of them.")
+    work.sentences[3] = words.earned(fixed if chosen is None else chosen, mean, name)
+
+
+def _measure_bridge(work: _Work, bridge: Bridge, name: str) -> None:
+    for part in ("gap", "earned", "left"):
+        each = getattr(bridge, part)
+        if each is not None:
+            work.measure(3, f"{part}{name}", each)
+
+
+def _among_equals(work: _Work) -> None:
+    table = work.table
+    factors = table.columns.controls
+    if not factors:
+        work.sentences[4] = CRITERIA["conditional_independence"].missing
+        return
+    sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
+    for k, among in enumerate(sets):
+        work.tell(f"{QUESTIONS[4]} {few(among)}", (4 + k / len(sets)) / (len(_ANSWERS) + 1))
+        part = controlled_curve(table, table.price, among, random_state=work.seed)
+        gap, band = largest_gap(part.curve, work.delta, random_state=work.seed)
+        if among is factors:
+            work.found["conditional_independence"] = gap
+            work.units["conditional_independence"] = part.table.n
+            p_value = p_among_equals(table, table.price, among, random_state=work.seed)
+            work.p_values["conditional_independence"] = p_value
+            work.tables["controlled_curve"] = band.frame()
+            work.sentences[4] = words.among_equals(
+                gap, table.mean_price, among, part.table.n, any_link=p_value
+            )
+            if part.table.n < table.n:
+                work.notes.append(f"Among equals: looked at on {part.table.n:,} rows drawn at random.")
+        if len(among) == 1:
+            each = Estimate(value=gap.value, ci_low=gap.ci_low, ci_high=gap.ci_high)
+            work.measure(4, f"among_equals_in_{among[0]}", each)
+
+
+def _undercharged(work: _Work) -> None:
+    table = work.table
+    if table.outcome is None:
+        work.sentences[5] = CRITERIA["sufficiency"].missing
+        return
+    surface = bias_surface(table, work.delta, random_state=work.seed)
+    off = table.outcome - table.price
+    residuals, band = largest_gap(fit_curve(off, table, work.basis), work.delta, random_state=work.seed)
+    work.p_values["equalized_residuals"] = p_of_any_link(table, off, random_state=work.seed)
+    work.found |= {"sufficiency": surface, "equalized_residuals": residuals}
+    work.units |= dict.fromkeys(("sufficiency", "equalized_residuals"), table.n)
+    work.tables["residual_curve"] = band.frame()
+    work.tables["bias_surface"], work.tables["autocalibration"] = surface.cells, surface.calibration
+    work.sentences[5] = words.undercharged(surface, residuals, table.mean_price, table.columns.sensitive)
+
+
+def _share_of_spread(work: _Work) -> None:
+    _, uf = typical_gap(work.table, work.basis, work.curve)
+    work.measure(6, "share_of_variance", uf, of_price=False)
+    work.sentences[6] = words.spread(uf, work.table.columns.sensitive)
+
+
+#: What answers each question, in order.
+_ANSWERS = {
+    1: _does_it_follow,
+    2: _where,
+    3: _is_it_earned,
+    4: _among_equals,
+    5: _undercharged,
+    6: _share_of_spread,
+}

@@ -1,0 +1,70 @@
+"""Which column of a table is what to an audit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Which column of a table is what to an audit; names as they stand in the table.
+
+    Parameters
+    ----------
+    price, sensitive
+        The price or prediction, per unit of exposure; the attribute that it must not follow.
+    exposure
+        How much a row counts; every row counts one without it.
+    outcome, expected_cost
+        Claims or cost, and the user's own expectation of it, per unit of exposure.
+    candidate
+        A second price.
+    groups
+        What rows have in common, such as a policy.
+    controls
+        Factors that are named as legitimate.
+    totals
+        Those of the columns that are sums over the exposure; they are divided by it.
+    """
+
+    price: str
+    sensitive: str
+    exposure: str | None = None
+    outcome: str | None = None
+    expected_cost: str | None = None
+    candidate: str | None = None
+    groups: str | None = None
+    controls: tuple[str, ...] = ()
+    totals: tuple[str, ...] = ()
+
+    def numbers(self) -> dict[str, str]:
+        """Role to column, of those that hold numbers."""
+        roles = ("price", "sensitive", "exposure", "outcome", "expected_cost", "candidate")
+        return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
+
+
+def columns_of(
+    price: str,
+    sensitive: str,
+    *,
+    exposure: str | None = None,
+    outcome: str | None = None,
+    controls: Sequence[str] = (),
+    expected_cost: str | None = None,
+    candidate: str | None = None,
+    groups: str | None = None,
+    totals: Sequence[str] = (),
+) -> Columns:
+    """The columns as :class:`Columns`; one factor or one total may be given by its name alone."""
+    return Columns(
+        price=price,
+        sensitive=sensitive,
+        exposure=exposure,
+        outcome=outcome,
+        expected_cost=expected_cost,
+        candidate=candidate,
+        groups=groups,
+        controls=(controls,) if isinstance(controls, str) else tuple(dict.fromkeys(controls)),
+        totals=(totals,) if isinstance(totals, str) else tuple(dict.fromkeys(totals)),
+    )

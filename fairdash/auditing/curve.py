@@ -1,0 +1,187 @@
+"""A curve E[y|s] along the sensitive attribute, with what is known of how far it is off.
+
+The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ, λ by restricted maximum likelihood (Wahba 1985;
+Wood 2011) and then smaller, so that bias is small beside noise. What is left of the bias stands in the
+covariance beside the noise (Wahba 1983; Nychka 1988); the noise is the sandwich over units, so that neither
+unequal spread nor rows of one policy make it look smaller than it is. A point of a curve stands at a
+percentile of s, and that percentile is estimated too: its part is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.sparse import csr_matrix, issparse
+
+from fairdash.auditing.basis import Basis
+from fairdash.auditing.table import AuditTable
+
+Array = NDArray[np.float64]
+#: Functions at rows: many zeros in a sparse array, or none.
+Rows = Any
+
+#: The penalty that restricted maximum likelihood finds is taken this many times.
+UNDERSMOOTHING = 0.3
+_LAMBDAS = np.logspace(-10, 4, 141)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Curve:
+    """Values of a curve at the points of a basis, and their covariance.
+
+    Attributes
+    ----------
+    basis
+        The functions and the points.
+    values : (J,) array
+        The curve, in units of y.
+    covariance : (J, J) array
+        Noise, bias and the percentiles' part; in units of y squared.
+    coefficients : (p,) array
+        Of the basis' functions.
+    solve : (p, p) array
+        Inverse of the penalised Gram matrix.
+    scores : (U, p) array, sparse or dense
+        What each unit adds to the normal equations at the solution; their sum is close to 0.
+    rank_slope : (J,) array
+        How fast the curve moves with the share of the exposure at a point.
+    lam, edf
+        The penalty, and how many free coefficients the curve is worth.
+    """
+
+    basis: Basis
+    values: Array
+    covariance: Array
+    coefficients: Array
+    solve: Array
+    scores: Rows
+    rank_slope: Array
+    lam: float
+    edf: float
+
+    @property
+    def standard_errors(self) -> Array:
+        """(J,) array, in units of y."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0))
+
+    def contrast(self, weights: Array, table: AuditTable) -> tuple[float, Array]:
+        """The combination ``weights @ values`` of the points, and what each unit adds to its error, (U,)."""
+        of_units = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights))).ravel()
+        share = np.cumsum(table.weight) / table.weight.sum()
+        per_row = np.zeros(table.n)
+        for j in np.flatnonzero(weights * self.rank_slope):
+            p = self.basis.share[j]
+            per_row += weights[j] * self.rank_slope[j] * (p - (share <= p + 1e-12))
+        per_row *= table.weight / table.weight.sum()
+        return float(weights @ self.values), of_units + np.bincount(table.units, weights=per_row)
+
+
+def fit_curve(
+    y: Array, table: AuditTable, basis: Basis, *, rows: Rows | None = None, lam: float | None = None
+) -> Curve:
+    """The curve of y (n,) along s.
+
+    Parameters
+    ----------
+    rows : (n, p) array, optional
+        The basis' functions less what the controls tell of them, for a curve among equals; y then likewise.
+    lam
+        The penalty; found by default.
+    """
+    design = basis.rows if rows is None else rows
+    weight = table.weight / table.weight.sum()
+    weighted = design.multiply(weight[:, None]).tocsr() if issparse(design) else design * weight[:, None]
+    gram = np.asarray((design.T @ weighted).todense() if issparse(design) else design.T @ weighted)
+    size = np.trace(gram) / len(gram)
+    gram = gram + 1e-10 * size * np.eye(len(gram))
+    if not issparse(design):
+        # The functions add up to 1, of which nothing is left among equals: that direction, the level, is
+        # set to 0.
+        gram = gram + size / len(gram)
+    moment = np.asarray(weighted.T @ y).ravel()
+    lam = (
+        _penalty(gram, basis.penalty, moment, float(weight @ y**2), table.n_distinct) if lam is None else lam
+    )
+    factor = cho_factor(gram + lam * basis.penalty)
+    solve = cho_solve(factor, np.eye(len(gram)))
+    coefficients = solve @ moment
+    residual = y - np.asarray(design @ coefficients).ravel()
+    scores = _by_unit(weighted, residual, table)
+    edf = float(np.trace(solve @ gram))
+    n_units = scores.shape[0]
+    meat = np.asarray((scores.T @ scores).todense() if issparse(scores) else scores.T @ scores)
+    meat = meat * n_units / max(n_units - edf, 1.0)
+    # How much noise a unit of Gram matrix carries, so that the bias is on the same scale: σ²λ A P A.
+    noise = float(np.trace(solve @ meat) / edf)
+    of_coefficients = solve @ (meat + noise * lam * basis.penalty) @ solve
+    values = basis.points @ coefficients
+    slope = _rank_slope(values, basis)
+    covariance = basis.points @ of_coefficients @ basis.points.T + _of_percentiles(slope, basis, table)
+    return Curve(
+        basis=basis,
+        values=values,
+        covariance=(covariance + covariance.T) / 2,
+        coefficients=coefficients,
+        solve=solve,
+        scores=scores,
+        rank_slope=slope,
+        lam=lam,
+        edf=edf,
+    )
+
+
+def _penalty(gram: Array, penalty: Array, moment: Array, square: float, n: int) -> float:
+    """λ by restricted maximum likelihood, undersmoothed."""
+    if not penalty.any():
+        return 0.0
+    # gram = LL', LᵀPL⁻¹ = V diag(γ) V': every λ is then a division.
+    bent, vectors = eigh(penalty, gram)
+    along = (vectors.T @ moment) ** 2
+    bends = bent > 1e-8 * bent.max()
+    strength = _LAMBDAS[:, None] * bent[bends]
+    left = square - along[~bends].sum() - (along[bends] / (1 + strength)).sum(axis=1)
+    degrees = max(n - int((~bends).sum()), 1)
+    # −2 × the restricted log likelihood, without its constants.
+    score = degrees * np.log(np.maximum(left, 1e-14 * square)) + np.log1p(1 / strength).sum(axis=1)
+    return float(_LAMBDAS[int(np.argmin(score))] * UNDERSMOOTHING)
+
+
+def _by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
+    if issparse(weighted):
+        each = weighted.multiply(residual[:, None]).tocsr()
+    else:
+        each = weighted * residual[:, None]
+    units = table.units
+    if len(units) == table.n_units:
+        return each
+    into = csr_matrix((np.ones(len(units)), (units, np.arange(len(units)))))
+    return into @ each
+
+
+def _rank_slope(values: Array, basis: Basis) -> Array:
+    """How a point's value moves with its percentile: dM/dp; of a tail's mean T(p), (M(p) − T)/p or (T −
+    M)/(1 − p)."""
+    slope = np.zeros(len(values))
+    inner = basis.is_curve
+    if inner.sum() < 3:
+        return slope
+    slope[inner] = np.gradient(values[inner], basis.share[inner])
+    low, high = values[inner][0], values[inner][-1]
+    for j, kind in enumerate(basis.kind):
+        if kind == "below":
+            slope[j] = (low - values[j]) / basis.ends[0]
+        elif kind == "above":
+            slope[j] = (values[j] - high) / (1 - basis.ends[1])
+    return slope
+
+
+def _of_percentiles(slope: Array, basis: Basis, table: AuditTable) -> Array:
+    """M'(p) M'(q) (min(p, q) − pq) / n: percentiles are off as a Brownian bridge."""
+    per_unit = np.bincount(table.units, weights=table.weight)
+    per = float((per_unit**2).sum() / per_unit.sum() ** 2)
+    p = basis.share
+    return np.outer(slope, slope) * (np.minimum.outer(p, p) - np.outer(p, p)) * per

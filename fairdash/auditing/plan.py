@@ -1,0 +1,174 @@
+"""What an audit is asked: columns, the primary criterion and the threshold, written down before any result.
+
+Nothing heavy is imported here, so that a form can be drawn and a plan kept by what never carries one out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from fairdash.auditing.columns import Columns
+from fairdash.errors import Checks, OptionError
+from fairdash.registry import get_entry
+
+#: The questions that an audit answers, by number, in the order in which they are asked.
+QUESTIONS: Mapping[int, str] = MappingProxyType(
+    {
+        1: "Does the price follow it?",
+        2: "Where?",
+        3: "Is it earned?",
+        4: "Among equals?",
+        5: "At a given price, who is undercharged?",
+        6: "How much of the price's spread is it?",
+    }
+)
+
+#: Names of the tables that belong to each question.
+TABLES: Mapping[int, tuple[str, ...]] = MappingProxyType(
+    {
+        1: ("curve", "candidate_curve"),
+        2: ("curve",),
+        3: ("bridge_points",),
+        4: ("controlled_curve",),
+        5: (
+            *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected", "calibration"),
+            *("lorenz", "double_lift"),
+        ),
+        6: (),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion:
+    """A way to say what it means that a price is fair.
+
+    Parameters
+    ----------
+    id, title
+        For programs, and for people.
+    meaning
+        What it asks, in one plain sentence.
+    gap
+        What is held against the largest gap allowed.
+    question
+        The number of the question that it answers.
+    needs
+        The role in :class:`Columns` without which it can't be measured; empty where price and s are enough.
+    missing
+        What is said where that is missing.
+    """
+
+    id: str
+    title: str
+    meaning: str
+    gap: str
+    question: int
+    needs: str = ""
+    missing: str = ""
+
+
+_NO_OUTCOME = "Not asked: there is no outcome, such as claims."
+#: The criteria by id; one is named as primary before results are seen, and all are shown.
+CRITERIA: Mapping[str, Criterion] = MappingProxyType(
+    {
+        each.id: each
+        for each in (
+            Criterion(
+                id="independence",
+                title="Independence",
+                meaning="The price does not follow the sensitive attribute.",
+                gap="highest less lowest point of the price's curve",
+                question=1,
+            ),
+            Criterion(
+                id="conditional_independence",
+                title="Independence among equals",
+                meaning="The price does not follow the sensitive attribute among rows that are equal in the "
+                "factors named as legitimate.",
+                gap="highest less lowest point of the price's curve among equals",
+                question=4,
+                needs="controls",
+                missing="Not asked: no factor is named as legitimate (controls).",
+            ),
+            Criterion(
+                id="sufficiency",
+                title="Sufficiency",
+                meaning="At a given price, what is paid out does not depend on the sensitive attribute.",
+                gap="root mean square of cost less price over cells of price and attribute, without noise",
+                question=5,
+                needs="outcome",
+                missing=_NO_OUTCOME,
+            ),
+            Criterion(
+                id="equalized_residuals",
+                title="Equalized residuals",
+                meaning="What is paid out less the price does not follow the sensitive attribute.",
+                gap="highest less lowest point of the curve of cost less price",
+                question=5,
+                needs="outcome",
+                missing=_NO_OUTCOME,
+            ),
+        )
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditPlan:
+    """What an audit is asked.
+
+    Parameters
+    ----------
+    columns
+        Which column is what.
+    criterion
+        The primary one of :data:`CRITERIA`.
+    max_gap
+        δ, the largest gap allowed as a share of the mean price, in (0, 1).
+    questions
+        Numbers of :data:`QUESTIONS`; the primary criterion's is always answered.
+    random_state
+        Seeds folds and draws; without one they are drawn anew.
+
+    Raises
+    ------
+    OptionError
+        An option that can't be used, or a primary criterion whose input is not named.
+    """
+
+    columns: Columns
+    criterion: str = "independence"
+    max_gap: float = 0.05
+    questions: tuple[int, ...] = tuple(QUESTIONS)
+    random_state: int | None = 0
+
+    def __post_init__(self) -> None:
+        primary = get_entry(CRITERIA, self.criterion, option="criterion")
+        checks = Checks(OptionError)
+        checks.require(
+            isinstance(self.max_gap, int | float) and 0 < self.max_gap < 1,
+            "max_gap",
+            "It is no share of the mean price",
+            "Give a number above 0 and below 1, such as 0.05 for 5 %.",
+        )
+        checks.require(
+            not primary.needs or getattr(self.columns, primary.needs),
+            "criterion",
+            f"{primary.title} can't be the primary criterion without {primary.needs}",
+            f"Name {primary.needs}, or another criterion.",
+        )
+        checks.require(
+            set(self.questions) <= set(QUESTIONS),
+            "questions",
+            "There is no such question",
+            f"Name some of 1 to {max(QUESTIONS)}, or “all”.",
+        )
+        checks.finish()
+
+    @property
+    def asked(self) -> set[int]:
+        """The questions, with that of the primary criterion."""
+        return {*self.questions, CRITERIA[self.criterion].question}

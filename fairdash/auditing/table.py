@@ -1,0 +1,291 @@
+"""What an audit looks at: the columns of a table by what they are to it, checked, in an order of their own.
+
+Rows are sorted by the sensitive attribute and then by a hash of what they hold, so that nothing depends on
+the order in which they came; what is dealt to folds is dealt by that hash, so that a row with a weight of 2
+and the row twice are one and the same to every point value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from fairdash.auditing.columns import Columns
+from fairdash.data.rate import looks_like_total
+from fairdash.dependence.grouping import as_groups
+from fairdash.errors import Checks, DataError, OptionError, Problem
+from fairdash.registry import get_entry
+from fairdash.seeds import Stream, rng_of
+from fairdash.text import counted
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Rows, or policies where rows belong together, below which no interval is to be trusted.
+FEWEST = 100
+#: Rows that a group in anything shown has at least.
+FEWEST_SHOWN = 20
+#: Line of a file in which the first row stands.
+_FIRST_LINE = 2
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AuditTable:
+    """The rows of an audit, sorted by s; see :meth:`of`.
+
+    Attributes
+    ----------
+    price, sensitive, weight : (n,) arrays
+        π, s and the exposure w > 0.
+    outcome, expected_cost, candidate : (n,) array or None
+        None where the table has no such column.
+    controls : (n, c) frame
+        Numbers as floats, all else as text.
+    units : (n,) array
+        Which of the independent units 0 … U-1 a row belongs to: a policy, or itself.
+    distinct : (n,) array
+        Which of the different units a row is: as `units`, but rows equal in all but exposure are one.
+    deal : (n,) array
+        A number in [0, 1) for each unit that depends on what it holds and on the seed: folds are cut of it.
+    columns
+        What the columns are called.
+    notes
+        Sentences: what was left out, and why.
+    """
+
+    price: Array
+    sensitive: Array
+    weight: Array
+    outcome: Array | None
+    expected_cost: Array | None
+    candidate: Array | None
+    controls: pd.DataFrame
+    units: Index
+    distinct: Index
+    deal: Array
+    columns: Columns
+    notes: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        return len(self.price)
+
+    @property
+    def n_units(self) -> int:
+        return int(self.units.max()) + 1
+
+    @property
+    def n_distinct(self) -> int:
+        """How many different units there are."""
+        return int(self.distinct.max()) + 1
+
+    @property
+    def mean_price(self) -> float:
+        """The mean price, by exposure: what shares are shares of."""
+        return float(self.weight @ self.price / self.weight.sum())
+
+    def folds(self, count: int) -> Index:
+        """Which of `count` folds a row is in, (n,); a unit is in one."""
+        return np.floor(self.deal * count).astype(np.intp)
+
+    def take(self, rows: NDArray[np.bool_]) -> AuditTable:
+        """Some of the rows, (n,) booleans."""
+        part: dict[str, Any] = {
+            name: None if getattr(self, name) is None else getattr(self, name)[rows]
+            for name in (
+                "price", "sensitive", "weight", "outcome", "expected_cost", "candidate", "controls", "deal",
+            )
+        }  # fmt: skip
+        units, distinct = (pd.factorize(each[rows])[0] for each in (self.units, self.distinct))
+        return replace(self, **part, units=units, distinct=distinct)
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, columns: Columns, *, random_state: int | None = 0) -> AuditTable:
+        """Check a frame and take from it what an audit needs.
+
+        Rows in which a cell that is needed is missing, or the exposure is 0, are left out and counted.
+
+        Raises
+        ------
+        OptionError
+            A column that is not there, or one with two roles.
+        DataError
+            A column that can't be what it is said to be, with its lines; too few rows; a mean price that is
+            not above 0.
+        """
+        _check_names(frame, columns)
+        _check_numbers(frame, columns)
+        needed = [*columns.numbers().values(), *columns.controls]
+        needed += [] if columns.groups is None else [columns.groups]
+        used = frame[list(dict.fromkeys(needed))].reset_index(drop=True)
+        complete = used.notna().all(axis=1)
+        notes = _missing_notes(used)
+        if columns.exposure is not None:
+            idle = complete & (used[columns.exposure] == 0)
+            complete &= ~idle
+            if idle.any():
+                notes.append(f"Left out: {counted(int(idle.sum()), 'row')} with no exposure.")
+        used = used[complete].reset_index(drop=True)
+        numbers = {role: used[name].to_numpy(dtype=float) for role, name in columns.numbers().items()}
+        weight = numbers.pop("exposure", np.ones(len(used)))
+        if len(used) < FEWEST:
+            raise _too_few("rows")
+        for role, name in columns.numbers().items():
+            if name in columns.totals:
+                numbers[role] = numbers[role] / weight
+            elif role == "outcome" and columns.exposure is not None and looks_like_total(used[name]):
+                notes.append(
+                    f"“{name}” is taken as it stands, as an amount per unit of exposure. "
+                    "If it is a sum over the exposure, name it among the totals."
+                )
+        controls = pd.DataFrame(
+            {name: _as_control(used[name]) for name in columns.controls}, index=used.index
+        )
+        hashes, units = _hashes(numbers, controls, used, columns)
+        if len(np.unique(units)) < FEWEST:
+            raise _too_few("groups of rows")
+        if not float(weight @ numbers["price"]) > 0:
+            raise DataError.of(
+                "its mean is not above zero, and gaps are shares of the mean",
+                "Choose a price, or a prediction of what can't be below zero.",
+                column=columns.price,
+            )
+        if np.ptp(numbers["sensitive"]) == 0:
+            raise DataError.of(
+                "it has the same value in every row",
+                "Choose a column with several values.",
+                column=columns.sensitive,
+            )
+        order = np.lexsort((weight, hashes, numbers["sensitive"]))
+        key = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
+        return cls(
+            price=numbers["price"][order],
+            sensitive=numbers["sensitive"][order],
+            weight=weight[order],
+            **{
+                role: numbers[role][order] if role in numbers else None
+                for role in ("outcome", "expected_cost", "candidate")
+            },
+            controls=controls.iloc[order].reset_index(drop=True),
+            # Numbered as they come, so that without groups the unit of a row is its place.
+            units=pd.factorize(units[order])[0],
+            distinct=pd.factorize((hashes if columns.groups is None else units)[order])[0],
+            deal=_dealt(hashes[order], key),
+            columns=columns,
+            notes=tuple(notes),
+        )
+
+
+def _too_few(what: str) -> DataError:
+    return DataError.of(f"There are fewer than {FEWEST} complete {what}", "Give more, or name fewer columns.")
+
+
+def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
+    there = {str(name): name for name in frame.columns}
+    if len(there) < len(frame.columns) or any(name != key for key, name in there.items()):
+        raise DataError.of(
+            "Two columns have the same name, or a name is no text", "Give every column a text of its own."
+        )
+    roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
+    for name in (*roles.values(), *columns.controls, *columns.totals):
+        get_entry(there, name, option="column")
+    checks = Checks(OptionError)
+    seen: dict[str, str] = {}
+    for role, name in roles.items():
+        checks.require(
+            name not in seen,
+            role,
+            f"The column “{name}” is the {seen.get(name, '').replace('_', ' ')} already",
+            "Name another column.",
+        )
+        seen[name] = role
+    for name in columns.controls:
+        checks.require(
+            name not in seen or seen[name] == "groups",
+            "controls",
+            f"The column “{name}” is the {seen.get(name, '').replace('_', ' ')} already",
+            "Among equals in it there is nothing to compare: leave it out of the factors.",
+        )
+    allowed = {
+        each for each in (columns.price, columns.outcome, columns.expected_cost, columns.candidate) if each
+    }
+    for name in columns.totals:
+        checks.require(
+            columns.exposure is not None and name in allowed,
+            "totals",
+            f"The column “{name}” can't be divided by an exposure",
+            "Name the exposure, and only price, outcome, expected cost or candidate as totals.",
+        )
+    checks.finish()
+
+
+def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
+    problems = []
+    for role, name in columns.numbers().items():
+        column = frame[name]
+        if not (is_numeric_dtype(column) or is_bool_dtype(column)) or np.iscomplexobj(column.to_numpy()):
+            what = "it does not hold numbers only"
+            hint = "Choose a column of numbers, or turn it into numbers first (a date into a year or an age)."
+            problems.append(Problem(what=what, hint=hint, column=name))
+            continue
+        values = column.to_numpy(dtype=float, na_value=np.nan)
+        problems += _at(
+            np.isinf(values), name, "numbers that are infinite", "Mend these cells or empty them."
+        )
+        if role == "exposure":
+            problems += _at(
+                values < 0, name, "an exposure below zero", "Mend these cells or leave the rows out."
+            )
+    if problems:
+        raise DataError(*problems)
+
+
+def _at(wrong: NDArray[np.bool_], name: str, what: str, hint: str) -> list[Problem]:
+    if not wrong.any():
+        return []
+    lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()
+    return [Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))]
+
+
+def _missing_notes(used: pd.DataFrame) -> list[str]:
+    return [
+        f"Left out: {counted(int(count), 'row')} in which “{name}” is missing."
+        for name, count in used.isna().sum().items()
+        if count
+    ]
+
+
+def _as_control(column: pd.Series) -> pd.Series:
+    if is_numeric_dtype(column) and not is_bool_dtype(column):
+        return column.astype(float)
+    return column.astype(str)
+
+
+def _hashes(
+    numbers: dict[str, Array], controls: pd.DataFrame, used: pd.DataFrame, columns: Columns
+) -> tuple[NDArray[np.uint64], Index]:
+    """A hash of what each row holds but for its exposure, and its unit; with groups the hash is the
+    group's."""
+    if columns.groups is not None:
+        codes = as_groups(used[columns.groups].to_numpy(), len(used))
+        assert codes is not None
+        names = used[columns.groups].astype(str).to_numpy(dtype=object)
+        return np.asarray(pd.util.hash_array(names), dtype=np.uint64), codes
+    held = pd.concat([pd.DataFrame(numbers), controls.set_axis(range(controls.shape[1]), axis=1)], axis=1)
+    hashes = np.asarray(pd.util.hash_pandas_object(held, index=False), dtype=np.uint64)
+    return hashes, np.arange(len(used), dtype=np.intp)
+
+
+def _dealt(hashes: NDArray[np.uint64], key: int) -> Array:
+    """Numbers in [0, 1) that look drawn: the finaliser of splitmix64 (Steele, Lea, Flood 2014) of hash and
+    key."""
+    mixed = hashes ^ np.uint64(key)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    mixed ^= mixed >> np.uint64(31)
+    return (mixed >> np.uint64(11)).astype(float) / 2.0**53

@@ -1,0 +1,127 @@
+"""The audit's sentences: one a question, plain words, with its number and how sure that is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairdash.auditing.bridge import Bridge, Estimate
+from fairdash.auditing.gaps import ABOVE, BELOW, LEVEL, UNDECIDED, Band, Gap
+from fairdash.auditing.surface import Surface
+from fairdash.text import few
+
+_VERDICTS = {
+    BELOW: "This is shown to be below {delta}.",
+    ABOVE: "This is shown to be above {delta}.",
+    UNDECIDED: "Whether that is below or above {delta} is not decided; "
+    "the smallest gap that these rows could show is {smallest}{rows}.",
+}
+
+
+def percent(share: float) -> str:
+    """A share in per cent.
+
+    >>> percent(0.0512), percent(0.25)
+    ('5.1 %', '25.0 %')
+    """
+    return f"{100 * share:.1f} %"
+
+
+def verdict_in_words(
+    found: Gap | Surface, verdict: str, *, delta: float, mean: float, rows_needed: float
+) -> str:
+    """A verdict; amounts of `found` in units of the price, `delta` a share of the mean price."""
+    more = f" (about {rows_needed:,.0f} rows are needed for {percent(delta)})" if rows_needed > 0 else ""
+    return _VERDICTS[verdict].format(delta=percent(delta), smallest=percent(found.smallest / mean), rows=more)
+
+
+def follows(gap: Gap, mean: float, name: str, *, any_link: float) -> str:
+    """Question 1; `any_link` is the p-value of no link of any kind."""
+    if any_link > LEVEL:
+        test = f"One test of several measures finds no link of any kind (p = {any_link:.2g})."
+    elif gap.p_value > LEVEL:
+        test = (
+            f"One test of several measures does find a link (p = {any_link:.2g}): not in the average, "
+            "perhaps in the spread."
+        )
+    else:
+        test = f"One test of several measures finds a link, too (p = {any_link:.2g})."
+    return (
+        f"Between its lowest and highest point along “{name}” the price differs by "
+        f"{percent(gap.value / mean)} of the "
+        f"mean price ({gap.value:,.4g}; 95 % interval {percent(gap.ci_low / mean)} to "
+        f"{percent(gap.ci_high / mean)}). "
+        f"{_noise(gap, mean)} {test}"
+    )
+
+
+def _noise(gap: Gap, mean: float) -> str:
+    floor = percent(gap.floor / mean)
+    if gap.p_value <= LEVEL:
+        return f"That is more than noise, which alone would show about {floor} (p = {gap.p_value:.2g})."
+    return f"Noise alone would show about {floor}, so this can be noise (p = {gap.p_value:.2g})."
+
+
+def where(gap: Gap, band: Band, curve_at: list[str], mean: float, name: str) -> str:
+    """Question 2; `curve_at` names the points of the curve in the order of the gap's numbers."""
+    lowest, highest = band.value.min(), band.value.max()
+    return (
+        f"The price is lowest at {curve_at[gap.lowest]} of “{name}” ({lowest:,.4g}, "
+        f"{percent(lowest / mean)} of the mean) "
+        f"and highest at {curve_at[gap.highest]} ({highest:,.4g}, {percent(highest / mean)})."
+    )
+
+
+def _interval(each: Estimate, mean: float) -> str:
+    return f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)})"
+
+
+def earned(bridge: Bridge, mean: float, name: str) -> str:
+    """Question 3; a bridge of two parts has its points chosen on the other half of the rows."""
+    low, high = (
+        " or ".join(f"{at:,.4g}" for at in dict.fromkeys(points)) for points in (bridge.low, bridge.high)
+    )
+    chosen = "chosen on other rows" if len(bridge.low) > 1 else "its 10th and 90th percentile"
+    gap = f"Of a gap of {_interval(bridge.gap, mean)} from “{name}” {low} to {high} ({chosen})"
+    if bridge.earned is None or bridge.left is None:
+        return f"{gap}, nothing is known of what is earned: name an outcome or an expected cost."
+    explained, left = _interval(bridge.earned, mean), _interval(bridge.left, mean)
+    return f"{gap}, expected cost explains {explained}; {left} is left."
+
+
+def among_equals(gap: Gap, mean: float, factors: tuple[str, ...], rows: int, *, any_link: float) -> str:
+    """Question 4; `any_link` is the p-value of no link, which may differ between unequal rows."""
+    return (
+        f"Among rows that are equal in {few(factors)} the price differs by {percent(gap.value / mean)} "
+        f"({percent(gap.ci_low / mean)} to {percent(gap.ci_high / mean)}) between its lowest and "
+        "highest point, "
+        f"on {rows:,} rows. {_noise(gap, mean)} A test that lets the link differ with the factors finds "
+        f"{'one' if any_link <= LEVEL else 'none'} (p = {any_link:.2g})."
+    )
+
+
+def undercharged(surface: Surface, residuals: Gap, mean: float, name: str) -> str:
+    """Question 5."""
+    cells = surface.cells
+    worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
+    place = (
+        f" The clearest undercharge: {worst['b']:,.4g} a row at prices from {worst['price_low']:,.4g} to "
+        f"{worst['price_high']:,.4g} and “{name}” from {worst['s_low']:,.4g} to {worst['s_high']:,.4g}."
+        if surface.p_value <= LEVEL and worst["b"] > 0
+        else ""
+    )
+    return (
+        f"At a given price, cost misses the price by {percent(surface.value / mean)} of the mean price "
+        f"({percent(surface.ci_low / mean)} to {percent(surface.ci_high / mean)}; root mean square "
+        "without noise, "
+        f"p = {surface.p_value:.2g}).{place} Cost less price differs along “{name}” by "
+        f"{percent(residuals.value / mean)} ({percent(residuals.ci_low / mean)} to "
+        f"{percent(residuals.ci_high / mean)})."
+    )
+
+
+def spread(uf: Estimate, name: str) -> str:
+    """Question 6."""
+    return (
+        f"“{name}” explains {percent(uf.value)} of the price's variance "
+        f"({percent(uf.ci_low)} to {percent(uf.ci_high)})."
+    )

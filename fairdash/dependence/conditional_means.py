@@ -1,0 +1,268 @@
+"""What columns C tell of a number: E[·|C] by splines of ranks and levels, or by trees, always out of fold.
+
+Splines: cubic splines of the ranks of every column of numbers (Demmler and Reinsch's functions, penalised by
+the fourth power of their place), a mean for every level of a category, and products of pairs of columns;
+one ridge for each target, chosen by the error on rows that did not fit. The functions themselves see C alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+
+from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.spline_basis import basis, splines
+from fairdash.errors import OptionError
+from fairdash.seeds import Stream, rng_of, seed_of
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Folds of the cross-fitted regressions.
+N_FOLDS = 5
+#: Functions of each of two columns of numbers whose products are taken.
+_IN_PAIRS = 4
+#: Levels with fewer rows are one level together, and so are those beyond the commonest.
+_ROWS_A_LEVEL, _MOST_LEVELS = 5, 300
+#: With more functions than this, products of pairs are left out.
+_MOST_FUNCTIONS = 600
+#: Ridges tried, as a share of the rows.
+_RIDGES = np.logspace(-7, 1, 25)
+#: The penalty of what is hardly penalised: constants, straight lines in ranks, means of levels.
+_NEXT_TO_NOTHING = 1e-4
+#: Numbers held at once when held-out errors of all ridges are found.
+_PIECE = 4_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """The columns C.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the columns that vary.
+    numbers : dict of str to (n,) array
+    levels : dict of str to (n,) array of int
+        From the commonest level, 0, on.
+    """
+
+    names: tuple[str, ...]
+    numbers: dict[str, Array]
+    levels: dict[str, Index]
+
+    def of(self, rows: Index) -> Given:
+        """The same of some rows."""
+        return Given(
+            self.names,
+            {name: x[rows] for name, x in self.numbers.items()},
+            {name: x[rows] for name, x in self.levels.items()},
+        )
+
+
+def as_given(given: ArrayLike | pd.Series | pd.DataFrame, n: int) -> Given:
+    """Columns of numbers and of levels, checked.
+
+    Parameters
+    ----------
+    given : (n,) or (n, d) array, Series or DataFrame
+        Text, booleans and categories are levels; numbers are taken by their ranks.
+
+    Raises
+    ------
+    OptionError
+        Not one row for each of u, missing or infinite values, or no column that varies.
+    """
+    if isinstance(given, pd.DataFrame):
+        frame = given
+    elif isinstance(given, pd.Series):
+        frame = given.to_frame("given" if given.name is None else str(given.name))
+    else:
+        values = np.asarray(given)
+        if values.ndim not in (1, 2):
+            raise _fault("It has neither one dimension nor two", "Give one column, or several side by side.")
+        frame = pd.DataFrame(values).infer_objects()
+        frame.columns = ["given"] if frame.shape[1] == 1 else [f"given {k + 1}" for k in range(len(frame.T))]
+    if len(frame) != n:
+        raise _fault("There are not as many rows as in u", f"Give one row for each of the {n:,}.")
+    numbers, levels = {}, {}
+    for name, column in frame.items():
+        bad = int(column.isna().sum())
+        is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        if is_number and not bad:
+            bad = int((~np.isfinite(column.to_numpy(dtype=np.float64))).sum())
+        if bad:
+            raise _fault(
+                f"Values of “{name}” are missing or infinite",
+                "Leave those rows out, or fill them first.",
+                count=bad,
+            )
+        if column.nunique() < 2:
+            continue
+        if is_number:
+            numbers[str(name)] = column.to_numpy(dtype=np.float64)
+        else:
+            levels[str(name)] = _by_size(column)
+    if not numbers and not levels:
+        raise _fault("No given column varies", "Measure the dependence itself, or give other columns.")
+    names = tuple(str(name) for name in frame.columns if str(name) in numbers or str(name) in levels)
+    return Given(names, numbers, levels)
+
+
+def _by_size(column: pd.Series) -> Index:
+    codes = pd.factorize(column, sort=True)[0]
+    counts = np.bincount(codes)
+    rank = np.empty(len(counts), dtype=np.intp)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
+    return rank[codes]
+
+
+def along_normal_scores(x: Array) -> Array:
+    """All smooth functions of the normal scores of x, from smooth to rough; (n, P).
+
+    A function that is smooth in x rises without end at the ends of its ranks, where normal scores leave
+    it room: bias there would go together in u and in s.
+    """
+    scores = ndtri(mid_ranks(x))
+    place = (scores - scores.min()) / (scores.max() - scores.min())
+    return splines(place)
+
+
+def smooth_functions(x: Array, count: int) -> Array:
+    """At most `count` of the smoothest functions of the ranks of x, variance 1; (n, p)."""
+    one = basis(x[None])
+    table = one.tables[0][:, :count]
+    return table[one.position[0]][:, table.any(axis=0)]
+
+
+def indicators(codes: Index) -> Array:
+    """1 on the rows of a level, for all levels but the commonest; the rare ones are one. (n, L − 1)."""
+    kept = int(np.count_nonzero(np.bincount(codes) >= _ROWS_A_LEVEL))
+    joined = np.minimum(codes, min(max(kept, 1), _MOST_LEVELS))
+    return (joined[:, None] == np.arange(1, joined.max() + 1)).astype(np.float64)
+
+
+def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
+    """One of :data:`N_FOLDS` folds for each row, of nearly equal size; groups are never parted. (n,)."""
+    rng = rng_of(Stream.CONDITIONAL_FOLDS, random_state)
+    codes = np.arange(n) if groups is None else groups
+    sizes = np.bincount(codes)
+    order = rng.permutation(len(sizes))
+    fold = np.empty(len(sizes), dtype=np.intp)
+    # A group goes where its middle row falls when all rows are laid in a line and cut into equal parts.
+    fold[order] = (np.cumsum(sizes[order]) - sizes[order] / 2) / n * N_FOLDS
+    return fold[codes]
+
+
+def spline_functions(given: Given) -> tuple[Array, Array, str]:
+    """Functions of C, the penalty of each, and in words what they are; (n, p), (p,)."""
+    parts: list[tuple[Array, Array, Array]] = []  # functions, their place from smooth to rough, penalty
+    for name in given.names:
+        if name in given.numbers:
+            table = along_normal_scores(given.numbers[name])
+            place = np.arange(1.0, table.shape[1] + 1)
+            parts.append((table, place, np.where(place == 1, _NEXT_TO_NOTHING, place**4)))
+        else:
+            table = indicators(given.levels[name])
+            parts.append((table, np.ones(table.shape[1]), np.full(table.shape[1], _NEXT_TO_NOTHING)))
+    tables, penalties = [part[0] for part in parts], [part[2] for part in parts]
+    in_pairs = [
+        min(table.shape[1], _IN_PAIRS) if name in given.numbers else table.shape[1]
+        for name, (table, _, _) in zip(given.names, parts, strict=True)
+    ]
+    pairs = [(i, j) for i in range(len(parts)) for j in range(i)]
+    wide = sum(table.shape[1] for table in tables) + sum(in_pairs[i] * in_pairs[j] for i, j in pairs)
+    if wide <= _MOST_FUNCTIONS:
+        for i, j in pairs:
+            (a, at_a, _), (b, at_b, _) = parts[i], parts[j]
+            a, b = a[:, : in_pairs[i]], b[:, : in_pairs[j]]
+            product = (a[:, :, None] * b[:, None, :]).reshape(len(a), -1)
+            place = at_a[: in_pairs[i], None] * at_b[None, : in_pairs[j]]
+            varied = product.any(axis=0)
+            tables.append(product[:, varied])
+            penalties.append((place**4).ravel()[varied])
+    words = "splines of ranks and means of levels"
+    if pairs:
+        words += ", with products of pairs" if wide <= _MOST_FUNCTIONS else ", added up"
+    return np.concatenate(tables, axis=1), np.concatenate(penalties), words
+
+
+def ridge_out_of_fold(functions: Array, penalty: Array, targets: Array, weight: Array, folds: Index) -> Array:
+    """Each target predicted on every fold by a penalised regression that saw the others; (n, T).
+
+    Parameters
+    ----------
+    functions : (n, p) array
+    penalty : (p,) array
+        Positive; relative to each other.
+    targets : (n, T) array
+    weight : (n,) array
+    folds : (n,) array of int
+
+    Notes
+    -----
+    The ridge of a target is the one with the least weighted squared error over all held-out rows.
+    """
+    n = len(functions)
+    scaled = np.column_stack([np.full(n, 1 / np.sqrt(_NEXT_TO_NOTHING)), functions / np.sqrt(penalty)])
+    centre = np.average(targets, axis=0, weights=weight)
+    y = targets - centre
+    weighted = scaled * weight[:, None]
+    members = [np.flatnonzero(folds == k) for k in range(N_FOLDS)]
+    grams = [weighted[rows].T @ scaled[rows] for rows in members]
+    products = [weighted[rows].T @ y[rows] for rows in members]
+    gram, product = sum(grams), sum(products)
+    errors = np.zeros((len(_RIDGES), y.shape[1]))
+    coefficients = []
+    for rows, own, cross in zip(members, grams, products, strict=True):
+        size, axes = np.linalg.eigh(gram - own)
+        along = axes.T @ (product - cross)
+        shrunk = np.maximum(size, 0.0) + _RIDGES[:, None] * (weight.sum() - weight[rows].sum())
+        # (R, p, T): coefficients of every ridge and target.
+        found = np.einsum("pq,rqt->rpt", axes, along / shrunk[:, :, None], optimize=True)
+        coefficients.append(found)
+        flat = found.transpose(1, 0, 2).reshape(len(axes), -1)
+        step = max(1, _PIECE // flat.shape[1])
+        for start in range(0, len(rows), step):
+            held = rows[start : start + step]
+            left = y[held][:, None, :] - (scaled[held] @ flat).reshape(len(held), *errors.shape)
+            errors += np.einsum("i,irt->rt", weight[held], left**2)
+    best = errors.argmin(axis=0)
+    predicted = np.empty_like(y)
+    for rows, found in zip(members, coefficients, strict=True):
+        predicted[rows] = scaled[rows] @ found[best, :, np.arange(y.shape[1])].T
+    return predicted + centre
+
+
+def trees_out_of_fold(
+    given: Given, targets: Array, weight: Array, folds: Index, random_state: int | None
+) -> Array:
+    """The same by gradient boosted trees on all columns at once (scikit-learn, early stopping); (n, T)."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    # Trees take at most 255 levels; the rarest beyond that are one.
+    columns = [given.numbers[name] if name in given.numbers else given.levels[name] for name in given.names]
+    features = np.column_stack([np.minimum(x, 254) if x.dtype.kind == "i" else x for x in columns])
+    seed = None if random_state is None else seed_of(Stream.CONDITIONAL_FOLDS, random_state)
+    predicted = np.empty_like(targets)
+    for fold in np.unique(folds):
+        held = folds == fold
+        for t in range(targets.shape[1]):
+            model = HistGradientBoostingRegressor(
+                max_leaf_nodes=15,
+                learning_rate=0.1,
+                early_stopping=True,
+                categorical_features=[name in given.levels for name in given.names],
+                random_state=seed,
+            )
+            model.fit(features[~held], targets[~held, t], sample_weight=weight[~held])
+            predicted[held, t] = model.predict(features[held])
+    return predicted
+
+
+def _fault(what: str, hint: str, count: int | None = None) -> OptionError:
+    return OptionError.of(what, hint, column="given", count=count)

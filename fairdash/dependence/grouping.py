@@ -1,0 +1,194 @@
+"""Rows that belong together: exchanged, resampled and folded as whole groups.
+
+Where the rows of a policy share what drives u, and share s, single rows are no separate witnesses: permuting
+them makes independence look as if there were as many witnesses as rows, and a test cries wolf. Here whole
+groups change places, as exchangeability blocks (Winkler et al. 2015, "Multi-level block permutation",
+NeuroImage 123; Good 2005, "Permutation, parametric and bootstrap tests of hypotheses", chapter 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.errors import OptionError
+from fairdash.seeds import Stream, rng_of
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: Groups that exchange a constant s with each other, at least: sizes too rare for that join the next size.
+FEWEST_GROUPS = 20
+#: Orders that a test at 5 % needs to be able to find anything.
+_FEWEST_ORDERS = 20
+
+
+def as_groups(groups: ArrayLike | None, n: int) -> Index | None:
+    """Which of the groups 0 … G-1 each row belongs to, (n,); ``None`` stays ``None``.
+
+    Raises
+    ------
+    OptionError
+        Not one value a row, a missing one, or a single group.
+    """
+    if groups is None:
+        return None
+    values = pd.Series(np.asarray(groups)) if np.ndim(groups) == 1 else None
+    if values is None or len(values) != n:
+        raise _fault("There are not as many groups as rows", f"Give one value for each of the {n:,} rows.")
+    codes, names = pd.factorize(values)
+    missing = int((codes < 0).sum())
+    if missing:
+        raise _fault("Rows without a group", "Fill the cells, or give each of these rows its own.", missing)
+    if len(names) < 2:
+        raise _fault("All rows belong to one group", "Choose a column with several values, or none.")
+    return codes
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Groups of rows, and which of them may exchange their values of s.
+
+    Attributes
+    ----------
+    order : (n,) array
+        Row numbers, group by group; in a group as in the table.
+    starts, sizes : (G,) arrays
+        Where each group begins in `order`, and how many rows it has.
+    strata : (G,) array
+        Groups of the same number exchange their values.
+
+    exact
+        Whether p-values are exact; see below.
+
+    Notes
+    -----
+    Groups of the same size exchange their whole blocks of s, row by row in the order of the table. The
+    p-value (1 + b) / (1 + B) is then exact where, among groups of a size, the blocks of s are exchangeable
+    given u. Where s is constant within every group, sizes of fewer than :data:`FEWEST_GROUPS` groups join
+    the next larger ones: exact where the groups' values are exchangeable given u among groups of these sizes.
+    A group that has none to exchange with keeps its values, which costs power alone.
+
+    Where s varies within groups, most of whose rows have no other group of their size, neighbouring sizes
+    exchange as well: a block is cut off where it is longer, and begins again where it is shorter. That keeps
+    how alike the rows of a group are, but it is no permutation of the rows, and p-values are approximate
+    (benchmarks/grouped_null.py).
+    """
+
+    order: Index
+    starts: Index
+    sizes: Index
+    strata: Index
+    exact: bool = True
+
+    @classmethod
+    def of(cls, groups: Index, s: Array) -> Blocks:
+        """The blocks of groups (n,), as :func:`as_groups` gives them, and of s, (n,) or (n, d).
+
+        Raises
+        ------
+        OptionError
+            Too few groups for a test at 5 %.
+        """
+        order = np.argsort(groups, kind="stable")
+        sizes = np.bincount(groups)
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        is_constant = bool((s == s[order[starts][groups]]).all())
+        alone = np.bincount(sizes)[sizes] == 1
+        same_size = not is_constant and sizes[alone].sum() < len(s) / 2
+        strata = np.unique(sizes if same_size else _of_neighbours(sizes), return_inverse=True)[1]
+        blocks = cls(order=order, starts=starts, sizes=sizes, strata=strata, exact=is_constant or same_size)
+        if not blocks._orders_suffice():
+            raise _fault(
+                "Too few groups can exchange their values for a test at 5 %",
+                "Choose a column with more groups, or none.",
+            )
+        return blocks
+
+    def draw(self, rng: np.random.Generator) -> Index:
+        """For each row the one whose s it gets, (n,); a permutation where exchanged groups have one size."""
+        base = np.argsort(self.strata, kind="stable")
+        source = np.empty_like(base)
+        source[base] = np.lexsort((rng.random(len(base)), self.strata))
+        place = np.arange(len(self.order)) - np.repeat(self.starts, self.sizes)
+        start, size = (np.repeat(part[source], self.sizes) for part in (self.starts, self.sizes))
+        index = np.empty_like(self.order)
+        index[self.order] = self.order[start + place % size]
+        return index
+
+    def _orders_suffice(self) -> bool:
+        """Whether there are at least twenty orders: m groups of a stratum have m! of them."""
+        orders = 1.0
+        for count in np.bincount(self.strata):
+            for factor in range(2, min(int(count), _FEWEST_ORDERS) + 1):
+                orders *= factor
+                if orders >= _FEWEST_ORDERS:
+                    return True
+        return False
+
+
+def _of_neighbours(sizes: Index) -> Index:
+    """A stratum for each group: neighbouring sizes, :data:`FEWEST_GROUPS` groups at least where there are."""
+    values, counts = np.unique(sizes, return_counts=True)
+    stratum, begun, number_of = 0, 0, {}
+    for value, count in zip(values, counts, strict=True):
+        number_of[value] = stratum
+        begun += count
+        if begun >= FEWEST_GROUPS:
+            stratum, begun = stratum + 1, 0
+    if begun and stratum:
+        number_of = {value: min(number, stratum - 1) for value, number in number_of.items()}
+    return np.array([number_of[size] for size in sizes])
+
+
+def group_rows(groups: Index, rng: np.random.Generator, *, at_most: int) -> Index:
+    """Rows of groups drawn at random without replacement, as many as fit; sorted.
+
+    Parameters
+    ----------
+    at_most
+        Rows. The first group drawn is kept whatever its size.
+    """
+    sizes = np.bincount(groups)
+    drawn = rng.permutation(len(sizes))
+    kept = drawn[: max(1, int(np.searchsorted(np.cumsum(sizes[drawn]), at_most, side="right")))]
+    return np.flatnonzero(np.isin(groups, kept))
+
+
+def half_of_groups(groups: Index, rng: np.random.Generator) -> Index:
+    """Rows of half of the groups, drawn at random without replacement; sorted."""
+    count = int(groups.max()) + 1
+    kept = np.zeros(count, dtype=bool)
+    kept[rng.permutation(count)[: count // 2]] = True
+    return np.flatnonzero(kept[groups])
+
+
+def by_rank(s: Array, order: Index, own: Array) -> Index:
+    """A permutation of rows that gives each the rank that it has among the exchanged values, (m,).
+
+    Parameters
+    ----------
+    s : (n,) array
+        The values of all rows.
+    order : (m,) array
+        For each of m rows the row whose value it gets.
+    own : (m,) array
+        The values that the m rows are to keep among them; in the order of s[order] they get these.
+    """
+    found = np.empty(len(order), dtype=np.intp)
+    # Ties of s are ranked at random, by where the exchanged values come from.
+    found[np.lexsort((order, s[order]))] = np.argsort(own, kind="stable")
+    return found
+
+
+def draw_exchanges(groups: Index, s: Array, count: int, random_state: int | None) -> Index:
+    """`count` orders of n rows in which whole groups have exchanged their s, (count, n)."""
+    blocks, rng = Blocks.of(groups, s), rng_of(Stream.PAIR_PERMUTATIONS, random_state)
+    return np.stack([blocks.draw(rng) for _ in range(count)])
+
+
+def _fault(what: str, hint: str, count: int | None = None) -> OptionError:
+    return OptionError.of(what, hint, column="groups", count=count)

@@ -1,0 +1,182 @@
+"""What changed in a tariff: a factor's relativities at λ = 0 and at the chosen λ, its exposure behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from fairdash.figures.theme import Theme, escaped, faded, new_figure
+from fairdash.tariff.relativities import BAND, BASE, BREAKPOINT, INTERACTION, LEVEL, MISSING, RELATIVITY
+
+#: Points of a curve between two breakpoints: with a log link it is bent.
+_BETWEEN = 8
+#: Share of the plot's height that the largest bar of exposure has.
+_BARS = 0.35
+_MISSING_LABEL = "missing"
+
+
+def factors(table: pd.DataFrame) -> tuple[str, ...]:
+    """The factors that have a figure, in the table's order: all but interactions."""
+    mains = table[~table["kind"].isin([BASE, INTERACTION])]
+    return tuple(mains["factor"].unique())
+
+
+def factor_figure(
+    before: pd.DataFrame,
+    after: pd.DataFrame,
+    factor: str,
+    *,
+    theme: Theme,
+    after_name: str,
+    before_name: str = "λ = 0",
+    title: str | None = None,
+    unit: str = "",
+) -> go.Figure:
+    """One factor of two tariffs of the same terms.
+
+    Parameters
+    ----------
+    before, after
+        Tables of :meth:`fairdash.tariff.model.FairTariff.relativities`: at λ = 0 (``unpenalised=True``) and
+        at the chosen λ.
+    factor
+        One of :func:`factors`.
+    before_name, after_name
+        What the two are called; plain text.
+    title
+        The factor's name for people, the column's own if None.
+    unit
+        Of the factor's numbers.
+
+    Returns
+    -------
+    Figure
+        Curves of a number, steps of bands, points of levels; exposure as bars behind, of the first table.
+    """
+    multiplies = RELATIVITY in after
+    value = RELATIVITY if multiplies else "points"
+    figure = new_figure(
+        title=f"What changed in {title or factor}",
+        subtitle=f"{value} at {before_name} and at {after_name}; bars: share of the exposure",
+        x=unit,
+        y=value,
+        theme=theme,
+    )
+    looks = (
+        (before, before_name, theme.standard, "dash", "circle-open"),
+        (after, after_name, theme.chosen, "solid", "circle"),
+    )
+    own = _of(before, factor)
+    is_curve = (own["kind"] == BREAKPOINT).any()
+    labels: list[Any] = own["at"].tolist() if is_curve else _labels(own)
+    # A missing cell lies on no axis of numbers: it has its place beside it.
+    beside = _beside(own["at"]) if is_curve else None
+    places: list[Any] = [beside if np.isnan(place) else place for place in labels] if is_curve else labels
+    figure.add_bar(
+        x=places,
+        y=own["share"],
+        yaxis="y2",
+        width=_widths(places) if is_curve else 0.6,
+        marker={"color": faded(theme.quiet, 0.22)},
+        name="exposure",
+        hovertemplate="%{y:.1%} of the exposure<extra></extra>",
+    )
+    for table, name, colour, dash, symbol in looks:
+        rows = _of(table, factor)
+        common: dict[str, Any] = {
+            "name": escaped(name),
+            "hovertemplate": f"{escaped(name)}: %{{y:.3f}}<extra></extra>",
+        }
+        if is_curve:
+            line = rows[rows["kind"] == BREAKPOINT]
+            x, y = _curve(line["at"].to_numpy(), line[value].to_numpy(dtype=float), multiplies=multiplies)
+            figure.add_scatter(
+                x=x, y=y, mode="lines", line={"color": colour, "width": 2, "dash": dash}, **common
+            )
+            rows = rows[rows["kind"] == MISSING]
+        at: list[Any] = [beside] if is_curve else _labels(rows)
+        marker = {"color": colour, "size": 10, "symbol": symbol, "line": {"color": colour, "width": 2}}
+        if len(rows):
+            figure.add_scatter(
+                x=at, y=rows[value], mode="markers", marker=marker, **common | {"showlegend": not is_curve}
+            )
+    if is_curve and (own["kind"] == MISSING).any():
+        figure.add_annotation(
+            x=beside,
+            y=0,
+            yref="paper",
+            text=_MISSING_LABEL,
+            showarrow=False,
+            font={"color": theme.quiet},
+            yanchor="bottom",
+        )
+    figure.update_layout(
+        showlegend=True,
+        legend={"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0, "xanchor": "left"},
+        # Ticks of its own: those of an axis that lies over another follow the other's.
+        yaxis={"overlaying": "y2", "tickmode": "auto", "nticks": 8},
+        yaxis2={
+            "side": "right",
+            "visible": False,
+            "range": [0, max(float(own["share"].max()), 1e-9) / _BARS],
+            "fixedrange": True,
+        },
+    )
+    if not is_curve:
+        figure.update_xaxes(type="category", categoryorder="array", categoryarray=labels)
+    return figure
+
+
+def _of(table: pd.DataFrame, factor: str) -> pd.DataFrame:
+    mains = ~table["kind"].isin([BASE, INTERACTION])
+    return table[mains & (table["factor"] == factor)]
+
+
+def _labels(rows: pd.DataFrame) -> list[str]:
+    """What stands below each part."""
+    labels = []
+    for kind, level, low, high in rows[["kind", "level", "from", "to"]].itertuples(index=False):
+        if kind == LEVEL:
+            labels.append(escaped(level))
+        elif kind == BAND:
+            labels.append(_band(low, high))
+        else:
+            # Beside a level of that name there are two, which plotly would take for one.
+            mark = f"({_MISSING_LABEL})"
+            labels.append(mark if mark not in labels else f"{mark} ")
+    return labels
+
+
+def _band(low: float, high: float) -> str:
+    if np.isnan(low):
+        return "all" if np.isnan(high) else f"below {high:g}"
+    return f"{low:g} and above" if np.isnan(high) else f"{low:g} to {high:g}"
+
+
+def _curve(at: Any, values: Any, *, multiplies: bool) -> tuple[Any, Any]:
+    """A curve with points between its breakpoints, straight on the scale that it is straight on."""
+    if len(at) < 2:
+        return at, values
+    steps = np.arange(len(at), step=1 / _BETWEEN)
+    x = np.interp(steps[steps <= len(at) - 1], np.arange(len(at)), at)
+    heights = np.log(values) if multiplies else values
+    y = np.interp(x, at, heights)
+    return x, np.exp(y) if multiplies else y
+
+
+def _beside(at: pd.Series) -> float:
+    """A place on the right of all breakpoints."""
+    span = float(at.max() - at.min()) or 1.0
+    return float(at.max()) + 0.08 * span
+
+
+def _widths(places: list[Any]) -> list[float]:
+    """Widths of bars that don't lie on each other."""
+    numbers = np.array(places, dtype=float)
+    if len(numbers) < 2:
+        return [1.0] * len(numbers)
+    gaps = np.diff(np.sort(numbers))
+    return [0.8 * float(gaps[gaps > 0].min() if (gaps > 0).any() else 1.0)] * len(numbers)

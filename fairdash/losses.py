@@ -1,0 +1,140 @@
+"""Measures of dependence as differentiable terms, for training loops of one's own in torch.
+
+>>> import torch
+>>> from fairdash import losses
+>>> s = torch.linspace(-1, 1, 200)
+>>> u = (s + 0.1 * torch.sin(40 * s)).requires_grad_()
+>>> term = losses.pearson(u, s)
+>>> term.backward()
+>>> round(term.item(), 2), u.grad.shape
+(0.99, torch.Size([200]))
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairdash.errors import Checks, OptionError
+from fairdash.training.methods import METHODS
+from fairdash.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["chi2_kde", "hgr_spline", "pearson"]
+
+
+def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
+    """HGR between functions that are sums of bumps of u and splines of the ranks of s, in closed form.
+
+    Parameters
+    ----------
+    u : (n,) or (n, 1) tensor
+        Predictions of a batch, for demographic parity, or residuals, for equalized residuals; of a floating
+        type. Gradients flow through it.
+    s : (n,) or (n, d) tensor
+        The sensitive columns of the same rows. No gradient flows through it.
+    sample_weight : (n,) tensor, optional
+        Non-negative, such as exposures; 2 counts a row twice.
+
+    Returns
+    -------
+    Tensor
+        A scalar from 0 to 1: 0 is no correlation between any two of these functions, 1 a function of u that
+        is one of s. A batch of n independent rows does not give 0 but a floor, about .24 with 256 rows and
+        one column: larger batches have a lower one. Add λ times it to a loss in units of the constant
+        model's.
+
+    Raises
+    ------
+    OptionError
+        Shapes that don't fit, or values that are not finite.
+
+    Notes
+    -----
+    The penalty of the method ``"hgr_spline"`` (:mod:`fairdash.training.penalties.hgr_spline`), with s encoded
+    by its ranks within the batch.
+    """
+    return _term("hgr_spline", u, s, sample_weight)
+
+
+def chi2_kde(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
+    """χ² divergence of the kernel-smoothed batch from independence (Mary et al. 2019), for one column.
+
+    Parameters
+    ----------
+    u, s, sample_weight
+        As in :func:`hgr_spline`; s has one column. Weights weigh rows against each other; the bandwidth
+        follows their effective number, so that equal weights change nothing.
+
+    Returns
+    -------
+    Tensor
+        A scalar of at least 0, without an upper end; independent batches of 256 rows give about .05.
+
+    Raises
+    ------
+    OptionError
+        As :func:`hgr_spline`, and for several sensitive columns.
+    """
+    return _term("chi2_kde", u, s, sample_weight)
+
+
+def pearson(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> Tensor:
+    """Absolute linear correlation, or the multiple correlation R of u with several columns of s.
+
+    Parameters
+    ----------
+    u, s, sample_weight
+        As in :func:`hgr_spline`.
+
+    Returns
+    -------
+    Tensor
+        A scalar from 0 (no slope, whatever else links them) to 1 (u is linear in s).
+
+    Raises
+    ------
+    OptionError
+        As :func:`hgr_spline`.
+    """
+    return _term("pearson", u, s, sample_weight)
+
+
+def _term(method: str, u: Tensor, s: Tensor, sample_weight: Tensor | None) -> Tensor:
+    import torch
+
+    one = METHODS[method]
+    checks = Checks(OptionError)
+    columns = s.reshape(len(s), -1) if s.ndim in (1, 2) else s
+    n = len(u)
+    flat = u.ndim == 1 or (u.ndim == 2 and u.shape[1] == 1)
+    checks.require(flat and u.is_floating_point() and n > 1, "u", "Not one number a row", "Give (n,) floats.")
+    checks.require(
+        s.ndim in (1, 2) and len(s) == n and 0 not in s.shape, "s", "Not the rows of u", f"Give {n:,} rows."
+    )
+    checks.require(
+        columns.ndim != 2 or columns.shape[1] == 1 or one.multivariate,
+        "s",
+        f"“{method}” takes one sensitive column",
+        "Give one, or use hgr_spline or pearson.",
+    )
+    finite = bool(torch.isfinite(s).all())
+    checks.require(finite, "s", "Values are missing or infinite", "Leave those rows out.")
+    if sample_weight is not None:
+        usable = sample_weight.shape == (n,) and bool(torch.isfinite(sample_weight).all())
+        usable = usable and bool((sample_weight >= 0).all() and (sample_weight > 0).any())
+        checks.require(usable, "sample_weight", "Not one weight of 0 or more a row", "Give (n,) weights.")
+    checks.finish()
+    weight = None if sample_weight is None else sample_weight.detach().to(u)[None, :, None]
+    penalty = one.penalty_class()
+    assert penalty is not None
+    rows = columns.detach().to(u)[None]
+    encoded = penalty.encode(rows, [torch.arange(n, device=u.device)], weight)
+    built = penalty(
+        seeds=[0],
+        s=encoded,
+        which_split=torch.zeros(1, dtype=torch.long, device=u.device),
+        settings=TrainingSettings(),
+    )
+    return built(u.reshape(1, n, 1), encoded, weight)[0]

@@ -1,0 +1,104 @@
+"""Openings of the rows that a run has set aside, kept with the run and counted.
+
+<run>/confirmations.json   every opening, the first one first; holds its own hash (:mod:`fairdash.sealed`)
+
+Each opening is a line of the run's log, too: a file that was taken away, or put back to an earlier state, has
+fewer openings than the log tells of, and is not believed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from filelock import FileLock
+
+from fairdash.assessment.confirmation import Confirmation, confirm_point
+from fairdash.errors import FairdashError, RunError
+from fairdash.records import from_plain, to_plain
+from fairdash.runs.log import note, read
+from fairdash.runs.store import RESULT, Run
+from fairdash.sealed import open_sealed_text, sealed_text
+from fairdash.storage import write_whole
+
+CONFIRMATIONS = "confirmations.json"
+_LOCK = "confirmations.lock"
+#: What the log calls an opening.
+OPENED = "opened the rows set aside"
+
+
+def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
+    """What was opened so far, the first one first; none of a run of before there were any.
+
+    Raises
+    ------
+    RunError
+        The file is not as it was written, or tells of fewer openings than the log.
+    """
+    try:
+        content: dict[str, Any] = open_sealed_text((run.folder / CONFIRMATIONS).read_text(encoding="utf-8"))
+        found = tuple(from_plain(Confirmation, each) for each in content["openings"])
+    except FileNotFoundError:
+        found = ()
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, FairdashError) as error:
+        raise _not_believed() from error
+    if sum(event.what == OPENED for event in read(run.folder).events) > len(found):
+        raise _not_believed()
+    return found
+
+
+def confirm_run(
+    run: Run, *, method: str, lam: float, objective: str | None = None, owner: str
+) -> Confirmation:
+    """Open the rows that a run has set aside, for a chosen point, and keep what they show.
+
+    The same point again gives what is kept. Parameters as in
+    :func:`fairdash.assessment.confirmation.confirm_point`; the objective that was trained for by default.
+
+    Raises
+    ------
+    RunError
+        The run is not done, has set no rows aside, or its openings are not as they were written.
+    OptionError
+        There is no such point, or a model beside it diverged.
+    StorageError
+        The disk is full.
+    """
+    if run.look != RESULT:
+        raise RunError.of("This run is not done", "Wait until it is; a first look confirms nothing.")
+    plan, aside = run.spec.plan, run.read_result().set_aside
+    if aside is None:
+        raise RunError.of(
+            "This run has set no rows aside to confirm a choice by", "Train again, with a share set aside."
+        )
+    # Two that open at once are two openings.
+    with FileLock(run.folder / _LOCK, is_singleton=False):
+        before = read_confirmations(run)
+        found = confirm_point(
+            aside,
+            method=method,
+            lam=lam,
+            objective=plan.objective if objective is None else objective,
+            before=before,
+            loss=plan.settings.loss_function,
+            random_state=plan.random_state,
+        )
+        if found not in before:
+            kept = {"openings": [to_plain(each) for each in (*before, found)]}
+            write_whole(run.folder / CONFIRMATIONS, sealed_text(kept).encode())
+            note(
+                run.folder,
+                OPENED,
+                who=owner,
+                method=found.method,
+                weight=f"λ = {found.lam:g}",
+                objective=found.objective,
+                times=found.number,
+            )
+    return found
+
+
+def _not_believed() -> RunError:
+    return RunError.of(
+        "What the rows set aside have shown is not as it was written",
+        "Take it for opened: nothing can be confirmed on these rows any more. The run's other figures stand.",
+    )

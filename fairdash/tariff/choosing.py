@@ -1,0 +1,314 @@
+"""Which terms a tariff has for a table: breakpoints on quantiles, levels that are there, the user's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.errors import Checks, DataError, OptionError
+from fairdash.tariff.levels import level_text, levels_of, positions
+from fairdash.tariff.terms import Bands, Curve, Factor, Interaction, Levels, Term, numbers_of
+
+Array = NDArray[np.float64]
+
+#: More levels than this are no factor of a tariff, but names of the rows.
+MOST_LEVELS = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermOptions:
+    """How columns become terms. Columns are named by their text; all others are left to the defaults.
+
+    Parameters
+    ----------
+    n_breakpoints
+        Breakpoints of a curve, on quantiles of the training rows; those that coincide count once.
+    breakpoints
+        Column to the breakpoints of its curve.
+    bands
+        Column to the inner edges of its bands, or to how many bands of equal weight: no curve then.
+    n_bands
+        How many bands a number has in an interaction if `bands` does not say.
+    categorical_features
+        Columns of numbers whose values are levels.
+    interactions
+        Pairs of columns.
+    base_levels
+        Column to the level, or to a number in the band, or to the breakpoint, that has relativity 1.
+    """
+
+    n_breakpoints: int = 16
+    breakpoints: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    bands: Mapping[str, Sequence[float] | int] = field(default_factory=dict)
+    n_bands: int = 5
+    categorical_features: Sequence[str] = ()
+    interactions: Sequence[tuple[str, str]] = ()
+    base_levels: Mapping[str, Any] = field(default_factory=dict)
+
+
+def choose_terms(
+    features: pd.DataFrame, sample_weight: Array | None, options: TermOptions
+) -> tuple[Term, ...]:
+    """The terms of a table of training rows: one a column in their order, then the interactions.
+
+    Parameters
+    ----------
+    features
+        (n, p), columns named by text; numbers, booleans, categories or text.
+    sample_weight
+        (n,) weights of the rows, None for equal ones.
+
+    Raises
+    ------
+    OptionError
+        An option names a column that is not there, or asks of one what can't be.
+    DataError
+        A column has more levels than a tariff can hold.
+    """
+    check_term_options(options, features)
+    # Not as shares: sums of whole weights are exact, so that a weight of 2 is a row twice to the last bit.
+    weight = np.ones(len(features)) if sample_weight is None else sample_weight
+    _check_levels(features, options)
+    factors: dict[str, Factor] = {}
+    for name in map(str, features.columns):
+        column = features[name]
+        if name in options.bands:
+            factors[name] = _bands(column, weight, options.bands[name], options)
+        elif _is_number(column, options):
+            factors[name] = _curve(column, weight, options)
+        else:
+            factors[name] = _levels(column, weight, options)
+    return (*factors.values(), *(_interaction(pair, factors, features, weight, options)
+                                 for pair in options.interactions))  # fmt: skip
+
+
+def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
+    """OptionError naming all options that can't be used for these columns."""
+    checks = Checks(OptionError)
+    least = "Give a whole number of at least 2."
+    checks.require(_is_count(options.n_breakpoints), "n_breakpoints", "A curve needs two breakpoints", least)
+    checks.require(_is_count(options.n_bands), "n_bands", "An interaction needs two bands", least)
+    there = set(map(str, features.columns))
+    for option, names in _named(options).items():
+        lacking = sorted({name for name in names if name not in there})
+        checks.require(
+            not lacking,
+            option,
+            f"There is no feature called {', '.join(f'“{name}”' for name in lacking)}",
+            "Name columns of X that are not sensitive.",
+        )
+    checks.finish()
+    for name in [*options.breakpoints, *options.bands]:
+        option = "breakpoints" if name in options.breakpoints else "bands"
+        checks.require(
+            _is_number(features[name], options),
+            option,
+            f"“{name}” is no number",
+            "Leave the column out of it.",
+        )
+    both = sorted(set(options.breakpoints) & set(options.bands))
+    checks.require(
+        not both,
+        "bands",
+        f"“{', '.join(both)}” has breakpoints too",
+        "A number has a curve or bands: choose.",
+    )
+    for name, points in options.breakpoints.items():
+        checks.require(
+            _ascend(points, least=2),
+            "breakpoints",
+            f"Those of “{name}” do not ascend",
+            "Give two numbers or more, each above the one before.",
+        )
+    for name, edges in options.bands.items():
+        fits = _is_count(edges) if isinstance(edges, (int, np.integer)) else _ascend(edges, least=1)
+        checks.require(
+            fits,
+            "bands",
+            f"Those of “{name}” can't be",
+            "Give their inner edges, ascending, or a number from 2 on.",
+        )
+    pairs = [frozenset(pair) for pair in options.interactions]
+    checks.require(
+        all(len(pair) == 2 for pair in pairs) and len(set(pairs)) == len(pairs),
+        "interactions",
+        "Not pairs of two columns, each pair once",
+        'Give pairs such as [("age", "gender")].',
+    )
+    checks.finish()
+
+
+def _named(options: TermOptions) -> dict[str, Iterable[str]]:
+    return {
+        "breakpoints": options.breakpoints,
+        "bands": options.bands,
+        "categorical_features": options.categorical_features,
+        "interactions": [name for pair in options.interactions for name in pair],
+        "base_levels": options.base_levels,
+    }
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 2)
+
+
+def _ascend(numbers: Sequence[float], *, least: int) -> bool:
+    values = np.asarray(numbers, dtype=float)
+    return bool(len(values) >= least and np.isfinite(values).all() and (np.diff(values) > 0).all())
+
+
+def _is_number(column: pd.Series, options: TermOptions) -> bool:
+    return (
+        pd.api.types.is_numeric_dtype(column.dtype) and str(column.name) not in options.categorical_features
+    )
+
+
+def _check_levels(features: pd.DataFrame, options: TermOptions) -> None:
+    checks = Checks(DataError)
+    for name, column in features.items():
+        checks.require(
+            _is_number(column, options) or column.nunique() <= MOST_LEVELS,
+            str(name),
+            f"The column has more than {MOST_LEVELS:,} levels",
+            "Group them, or leave the column out.",
+        )
+    checks.finish()
+
+
+def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Curve:
+    cells = numbers_of(column)
+    there = ~np.isnan(cells)
+    name = str(column.name)
+    if name in options.breakpoints:
+        points = _as_filed(options.breakpoints[name])
+    else:
+        points = _rounded(_quantiles(cells[there], weight[there], options.n_breakpoints))
+    # Of each row's weight, what is nearer to a breakpoint counts there.
+    place = np.interp(cells[there], points, np.arange(len(points)))
+    below = np.minimum(place.astype(int), max(len(points) - 2, 0))
+    above = np.minimum(below + 1, len(points) - 1)
+    part = place - below
+    shares = np.bincount(below, weight[there] * (1 - part), len(points))
+    shares += np.bincount(above, weight[there] * part, len(points))
+    middle = _quantiles(cells[there], weight[there], 3)[1] if there.any() else points[0]
+    wanted = options.base_levels.get(name, middle)
+    base = int(np.abs(np.array(points) - _base_number(name, wanted)).argmin())
+    return Curve(
+        column=name,
+        points=points,
+        base=base,
+        shares=_with_missing(shares, weight, ~there),
+        has_missing=not there.all(),
+    )
+
+
+def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, options: TermOptions) -> Bands:
+    cells = numbers_of(column)
+    there = ~np.isnan(cells)
+    if isinstance(edges, (int, np.integer)):
+        # A band begins at its edge: one at the smallest number would leave the first without rows.
+        found = _rounded(_quantiles(cells[there], weight[there], int(edges) + 1)[1:-1])
+        inner = tuple(edge for edge in found if edge > cells[there].min()) if there.any() else ()
+    else:
+        inner = _as_filed(edges)
+    name = str(column.name)
+    places = np.searchsorted(inner, cells[there], side="right")
+    shares = np.bincount(places, weight[there], len(inner) + 1)
+    base = int(shares.argmax())
+    if name in options.base_levels:
+        base = int(np.searchsorted(inner, _base_number(name, options.base_levels[name]), side="right"))
+    return Bands(
+        column=name,
+        edges=inner,
+        base=base,
+        shares=_with_missing(shares, weight, ~there),
+        has_missing=not there.all(),
+    )
+
+
+def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Levels:
+    levels = levels_of(column)
+    places, missing = positions(column, levels)
+    shares = np.bincount(places[~missing], weight[~missing], len(levels))
+    base = int(shares.argmax()) if len(levels) else 0
+    name = str(column.name)
+    if name in options.base_levels:
+        wanted = level_text(options.base_levels[name])
+        checks = Checks(OptionError)
+        checks.require(
+            wanted in levels,
+            "base_levels",
+            f"That of “{name}” is no level of its training rows",
+            "Name one that is there.",
+        )
+        checks.finish()
+        base = levels.index(wanted)
+    return Levels(
+        column=name,
+        levels=levels,
+        base=base,
+        shares=_with_missing(shares, weight, missing),
+        has_missing=bool(missing.any()),
+    )
+
+
+def _interaction(
+    pair: tuple[str, str],
+    factors: Mapping[str, Factor],
+    features: pd.DataFrame,
+    weight: Array,
+    options: TermOptions,
+) -> Interaction:
+    parts: list[Levels | Bands] = []
+    for name in pair:
+        factor = factors[name]
+        if isinstance(factor, Curve):
+            factor = _bands(features[name], weight, options.n_bands, options)
+        parts.append(factor)
+    first, second = parts
+    places = Interaction(first=first, second=second, shares=()).places(features)
+    shares = np.bincount(places[places >= 0], weight[places >= 0], first.n_places * second.n_places)
+    return Interaction(first=first, second=second, shares=tuple((shares / weight.sum()).tolist()))
+
+
+def _with_missing(shares: NDArray[Any], weight: Array, missing: NDArray[np.bool_]) -> tuple[float, ...]:
+    every = np.append(shares, weight[missing].sum()) if missing.any() else shares
+    return tuple((every / weight.sum()).tolist())
+
+
+def _base_number(name: str, wanted: Any) -> float:
+    try:
+        number = float(wanted)
+    except (TypeError, ValueError):
+        number = math.nan
+    checks = Checks(OptionError)
+    checks.require(math.isfinite(number), "base_levels", f"That of “{name}” is no number", "Give a number.")
+    checks.finish()
+    return number
+
+
+def _quantiles(cells: Array, weight: Array, count: int) -> Array:
+    """Quantiles that are cells themselves, (count,), from the least to the largest; zeros of no cells."""
+    if not len(cells):
+        return np.zeros(count)
+    found: Array = np.quantile(cells, np.linspace(0, 1, count), weights=weight, method="inverted_cdf")
+    return found
+
+
+def _rounded(points: Array) -> tuple[float, ...]:
+    """Each once, with no more digits than tell neighbours apart: by a twentieth of their distance at most."""
+    points = np.unique(points)
+    if len(points) > 1:
+        points = np.round(points, 1 - math.floor(math.log10(np.diff(points).min())))
+    return _as_filed(points)
+
+
+def _as_filed(points: Iterable[float]) -> tuple[float, ...]:
+    """Numbers that a spreadsheet holds as they are: it has 15 digits."""
+    return tuple(dict.fromkeys(float(f"{float(point):.15g}") for point in points))

@@ -1,0 +1,192 @@
+"""Tables of relativities as CSV and XLSX, and back, with every number and every level as it was.
+
+A spreadsheet would run a text that begins with = + - or @, drops blanks at the ends of a cell, and can't hold
+control characters. Such texts are written as a backslash and a JSON string:
+
+>>> _written("=1+1"), _written("city"), _read(_written("=1+1"))
+('\\\\"=1+1"', 'city', '=1+1')
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairdash.errors import DataError, OptionError, StorageError
+from fairdash.storage import write_whole
+from fairdash.tariff.levels import level_text
+from fairdash.tariff.relativities import NUMBERS, POINTS, RELATIVITY, TEXTS, in_words
+
+#: Characters that a cell of a workbook holds.
+_MOST_CHARACTERS = 32_767
+#: What a spreadsheet takes for a formula (OWASP, "CSV Injection"), and what marks a text that is written so.
+_ACTIVE = ("=", "+", "-", "@", "\\")
+SHEET, WORDS = "Relativities", "How to rate"
+
+
+def csv_of(table: pd.DataFrame) -> bytes:
+    """A table of relativities as UTF-8 CSV with a byte order mark, numbers in full."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(table.columns)
+    writer.writerows(_rows(table, empty=""))
+    return text.getvalue().encode("utf-8-sig")
+
+
+def xlsx_of(table: pd.DataFrame) -> bytes:
+    """A workbook of a table of relativities, with how to rate by it in words on a second sheet.
+
+    Raises
+    ------
+    DataError
+        A level's name is longer than a cell.
+    """
+    import xlsxwriter
+
+    content = io.BytesIO()
+    book = xlsxwriter.Workbook(
+        content,
+        {
+            "in_memory": True,
+            "strings_to_formulas": False,
+            "strings_to_urls": False,
+            "strings_to_numbers": False,
+        },
+    )
+    sheet = book.add_worksheet(SHEET)
+    bold = book.add_format({"bold": True, "bottom": 1})
+    for column, name in enumerate(table.columns):
+        sheet.write_string(0, column, name, bold)
+    for row, cells in enumerate(_rows(table, empty=None), start=1):
+        for column, cell in enumerate(cells):
+            if isinstance(cell, str):
+                sheet.write_string(row, column, _fitting(cell))
+            elif cell is not None:
+                sheet.write_number(row, column, cell)
+    sheet.freeze_panes(1, 2)
+    sheet.autofilter(0, 0, len(table), len(table.columns) - 1)
+    sheet.set_column(0, len(table.columns) - 1, 14)
+    words = book.add_worksheet(WORDS)
+    words.set_column(0, 0, 100, book.add_format({"text_wrap": True, "valign": "top"}))
+    for row, sentence in enumerate(in_words(table).splitlines()):
+        words.write_string(row, 0, sentence[:_MOST_CHARACTERS])
+    book.close()
+    return content.getvalue()
+
+
+def export(table: pd.DataFrame, path: str | PathLike[str]) -> None:
+    """Write a table of relativities as the file's ending says, ``.csv`` or ``.xlsx``.
+
+    Raises
+    ------
+    OptionError
+        Another ending.
+    DataError
+        A level's name is longer than a cell of a workbook.
+    StorageError
+        The file can't be written.
+    """
+    write_whole(Path(path), {".csv": csv_of, ".xlsx": xlsx_of}[_ending(path)](table))
+
+
+def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
+    """The table of relativities in a ``.csv`` or ``.xlsx``: as it was written, or as a spreadsheet kept it.
+
+    Such a CSV is UTF-8 with commas; such a workbook has the sheet “Relativities”.
+
+    Raises
+    ------
+    OptionError
+        Another ending.
+    StorageError
+        The file can't be read, or is no such table.
+    """
+    import python_calamine
+
+    from_file = {".csv": _cells_of_csv, ".xlsx": _cells_of_xlsx}[_ending(path)]
+    try:
+        header, *rows = from_file(Path(path))
+    except (python_calamine.CalamineError, OSError, ValueError, csv.Error) as error:
+        raise StorageError.of(
+            f"the file {path} can't be read as a tariff",
+            f"Give a CSV in UTF-8 with commas, or a workbook with the sheet “{SHEET}”.",
+        ) from error
+    return _table([str(name) for name in header], rows)
+
+
+def _ending(path: str | PathLike[str]) -> str:
+    ending = Path(path).suffix.lower()
+    if ending not in (".csv", ".xlsx"):
+        raise OptionError.of("A tariff is a .csv or an .xlsx", "Give the file such an ending.", column="path")
+    return ending
+
+
+def _cells_of_csv(path: Path) -> list[list[Any]]:
+    text = path.read_bytes().decode("utf-8-sig")
+    return list(csv.reader(io.StringIO(text, newline=""), strict=True))
+
+
+def _cells_of_xlsx(path: Path) -> list[list[Any]]:
+    import python_calamine
+
+    with python_calamine.CalamineWorkbook.from_path(path) as book:
+        return book.get_sheet_by_name(SHEET).to_python()
+
+
+def _rows(table: pd.DataFrame, *, empty: Any) -> list[list[Any]]:
+    """Cells row by row, texts as they are written."""
+    columns = []
+    for name in table.columns:
+        if name in TEXTS:
+            columns.append([empty if pd.isna(cell) else _written(cell) for cell in table[name]])
+        else:
+            columns.append([empty if np.isnan(cell) else float(cell) for cell in table[name]])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _table(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
+    """The table again: empty cells are none, texts as they were, numbers in float64."""
+    known = [*TEXTS, *NUMBERS, RELATIVITY, POINTS]
+    columns: dict[str, pd.Series] = {}
+    for place, name in enumerate(header):
+        if name not in known:
+            continue
+        cells = [row[place] if place < len(row) and row[place] != "" else None for row in rows]
+        try:
+            if name in TEXTS:
+                columns[name] = pd.Series(
+                    [None if cell is None else _read(level_text(cell)) for cell in cells], dtype=object
+                )
+            else:
+                columns[name] = pd.Series(
+                    [np.nan if cell is None else float(cell) for cell in cells], dtype=float
+                )
+        except ValueError as error:
+            raise StorageError.of(
+                f"the column “{name}” of the tariff can't be read", "Correct its cells, or export it again."
+            ) from error
+    return pd.DataFrame(columns)
+
+
+def _written(text: str) -> str:
+    plain = text.isprintable() and text == text.strip() and text and not text.startswith(_ACTIVE)
+    return text if plain else "\\" + json.dumps(text)
+
+
+def _read(text: str) -> str:
+    return str(json.loads(text[1:])) if text.startswith("\\") else text
+
+
+def _fitting(text: str) -> str:
+    if len(text) > _MOST_CHARACTERS:
+        raise DataError.of(
+            "a level's name is longer than a cell of a workbook", "Shorten it, or write a CSV."
+        )
+    return text

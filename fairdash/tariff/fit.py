@@ -1,0 +1,268 @@
+"""Fitting tariffs of one table at many λ as one stack: scikit-learn's GLM first, then the penalty.
+
+    minimise over β:  L(β) + α ‖β‖² / c + λ Ψ(U, s)
+
+L is the mean deviance in units of the constant's, c, and Ψ the penalty on up to 20,000 rows that stay the
+same: what the networks minimise too, so that a λ means the same. λ = 0 is the GLM.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.seeds import Stream, rng_of
+from fairdash.training.losses import Loss
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.preprocessing import TargetScale
+
+Array = NDArray[np.float64]
+
+#: Id of a penalty without an adversary to the method of that penalty: what a tariff can be fitted with.
+PENALTIES = MappingProxyType(
+    {each.id: each for each in METHODS.values() if each.penalty is not None and not each.adversarial}
+)
+#: Most of Newton's steps on top of scikit-learn's solver; each doubles the digits.
+_NEWTON_STEPS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitOptions:
+    """How tariffs are fitted, whatever their terms.
+
+    Parameters
+    ----------
+    loss
+        What accurate means; its link is the tariff's.
+    penalty
+        Id in :data:`PENALTIES`.
+    objective
+        Id in :data:`fairdash.training.objectives.OBJECTIVES`.
+    alpha
+        Weight of the squared coefficients, as scikit-learn's ``TweedieRegressor`` has it for a target of
+        mean 1 (squared error: of variance 1).
+    balance
+        Whether the training rows' premiums add up to their target.
+    penalty_rows
+        Most rows that the penalty sees; drawn once, at random.
+    max_iter
+        Most steps of the descent.
+    tol
+        It is over when five steps have lowered what is minimised by less than this, or λ times this.
+    """
+
+    loss: Loss
+    penalty: str = "hgr_spline"
+    objective: str = "demographic_parity"
+    alpha: float = 1e-5
+    balance: bool = True
+    penalty_rows: int = 20_000
+    max_iter: int = 200
+    tol: float = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """K tariffs of the same terms, in the target's units.
+
+    Parameters
+    ----------
+    intercept
+        (K,).
+    coefficients
+        (K, P).
+    n_iter
+        (K,) steps from the GLM; 0 for λ = 0.
+    converged
+        (K,).
+    """
+
+    intercept: Array
+    coefficients: Array
+    n_iter: NDArray[np.int64]
+    converged: NDArray[np.bool_]
+
+
+def fit_stack(
+    x: Array,
+    y: Array,
+    *,
+    s: Array | None,
+    sample_weight: Array | None,
+    lams: Sequence[float],
+    options: FitOptions,
+    random_state: int,
+    on_step: Callable[[float], None] | None = None,
+) -> Fitted:
+    """Fit a tariff a λ to training rows.
+
+    Parameters
+    ----------
+    x
+        (n, P) from :func:`fairdash.tariff.design.design`.
+    y
+        (n,) in any unit.
+    s
+        (n, d) sensitive features; needed where a λ is above 0.
+    sample_weight
+        (n,) weights above 0, or None.
+    lams
+        Weights λ ≥ 0, K of them.
+    random_state
+        Seed of the rows that the penalty sees.
+    on_step
+        As in :func:`fairdash.tariff.descent.minimise`.
+    """
+    loss = options.loss
+    weight = np.ones(len(y)) if sample_weight is None else sample_weight / sample_weight.mean()
+    scale = TargetScale.of(y, loss, weight)
+    target = scale.apply(y)
+    glm = fit_glm(x, target, weight, loss=loss, alpha=options.alpha)
+    beta = np.repeat(glm[None], len(lams), axis=0)
+    n_iter, converged = np.zeros(len(lams), dtype=np.int64), np.ones(len(lams), dtype=bool)
+    fair = np.flatnonzero(np.array(lams) > 0)
+    if len(fair):
+        assert s is not None
+        beta[fair], n_iter[fair], converged[fair] = _descend(
+            np.column_stack([x, np.ones(len(x))]),
+            target,
+            s=s,
+            weight=weight,
+            lams=np.array(lams, dtype=float)[fair],
+            start=glm,
+            options=options,
+            random_state=random_state,
+            on_step=on_step,
+        )
+    intercept, coefficients = _in_units(beta, scale, loss)
+    if options.balance:
+        intercept = intercept + _balance(x, y, weight, intercept, coefficients, loss)
+    return Fitted(intercept=intercept, coefficients=coefficients, n_iter=n_iter, converged=converged)
+
+
+def fit_glm(x: Array, y: Array, weight: Array, *, loss: Loss, alpha: float) -> Array:
+    """Coefficients (P + 1,) of the GLM of the loss's family and link, the intercept last.
+
+    By scikit-learn, to x (n, P) and y (n,) in the loss's units; then by Newton's steps as long as the slope
+    gets smaller, so that the result depends on rounding alone.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import TweedieRegressor
+
+    model = TweedieRegressor(
+        power=loss.power,
+        link="log" if loss.has_log_link else "identity",
+        alpha=alpha,
+        solver="newton-cholesky",
+        max_iter=200,
+        tol=1e-6,
+    )
+    # Columns that are all constant leave the constant model.
+    columns = x if x.shape[1] else np.zeros((len(y), 1))
+    with warnings.catch_warnings():
+        # It then goes on by L-BFGS, and says of that whether it has settled.
+        warnings.filterwarnings("ignore", message="Line search of Newton solver", category=ConvergenceWarning)
+        model.fit(columns, y, sample_weight=weight)
+    with_ones = np.column_stack([x, np.ones(len(x))])
+    beta = np.append(model.coef_[: x.shape[1]], model.intercept_)
+    slope, curvature = _derivatives(with_ones, y, weight, beta, loss, alpha)
+    for _ in range(_NEWTON_STEPS):
+        nearer = beta - np.linalg.lstsq(curvature, slope)[0]
+        its_slope, its_curvature = _derivatives(with_ones, y, weight, nearer, loss, alpha)
+        if not np.abs(its_slope).max() < np.abs(slope).max():
+            break
+        beta, slope, curvature = nearer, its_slope, its_curvature
+    return beta
+
+
+def _derivatives(
+    x: Array, y: Array, weight: Array, beta: Array, loss: Loss, alpha: float
+) -> tuple[Array, Array]:
+    """Slope (P + 1,) and curvature (P + 1, P + 1) of half the mean deviance plus half of α ‖β‖²."""
+    eta, p = x @ beta, loss.power
+    share = weight / weight.sum()
+    if loss.has_log_link:
+        with np.errstate(over="ignore"):
+            mean, rest = np.exp((2 - p) * eta), y * np.exp((1 - p) * eta)
+        first, second = mean - rest, (2 - p) * mean - (1 - p) * rest
+    else:
+        first, second = eta - y, np.ones_like(y)
+    shrinkage = np.append(np.full(len(beta) - 1, alpha), 0.0)
+    curvature = (x * (share * second)[:, None]).T @ x + np.diag(shrinkage)
+    return x.T @ (share * first) + shrinkage * beta, curvature
+
+
+def _in_units(beta: Array, scale: TargetScale, loss: Loss) -> tuple[Array, Array]:
+    """Intercepts (K,) and coefficients (K, P) for a target in its own units."""
+    coefficients, intercept = beta[:, :-1], beta[:, -1]
+    if loss.has_log_link:
+        return intercept + np.log(scale.unit), coefficients
+    return intercept * scale.unit + scale.shift, coefficients * scale.unit
+
+
+def _balance(x: Array, y: Array, weight: Array, intercept: Array, coefficients: Array, loss: Loss) -> Array:
+    """What must be added to the intercepts, (K,), so that the rows' premiums add up to their target."""
+    eta = x @ coefficients.T + intercept
+    wanted = np.average(y, weights=weight)
+    if loss.has_log_link:
+        return np.asarray(np.log(wanted / np.average(np.exp(eta), axis=0, weights=weight)))
+    return np.asarray(wanted - np.average(eta, axis=0, weights=weight))
+
+
+def _descend(
+    x: Array,
+    y: Array,
+    *,
+    s: Array,
+    weight: Array,
+    lams: Array,
+    start: Array,
+    options: FitOptions,
+    random_state: int,
+    on_step: Callable[[float], None] | None,
+) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
+    """Coefficients (K, P + 1) with the intercept last, steps and convergence (K,), from the GLM's `start`."""
+    import torch
+
+    from fairdash.tariff.descent import minimise
+    from fairdash.tariff.stack import TariffStack
+
+    n = len(y)
+    rows = np.arange(n)
+    if n > options.penalty_rows:
+        rng = rng_of(Stream.PENALTY_ROWS, random_state)
+        rows = np.sort(rng.choice(n, options.penalty_rows, replace=False))
+    penalty_class = PENALTIES[options.penalty].penalty_class()
+    assert penalty_class is not None
+    v = penalty_class.encode(
+        torch.as_tensor(s)[None], [torch.arange(n)], torch.as_tensor(weight)[None, :, None]
+    )
+    stack = TariffStack(
+        x=torch.as_tensor(x),
+        y=torch.as_tensor(y),
+        weight=torch.as_tensor(weight),
+        lams=torch.as_tensor(lams),
+        v=v[0, torch.as_tensor(rows)],
+        rows=torch.as_tensor(rows),
+        start=torch.as_tensor(start),
+        loss=options.loss,
+        alpha=options.alpha,
+        objective=OBJECTIVES[options.objective],
+        penalty_class=penalty_class,
+        # What takes time there is the memory; a sample of the rows is not exact to float32's last digits.
+        number=torch.float64 if n == len(rows) else torch.float32,
+    )
+    found = minimise(
+        stack.value_and_slope,
+        stack.start,
+        max_iter=options.max_iter,
+        tol=options.tol * stack.lams.clamp_min(1.0),
+        on_step=on_step,
+    )
+    return stack.coefficients(found.x).numpy(), found.n_iter.numpy(), found.converged.numpy()

@@ -1,0 +1,190 @@
+"""Tariffs of a data set over λ and splits, as predictions for a front beside a run's own models.
+
+Terms are chosen on the training rows of each split; all λ of a split are one stack, which starts at the
+split's GLM. The splits come one after another, each of them a unit that can be kept: one split's rows take a
+fifth of the memory of five.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.errors import Checks, DataError, OptionError
+from fairdash.registry import get_entry
+from fairdash.tariff.choosing import TermOptions, choose_terms
+from fairdash.tariff.design import design, linear_predictor
+from fairdash.tariff.fit import PENALTIES, FitOptions, fit_stack
+from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.tariff.shrinkage import choose_alpha
+from fairdash.training.regressor_tables import clean_features
+from fairdash.training.splits import Split, with_held_out
+from fairdash.units import Found, Unit, at_once
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FittedTariffs:
+    """What tariffs of λ times splits predict.
+
+    Parameters
+    ----------
+    members
+        A row a tariff, in the order of `predictions`: columns ``method`` (``"fair_tariff"``), ``lam``,
+        ``split``, ``diverged`` (never True: a step that is not finite is not taken) and ``best_epoch`` (steps
+        taken), as :class:`fairdash.training.models.TrainedModels` has them; and ``converged``.
+    predictions
+        (K, n) in the target's units, for all rows of the data set. A level that a split's training rows don't
+        have counts as the base there.
+    splits
+        Row numbers of each split's parts.
+    seconds
+        Wall time of the fits.
+    """
+
+    members: pd.DataFrame
+    predictions: NDArray[np.float64]
+    splits: tuple[Split, ...]
+    seconds: float
+
+
+def fit_tariffs(
+    dataset: Dataset,
+    splits: Sequence[Split],
+    *,
+    lams: Sequence[float],
+    options: FitOptions,
+    terms: TermOptions | None = None,
+    random_state: int = 0,
+    shrink: bool = False,
+    on_step: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
+) -> FittedTariffs:
+    """Fit a tariff for every λ to the training rows of every split; none looks at a sensitive column.
+
+    Parameters
+    ----------
+    lams
+        Weights λ ≥ 0 of the penalty; 0 is the GLM.
+    terms
+        How columns become factors; the defaults if None.
+    random_state
+        Seed of the rows that the penalty sees, and of those held out.
+    shrink
+        Whether each split chooses `alpha` on its validation rows, or on a fifth of its training rows if it
+        has none, instead of that in `options`; see :mod:`fairdash.tariff.shrinkage`.
+    on_step
+        Called now and then with the share done, 0 to 1; what it raises ends the fits.
+    unit
+        Asked for ``"tariffs/<split>"``: the tariffs of a split.
+
+    Returns
+    -------
+    FittedTariffs
+        λ in their order for the first split, then for the next.
+
+    Raises
+    ------
+    OptionError
+        An option can't be used.
+    DataError
+        The loss does not suit the target, or a column can't be a factor.
+    """
+    started = time.monotonic()
+    _check(dataset, lams, options)
+    features = clean_features(dataset.features)
+    features = features.set_axis([str(name) for name in features.columns], axis=1)
+    y = dataset.target.to_numpy(dtype=float)
+    s = dataset.sensitive.to_numpy(dtype=float)
+    weight = None if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    parts, members = [], []
+    for j, split in enumerate(splits):
+
+        def step(share: float, done: int = j) -> None:
+            if on_step is not None:
+                on_step((done + share) / len(splits))
+
+        def of_split(split: Split = split, on_step: Callable[[float], None] = step) -> Found:
+            train, own_options = split.train, options
+            if shrink:
+                inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
+                chosen = choose_alpha(
+                    features,
+                    y,
+                    weight,
+                    inner,
+                    options=options,
+                    terms=terms or TermOptions(),
+                    random_state=random_state,
+                )
+                own_options = replace(options, alpha=chosen)
+            mass = None if weight is None else weight[train]
+            own = features.iloc[train]
+            found = choose_terms(own, mass, terms or TermOptions())
+            fitted = fit_stack(
+                design(found, own),
+                y[train],
+                s=s[train],
+                sample_weight=mass,
+                lams=lams,
+                options=own_options,
+                random_state=random_state,
+                on_step=on_step,
+            )
+            eta = linear_predictor(
+                found, features, intercept=fitted.intercept, coefficients=fitted.coefficients
+            )
+            return {
+                "predictions": np.exp(eta) if options.loss.has_log_link else eta,
+                "n_iter": fitted.n_iter,
+                "converged": fitted.converged,
+            }
+
+        kept = unit(f"tariffs/{j}", of_split)
+        step(1.0)
+        parts.append(kept["predictions"])
+        members.append(
+            pd.DataFrame(
+                {
+                    "method": FAIR_TARIFF,
+                    "lam": [float(lam) for lam in lams],
+                    "split": j,
+                    "diverged": False,
+                    "best_epoch": kept["n_iter"],
+                    "converged": kept["converged"],
+                }
+            )
+        )
+    return FittedTariffs(
+        members=pd.concat(members, ignore_index=True),
+        predictions=np.concatenate(parts),
+        splits=tuple(splits),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _check(dataset: Dataset, lams: Sequence[float], options: FitOptions) -> None:
+    """Refuse what no split could fit."""
+    penalty = get_entry(PENALTIES, options.penalty, option="penalty")
+    checks = Checks(OptionError)
+    checks.require(
+        lams and all(np.isfinite(lam) and lam >= 0 for lam in lams),
+        "lams",
+        "Not usable weights λ",
+        "Give numbers of at least 0.",
+    )
+    checks.require(
+        penalty.multivariate or dataset.sensitive.shape[1] == 1,
+        "penalty",
+        f"“{penalty.id}” takes one sensitive column only",
+        "Choose one sensitive column, or another penalty.",
+    )
+    checks.finish()
+    problem = options.loss.target_problem(dataset.target.to_numpy(dtype=float), column=dataset.roles.target)
+    if problem is not None:
+        raise DataError(problem)

@@ -1,0 +1,385 @@
+"""A fair tariff as a scikit-learn estimator.
+
+>>> import numpy as np
+>>> rng = np.random.default_rng(0)
+>>> age = rng.uniform(18, 80, size=500)
+>>> table = pd.DataFrame({"bonus": age / 10 + rng.normal(size=500), "zone": rng.choice(["A", "B"], size=500)})
+>>> claims = rng.poisson(0.2 + 0.1 * table["bonus"].clip(0))
+>>> tariff = FairTariff(lam=0.1, random_state=0).fit(table, claims, sensitive_features=age)
+>>> tariff.relativities().loc[17:, ["factor", "level", "share"]].round(2).to_dict("records")
+[{'factor': 'zone', 'level': 'A', 'share': 0.49}, {'factor': 'zone', 'level': 'B', 'share': 0.51}]
+>>> from fairdash.tariff.rating import rate
+>>> bool(np.allclose(rate(tariff.relativities(), table), tariff.predict(table), rtol=1e-9))
+True
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from fairdash.errors import Checks, OptionError
+from fairdash.registry import get_entry
+from fairdash.tariff.choosing import TermOptions, choose_terms
+from fairdash.tariff.design import base_and_values, design, linear_predictor
+from fairdash.tariff.files import export
+from fairdash.tariff.fit import PENALTIES, FitOptions, fit_stack
+from fairdash.tariff.relativities import in_words, relativities_table
+from fairdash.tariff.terms import Interaction, Levels
+from fairdash.training.losses import find_loss
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.regressor_fit import rows_to_fit, seed_to_fit
+from fairdash.training.regressor_predict import in_columns, rows_to_predict
+
+Array = NDArray[np.float64]
+
+
+class FairTariff(RegressorMixin, BaseEstimator):
+    """A tariff whose premiums, or whose errors, do not depend on sensitive features.
+
+    An additive model: every number has a curve from breakpoint to breakpoint, or bands, every category a
+    relativity a level, and pairs of columns may have one a pair. With the losses that have a log link the
+    parts multiply, with squared error they add up.
+
+    It minimises L + λ Ψ, as :class:`fairdash.training.regressor.FairRegressor` does: L is the deviance, 1 for
+    the constant model, and Ψ a measure of dependence between U and the sensitive features s. λ = 0 is
+    scikit-learn's GLM on the same columns; the larger λ, the fairer and the less accurate.
+
+    s is learned from, but no factor looks at it. It comes as ``fit(…, sensitive_features=s)``, or lies among
+    the columns of X and is named by `sensitive_columns`.
+
+    Parameters
+    ----------
+    loss
+        Id in :data:`fairdash.training.losses.LOSSES`: ``"poisson"``, ``"gamma"``, ``"tweedie"`` (log link)
+        or ``"squared_error"`` (identity).
+    lam
+        Weight λ ≥ 0 of the penalty.
+    penalty
+        Id in :data:`fairdash.tariff.fit.PENALTIES`: which Ψ.
+    objective
+        ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
+    sensitive_columns
+        Columns of X that are sensitive, by name or by position from 0; None for none.
+    n_breakpoints
+        Breakpoints of a curve, on quantiles of the training rows.
+    breakpoints
+        Column to breakpoints of one's own; None for none.
+    bands
+        Column to the inner edges of its bands, or to how many bands of about equal weight; None for none.
+    n_bands
+        How many bands a number has in an interaction, where `bands` does not say.
+    categorical_features
+        Columns of numbers whose values are levels; None for none.
+    interactions
+        Pairs of columns, such as ``[("power", "region")]``; None for none.
+    base_levels
+        Column to the level, or the number, that has relativity 1; None for those with the most weight: the
+        largest level or band, and the breakpoint nearest to the median.
+    alpha
+        Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target of mean 1
+        (squared error: of variance 1): it keeps levels without claims finite.
+    balance
+        Whether the training rows' premiums add up to their target, by the base.
+    tweedie_power
+        Power of the variance for ``loss="tweedie"``, between 1 and 2.
+    penalty_rows
+        Most training rows that the penalty sees; drawn once.
+    max_iter, tol
+        As in :class:`fairdash.tariff.fit.FitOptions`.
+    random_state
+        Seed of the rows that the penalty sees, if there are more than that; nothing else is drawn.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns of X, the sensitive ones included.
+    feature_names_in_ : ndarray of str
+        Their names, if X was a DataFrame.
+    terms_ : tuple
+        The factors and interactions, as :mod:`fairdash.tariff.terms` has them.
+    intercept_, coef_ : float, ndarray of shape (P,)
+        η is ``intercept_ + design(terms_, X) @ coef_``.
+    glm_intercept_, glm_coef_
+        The same at λ = 0.
+    n_iter_ : int
+        Steps of the descent from there; 0 at λ = 0.
+    sensitive_names_ : tuple
+        The sensitive columns of X: names, or positions where X has none.
+    columns_ : dict
+        The other columns: their names in the tariff, which are text, to those in X.
+
+    Notes
+    -----
+    A missing cell is a level of its own if its column has some in training. Levels are text: 3, 3.0 and "3"
+    are one. What was not there in training counts as the base, of which :meth:`predict` warns.
+
+    It is fitted on the processor, where 100,000 rows take seconds: in float64, but for the way from the GLM
+    where there are more rows than `penalty_rows`.
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "poisson",
+        lam: float = 1.0,
+        penalty: str = "hgr_spline",
+        objective: str = "demographic_parity",
+        sensitive_columns: str | int | Sequence[str] | Sequence[int] | None = None,
+        n_breakpoints: int = 16,
+        breakpoints: Mapping[Hashable, Sequence[float]] | None = None,
+        bands: Mapping[Hashable, Sequence[float] | int] | None = None,
+        n_bands: int = 5,
+        categorical_features: Sequence[Hashable] | None = None,
+        interactions: Sequence[tuple[Hashable, Hashable]] | None = None,
+        base_levels: Mapping[Hashable, Any] | None = None,
+        alpha: float = 1e-5,
+        balance: bool = True,
+        tweedie_power: float = 1.5,
+        penalty_rows: int = 20_000,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.loss = loss
+        self.lam = lam
+        self.penalty = penalty
+        self.objective = objective
+        self.sensitive_columns = sensitive_columns
+        self.n_breakpoints = n_breakpoints
+        self.breakpoints = breakpoints
+        self.bands = bands
+        self.n_bands = n_bands
+        self.categorical_features = categorical_features
+        self.interactions = interactions
+        self.base_levels = base_levels
+        self.alpha = alpha
+        self.balance = balance
+        self.tweedie_power = tweedie_power
+        self.penalty_rows = penalty_rows
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # A sensitive column of X must be whole.
+        tags.input_tags.allow_nan = self.sensitive_columns is None
+        tags.target_tags.positive_only = self.loss != "squared_error"
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Fit the tariff to the rows of X.
+
+        Parameters
+        ----------
+        X : DataFrame or array, shape (n, p)
+            Numbers, or in a DataFrame also booleans, categories and text. Missing cells are allowed.
+        y : array, shape (n,)
+            Target, by unit of exposure where rows have exposures; not constant; with a log link 0 or more.
+        sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
+            What must not show, as numbers. Needed if λ > 0 and there are no `sensitive_columns`.
+        sample_weight : array, shape (n,)
+            How much each row counts, such as its exposure: 0 leaves it out, 2 counts it twice.
+
+        Raises
+        ------
+        OptionError
+            An option can't be used, or λ > 0 and no sensitive feature is known.
+        DataError
+            X, y or the sensitive features can't be used.
+
+        Warns
+        -----
+        ConvergenceWarning
+            The descent still had way to go after `max_iter` steps.
+        """
+        options = self._fit_options()
+        rows = rows_to_fit(
+            self,
+            X,
+            y,
+            sensitive_features=sensitive_features,
+            sample_weight=sample_weight,
+            loss=options.loss,
+            method=PENALTIES[self.penalty],
+            option="penalty",
+        )
+        features = rows.features.set_axis([str(name) for name in rows.features.columns], axis=1)
+        lam = float(self.lam)
+        self.terms_ = choose_terms(features, rows.weight, self._term_options())
+        fitted = fit_stack(
+            design(self.terms_, features),
+            rows.y,
+            s=rows.s,
+            sample_weight=rows.weight,
+            lams=[0.0, lam] if lam else [0.0],
+            options=options,
+            random_state=seed_to_fit(self.random_state),
+        )
+        self.intercept_, self.coef_ = float(fitted.intercept[-1]), fitted.coefficients[-1]
+        self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
+        self.n_iter_ = int(fitted.n_iter[-1])
+        self.columns_ = {str(name): name for name in rows.features.columns}
+        if not fitted.converged.all():
+            warnings.warn(
+                f"The tariff still had way to go after {self.n_iter_} steps. Raise max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """Premiums (n,) of the rows of X, in the target's units.
+
+        Columns of a DataFrame are matched by name. Others than those that were fitted are left aside, and
+        the sensitive ones may be missing.
+
+        Raises
+        ------
+        DataError
+            A column is missing, or can't be used.
+
+        Warns
+        -----
+        UserWarning
+            Cells hold levels that were not there in training, or are missing where none were: they count as
+            the base.
+        """
+        check_is_fitted(self)
+        levels = {term.column for term in self.terms_ if isinstance(term, Levels)}
+        features = rows_to_predict(
+            self,
+            X,
+            columns=list(self.columns_.values()),
+            numbers=[name for text, name in self.columns_.items() if text not in levels],
+            has_text=bool(levels),
+        )
+        features.columns = pd.Index(self.columns_)
+        mains = [term for term in self.terms_ if not isinstance(term, Interaction)]
+        counts = {term.column: int(term.unknown(features).sum()) for term in mains}
+        unknown: dict[Hashable, int] = {name: count for name, count in counts.items() if count}
+        if unknown:
+            warnings.warn(
+                f"What was not there in training counts as the base, in: {in_columns(unknown)}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        (eta,) = linear_predictor(
+            self.terms_, features, intercept=np.array([self.intercept_]), coefficients=self.coef_[None]
+        )
+        return np.exp(eta) if self._has_log_link else eta
+
+    def relativities(
+        self, *, base: Literal["level", "average"] = "level", unpenalised: bool = False
+    ) -> pd.DataFrame:
+        """The tariff as a table, from which :func:`fairdash.rate` gives the same premiums as :meth:`predict`.
+
+        Parameters
+        ----------
+        base
+            What has relativity 1 (0 points): a level of each factor, or the average over the training rows
+            (with a log link the geometric one). Interactions are always relative to a level.
+        unpenalised
+            Whether to give the tariff at λ = 0 of the same factors instead.
+
+        Returns
+        -------
+        DataFrame
+            As :func:`fairdash.tariff.relativities.relativities_table` describes it.
+        """
+        check_is_fitted(self)
+        if base not in ("level", "average"):
+            raise OptionError.of("This is not known", "Choose “level” or “average”.", column="base")
+        intercept, coef = (
+            (self.glm_intercept_, self.glm_coef_) if unpenalised else (self.intercept_, self.coef_)
+        )
+        eta, values = base_and_values(
+            self.terms_,
+            intercept=np.array([intercept]),
+            coefficients=coef[None],
+            to_average=base == "average",
+        )
+        return relativities_table(
+            self.terms_,
+            base=float(eta[0]),
+            values=[each[0] for each in values],
+            has_log_link=self._has_log_link,
+        )
+
+    def formula(self) -> str:
+        """How to rate by the table, in plain words, a sentence a line."""
+        return in_words(self.relativities())
+
+    def export(self, path: str | PathLike[str]) -> None:
+        """Write the table of relativities to a ``.csv`` or ``.xlsx``; :func:`fairdash.read_tariff` reads it.
+
+        Raises
+        ------
+        OptionError
+            Another ending.
+        StorageError
+            The file can't be written.
+        """
+        export(self.relativities(), path)
+
+    @property
+    def _has_log_link(self) -> bool:
+        return find_loss(self.loss, tweedie_power=self.tweedie_power).has_log_link
+
+    def _fit_options(self) -> FitOptions:
+        """Options of the fit, checked: OptionError naming all that can't be used."""
+        get_entry(PENALTIES, self.penalty, option="penalty")
+        get_entry(OBJECTIVES, self.objective, option="objective")
+        checks = Checks(OptionError)
+        for name, least in (("lam", 0), ("alpha", 0), ("tol", 0), ("max_iter", 1), ("penalty_rows", 8)):
+            value = getattr(self, name)
+            whole = name in ("max_iter", "penalty_rows")
+            kind = Integral if whole else Real
+            fits = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
+            checks.require(
+                fits and value >= least,
+                name,
+                "It can't be used",
+                f"Give a {'whole ' if whole else ''}number of at least {least}.",
+            )
+        checks.finish()
+        return FitOptions(
+            loss=find_loss(self.loss, tweedie_power=self.tweedie_power),
+            penalty=self.penalty,
+            objective=self.objective,
+            alpha=float(self.alpha),
+            balance=bool(self.balance),
+            penalty_rows=int(self.penalty_rows),
+            max_iter=int(self.max_iter),
+            tol=float(self.tol),
+        )
+
+    def _term_options(self) -> TermOptions:
+        return TermOptions(
+            n_breakpoints=self.n_breakpoints,
+            breakpoints={str(name): points for name, points in (self.breakpoints or {}).items()},
+            bands={str(name): edges for name, edges in (self.bands or {}).items()},
+            n_bands=self.n_bands,
+            categorical_features=[str(name) for name in self.categorical_features or ()],
+            interactions=[(str(a), str(b)) for a, b in self.interactions or ()],
+            base_levels={str(name): level for name, level in (self.base_levels or {}).items()},
+        )

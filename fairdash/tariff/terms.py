@@ -1,0 +1,230 @@
+"""What a tariff is made of: terms, each of which adds to the linear predictor by the cells of a row.
+
+A term has *values* (one a breakpoint, band or level, and one for missing cells where there were any), and
+*coefficients*, which are what is fitted: fewer, because the zero of each term is the tariff's base.
+
+>>> import pandas as pd
+>>> table = pd.DataFrame({"age": [18.0, 40.0, 99.0]})
+>>> curve = Curve(column="age", points=(20.0, 30.0, 50.0), base=1, shares=(0.2, 0.5, 0.3))
+>>> curve.matrix(table).tolist()
+[[0.0, 0.0], [1.0, 0.5], [1.0, 1.0]]
+>>> curve.values(np.array([[0.3, -0.1]])).round(2).tolist()
+[[0.0, 0.3, 0.2]]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.tariff.levels import positions
+
+Array = NDArray[np.float64]
+
+
+def numbers_of(column: pd.Series) -> Array:
+    """A column's numbers (n,), NaN where a cell is missing."""
+    return column.to_numpy(dtype=float, na_value=np.nan)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Main:
+    """A factor of one column.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    base
+        Place of the value that relativities are relative to.
+    shares
+        Share of the training rows' weight at each value, missing cells last; they add up to 1. What lies
+        between two breakpoints counts to both, the nearer the more.
+    has_missing
+        Whether missing cells have a value of their own.
+    """
+
+    column: str
+    base: int
+    shares: tuple[float, ...]
+    has_missing: bool = False
+
+    @property
+    def n_places(self) -> int:
+        """Breakpoints, bands or levels: the values without that of missing cells."""
+        return len(self.shares) - self.has_missing
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it looks at."""
+        return (self.column,)
+
+    def values(self, coefficients: Array) -> Array:
+        """Values (K, n_values) that these coefficients (K, width) stand for; the base's is 0."""
+        return np.insert(coefficients, self.base, 0.0, axis=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parted(Main):
+    """A factor whose cells fall into parts, a value each."""
+
+    @property
+    def width(self) -> int:
+        """Number of coefficients: one a value, but for the base."""
+        return len(self.shares) - 1
+
+    def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
+        """Part of each row, (n,); −1 for none."""
+        raise NotImplementedError
+
+    def place_or_missing(self, table: pd.DataFrame) -> NDArray[np.int64]:
+        """The same with the place behind all others for missing cells, where they have a value."""
+        places = self.places(table)
+        if self.has_missing:
+            places = np.where(table[self.column].isna(), self.n_places, places)
+        return places
+
+    def matrix(self, table: pd.DataFrame) -> Array:
+        """What each coefficient is multiplied by, (n, width); a cell that has no value counts as the base."""
+        others = np.delete(np.arange(len(self.shares)), self.base)
+        return (self.place_or_missing(table)[:, None] == others).astype(float)
+
+    def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
+        """Which rows hold what has no value here, (n,)."""
+        return self.place_or_missing(table) < 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levels(Parted):
+    """A value a level of a category.
+
+    Parameters
+    ----------
+    levels
+        As text (:mod:`fairdash.tariff.levels`).
+    """
+
+    levels: tuple[str, ...]
+
+    def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
+        return positions(table[self.column], self.levels)[0]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bands(Parted):
+    """A value a band of a number: from an edge on, and up to the next, which is not in it.
+
+    Parameters
+    ----------
+    edges
+        Ascending; the first band lies below the first, the last from the last on.
+    """
+
+    edges: tuple[float, ...]
+
+    def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
+        cells = numbers_of(table[self.column])
+        places = np.searchsorted(np.array(self.edges), cells, side="right").astype(np.int64)
+        return np.where(np.isnan(cells), -1, places)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve(Main):
+    """A line from breakpoint to breakpoint over a number, level beyond the first and the last.
+
+    Its coefficients are the steps between breakpoints, and what missing cells add to the first: a
+    piecewise-linear embedding (Gorishniy et al. 2022).
+
+    Parameters
+    ----------
+    points
+        Breakpoints, ascending.
+    """
+
+    points: tuple[float, ...]
+
+    @property
+    def width(self) -> int:
+        """Number of coefficients."""
+        return len(self.points) - 1 + self.has_missing
+
+    def matrix(self, table: pd.DataFrame) -> Array:
+        """What each coefficient is multiplied by, (n, width); a cell that has no value counts as the base."""
+        cells = numbers_of(table[self.column])
+        missing = np.isnan(cells)
+        points = np.array(self.points)
+        # Missing cells begin at the first point if they have a value of their own, and else lie at the base.
+        cells = np.where(missing, points[0 if self.has_missing else self.base], cells)
+        steps = np.clip((cells[:, None] - points[:-1]) / np.diff(points), 0.0, 1.0)
+        return np.column_stack([steps, missing]) if self.has_missing else steps
+
+    def values(self, coefficients: Array) -> Array:
+        """Values (K, n_values) that these coefficients (K, width) stand for; the first breakpoint's is 0."""
+        steps = len(self.points) - 1
+        line = np.insert(np.cumsum(coefficients[:, :steps], axis=1), 0, 0.0, axis=1)
+        return np.concatenate([line, coefficients[:, steps:]], axis=1)
+
+    def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
+        """Which rows hold what has no value here, (n,): missing cells, if there were none in training."""
+        missing: NDArray[np.bool_] = np.isnan(numbers_of(table[self.column]))
+        return np.zeros_like(missing) if self.has_missing else missing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interaction:
+    """A value a pair of parts of two columns, on top of what both add alone.
+
+    Pairs with the base of either column have the value 0, and so have pairs that no training row has, cells
+    that are missing, and what is not known.
+
+    Parameters
+    ----------
+    first, second
+        The parts; values of missing cells are not used.
+    shares
+        Share of the training rows' weight in each pair, those of the first part of `first` first.
+    """
+
+    first: Levels | Bands
+    second: Levels | Bands
+    shares: tuple[float, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it looks at."""
+        return self.first.column, self.second.column
+
+    @property
+    def used(self) -> NDArray[np.int64]:
+        """The pairs that have a coefficient."""
+        first, second = np.divmod(np.arange(len(self.shares)), self.second.n_places)
+        free = (first != self.first.base) & (second != self.second.base) & (np.array(self.shares) > 0)
+        return np.flatnonzero(free)
+
+    @property
+    def width(self) -> int:
+        """Number of coefficients."""
+        return len(self.used)
+
+    def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
+        """Pair of each row, (n,); −1 for none."""
+        first, second = self.first.places(table), self.second.places(table)
+        return np.where((first < 0) | (second < 0), -1, first * self.second.n_places + second)
+
+    def matrix(self, table: pd.DataFrame) -> Array:
+        """What each coefficient is multiplied by, (n, width)."""
+        return (self.places(table)[:, None] == self.used).astype(float)
+
+    def values(self, coefficients: Array) -> Array:
+        """Values (K, n_values) that these coefficients (K, width) stand for."""
+        values = np.zeros((len(coefficients), len(self.shares)))
+        values[:, self.used] = coefficients
+        return values
+
+
+Factor: TypeAlias = Levels | Bands | Curve
+Term: TypeAlias = Factor | Interaction

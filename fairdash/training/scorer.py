@@ -1,0 +1,170 @@
+"""Measures of dependence as scikit-learn scorers: for GridSearchCV, cross_validate and permutation tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import UNUSED
+
+from fairdash.dependence import measure as measure_pair
+from fairdash.dependence.measuring import measure_of
+from fairdash.errors import OptionError
+from fairdash.registry import get_entry
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.regressor_tables import as_pandas, sensitive_table
+
+
+class DependenceScorer(BaseEstimator):
+    """A scorer ``f(estimator, X, y)``: minus the dependence of predictions on the sensitive columns.
+
+    Larger is fairer, as scikit-learn wants it: 0 is no dependence found. Made by :func:`make_scorer`, whose
+    parameters are this one's. With metadata routing, s goes along as ``sensitive_features`` (after
+    ``set_score_request(sensitive_features=True)``), and so do ``sample_weight`` and ``groups``.
+    """
+
+    __metadata_request__score = {"estimator": UNUSED}  # noqa: RUF012 scikit-learn's own way to say so
+
+    def __init__(
+        self,
+        measure: str = "hgr_spline",
+        *,
+        sensitive: str | int | Sequence[str] | Sequence[int] | None = None,
+        objective: str = "demographic_parity",
+        random_state: int = 0,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        self.measure = measure
+        self.sensitive = sensitive
+        self.objective = objective
+        self.random_state = random_state
+        self.options = options
+
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike | None = None, **metadata: Any) -> float:
+        """The score of a fitted estimator; see :meth:`score`."""
+        return self.score(estimator, X, y, **metadata)
+
+    def score(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> float:
+        """Minus the measure of ``estimator.predict(X)``, or of the residuals, with s; of its absolute value.
+
+        Parameters
+        ----------
+        X : (n, p) table
+            Holds the sensitive columns, unless they come as `sensitive_features`.
+        y : (n,) array
+            Needed for equalized residuals only.
+        sensitive_features : (n,) or (n, d) array, optional
+        sample_weight, groups : (n,) arrays, optional
+            As in :func:`fairdash.measure`.
+
+        Raises
+        ------
+        OptionError
+            No sensitive column is known, or no y where residuals are judged; or as :func:`fairdash.measure`.
+        """
+        s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features")
+        objective = get_entry(OBJECTIVES, self.objective, option="objective")
+        if objective.uses_target and y is None:
+            raise OptionError.of("Residuals need the target", "Give y to the scorer.", column="y")
+        predicted = np.asarray(estimator.predict(X), dtype=float)
+        u = objective.audit(predicted, np.zeros(len(predicted)) if y is None else np.asarray(y, dtype=float))
+        value = measure_pair(
+            self.measure,
+            u,
+            s[:, 0] if s.shape[1] == 1 else s,
+            sample_weight=sample_weight,
+            groups=groups,
+            random_state=self.random_state,
+            **(self.options or {}),
+        )
+        return -abs(value)
+
+    def _column_of(self, X: Any, sensitive_features: Any) -> Any:
+        if sensitive_features is not None:
+            return sensitive_features
+        if self.sensitive is None:
+            raise OptionError.of(
+                "The scorer does not know the sensitive attribute",
+                "Name its column of X as sensitive=, or route it as sensitive_features.",
+                column="sensitive",
+            )
+        wanted: list[Any] = [self.sensitive] if isinstance(self.sensitive, (str, int)) else [*self.sensitive]
+        table = as_pandas(X)
+        if not hasattr(table, "columns"):
+            return np.asarray(table)[:, wanted]
+        by_name = all(isinstance(each, str) for each in wanted)
+        missing = [each for each in wanted if by_name and each not in table.columns]
+        if missing:
+            raise OptionError.of(
+                f"X has no column {', '.join(f'“{each}”' for each in missing)}",
+                "Leave the sensitive column in X, or route it as sensitive_features.",
+                column="sensitive",
+            )
+        return table[wanted] if by_name else table.iloc[:, wanted]
+
+
+def make_scorer(
+    measure: str,
+    *,
+    sensitive: str | int | Sequence[str] | Sequence[int] | None = None,
+    objective: str = "demographic_parity",
+    random_state: int = 0,
+    **options: Any,
+) -> DependenceScorer:
+    """A scorer for scikit-learn: minus the dependence of an estimator's predictions on sensitive columns.
+
+    Parameters
+    ----------
+    measure
+        A key of :data:`fairdash.dependence.REGISTRY`.
+    sensitive
+        Columns of X that are sensitive, by name or by position from 0. None: they come as
+        ``sensitive_features`` by scikit-learn's metadata routing.
+    objective
+        ``"demographic_parity"``: predictions are judged; ``"equalized_residuals"``: ŷ − y.
+    random_state
+        Seed of measures that draw.
+    **options
+        Options of the measure.
+
+    Returns
+    -------
+    DependenceScorer
+        ``scorer(estimator, X, y)``: from minus the measure's upper end to 0; 0 is no dependence found. A
+        constant predictor has 0, so that a search should weigh it against the error.
+
+    Raises
+    ------
+    OptionError
+        The measure or the objective is not known.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from sklearn.linear_model import LinearRegression
+    >>> x = pd.DataFrame({"age": np.linspace(20, 70, 200), "noise": np.sin(np.arange(200))})
+    >>> model = LinearRegression().fit(x, x["age"])
+    >>> round(make_scorer("pearson", sensitive="age")(model, x, x["age"]), 3)
+    -1.0
+    """
+    measure_of(measure)
+    get_entry(OBJECTIVES, objective, option="objective")
+    return DependenceScorer(
+        measure,
+        sensitive=sensitive,
+        objective=objective,
+        random_state=random_state,
+        options=options or None,
+    )

@@ -1,0 +1,247 @@
+"""Ways to divide the rows into training and test rows: each a part, in one registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.dependence.grouping import Blocks, as_groups
+from fairdash.errors import OptionError
+from fairdash.registry import get_entry
+from fairdash.training.splits import TEST_SHARE, Split, random_splits
+
+Rows = NDArray[np.int64]
+
+RANDOM, GROUP, TIME = "random", "group", "time"
+#: Each split by time is tested on a window that begins this share of the rows before the last one's.
+_STEP = 0.05
+#: Share of the rows that lie before the earliest window, at least.
+_LEAST_BEFORE = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitKind:
+    """A way to divide the rows.
+
+    Attributes
+    ----------
+    id
+        The name in plans, in stored runs and on the command line.
+    title
+        The name in plain words.
+    phrase
+        What one split is called in a sentence: "a … split" and "5 … splits".
+    meaning
+        What it answers, in a sentence.
+    role
+        The data set's column that it goes by: "group", "time" or none.
+    draw
+        From a data set, and the number of splits, the seed and the share of validation rows, to the splits.
+        The j-th depends on the data, the seed, that share and j alone: asking for more keeps the first ones.
+    """
+
+    id: str
+    title: str
+    phrase: str
+    meaning: str
+    draw: Callable[[Dataset, int, int, float], tuple[Split, ...]]
+    role: str = ""
+
+    def mean_of(self, count: int) -> str:
+        """What figures are means of, for under a chart's title: "mean of 5 random splits"."""
+        return f"1 {self.phrase} split" if count == 1 else f"mean of {count} {self.phrase} splits"
+
+
+def draw_splits(
+    dataset: Dataset,
+    kind: str,
+    *,
+    n_splits: int,
+    random_state: int,
+    validation_share: float = 0.0,
+    set_aside: Rows | None = None,
+) -> tuple[Split, ...]:
+    """Splits of a kind, a key of :data:`SPLITS`.
+
+    Parameters
+    ----------
+    validation_share
+        Of the rows that are not test rows, to set aside for choices. The test rows stay the same.
+    set_aside
+        Row numbers that are to be in no part of any split.
+
+    Raises
+    ------
+    OptionError
+        The data set has no column for this kind, or its column does not give so many splits.
+    """
+    draw = get_entry(SPLITS, checked_kind(dataset, kind), option="split").draw
+    if set_aside is None or not len(set_aside):
+        return draw(dataset, n_splits, random_state, validation_share)
+    rest = np.setdiff1d(np.arange(dataset.n_rows), set_aside)
+    return tuple(
+        Split(rest[split.train], rest[split.test], rest[split.validation])
+        for split in draw(dataset.take(rest), n_splits, random_state, validation_share)
+    )
+
+
+def checked_kind(dataset: Dataset, kind: str) -> str:
+    """The kind, if the data set has the column that it goes by; an OptionError otherwise."""
+    role = get_entry(SPLITS, kind, option="split").role
+    if role and getattr(dataset, role) is None:
+        raise _fault(
+            "split",
+            f"Splits by {role} need a column that says the {role}",
+            f"Choose the column of the {role}.",
+        )
+    return kind
+
+
+def default_kind(dataset: Dataset) -> str:
+    """By group where the data set has groups: they would leak from training into test rows otherwise."""
+    return RANDOM if dataset.group is None else GROUP
+
+
+def kinds_for(dataset: Dataset) -> list[str]:
+    """The kinds that the data set has columns for, the default first."""
+    able = [kind.id for kind in SPLITS.values() if not kind.role or getattr(dataset, kind.role) is not None]
+    return sorted(able, key=lambda each: each != default_kind(dataset))
+
+
+def with_groups(dataset: Dataset, groups: ArrayLike | None) -> Dataset:
+    """The data set with these groups, (n,), in place of its own; as it is for None."""
+    from dataclasses import replace
+
+    import pandas as pd
+
+    if groups is None:
+        return dataset
+    as_groups(groups, dataset.n_rows)
+    name = getattr(groups, "name", None)
+    return replace(
+        dataset, group=pd.Series(np.asarray(groups), name=name if isinstance(name, str) else "groups")
+    )
+
+
+def check_groups(dataset: Dataset) -> None:
+    """Refuse groups that no test could exchange, before anything is trained."""
+    codes = as_groups(dataset.groups, dataset.n_rows)
+    if codes is not None:
+        for column in dataset.sensitive.columns:
+            Blocks.of(codes, dataset.sensitive[column].to_numpy())
+
+
+def _random(dataset: Dataset, n_splits: int, random_state: int, validation_share: float) -> tuple[Split, ...]:
+    return random_splits(
+        dataset.n_rows, n_splits=n_splits, random_state=random_state, validation_share=validation_share
+    )
+
+
+def _by_group(
+    dataset: Dataset, n_splits: int, random_state: int, validation_share: float
+) -> tuple[Split, ...]:
+    from sklearn.model_selection import GroupShuffleSplit
+
+    groups = as_groups(dataset.groups, dataset.n_rows)
+    assert groups is not None
+    if groups.max() + 1 < 5:
+        hint = "Choose a column with at least 5 groups, or random splits."
+        raise _fault("split", "There are too few groups to hold some of them out", hint)
+
+    def divided(rows: Rows, share: float, seed: Sequence[int]) -> tuple[Rows, Rows]:
+        number = int(np.random.SeedSequence(seed).generate_state(1)[0])
+        dealt = GroupShuffleSplit(n_splits=1, test_size=share, random_state=number)
+        kept, held = next(dealt.split(rows, groups=groups[rows]))
+        return rows[kept], rows[held]
+
+    splits = []
+    for j in range(n_splits):
+        train, test = divided(np.arange(dataset.n_rows), TEST_SHARE, [random_state, j])
+        validation = test[:0]
+        if validation_share:
+            train, validation = divided(train, validation_share, [random_state, j, 1])
+        splits.append(Split(train, test, validation))
+    return tuple(splits)
+
+
+def _by_time(dataset: Dataset, n_splits: int, _: int, validation_share: float) -> tuple[Split, ...]:
+    assert dataset.time is not None
+    time = dataset.time.to_numpy()
+    splits: list[Split] = []
+    for j in range(round((1 - TEST_SHARE - _LEAST_BEFORE) / _STEP) + 1):
+        split = _window(time, 1 - TEST_SHARE - j * _STEP, validation_share)
+        # Rows of one time are never parted, so that windows on few times may be the same.
+        if split is not None and not any(np.array_equal(split.test, each.test) for each in splits):
+            splits.append(split)
+    if len(splits) < n_splits:
+        raise _fault(
+            "n_splits",
+            f"“{dataset.time.name}” gives {len(splits)} different splits into before and after",
+            f"Choose {len(splits)} or fewer." if splits else "Choose another column, or random splits.",
+        )
+    return tuple(splits[:n_splits])
+
+
+def _window(time: NDArray[np.float64], begin: float, validation_share: float) -> Split | None:
+    """Test rows from the time at a share of the rows on, for TEST_SHARE of them; None if nothing is before.
+
+    Rows after the window belong to no part.
+    """
+    in_order, n = np.sort(time), len(time)
+    first = in_order[round(begin * n)]
+    end = round((begin + TEST_SHARE) * n)
+    inside = (time >= first) & (time < (in_order[end] if end < n else np.inf))
+    before = np.flatnonzero(time < first)
+    if not len(before) or not inside.any():
+        return None
+    validation = before[:0]
+    if validation_share:
+        known = np.sort(time[before])
+        since = known[min(round((1 - validation_share) * len(known)), len(known) - 1)]
+        before, validation = before[time[before] < since], before[time[before] >= since]
+        if not len(before):
+            return None
+    return Split(before, np.flatnonzero(inside), validation)
+
+
+def _fault(option: str, what: str, hint: str) -> OptionError:
+    return OptionError.of(what, hint, column=option)
+
+
+_KINDS = (
+    SplitKind(
+        id=RANDOM,
+        title="At random",
+        phrase="random",
+        meaning="Each row is a training row (80 %) or a test row (20 %) by chance: how well a model does on "
+        "other rows like these.",
+        draw=_random,
+    ),
+    SplitKind(
+        id=GROUP,
+        title="By group",
+        phrase="by-group",
+        meaning="80 % of the groups train, the others test, and no group is in both: how well a model does "
+        "on groups, such as policies, that it has never seen (scikit-learn's GroupShuffleSplit).",
+        role="group",
+        draw=_by_group,
+    ),
+    SplitKind(
+        id=TIME,
+        title="By time",
+        phrase="before-and-after",
+        meaning="What came before trains, what came after tests: the latest fifth of the rows, and in "
+        "further splits windows that begin 5 % of the rows earlier each; rows after a window take no part. "
+        "A group may be in both, at different times.",
+        role="time",
+        draw=_by_time,
+    ),
+)
+
+#: Every way to divide the rows, by its id.
+SPLITS: Mapping[str, SplitKind] = MappingProxyType({kind.id: kind for kind in _KINDS})

@@ -1,0 +1,1 @@
+"""Parts of the page that audits a price that already exists."""

@@ -1,0 +1,168 @@
+"""What to audit: which column is what, which criterion counts first, and which gap is too large."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+from pandas.api.types import is_numeric_dtype
+from streamlit.delta_generator import DeltaGenerator
+
+from fairdash.auditing.columns import Columns
+from fairdash.auditing.plan import CRITERIA, AuditPlan
+from fairdash.data.header_words import meanings_of
+from fairdash.data.rate import looks_like_total
+from fairdash.data.roles import Roles
+from fairdash.data.source import DatasetSource
+from fairdash.errors import FairdashError
+from fairdash.runs.launch import start_audit
+from fairdash.text import counted
+from fairdash.ui.frame import show_problems
+from fairdash.ui.keys import Keys
+from fairdash.ui.owner import current_owner
+from fairdash.ui.pages import page
+from fairdash.ui.state import choose_audit
+from fairdash.ui.text import safe
+
+KEY = Keys(__file__)
+
+NONE = "None"
+
+
+def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
+    """Ask for columns and thresholds, and have the price audited."""
+    st.markdown(
+        f"**{safe(source.title)}** · {counted(len(frame), 'row')} · {counted(frame.shape[1], 'column')}"
+    )
+    st.page_link(page("data"), label="Another table", icon=":material/table:")
+    columns = _ask_for_columns(source.id, frame, roles)
+    criterion = str(
+        st.radio(
+            "Which question comes first? It is answered at 5 %; the others are corrected for being several.",
+            list(CRITERIA),
+            format_func=lambda each: CRITERIA[each].title,
+            captions=[CRITERIA[each].meaning for each in CRITERIA],
+            key=KEY("criterion"),
+        )
+    )
+    percent = st.number_input(
+        "Largest gap that is acceptable, in per cent of the mean price",
+        0.1,
+        100.0,
+        5.0,
+        step=0.5,
+        key=KEY("gap"),
+        help="The highest less the lowest average price along the sensitive attribute. Choose it before you "
+        "see a result: it is kept with the audit.",
+    )
+    st.caption("Criterion and threshold are fixed with the audit before any result is computed.")
+    if columns is None:
+        st.info("Choose the price and the sensitive attribute to go on.")
+    if st.button("Audit this price", type="primary", icon=":material/fact_check:", disabled=columns is None):
+        assert columns is not None
+        try:
+            plan = AuditPlan(columns=columns, criterion=criterion, max_gap=percent / 100)
+            choose_audit(start_audit(source, plan, owner=current_owner()))
+        except FairdashError as error:
+            show_problems(error)
+            return
+        st.rerun()
+
+
+def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns | None:
+    """Which column is what; None while price or sensitive attribute is missing."""
+    names = [str(name) for name in frame]
+    numbers = [name for name in names if is_numeric_dtype(frame[name])]
+    taken: list[str | None] = []
+
+    def ask(place: DeltaGenerator, title: str, begin: str | None, about: str) -> str | None:
+        free = [name for name in numbers if name not in taken]
+        chosen = place.selectbox(
+            title,
+            [NONE, *free],
+            index=free.index(begin) + 1 if begin in free else 0,
+            help=about,
+            key=KEY("column", table, title, *taken),
+        )
+        name = None if chosen == NONE else chosen
+        taken.append(name)
+        return name
+
+    left, right = st.columns(2)
+    price = ask(
+        left, "Price, or prediction", _price_in(numbers, roles), "What is charged or foretold, for each row."
+    )
+    sensitive = ask(
+        right, "Sensitive attribute", roles.sensitive[0], "What the price must not follow, such as the age."
+    )
+    outcome = ask(
+        left, "Outcome", roles.target, "Claims or their cost: whether the price is earned is asked of it."
+    )
+    exposure = ask(right, "Exposure", roles.weight, "The years that a policy ran: how much a row counts.")
+    with st.expander("Legitimate factors, policy, expected cost, a second price"):
+        left, right = st.columns(2)
+        cost = ask(
+            left, "Expected cost", None, "Your own expectation of the outcome, in place of its averages."
+        )
+        second = ask(right, "A second price", None, "A candidate to compare with the price.")
+        others = [name for name in names if name not in taken]
+        groups = left.selectbox(
+            "Policy, or another group of rows",
+            [NONE, *others],
+            index=others.index(roles.group) + 1 if roles.group in others else 0,
+            help="Rows of one policy are no separate witnesses.",
+            key=KEY("groups", table, *taken),
+        )
+        controls = right.multiselect(
+            "Legitimate factors",
+            [name for name in others if name != groups],
+            placeholder="None",
+            help="Columns that may explain differences: among equals in them, does the price still follow?",
+            key=KEY("controls", table, *taken),
+        )
+    totals = _ask_for_totals(frame, [price, outcome, cost, second], exposure, table=table)
+    if price is None or sensitive is None:
+        return None
+    return Columns(
+        price=price,
+        sensitive=sensitive,
+        exposure=exposure,
+        outcome=outcome,
+        expected_cost=cost,
+        candidate=second,
+        groups=None if groups == NONE else groups,
+        controls=tuple(controls),
+        totals=tuple(totals),
+    )
+
+
+def _price_in(numbers: list[str], roles: Roles) -> str:
+    """The column that is most likely the price: by its role, or else by what its header says.
+
+    Where none does, what is predicted may be one, as in the household scenario.
+    """
+    if roles.prediction is not None:
+        return roles.prediction
+    not_it = {roles.weight, *roles.sensitive}
+
+    def clearness(name: str) -> int:
+        meanings = meanings_of(name)
+        return 0 if name in not_it else max(meanings.get("premium", 0), meanings.get("price", 0))
+
+    best = max(numbers, key=clearness, default=roles.target)
+    return best if clearness(best) else roles.target
+
+
+def _ask_for_totals(
+    frame: pd.DataFrame, amounts: list[str | None], exposure: str | None, *, table: str
+) -> list[str]:
+    """Which amounts are sums over the exposure, to be divided by it."""
+    there = [name for name in amounts if name is not None]
+    if exposure is None or not there:
+        return []
+    return st.multiselect(
+        f"Sums over “{safe(exposure)}”: divided by it, everything else is taken as an amount per unit",
+        there,
+        default=[name for name in there if looks_like_total(frame[name])],
+        placeholder="None",
+        key=KEY("totals", table, exposure, *there),
+    )

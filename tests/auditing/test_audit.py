@@ -1,0 +1,318 @@
+"""The verb ``fairdash.audit``: verdicts, point values, and what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+import fairdash as fd
+from fairdash.auditing.audit import carry_out
+from fairdash.auditing.columns import columns_of
+from fairdash.auditing.plan import AuditPlan
+from fairdash.errors import Cancelled, DataError, FairdashError, OptionError
+
+ROLES = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
+
+
+def policies(n: int = 1500, *, slope: float = 0.1, seed: int = 0, noise: float = 0.1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=n)
+    zone = rng.choice(["city", "land"], n)
+    price = 300 * (1 + slope * z + 0.2 * (zone == "city")) * np.exp(noise * rng.normal(size=n) - noise**2 / 2)
+    return pd.DataFrame(
+        {
+            "premium": price,
+            "age": 45 + 12 * z,
+            "zone": zone,
+            "years": rng.integers(1, 4, n).astype(float),
+            "claims": price * rng.gamma(2, 0.5, n),
+            "new": price * (1 - 0.05 * z),
+        }
+    )
+
+
+def test_a_price_that_follows_age_is_shown_above():
+    result = fd.audit(policies(), **ROLES, controls=["zone"])
+    assert result.verdict == "above"
+    assert list(result.verdicts) == [
+        *("question", "criterion", "value", "ci_low", "ci_high", "p_value", "verdict")
+    ]
+    first = result.verdicts.iloc[0]
+    assert first["criterion"] == "independence"
+    # The tails' means of a straight line are 2 × 2.063 standard deviations apart; the mean price is 1.1 × 300.
+    assert first["ci_low"] < 0.1 * 4.125 / 1.1 < first["ci_high"]
+    assert [each.question for each in result.answers] == [1, 2, 3, 4, 5, 6]
+    assert "“age”" in result.answers[0].sentence
+
+
+def test_a_price_that_does_not_is_shown_below_and_few_rows_decide_nothing():
+    flat = policies(3000, slope=0, noise=0.02)
+    assert fd.audit(flat, price="premium", sensitive="age", max_gap=0.1).verdict == "below"
+    noisy = fd.audit(policies(200, slope=0, noise=0.6), price="premium", sensitive="age")
+    assert noisy.verdict == "undecided"
+    assert noisy.details["independence"]["smallest"] > 0.05
+    assert "not decided" in noisy.answers[0].sentence
+
+
+def test_what_is_missing_switches_off_what_needs_it():
+    result = fd.audit(policies(), price="premium", sensitive="age")
+    verdicts = result.verdicts.set_index("criterion")["verdict"]
+    assert verdicts.drop("independence").eq("none").all()
+    sentences = {each.question: each.sentence for each in result.answers}
+    assert "controls" in sentences[4]
+    assert "outcome" in sentences[5]
+
+
+@pytest.mark.parametrize("questions", [[1], [2, 3], [5]])
+def test_only_what_is_asked_is_answered(questions):
+    result = fd.audit(policies(400), **ROLES, questions=questions)
+    assert {each.question for each in result.answers} == {1, *questions}
+
+
+@pytest.mark.parametrize("criterion", ["conditional_independence", "sufficiency", "equalized_residuals"])
+def test_another_criterion_can_be_the_primary_one(criterion):
+    result = fd.audit(policies(), **ROLES, controls=["zone"], criterion=criterion)
+    first = result.verdicts.iloc[0]
+    assert first["criterion"] == criterion
+    assert result.verdict == first["verdict"] != "none"
+
+
+def test_point_values_are_those_of_rows_repeated_by_integer_weights():
+    frame = policies(1200)  # each half has tails of more than 20 rows either way
+    weighted = fd.audit(frame, **ROLES, candidate="new", controls=["zone"])
+    repeated = frame.loc[frame.index.repeat(frame["years"].astype(int))].assign(years=1.0)
+    for name, again in (("years", repeated), (None, repeated)):
+        roles = ROLES | {"exposure": name}
+        other = fd.audit(again, **roles, candidate="new", controls=["zone"])
+        assert_allclose(other.curve[["at", "value"]], weighted.curve[["at", "value"]], rtol=1e-8)
+        assert_allclose(other.verdicts["value"][0], weighted.verdicts["value"][0], rtol=1e-8)
+        for measure in ("gap", "earned", "left", "gap_s10_s90", "typical_gap", "share_of_variance", "gini"):
+            ours, theirs = (
+                each.measures.set_index("measure")["value"][measure] for each in (weighted, other)
+            )
+            assert ours == pytest.approx(theirs, rel=1e-8), measure
+        for table in ("lorenz", "double_lift"):
+            ends = [
+                each.tables[table].drop(columns="rows", errors="ignore").iloc[-1]
+                for each in (weighted, other)
+            ]
+            assert_allclose(ends[1], ends[0], rtol=1e-8)
+
+
+def test_the_order_of_rows_makes_no_difference():
+    frame = policies(500)
+    shuffled = frame.sample(frac=1, random_state=1)
+    roles = {**ROLES, "controls": ["zone", "new"]}
+    assert fd.audit(frame, **roles).to_dict() == fd.audit(shuffled, **roles).to_dict()
+
+
+def test_rows_of_a_policy_are_one_witness():
+    once = policies(300, noise=0.3)
+    years = pd.concat([once.assign(policy=range(300))] * 5)
+    alone = fd.audit(once, price="premium", sensitive="age")
+    together = fd.audit(years, price="premium", sensitive="age", groups="policy")
+    apart = fd.audit(years, price="premium", sensitive="age")
+    width = [each.curve["high"].sub(each.curve["low"]).mean() for each in (alone, together, apart)]
+    assert width[1] == pytest.approx(width[0], rel=0.05)
+    assert width[2] < 0.6 * width[0]
+    assert (alone.n_units, together.n_units, apart.n_units) == (300, 300, 1500)
+
+
+def test_a_sum_over_the_exposure_is_divided_by_it():
+    frame = policies(400).assign(years=2.0)  # so that no last bit of the quotient differs
+    sums = frame.assign(claims=frame["claims"] * frame["years"])
+    rates = fd.audit(frame, **ROLES).to_dict()
+    totals = fd.audit(sums, **ROLES, totals=["claims"]).to_dict()
+    assert_allclose(
+        [each["value"] for each in rates["measures"]],
+        [each["value"] for each in totals["measures"]],
+        rtol=1e-6,
+    )
+    counted = fd.audit(frame.assign(claims=np.arange(400) % 2), **ROLES)
+    assert any("among the totals" in note for note in counted.notes)
+
+
+def test_few_values_are_levels():
+    frame = policies(1000).assign(age=lambda table: (table["age"] > 45) + 2 * (table["age"] > 60))
+    result = fd.audit(frame, price="premium", sensitive="age", exposure="years")
+    assert set(result.curve["kind"]) <= {"level", "below", "above"}
+    means = frame.groupby("age").apply(lambda each: np.average(each["premium"], weights=each["years"]))
+    levels = result.curve.set_index("at")["value"]
+    assert_allclose(levels, means[levels.index], rtol=1e-6)
+
+
+def test_halves_that_are_too_small_choose_no_points():
+    frame = policies(100).assign(age=np.arange(100) % 3.0)
+    result = fd.audit(frame, price="premium", sensitive="age", outcome="claims")
+    assert "gap" not in set(result.measures["measure"])
+    assert "10th and 90th percentile" in result.answers[2].sentence
+    assert any("Too few rows" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("kind", ["zeros", "lognormal", "huge", "tiny", "ages", "two"])
+def test_attributes_of_any_shape(kind):
+    rng = np.random.default_rng(0)
+    n = 400
+    s = {
+        "zeros": np.where(rng.random(n) < 0.6, 0, rng.lognormal(size=n)),
+        "lognormal": rng.lognormal(sigma=2, size=n),
+        "huge": 1e12 + 1e3 * rng.normal(size=n),
+        "tiny": 1e-12 * rng.normal(size=n),
+        "ages": rng.integers(18, 90, n),
+        "two": rng.integers(0, 2, n),
+    }[kind]
+    result = fd.audit(policies(n).assign(age=s), **ROLES, controls=["zone"])
+    numbers = result.verdicts[["value", "ci_low", "ci_high", "p_value"]]
+    assert np.isfinite(numbers).all(axis=None)
+    assert (numbers["ci_low"] <= numbers["value"]).all()
+    assert (numbers["value"] <= numbers["ci_high"]).all()
+
+
+def test_a_price_that_s_gives_without_noise():
+    frame = pd.DataFrame({"price": np.linspace(1, 2, 500), "s": np.arange(500.0)})
+    result = fd.audit(frame, price="price", sensitive="s")
+    assert result.verdict == "above"
+    assert np.isfinite(result.verdicts["value"][0])
+    constant = fd.audit(frame.assign(price=7.0), price="price", sensitive="s")
+    assert constant.verdict == "below"
+    json.dumps(constant.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("change", "roles", "words"),
+    [
+        ({}, {"price": "premum"}, "premium"),
+        ({}, {"sensitive": "premium"}, "already"),
+        ({}, {"controls": ["age"]}, "already"),
+        ({}, {"criterion": "fairness"}, "independence"),
+        ({}, {"criterion": "conditional_independence"}, "controls"),
+        ({}, {"criterion": "sufficiency", "outcome": None}, "outcome"),
+        ({}, {"max_gap": 5}, "0.05 for 5 %"),
+        ({}, {"questions": [12]}, "no such question"),
+        ({}, {"totals": ["zone"]}, "can't be divided"),
+        ({"premium": "dear"}, {}, "does not hold numbers only"),
+        ({"years": -1.0}, {}, "below zero"),
+        ({"premium": np.inf}, {}, "infinite"),
+        ({"premium": -3.0}, {}, "above zero"),
+        ({"age": 30.0}, {}, "same value"),
+        ({"age": np.nan}, {}, "fewer than 100"),
+    ],
+)
+def test_what_cannot_be_audited_is_said_with_the_way_out(change, roles, words):
+    with pytest.raises((DataError, OptionError), match=words):
+        fd.audit(policies(200).assign(**change), **(ROLES | roles))
+
+
+def test_lines_of_bad_cells_are_named():
+    frame = policies(200)
+    frame.loc[[3, 9], "years"] = -1
+    with pytest.raises(DataError, match=r"“years”.*2 places; lines 5, 11"):
+        fd.audit(frame, **ROLES)
+
+
+def test_rows_with_missing_cells_are_left_out_and_counted():
+    frame = policies(400)
+    frame.loc[:9, "age"] = np.nan
+    frame.loc[20, "years"] = 0
+    result = fd.audit(frame, **ROLES)
+    assert result.n == 389
+    assert result.notes[:2] == (
+        "Left out: 10 rows in which “age” is missing.",
+        "Left out: 1 row with no exposure.",
+    )
+
+
+HOSTILE = ["=1+1", "<b>price</b>", "a, b\n", "{mean}", "s", "%s 'x' \"y\"", "a/../b"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_columns_may_be_called_anything(name, tmp_path):
+    frame = policies(300).rename(columns={"premium": name, "zone": f"zone {name}"})
+    result = fd.audit(frame, **(ROLES | {"price": name}), controls=[f"zone {name}"])
+    place = result.save(tmp_path / "audit.zip")
+    assert place.stat().st_size > 0
+    assert result.to_dict()["plan"]["columns"]["price"] == name
+
+
+def test_two_columns_of_one_name_are_refused():
+    frame = policies(200)
+    frame.columns = ["premium", "age", "age", "years", "claims", "new"]
+    with pytest.raises(FairdashError, match="same name"):
+        fd.audit(frame, price="premium", sensitive="age")
+
+
+def test_saving_twice_gives_the_same_bytes(tmp_path):
+    for name in ("one", "two"):
+        result = fd.audit(policies(300), **ROLES)
+        result.save(tmp_path / f"{name}.zip")
+        result.save(tmp_path / name)
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    names = {each.name for each in (tmp_path / "one").iterdir()}
+    assert {"audit.json", "verdicts.csv", "curve.csv", "bias_surface.csv", "lorenz.csv"} <= names
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert json.loads((tmp_path / "one" / "audit.json").read_text(encoding="utf-8")) == result.to_dict()
+
+
+@pytest.mark.parametrize("name", ["audit", "audit.zip"])
+def test_what_was_saved_can_be_loaded(name, tmp_path):
+    result = fd.audit(policies(300), **ROLES, candidate="new", controls=["zone"])
+    loaded = type(result).load(result.save(tmp_path / name))
+    assert loaded.to_dict() == result.to_dict()
+    assert loaded.plan == result.plan
+    for name, table in result.tables.items():
+        pd.testing.assert_frame_equal(loaded.tables[name], table.reset_index(drop=True))
+    with pytest.raises(FairdashError, match="can't be read"):
+        type(result).load(tmp_path / "gone")
+
+
+def test_progress_is_told_and_may_stop_it():
+    told = []
+    plan = AuditPlan(columns=columns_of("premium", "age", outcome="claims", controls=["zone"]))
+    carry_out(policies(200), plan, progress=lambda doing, share: told.append(share))
+    assert told == sorted(told)
+    assert (told[0], told[-1]) == (0, 1)
+
+    def stop(doing, share):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        carry_out(policies(200), plan, progress=stop)
+
+
+def test_the_result_is_frozen():
+    result = fd.audit(policies(200), price="premium", sensitive="age")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.verdict = "below"
+
+
+def test_no_group_that_is_shown_is_small():
+    result = fd.audit(policies(150), **ROLES)
+    for name in ("bias_surface", "autocalibration"):
+        assert (result.tables[name]["rows"] >= 20).all()
+
+
+def test_a_spread_that_follows_age_is_a_link_without_a_gap():
+    rng = np.random.default_rng(2)
+    z = rng.normal(size=2000)
+    frame = pd.DataFrame({"premium": 300 + 30 * np.exp(0.5 * z) * rng.normal(size=2000), "age": 45 + 12 * z})
+    result = fd.audit(frame, price="premium", sensitive="age", questions=[1])
+    assert result.verdicts["p_value"].iloc[0] < 0.01
+    assert "not in the average" in result.answers[-1].sentence
+
+
+def test_opposite_effects_within_a_factor_are_found_among_equals():
+    rng = np.random.default_rng(3)
+    z, zone = rng.normal(size=2000), rng.choice(["city", "land"], 2000)
+    price = 300 + 30 * z * np.where(zone == "city", 1, -1) + 30 * rng.normal(size=2000)
+    frame = pd.DataFrame({"premium": price, "age": 45 + 12 * z, "zone": zone})
+    result = fd.audit(frame, price="premium", sensitive="age", controls="zone", questions=[4])
+    among = result.verdicts.set_index("criterion").loc["conditional_independence"]
+    assert among["p_value"] < 0.01
+    assert among["value"] < 0.1  # the curve of all rows together has hardly a gap
+    assert "lets the link differ with the factors finds one" in result.answers[-1].sentence

@@ -1,0 +1,56 @@
+"""The command ``fairdash audit``: its exit status is the verdict."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from fairdash.__main__ import main
+from tests.auditing.test_audit import policies
+
+COLUMNS = ["--price", "premium", "--sensitive", "age", "--exposure", "years"]
+
+
+@pytest.mark.parametrize(
+    ("slope", "noise", "rows", "status", "verdict"),
+    [(0.0, 0.02, 1500, 0, "below"), (0.2, 0.1, 1500, 1, "above"), (0.0, 0.6, 200, 3, "undecided")],
+)
+def test_the_exit_status_is_the_verdict(slope, noise, rows, status, verdict, tmp_path, capsys):
+    table = tmp_path / "policies.csv"
+    frame = policies(rows, slope=slope, noise=noise)
+    frame["premium"] /= 1 + 0.2 * (frame["zone"] == "city")
+    frame.to_csv(table, index=False)
+    command = ["audit", str(table), *COLUMNS, "--max-gap", "5%", "--question", "1", "--json"]
+    assert main([*command, "--out", str(tmp_path / "out.zip")]) == status
+    said = json.loads(capsys.readouterr().out)
+    assert said["verdict"] == said["verdicts"][0]["verdict"] == verdict
+    assert (tmp_path / "out.zip").stat().st_size > 0
+
+
+def test_a_workbook_and_sentences(tmp_path, capsys):
+    table = tmp_path / "policies.xlsx"
+    policies(300).to_excel(table, index=False, engine="xlsxwriter")
+    options = ["--outcome", "claims", "--control", "zone", "--criterion", "conditional_independence"]
+    assert main(["audit", str(table), *COLUMNS, *options]) in (0, 1, 3)
+    said = capsys.readouterr().out
+    assert "4. Among equals? Among rows that are equal in “zone”" in said
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (["--price", "prize"], "price"),
+        (["--criterion", "sufficiency"], "without outcome"),
+        (["--max-gap", "500%"], "no share of the mean price"),
+    ],
+)
+def test_bad_input_is_2(more, words, tmp_path, capsys):
+    table = tmp_path / "policies.csv"
+    policies(150).rename(columns={"new": "price"}).to_csv(table, index=False)
+    assert main(["audit", str(table), *COLUMNS, *more]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there_is_2(tmp_path, capsys):
+    assert main(["audit", str(tmp_path / "gone.csv"), *COLUMNS]) == 2

@@ -1,0 +1,120 @@
+"""Numbers of the audit against hand-worked examples, scikit-learn, and planted cases."""
+
+from __future__ import annotations
+
+import doctest
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import auc
+
+from benchmarks.audit_cases import CASES, FIELDS, summary, try_case
+from fairdash.auditing import gaps, insurance, words
+from fairdash.auditing.audit import carry_out
+from fairdash.auditing.columns import columns_of
+from fairdash.auditing.gaps import holm
+from fairdash.auditing.insurance import actual_to_expected, double_lift, gini, lorenz
+from fairdash.auditing.plan import AuditPlan
+from fairdash.auditing.table import AuditTable
+
+
+@pytest.mark.parametrize("module", [gaps, insurance, words])
+def test_examples_hold(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_lorenz_and_gini_are_those_of_scikit_learns_example():
+    rng = np.random.default_rng(0)
+    price, outcome, weight = rng.gamma(2, 1, 500), rng.gamma(1, 1, 500), rng.uniform(0.2, 1, 500)
+    order = np.argsort(price)
+    # scikit-learn, "Tweedie regression on insurance claims": lorenz_curve, with the origin.
+    paid = np.append(0, np.cumsum((outcome * weight)[order]) / (outcome * weight).sum())
+    held = np.append(0, np.cumsum(weight[order]) / weight.sum())
+    curve = lorenz(price, outcome, weight)
+    assert_allclose(curve["outcome"], paid)
+    assert_allclose(curve["exposure"], held)
+    assert gini(price, outcome, weight) == pytest.approx(1 - 2 * auc(held, paid))
+    assert gini(np.ones(500), outcome, weight) == pytest.approx(0)
+
+
+def test_actual_to_expected_by_hand():
+    n = 200
+    frame = pd.DataFrame({"p": np.tile([1.0, 2.0], n // 2), "s": np.repeat([1.0, 2.0], n // 2)})
+    frame["y"] = frame["p"] * frame["s"] * np.tile([0.5, 0.5, 1.5, 1.5], n // 4)
+    table = AuditTable.of(frame, columns_of("p", "s", outcome="y"))
+    found = actual_to_expected(table, n_bands=2)
+    assert_allclose(found["ratio"], [1, 2])
+    assert_allclose(found["rows"], 100)
+    # Σ (Y − ratio π)² = 100 × (.25 × 2.5) and Σ π = 150; twice that in the second band.
+    error = 1.959964 * np.sqrt(62.5) / 150
+    assert_allclose(found["ci_high"] - found["ratio"], [error, 2 * error], rtol=1e-5)
+
+
+def test_double_lift_by_hand():
+    price, candidate = np.array([1.0, 1, 1, 1]), np.array([0.5, 0.5, 1.5, 1.5])
+    found = double_lift(price, candidate, candidate, np.ones(4), n_bands=2)
+    assert_allclose(found["price"], 1)
+    assert_allclose(found["candidate"], [0.5, 1.5])
+    assert_allclose(found["outcome"], [0.5, 1.5])
+    assert_allclose(found["ratio_high"], [0.5, 1.5])
+
+
+def test_holm_by_hand():
+    assert_allclose(holm([0.01, 0.04, 0.03, 0.005]), [0.03, 0.06, 0.06, 0.02])
+    assert holm([]) == []
+
+
+def test_the_share_of_variance_of_levels_is_that_of_analysis_of_variance():
+    rng = np.random.default_rng(1)
+    level = rng.integers(0, 4, 4000)
+    frame = pd.DataFrame({"p": 10 + level + rng.normal(size=4000), "s": level.astype(float)})
+    found = carry_out(frame, AuditPlan(columns=columns_of("p", "s"), questions=(6,)))
+    uf = found.measures.set_index("measure").loc["share_of_variance"]
+    # Var(level) = 1.25 beside noise of 1.
+    assert uf["ci_low"] < 1.25 / 2.25 < uf["ci_high"]
+    between = frame.groupby("s")["p"].transform("mean").var() / frame["p"].var()
+    assert uf["value"] == pytest.approx(between, abs=0.01)
+
+
+def test_the_bias_surface_of_levels_by_hand():
+    rng = np.random.default_rng(2)
+    s = rng.integers(0, 2, 4000).astype(float)
+    price = np.where(rng.random(4000) < 0.5, 1.0, 2.0)
+    frame = pd.DataFrame({"p": price, "s": s, "y": price + 0.3 * (s - 0.5) + rng.normal(size=4000)})
+    found = carry_out(frame, AuditPlan(columns=columns_of("p", "s", outcome="y"), criterion="sufficiency"))
+    first = found.verdicts.iloc[0]
+    # b is ± .15 everywhere, and the mean price 1.5.
+    assert first["ci_low"] < 0.1 < first["ci_high"]
+    assert first["p_value"] < 0.01
+    assert len(found.tables["bias_surface"]) == 4
+    assert_allclose(found.tables["autocalibration"]["b"], 0, atol=0.08)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["no effect", "five rows a policy", "linear", "top 3 %", "half earned", "vanishing given a factor"],
+)
+def test_planted_cases(name):
+    found = [try_case(name, 2000, seed) for seed in range(3)]
+    table = summary(pd.DataFrame(found).reindex(columns=FIELDS))
+    assert table["gap_false"][0] == 0
+    assert table["gap_covers"][0] >= 2
+    assert table["direction_covers"][0] >= 2
+
+
+def test_factors_that_act_together_are_taken_out_together():
+    rng = np.random.default_rng(0)
+    c, d, noise = rng.normal(size=(3, 3000))
+    z = 0.5 * c + 0.4 * d + 0.77 * noise
+    price = (1 + 0.1 * c + 0.1 * d + 0.15 * c * d) * (1 + 0.1 * rng.normal(size=3000))
+    frame = pd.DataFrame({"p": price, "s": z, "c": c, "d": d})
+    plan = AuditPlan(columns=columns_of("p", "s", controls=["c", "d"]), questions=(4,), max_gap=0.08)
+    found = carry_out(frame, plan).verdicts.set_index("criterion")
+    assert found["verdict"]["independence"] == "above"
+    assert found["verdict"]["conditional_independence"] == "below"
+
+
+def test_every_case_of_the_benchmark_is_there():
+    assert len(CASES) >= 14

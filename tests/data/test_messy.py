@@ -1,0 +1,90 @@
+"""An actuary's export with everything at once: a title, Windows-1252, money, thousands, bands, a total."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from fairdash.data import Roles, keep_upload, suggest_roles
+from fairdash.data.pricing import pricing_targets
+from fairdash.data.readers.reading import read_table
+from fairdash.data.source import UploadSource
+from fairdash.training.suggested_loss import suggested_loss
+
+HEADER = "Vertragsnr;Alter des Fahrers;Prämie;Schadenaufwand;Schadenanzahl;Laufzeit;km-Klasse"
+CLASSES = ("0-9", "10-19", "20+")
+
+
+def german(number: float) -> str:
+    return f"{number:,.2f}".translate(str.maketrans(",.", ".,"))
+
+
+def export(n: int = 300) -> tuple[bytes, dict[str, np.ndarray]]:
+    """The file, and the numbers that were written into it."""
+    rng = np.random.default_rng(0)
+    count = rng.poisson(0.4, n)
+    table = {
+        "Alter des Fahrers": rng.integers(18, 80, n),
+        "Prämie": rng.uniform(200, 2500, n).round(2),
+        "Schadenaufwand": (count * rng.gamma(2, 700, n)).round(2),
+        "Schadenanzahl": count,
+        "Laufzeit": rng.choice([0.25, 0.5, 1.0], n),
+        "km-Klasse": rng.choice(CLASSES, n),
+    }
+    lines = ["Bestand Kfz, Stand 2023;;;;;;", "", HEADER]
+    for k in range(n):
+        age, premium, cost, claims, years, band = (values[k] for values in table.values())
+        lines.append(
+            f"0{k:05d};{age};€ {german(premium)};{german(cost)} €;{claims};{str(years).replace('.', ',')};{band}"
+        )
+    total = f"Summe;;€ {german(table['Prämie'].sum())};{german(table['Schadenaufwand'].sum())} €;;;"
+    return "\r\n".join([*lines, ";;;;;;", total, ""]).encode("cp1252"), table
+
+
+def test_it_is_read_as_it_was_meant() -> None:
+    content, table = export()
+    frame, report = read_table(content)
+    for name, values in table.items():
+        assert frame[name].tolist() == values.tolist()
+    assert frame["Vertragsnr"].iloc[1] == "000001"
+    assert dict(report.units) == {"Prämie": "€", "Schadenaufwand": "€"}
+    said = "\n".join(report.sentences())
+    assert "The names of the columns are read from line 3; the row above it is not used." in said
+    assert "A row below the table is left out, as a total or a note (line 305)." in said
+    found = suggest_roles(frame)
+    assert (found.target, found.sensitive, found.weight) == (
+        "Schadenaufwand",
+        ("Alter des Fahrers",),
+        "Laufzeit",
+    )
+    assert found.features == ("Prämie", "km-Klasse")
+    assert (found.row_id, found.known_with_target) == ("Vertragsnr", ("Schadenanzahl",))
+
+
+@pytest.mark.parametrize(
+    ("which", "label", "loss"),
+    [
+        ("frequency", "Schadenanzahl (per unit of exposure)", "poisson"),
+        ("severity", "Schadenaufwand (€ per claim)", "gamma"),
+        ("pure_premium", "Schadenaufwand (€ per unit of exposure)", "tweedie"),
+    ],
+)
+def test_each_target_of_pricing_becomes_a_data_set(which: str, label: str, loss: str) -> None:
+    content, table = export()
+    upload = keep_upload(content, name="bestand.csv")
+    (chosen,) = [each for each in pricing_targets(read_table(content)[0]) if each.id == which]
+    roles = Roles(
+        target=chosen.target,
+        sensitive=("Alter des Fahrers",),
+        features=("Prämie", "km-Klasse"),
+        weight=chosen.weight,
+        rate=True,
+    )
+    source = UploadSource(sha256=upload.sha256, name="bestand.csv", roles=roles, fixes=chosen.fixes)
+    dataset = source.load()
+    assert dataset.label(chosen.target) == label
+    assert np.average(dataset.target, weights=dataset.weight) == pytest.approx(
+        table[chosen.target].sum() / table[chosen.weight].sum()
+    )
+    assert dataset.features["km-Klasse"].cat.categories.tolist() == list(CLASSES)
+    assert suggested_loss(dataset.target.to_numpy(), dataset.weight.to_numpy())[0] == loss

@@ -1,0 +1,162 @@
+"""fd.plot: the app's figures from a sweep's result, without Streamlit."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.assessment import summarise_splits
+from fairdash.errors import OptionError
+from fairdash.training.baselines import BASELINES, TREES, train_baselines
+from fairdash.training.losses import LOSSES
+from tests.training.test_sweep import QUICK, small_dataset
+
+
+@pytest.fixture(scope="module")
+def trained():
+    data = small_dataset(300)
+    result = fd.sweep(
+        data,
+        methods=["standard", "hgr_spline", "pearson"],
+        lams=[0.5, 2.0],
+        n_splits=2,
+        settings=QUICK,
+        measures=["hgr_kde", "hgr_rdc"],
+        device="cpu",
+    )
+    return data, result
+
+
+def numbers(values):
+    """Plotly keeps long columns as base64."""
+    if isinstance(values, dict):
+        return np.frombuffer(base64.b64decode(values["bdata"]), dtype=values["dtype"])
+    return values
+
+
+def words(figure):
+    return " ".join(str(each.text) for each in figure.layout.annotations) + str(figure.layout.title.text)
+
+
+def test_the_front_draws_the_means_of_the_test_rows(trained):
+    _, result = trained
+    figure = fd.plot.front(result)
+    means = summarise_splits(result.frame)
+    test = means[means["part"] == "test"]
+    places = {
+        (float(x), float(y))
+        for trace in figure.data
+        for x, y in zip(numbers(trace.x), numbers(trace.y), strict=True)
+    }
+    for _, row in test.iterrows():
+        assert (row["hgr_kde"], row["mse"]) in places
+    assert "mean of 2 random splits" in figure.layout.title.subtitle.text
+    other = fd.plot.front(result, measure="hgr_rdc", method="pearson", dark=True)
+    assert "RDC" in other.layout.xaxis.title.text
+    assert other.layout.font.color != figure.layout.font.color
+    # The floor ends where the test of the standard model's mean does.
+    edge = result.frame.query("method == 'standard' and part == 'test'")["hgr_kde_edge"].iloc[0]
+    assert any(shape.x1 == pytest.approx(edge) for shape in figure.layout.shapes)
+
+
+def test_a_front_of_the_standard_model_alone_and_with_references(trained):
+    data, _ = trained
+    alone = fd.sweep(data, methods=["standard"], lams=[], n_splits=1, settings=QUICK, device="cpu")
+    assert "standard model" in words(fd.plot.front(alone))
+    references = fd.references(data, n_splits=1, settings=QUICK, device="cpu")
+    assert "uses s" in words(fd.plot.front(alone, references=references))
+
+
+def test_with_the_data_the_front_draws_the_benchmarks_of_its_splits(trained):
+    data, result = trained
+    figure = fd.plot.front(result, data, measure="hgr_rdc")
+    assert all(each in words(figure) for each in ("average", "ridge", "trees"))
+    assert "ridge" not in words(fd.plot.front(result, measure="hgr_rdc"))
+    members, predictions = train_baselines(data, result.splits, loss=LOSSES["squared_error"])
+    (trees,) = [trace for trace in figure.data if trace.name == BASELINES[TREES]]
+    y = data.target.to_numpy()
+    errors = [
+        np.mean((predictions[k][split.test] - y[split.test]) ** 2) / y[split.train].var()
+        for k in np.flatnonzero(members["method"] == TREES)
+        for split in [result.splits[members["split"][k]]]
+    ]
+    assert numbers(trees.y) == pytest.approx([np.mean(errors)])
+
+
+def test_profile_transfers_and_dependence_are_of_the_chosen_model(trained):
+    data, result = trained
+    figure = fd.plot.profile(result, data, method="pearson", lam=2.0)
+    assert "λ = 2" in words(figure)
+    assert "age (years)" in figure.layout.xaxis.title.text
+    s = data.sensitive["age"].to_numpy()
+    (line,) = [
+        trace
+        for trace in figure.data
+        if trace.line.dash == "solid" and trace.mode and "markers" in trace.mode
+    ]
+    members = result.members
+    own = members[(members["method"] == "pearson") & (members["lam"] == 2.0)]
+    means = [
+        result.predictions[k][result.splits[j].test].mean()
+        for k, j in zip(own.index, own["split"], strict=True)
+    ]
+    assert np.mean(line.y) == pytest.approx(np.mean(means), abs=2.0)
+    moved = fd.plot.transfers(result, data, method="pearson", lam=2.0)
+    assert "Who pays" in words(moved)
+    assert "€" in moved.layout.yaxis.title.text
+    dots = fd.plot.dependence(data).data[0]
+    assert sorted(dots.x) == sorted(s)
+
+
+def test_several_sensitive_columns_and_residuals():
+    data = small_dataset(200)
+    more = pd.DataFrame({"age": data.sensitive["age"], "income": np.random.default_rng(1).normal(size=200)})
+    data = replace(data, sensitive=more)
+    result = fd.sweep(
+        data,
+        methods=["standard", "hgr_spline"],
+        lams=[1.0],
+        n_splits=1,
+        settings=QUICK,
+        objective="equalized_residuals",
+        measures=["hgr_kde"],
+        device="cpu",
+    )
+    figure = fd.plot.front(result, sensitive="income")
+    assert "residual and income" in figure.layout.xaxis.title.text
+    assert "residual" in fd.plot.profile(result, data, sensitive="income").layout.yaxis.title.text
+
+
+def test_what_is_not_there_is_refused(trained):
+    data, result = trained
+    for call in (
+        lambda: fd.plot.front(result, measure="hgr_spline"),
+        lambda: fd.plot.front(result, method="hgr_nn"),
+        lambda: fd.plot.profile(result, data, lam=7.0),
+        lambda: fd.plot.profile(result, data, sensitive="power"),
+        lambda: fd.plot.dependence(data, sensitive="power"),
+    ):
+        with pytest.raises(OptionError, match="Choose one of"):
+            call()
+
+
+def test_figures_need_no_streamlit():
+    code = (
+        "import sys, fairdash as fd; fd.plot.front; print('streamlit' in sys.modules, 'torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_a_front_needs_the_standard_model(trained):
+    _, result = trained
+    alone = replace(result, frame=result.frame[result.frame["method"] != "standard"])
+    with pytest.raises(OptionError, match="no standard model"):
+        fd.plot.front(alone)

@@ -1,0 +1,291 @@
+"""Rows set aside: they take part in nothing, are opened once, and every later opening is counted."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.__main__ import main
+from fairdash.data.dataset import Dataset
+from fairdash.data.source import CatalogueSource
+from fairdash.errors import OptionError, RunError
+from fairdash.records import from_plain, to_plain
+from fairdash.reports.confirming import all_sentences, sentences
+from fairdash.runs.archive import export_run, import_run
+from fairdash.runs.bundle import card_of
+from fairdash.runs.confirmations import CONFIRMATIONS, confirm_run, read_confirmations
+from fairdash.runs.execute_sweep import execute_sweep
+from fairdash.runs.log import read
+from fairdash.runs.models import ModelSpec, refit
+from fairdash.runs.quick import quick_plans
+from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.store import create_run
+from fairdash.sealed import sealed_text
+from fairdash.training.set_aside import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
+from fairdash.training.sweep import Sweep, train_sweep
+from tests.runs.finished import PLAN, SOURCE, finished
+from tests.ui.conftest import open_page, words
+
+SHARED = replace(PLAN, confirmation_share=0.3)
+POINT = {"method": "pearson", "lam": 1.0}
+
+
+def button(at, label):
+    (found,) = [each for each in at.button if each.label == label]
+    return found
+
+
+def table(n: int = 400, **roles: np.ndarray) -> Dataset:
+    rng = np.random.default_rng(0)
+    s, x = rng.normal(size=(2, n))
+    return Dataset(
+        name="table",
+        features=pd.DataFrame({"x": x + s}),
+        target=pd.Series(x + s + rng.normal(size=n), name="y"),
+        sensitive=pd.DataFrame({"s": s}),
+        **{role: pd.Series(values, name=role) for role, values in roles.items()},
+    )
+
+
+@pytest.fixture(scope="module")
+def result():
+    # Whole: a first look trains no models to confirm by.
+    return execute_sweep(SOURCE.load(), SHARED)
+
+
+@pytest.fixture
+def run(result):
+    run = create_run(SOURCE, SHARED)
+    run.write_result(result)
+    run.write_status(RunStatus(state=DONE, fraction=1.0))
+    return run
+
+
+def test_rows_are_set_aside_by_default_from_five_thousand_on():
+    assert default_share(FROM_ROWS - 1) == 0
+    assert default_share(FROM_ROWS) == 0.2
+    _, plan = quick_plans(fd.load_dataset("household", n=FROM_ROWS), objective="demographic_parity")
+    assert plan.confirmation_share == 0.2
+    first, plan = quick_plans(fd.load_dataset("household", n=500), objective="demographic_parity")
+    assert first.confirmation_share == plan.confirmation_share == 0
+    assert len(draw_set_aside(table(60_000), 0.2, latest=False)) == MOST_ROWS
+
+
+def test_they_follow_from_the_data_alone_and_no_split_has_them():
+    data = table()
+    plans = [Sweep(lams=(1.0,), random_state=seed, confirmation_share=0.2) for seed in (0, 1)]
+    rows = plans[0].set_aside(data)
+    assert len(rows) == 80
+    assert np.array_equal(rows, plans[1].set_aside(data))
+    for split in plans[1].splits(data):
+        together = np.concatenate([*split.parts.values()])
+        assert np.array_equal(np.sort(together), np.setdiff1d(np.arange(400), rows))
+        assert len(split.test) == 64
+    # Without any the splits are what they were.
+    none = replace(plans[0], confirmation_share=0.0)
+    assert sum(len(part) for part in none.splits(data)[0].parts.values()) == 400
+
+
+def test_whole_groups_are_set_aside():
+    policy = np.repeat(np.arange(100), 4)
+    rows = draw_set_aside(table(group=policy), 0.2, latest=False)
+    assert len(rows) == 80
+    assert not set(policy[rows]) & set(np.delete(policy, rows))
+    # Even where groups of another size than one would fill the share beyond it.
+    sizes = np.repeat(np.arange(20), 20)
+    assert len(draw_set_aside(table(group=sizes), 0.22, latest=False)) == 80
+
+
+def test_the_latest_rows_are_set_aside_for_splits_by_time():
+    year = np.random.default_rng(1).integers(2000, 2010, size=400).astype(float)
+    data = table(time=year)
+    plan = Sweep(lams=(1.0,), split="time", n_splits=1, confirmation_share=0.25)
+    rows = plan.set_aside(data)
+    assert year[rows].min() > np.delete(year, rows).max()
+    assert 50 <= len(rows) <= 100
+    (split,) = plan.splits(data)
+    assert year[split.test].max() < year[rows].min()
+    # The last time is set aside whole, though it has more rows than the share.
+    two = table(time=np.repeat([2000.0, 2001.0], 200))
+    assert np.array_equal(draw_set_aside(two, 0.25, latest=True), np.arange(200, 400))
+
+
+@pytest.mark.parametrize("share", [0.01, 0.95])
+def test_a_share_that_leaves_too_few_rows_is_refused(share):
+    with pytest.raises(OptionError, match="set aside"):
+        draw_set_aside(table(), share, latest=False)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0])
+def test_a_share_out_of_range_is_refused(share):
+    with pytest.raises(OptionError, match="out of its range"):
+        Sweep(lams=(1.0,), confirmation_share=share)
+
+
+def test_nothing_is_learned_from_rows_set_aside():
+    clean = fd.load_dataset("household", n=200)
+    rows = SHARED.set_aside(clean)
+    target, sensitive = clean.target.copy(), clean.sensitive.copy()
+    target.iloc[rows], sensitive.iloc[rows] = 1e6, -1e6
+    dirty = replace(clean, target=target, sensitive=sensitive)
+    tuned = replace(SHARED, tune=True, lams=(1.0,), n_splits=1)
+    found = [train_sweep(each, tuned) for each in (clean, dirty)]
+    assert np.array_equal(found[0].predictions, found[1].predictions, equal_nan=True)
+    assert np.isnan(found[0].predictions[:, rows]).all()
+    assert np.isfinite(np.delete(found[0].predictions, rows, axis=1)).all()
+    assert np.array_equal(found[0].set_aside.predictions, found[1].set_aside.predictions)
+    assert list(found[0].set_aside.members["method"]) == ["standard", "pearson"]
+
+
+def test_the_verb_opens_them_and_counts():
+    data = fd.load_dataset("household", n=300)
+    options = {"methods": PLAN.methods, "lams": PLAN.lams, "settings": PLAN.settings, "n_splits": 1}
+    result = fd.sweep(data, confirmation=0.3, device="cpu", **options)
+    first = fd.confirm(result, method="pearson", lam=1.0)
+    assert (first.n, first.number, first.is_first) == (90, 1, True)
+    assert first.finds_link == (first.p_value <= 0.05)
+    assert first.growth == pytest.approx(first.error / first.error_of_standard - 1)
+    # The same point again is no other opening; another one is, blends among them.
+    assert fd.confirm(result, method="pearson", lam=1.0) is first
+    blend = fd.confirm(result, method="pearson", lam=0.25)
+    assert (blend.number, blend.is_first, len(result.opened)) == (2, False, 2)
+    assert from_plain(type(first), to_plain(first)) == first
+    with pytest.raises(OptionError, match="no point"):
+        fd.confirm(result, method="pearson", lam=7.0)
+    with pytest.raises(OptionError, match="rows were set aside in this sweep"):
+        fd.confirm(fd.sweep(data, device="cpu", **options), method="pearson", lam=1.0)
+
+
+def test_a_run_keeps_what_was_opened(run):
+    assert read_confirmations(run) == ()
+    found = confirm_run(run, **POINT, owner="local")
+    assert found.is_first
+    assert confirm_run(run, **POINT, owner="local") == found
+    other = confirm_run(run, method="pearson", lam=0.5, owner="local")
+    assert other.number == 2
+    assert read_confirmations(run) == (found, other)
+    opened = [event for event in read(run.folder).events if "set aside" in event.what]
+    assert [event.details["weight"] for event in opened] == ["λ = 1", "λ = 0.5"]
+    # As a run that was taken away and brought in elsewhere.
+    content = export_run(run)
+    kept = import_run(content).run
+    assert read_confirmations(kept) == (found, other)
+
+
+def test_what_was_altered_or_taken_away_is_not_believed(run):
+    found = confirm_run(run, **POINT, owner="local")
+    file = run.folder / CONFIRMATIONS
+    content = json.loads(file.read_text())
+    content["openings"][0]["n"] = 7
+    file.write_text(json.dumps(content))
+    with pytest.raises(RunError, match="not as it was written"):
+        read_confirmations(run)
+    file.write_text(sealed_text({"openings": [to_plain(found)]}))
+    assert read_confirmations(run) == (found,)
+    file.unlink()
+    with pytest.raises(RunError, match="not as it was written"):
+        confirm_run(run, method="pearson", lam=0.5, owner="local")
+
+
+def test_runs_without_rows_set_aside_and_first_looks_confirm_nothing():
+    with pytest.raises(RunError, match="set no rows aside"):
+        confirm_run(finished(), **POINT, owner="local")
+    with pytest.raises(RunError, match="not done"):
+        confirm_run(finished(SHARED, first=True), **POINT, owner="local")
+
+
+def test_the_sentences_say_what_it_is_worth(run):
+    found = confirm_run(run, **POINT, owner="local")
+    (first, figures, *_) = sentences(found, times=1)
+    assert ("not confirmed" in first) == found.finds_link
+    assert "60 rows set aside" in first
+    assert "standard model" in figures
+    later = confirm_run(run, method="pearson", lam=0.5, owner="local")
+    assert "no confirmation" in sentences(later, times=2)[0]
+    assert "opened 2 times" in all_sentences([found, later])[-1]
+    assert "opened" not in all_sentences([found])[-1]
+
+
+def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
+    at = open_page("tradeoff", run=run.id, lam="1")
+    assert not at.exception
+    assert "60 rows set aside" in words(at)
+    button(at, "Confirm on rows set aside").click().run()
+    assert not at.exception
+    (found,) = read_confirmations(run)
+    assert (found.method, found.lam, found.number) == ("pearson", 1.0, 1)
+    assert ("not confirmed" if found.finds_link else "confirmed") in words(at)
+    assert "includes the 60 set aside" in words(at)
+    assert not [each for each in at.button if "rows set aside" in each.label]
+    at.select_slider(key="lam").set_value(0.5).run()
+    assert "opening number 2" in "".join(each.value for each in at.warning)
+    button(at, "Open them again for this point").click().run()
+    assert "opened 2 times" in words(at)
+    assert "no confirmation" in words(at)
+
+
+def test_the_page_says_what_was_altered_and_nothing_where_none_were_set_aside(run):
+    confirm_run(run, **POINT, owner="local")
+    (run.folder / CONFIRMATIONS).unlink()
+    at = open_page("tradeoff", run=run.id)
+    assert not at.exception
+    assert "not as it was written" in "".join(each.value for each in at.error)
+    at = open_page("tradeoff", run=finished().id)
+    assert "set aside" not in words(at)
+
+
+def test_the_report_says_it(run, capsys):
+    def report(name):
+        place = run.folder.parent / name
+        assert main(["report", run.id, "--lam", "1", "--out", str(place)]) == 0
+        return place.read_text(encoding="utf-8")
+
+    assert "have not been opened" in report("before.html")
+    assert main(["runs", "confirm", run.id, "--lam", "1"]) == 0
+    assert "60 rows set aside" in capsys.readouterr().out
+    assert main(["runs", "confirm", run.id, "--lam", "0.5", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["number"], told["is_first"], told["opened"]) == (2, False, 2)
+    after = report("after.html")
+    assert "opened 2 times" in after
+    assert "60 set aside in all of them" in after
+
+
+def test_the_refit_says_that_it_includes_them(run):
+    data, spec = SOURCE.load(), run.spec
+    card = card_of(
+        refit(data, ModelSpec(source=SOURCE, plan=spec.plan, run=run.id, **POINT)),
+        data,
+        spec.plan,
+        run=run.id,
+        figures={},
+    )
+    assert card["data"]["rows"] == 200
+    assert card["data"]["rows_of_the_confirmation_included"] == 60
+
+
+def test_the_form_offers_a_share(monkeypatch):
+    at = open_page("train")
+    (share,) = [each for each in at.number_input if "set aside to confirm" in each.label]
+    assert share.value == default_share(fd.load_dataset("household").n_rows)
+
+
+def test_a_search_leaves_them_alone(monkeypatch):
+    from fairdash.runs import worker
+    from fairdash.runs.searches import create_search
+    from fairdash.training.search import GRIDS, SettingsSearch
+
+    seen = {}
+
+    def noted(dataset, plan, *, rows, **_):
+        seen["rows"] = rows
+        raise RunError.of("enough", "…")
+
+    monkeypatch.setattr(worker, "search_settings", noted)
+    plan = SettingsSearch(method="pearson", grid=GRIDS["small"], confirmation_share=0.3)
+    search = create_search(CatalogueSource(dataset="household", options={"n": 200}), plan)
+    assert worker.main(search.id) == 1
+    assert not set(seen["rows"]) & set(SHARED.set_aside(SOURCE.load()))

@@ -1,0 +1,111 @@
+"""A first look that sees a sample: what it sees, what it says, and that nothing of it is in the whole."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.assessment import Gain
+from fairdash.data.sample import draw_rows
+from fairdash.records import from_plain, to_plain
+from fairdash.reports.comparison import ROW
+from fairdash.reports.html import render_report
+from fairdash.reports.learning import nothing_learned
+from fairdash.reports.parse_comparison import parse_comparison
+from fairdash.reports.report_sections import data_facts, unsaid
+from fairdash.runs import worker
+from fairdash.runs.execute_sweep import execute_sweep
+from fairdash.runs.status import DONE, RUNNING
+from fairdash.runs.store import Run, RunSpec, create_run
+from tests.runs.test_runs import PLAN, SOURCE
+
+FIRST = replace(PLAN, n_splits=1)
+SHARE = 0.6
+
+
+@pytest.fixture
+def run() -> Run:
+    """Just before its whole result: the first look is there."""
+    found = Run.create(RunSpec(source=SOURCE, plan=PLAN, first=FIRST, first_share=SHARE))
+    assert worker.work_at(found, worker.first_look, ends=False) == 0
+    return found
+
+
+def test_it_sees_the_drawn_rows_and_no_other(run: Run) -> None:
+    result, dataset = run.read_result(), SOURCE.load()
+    rows = draw_rows(dataset, 120, random_state=PLAN.random_state)
+    assert result.drawn_from == 200
+    assert np.array_equal(result.rows, rows)
+    assert np.array_equal(result.target, dataset.target.to_numpy()[rows])
+    alone = execute_sweep(dataset.take(rows), FIRST, is_preview=True)
+    assert np.array_equal(result.predictions, alone.predictions)
+
+
+def test_page_and_report_say_so(run: Run) -> None:
+    comparison = parse_comparison(run)
+    words = "120 of 200 rows, drawn at random"
+    assert comparison.sample == words
+    assert dict(data_facts(comparison, None))["Rows"].startswith(words)
+    assert any(words in line for line in unsaid(comparison))
+    html = render_report(comparison, run_id=run.id, created=run.spec.created, is_preview=True).decode()
+    assert f"A first look:</strong> {words}; the whole run will have all rows" in html
+
+
+def test_where_a_sample_was_too_small_to_learn_from_the_whole_is_waited_for(run: Run) -> None:
+    found = parse_comparison(run)
+    blind = Gain(error=1.002, error_se=0.004, is_beyond_noise=False)
+    said = nothing_learned(replace(found, result=replace(found.result, gain=blind)))
+    assert said.startswith("Nothing was learned yet")
+    assert "120 of 200 rows, drawn at random" in said
+    whole = replace(found.result, gain=blind, rows=None, drawn_from=None)
+    assert "More rows" in nothing_learned(replace(found, result=whole))
+
+
+def test_exported_rows_have_the_numbers_of_the_table(run: Run) -> None:
+    scored, dataset = parse_comparison(run).scored(), SOURCE.load()
+    numbers = scored[ROW].to_numpy() - 1
+    assert np.array_equal(scored[dataset.roles.target], dataset.target.to_numpy()[numbers])
+
+
+def test_the_bar_then_begins_anew(run: Run) -> None:
+    status = run.stored_status()
+    assert status.state == RUNNING
+    assert status.doing == "starting on all rows"
+    assert status.fraction == run.spec.share_of_first < 0.3
+    # What the sample's training took, times models and rows, until the whole itself tells.
+    assert status.seconds_left is not None
+    assert worker.Reporter(run).estimate == status.seconds_left
+
+
+def test_the_whole_is_what_it_is_without_one(run: Run) -> None:
+    other = create_run(SOURCE, PLAN)
+    assert worker.main(run.id) == worker.main(other.id) == 0
+    one, two = Run(run.id).read_result(), Run(other.id).read_result()
+    assert Run(run.id).status.state == DONE
+    assert one.rows is one.drawn_from is None
+    assert np.array_equal(one.predictions, two.predictions)
+    pd.testing.assert_frame_equal(one.frame, two.frame)
+
+
+def test_older_specs_see_all_rows() -> None:
+    values = to_plain(RunSpec(source=SOURCE, plan=PLAN, first=FIRST))
+    del values["first_share"]
+    assert from_plain(RunSpec, json.loads(json.dumps(values))).first_share == 1.0
+
+
+def test_a_long_run_tells_what_is_left_long_before_a_share_of_it_is_done(monkeypatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
+    run = create_run(SOURCE, PLAN)
+    reporter = worker.Reporter(run)
+    reporter.begin("reading the data")
+    # Five seconds of reading, then a thousandth of the work every two.
+    for step in range(4):
+        now[0] = 105.0 + 2 * step
+        reporter.progress("training", 0.001 * step)
+        left = run.stored_status().seconds_left
+        assert left == (None if step < 2 else pytest.approx(2000 * (1 - 0.001 * step)))

@@ -1,0 +1,155 @@
+"""Fair tariffs of a run: on its front, on its page, and as files to take away."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.data.roles import Roles
+from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.data.uploads import keep_upload
+from fairdash.figures.theme import theme_of
+from fairdash.reports import comparison_figures
+from fairdash.reports.parse_comparison import parse_comparison
+from fairdash.reports.report_tables import tables_of
+from fairdash.runs import worker
+from fairdash.runs.models import BUNDLE, ModelJob, create_model, find_model
+from fairdash.runs.store import Run, create_run
+from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import Sweep
+from tests.ui.conftest import open_page, words
+
+LAMS = (0.3, 3.0)
+PLAN = Sweep(
+    methods=("standard", "pearson"),
+    lams=LAMS,
+    n_splits=2,
+    tariff=True,
+    settings=TrainingSettings(
+        hidden=(4,), batch_size=256, n_epochs=3, warm_up_epochs=1, loss="poisson", balance=True
+    ),
+    device="cpu",
+)
+
+
+def policies(n: int = 1500) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    age = rng.integers(18, 80, n)
+    bonus = np.round(50 + (age - 50) ** 2 / 20 + rng.normal(0, 10, n))
+    zone = rng.choice(["=north", "south", "<b>west</b>"], n)
+    years = rng.uniform(0.2, 1.0, n).round(2)
+    claims = rng.poisson(years * np.exp(-2 + bonus / 40 + 0.3 * (zone == "south")))
+    return pd.DataFrame({"age": age, "bonus": bonus, "zone": zone, "years": years, "claims": claims})
+
+
+def source() -> DatasetSource:
+    roles = Roles(target="claims", sensitive=("age",), features=("bonus", "zone"), weight="years", rate=True)
+    kept = keep_upload(policies().to_csv(index=False).encode(), name="policies.csv")
+    return UploadSource(sha256=kept.sha256, name=kept.name, roles=roles)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        home = tmp_path_factory.mktemp("tariffs")
+        patch.setenv("FAIRDASH_HOME", str(home))
+        run = create_run(source(), PLAN)
+        assert worker.main(run.id) == 0
+        model = create_model(
+            run.spec.source, PLAN, run=run.id, method=FAIR_TARIFF, lam=3.0, figures={"mse": 1.0}
+        )
+        assert worker.main(model.id) == 0
+    return home
+
+
+@pytest.fixture
+def run(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("FAIRDASH_HOME", str(trained))
+    return Run(next((trained / "runs").iterdir()).name)
+
+
+def test_they_stand_on_the_front_and_in_the_report(run: Run) -> None:
+    comparison = parse_comparison(run)
+    own = comparison.front.baselines.query("method == @FAIR_TARIFF").set_index("lam")
+    assert list(own.index) == [0.0, *LAMS]
+    assert own["hgr_spline"][3.0] < own["hgr_spline"][0.0]
+    names = [row[0] for row in tables_of(comparison, with_groups=False)["benchmarks"].rows]
+    assert names[-3:] == ["Tariff, λ = 0 (GLM)", "Fair tariff, λ = 0.3", "Fair tariff, λ = 3"]
+    figure = comparison_figures.front(comparison, theme=theme_of(dark=False))
+    assert "Fair tariff" in [trace.name for trace in figure.data]
+    assert any("fair tariff" in str(note.text) for note in figure.layout.annotations)
+
+
+def test_the_files_rate_as_the_tariff_that_was_fitted(run: Run) -> None:
+    job = find_model(run=run.id, method=FAIR_TARIFF, lam=3.0)
+    assert job is not None
+    table = policies()
+    with zipfile.ZipFile(io.BytesIO(job.bundle())) as bundle:
+        assert set(bundle.namelist()) == {"README.txt", "tariff.csv", "tariff.xlsx", "glm.csv", "tariff.json"}
+        bundle.extractall(run.folder.parent.parent / "taken")
+        card = json.loads(bundle.read("tariff.json"))
+    taken = run.folder.parent.parent / "taken"
+    premiums = [fd.rate(fd.read_tariff(taken / name), table) for name in ("tariff.csv", "tariff.xlsx")]
+    expected = fd.FairTariff(lam=3.0, alpha=card["tariff"]["settings"]["alpha"], random_state=0).fit(
+        table[["bonus", "zone"]],
+        table["claims"] / table["years"],
+        sensitive_features=table["age"],
+        sample_weight=table["years"],
+    )
+    for each in premiums:
+        np.testing.assert_allclose(each, expected.predict(table), rtol=1e-9)
+    np.testing.assert_allclose((premiums[0] * table["years"]).sum(), table["claims"].sum(), rtol=1e-9)
+    assert card["tariff"]["lam"] == 3.0
+    assert card["figures"]["values"] == {"mse": 1.0}
+    assert card["data"]["rows"] == len(table)
+    assert "times one relativity for each of" in (taken / "README.txt").read_text(encoding="utf-8")
+    glm, fair = job.tariffs()
+    assert list(glm["factor"]) == list(fair["factor"])
+    assert not np.allclose(glm["relativity"], fair["relativity"])
+
+
+def test_a_changed_table_is_named(run: Run) -> None:
+    found = find_model(run=run.id, method=FAIR_TARIFF, lam=3.0)
+    assert found is not None
+    job = ModelJob(found.id)
+    path = job.folder / "result" / "tariff.csv"
+    kept = path.read_bytes()
+    try:
+        path.write_bytes(kept.replace(b"0", b"1", 1))
+        with pytest.raises(fd.errors.RunError, match=r"tariff\.csv"):
+            job.tariffs()
+    finally:
+        path.write_bytes(kept)
+    assert (job.folder / "result" / BUNDLE).is_file()
+
+
+def test_the_page_says_what_a_weight_costs_and_shows_the_fitted_tariff(run: Run) -> None:
+    at = open_page("tradeoff", run=run.id)
+    assert not at.exception
+    assert "At λ = 0.3 the tariff's deviance" in words(at)
+    (slider,) = (each for each in at.select_slider if each.label == "λ of the tariff")
+    assert "Fit this tariff on all rows" in [each.label for each in at.button]
+    at = slider.set_value(3.0).run()
+    assert not at.exception
+    assert "At λ = 3 the tariff's deviance" in words(at)
+    (factor,) = (each for each in at.selectbox if each.label == "Factor")
+    assert factor.options == ["bonus", "zone"]
+    assert not factor.set_value("zone").run().exception
+
+
+def test_a_first_look_has_none_and_a_run_without_says_nothing() -> None:
+    from fairdash.data.source import CatalogueSource
+    from fairdash.runs.quick import quick_plans
+
+    first, whole = quick_plans(source().load(), objective="demographic_parity")
+    assert (first.tariff, whole.tariff) == (False, True)
+    household = CatalogueSource(dataset="household", options={"n": 300}).load()
+    assert not quick_plans(household, objective="demographic_parity")[1].tariff

@@ -1,0 +1,247 @@
+"""The stack's parts: the descent, the loss's slope, the matrix of terms, and tariffs of many λ and splits."""
+
+from __future__ import annotations
+
+import doctest
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.optimize import rosen, rosen_der
+
+import fairdash as fd
+from fairdash.assessment import assess_predictions
+from fairdash.errors import DataError, OptionError
+from fairdash.tariff.choosing import TermOptions, choose_terms
+from fairdash.tariff.descent import minimise
+from fairdash.tariff.design import base_and_values, design, linear_predictor
+from fairdash.tariff.fit import FitOptions, fit_stack
+from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.training.losses import LOSSES, find_loss
+from fairdash.training.splits import random_splits
+from tests.tariff.test_model import OPTIONS, policies
+
+OF_TERMS = TermOptions(**OPTIONS)
+
+
+def _rosenbrock(x, which):
+    each = x.numpy()
+    slopes = np.array([rosen_der(row) for row in each])
+    return torch.tensor([rosen(row) for row in each]), torch.tensor(slopes)
+
+
+def test_problems_of_a_stack_are_minimised_each_as_if_it_were_alone():
+    start = torch.tensor([[-1.2, 1.0, 0.5], [3.0, -2.0, 1.0], [1.0, 1.0, 1.0]], dtype=torch.float64)
+    found = minimise(_rosenbrock, start, tol=1e-12)
+    assert found.x.numpy() == pytest.approx(np.ones((3, 3)), abs=1e-4)
+    assert found.converged.all()
+    for k in range(3):
+        alone = minimise(_rosenbrock, start[k : k + 1], tol=1e-12)
+        assert (alone.x[0] == found.x[k]).all()
+        assert alone.n_iter[0] == found.n_iter[k]
+
+
+def test_a_kink_is_found_and_what_is_not_finite_is_left_where_it_is():
+    def kinks(x, which):
+        value = x.abs().sum(dim=1) + (x**2).sum(dim=1)
+        return torch.where(which == 1, torch.nan, value), x.sign() + 2 * x
+
+    start = torch.tensor([[3.0, -2.0], [1.0, 1.0]], dtype=torch.float64)
+    found = minimise(kinks, start, tol=1e-9)
+    assert found.x[0].abs().max() < 1e-3
+    assert (found.x[1] == start[1]).all()
+    assert found.converged.tolist() == [True, False]
+
+
+def test_steps_that_run_out_are_told():
+    told = []
+    start = torch.tensor([[-1.2, 1.0]], dtype=torch.float64)
+    found = minimise(_rosenbrock, start, max_iter=3, on_step=told.append)
+    assert told == pytest.approx([1 / 3, 2 / 3, 1])
+    assert not found.converged.any()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_slope_of_a_loss_is_that_of_its_deviance(loss):
+    rng = np.random.default_rng(0)
+    y = torch.tensor(rng.gamma(2, 1, size=20))
+    eta = torch.tensor(rng.normal(size=(3, 20)), requires_grad=True)
+    found = find_loss(loss)
+    (expected,) = torch.autograd.grad(found.unit_deviance(eta, y).sum(), eta)
+    assert found.slope(eta.detach(), y).numpy() == pytest.approx(expected.numpy(), rel=1e-10)
+
+
+def test_the_stacks_slope_is_that_of_its_value():
+    from fairdash.tariff.fit import PENALTIES
+    from fairdash.tariff.stack import TariffStack
+    from fairdash.training.objectives import OBJECTIVES
+
+    table, claims, years, age = policies(200)
+    x = torch.tensor(np.column_stack([design(choose_terms(table, years, OF_TERMS), table), np.ones(200)]))
+    penalty = PENALTIES["pearson"].penalty_class()
+    rows = torch.arange(0, 200, 2)
+    v = penalty.encode(torch.tensor(age)[None, :, None], [torch.arange(200)])[0, rows]
+    given = {
+        "x": x, "y": torch.tensor(claims / claims.mean()), "weight": torch.tensor(years),
+        "lams": torch.tensor([0.5, 2.0], dtype=torch.float64), "v": v, "rows": rows,
+        "start": torch.zeros(x.shape[1], dtype=torch.float64), "loss": find_loss("tweedie"), "alpha": 0.01,
+        "objective": OBJECTIVES["equalized_residuals"], "penalty_class": penalty,
+    }  # fmt: skip
+    stack = TariffStack(**given)
+    torch.manual_seed(0)
+    z = 0.1 * torch.randn(2, x.shape[1], dtype=torch.float64)
+    which = torch.tensor([1, 0])
+    value, slope = stack.value_and_slope(z, which)
+    # Large tables are computed in float32: the same to its digits.
+    short = TariffStack(**given, number=torch.float32).value_and_slope(z, which)
+    assert [each.dtype for each in short] == [torch.float64] * 2
+    assert short[0].numpy() == pytest.approx(value.numpy(), rel=1e-6)
+    assert short[1].numpy() == pytest.approx(slope.numpy(), abs=1e-5)
+    for place in (0, 3, x.shape[1] - 1):
+        step = torch.zeros_like(z)
+        step[:, place] = 1e-6
+        ahead, behind = (stack.value_and_slope(z + sign * step, which)[0] for sign in (1, -1))
+        assert ((ahead - behind) / 2e-6).numpy() == pytest.approx(slope[:, place].numpy(), rel=1e-4, abs=1e-8)
+
+
+def test_values_and_base_say_what_the_matrix_says():
+    table, _, years, _ = policies(300)
+    terms = choose_terms(table, years, OF_TERMS)
+    x = design(terms, table)
+    rng = np.random.default_rng(0)
+    coefficients, intercept = rng.normal(size=(2, x.shape[1])), rng.normal(size=2)
+    eta = linear_predictor(terms, table, intercept=intercept, coefficients=coefficients)
+    assert eta == pytest.approx((x @ coefficients.T + intercept).T)
+    mains = [k for k, term in enumerate(terms) if hasattr(term, "base")]
+    base, values = base_and_values(terms, intercept=intercept, coefficients=coefficients)
+    assert all((values[k][:, terms[k].base] == 0).all() for k in mains)
+    mean, centred = base_and_values(terms, intercept=intercept, coefficients=coefficients, to_average=True)
+    for k in mains:
+        assert centred[k] @ np.array(terms[k].shares) == pytest.approx([0, 0], abs=1e-12)
+    # The average row's η, without interactions, is the base.
+    pairs = [term for term in terms if not hasattr(term, "base")]
+    inside = np.concatenate([term.matrix(table) for term in pairs], axis=1)
+    without = eta - (inside @ coefficients[:, x.shape[1] - inside.shape[1] :].T).T
+    assert np.average(without, axis=1, weights=years) == pytest.approx(mean)
+    assert mean != pytest.approx(base)
+
+
+def test_the_matrix_of_the_tariff_has_full_rank():
+    table, _, years, _ = policies(600)
+    x = design(choose_terms(table, years, OF_TERMS), table)
+    assert np.linalg.matrix_rank(np.column_stack([x, np.ones(600)])) == x.shape[1] + 1
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e7])
+@pytest.mark.parametrize("kind", ["normal", "skewed", "whole", "heap"])
+def test_breakpoints_ascend_and_lie_near_quantiles_whatever_the_unit(scale, kind):
+    rng = np.random.default_rng(0)
+    cells = {
+        "normal": rng.normal(50, 10, 2000),
+        "skewed": rng.lognormal(0, 2, 2000),
+        "whole": rng.integers(0, 7, 2000).astype(float),
+        "heap": np.where(rng.random(2000) < 0.6, 0, rng.gamma(2, 1, 2000)),
+    }[kind] * scale
+    (curve,) = choose_terms(pd.DataFrame({"x": cells}), None, TermOptions())
+    assert (np.diff(curve.points) > 0).all()
+    assert len(curve.points) == {"whole": 7, "heap": 8}.get(kind, 16) or kind == "heap"
+    assert all(float(f"{point:.15g}") == point for point in curve.points)
+    quantiles = np.unique(np.quantile(cells, np.linspace(0, 1, 16), method="inverted_cdf"))
+    assert curve.points == pytest.approx(quantiles, abs=0.05 * np.diff(quantiles).min() * 1.001)
+    assert sum(curve.shares) == pytest.approx(1)
+
+
+def _dataset(n=500):
+    table, claims, years, age = policies(n)
+    table["group"] = table["group"].astype(float)
+    return fd.Dataset(
+        name="motor",
+        features=table,
+        target=pd.Series(claims, name="claims"),
+        sensitive=pd.DataFrame({"age": age}),
+        weight=pd.Series(years, name="years"),
+    )
+
+
+def test_many_tariffs_are_those_that_are_fitted_one_by_one():
+    dataset = _dataset()
+    splits = random_splits(dataset.n_rows, n_splits=2, random_state=0)
+    options, told = FitOptions(loss=find_loss("poisson"), tol=1e-3), []
+    lams = (0.0, 0.1, 0.4)
+    fitted = fit_tariffs(dataset, splits, lams=lams, options=options, on_step=told.append)
+    assert fitted.predictions.shape == (6, 500)
+    assert fitted.members["lam"].tolist() == [*lams, *lams]
+    assert fitted.members["split"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert set(fitted.members["method"]) == {FAIR_TARIFF}
+    assert told[-1] == 1
+    assert told == sorted(told)
+    train = splits[1].train
+    for k, lam in enumerate(lams):
+        one = fd.FairTariff(lam=lam, tol=1e-3).fit(
+            dataset.features.iloc[train],
+            dataset.target.iloc[train],
+            sensitive_features=dataset.sensitive.iloc[train],
+            sample_weight=dataset.weight.iloc[train],
+        )
+        assert one.predict(dataset.features) == pytest.approx(fitted.predictions[3 + k], rel=1e-6)
+    frame = assess_predictions(
+        dataset, fitted.predictions, fitted.members, splits, objective="demographic_parity",
+        loss=options.loss, measures=("pearson",), n_permutations=5,
+    )  # fmt: skip
+    assert len(frame) == 12
+
+
+def test_a_split_whose_tariffs_are_kept_is_not_fitted_again():
+    dataset = _dataset(300)
+    splits = random_splits(300, n_splits=2, random_state=0)
+    options, names, kept = FitOptions(loss=find_loss("poisson")), [], {}
+
+    def unit(name, compute):
+        from fairdash.units import from_files, to_files
+
+        names.append(name)
+        if name not in kept:
+            kept[name] = to_files(compute())
+        return from_files(kept[name])
+
+    first = fit_tariffs(dataset, splits, lams=[0, 0.1], options=options, unit=unit)
+    assert names == ["tariffs/0", "tariffs/1"]
+    files = dict(kept)
+    again = fit_tariffs(
+        dataset, splits, lams=[0, 0.1], options=options, unit=lambda name, _: unit(name, None)
+    )
+    assert kept == files
+    assert (again.predictions == first.predictions).all()
+
+
+def test_what_no_split_could_fit_is_refused():
+    dataset, options = _dataset(100), FitOptions(loss=find_loss("gamma"))
+    splits = random_splits(100, n_splits=1, random_state=0)
+    with pytest.raises(DataError, match="gamma"):
+        fit_tariffs(dataset, splits, lams=[0.0], options=options)
+    poisson = find_loss("poisson")
+    with pytest.raises(OptionError, match="lams"):
+        fit_tariffs(dataset, splits, lams=[-1.0], options=FitOptions(loss=poisson))
+    with pytest.raises(OptionError, match="not a known penalty"):
+        fit_tariffs(dataset, splits, lams=[1.0], options=FitOptions(loss=poisson, penalty="mine"))
+
+
+def test_a_stack_of_lambdas_is_each_lambda_alone():
+    table, claims, years, age = policies(300)
+    x = design(choose_terms(table, years, TermOptions()), table)
+    given = {"s": age[:, None], "sample_weight": years, "options": FitOptions(loss=find_loss("poisson"))}
+    together = fit_stack(x, claims, lams=[0.05, 0, 0.2], random_state=0, **given)
+    for k, lam in enumerate((0.05, 0, 0.2)):
+        alone = fit_stack(x, claims, lams=[lam], random_state=0, **given)
+        assert alone.coefficients[0] == pytest.approx(together.coefficients[k], abs=1e-6)
+    assert together.n_iter[1] == 0
+
+
+@pytest.mark.parametrize("module", ["levels", "terms", "descent", "relativities", "rating", "files", "model"])
+def test_the_examples_of_the_modules_hold(module):
+    result = doctest.testmod(import_module(f"fairdash.tariff.{module}"))
+    assert result.attempted > 0
+    assert result.failed == 0

@@ -1,0 +1,72 @@
+"""What changed in the tariff, a factor a figure: both tables are drawn as they are, with the exposure."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.figures.tariff import factor_figure, factors
+from fairdash.figures.theme import DARK, LIGHT
+from tests.tariff.test_model import OPTIONS, policies
+
+EVIL = '<img src=x onerror="alert(1)">'
+
+
+@pytest.fixture(scope="module", params=["poisson", "squared_error"])
+def tables(request):
+    table, claims, years, age = policies(300)
+    table["zone"] = table["zone"].replace({"A": EVIL, "C": "(missing)"})
+    model = fd.FairTariff(loss=request.param, lam=0.3, tol=1, **OPTIONS | {"bands": {"bonus": 3}})
+    model.fit(table, claims, sensitive_features=age, sample_weight=years)
+    return model.relativities(unpenalised=True), model.relativities()
+
+
+def _named(figure, name):
+    return [trace for trace in figure.data if trace.name == name]
+
+
+def test_every_factor_has_its_figure_and_interactions_have_none(tables):
+    before, after = tables
+    assert factors(after) == ("bonus", "value", "zone", "gender", "group", "garage")
+    for factor in factors(after):
+        for theme in (LIGHT, DARK):
+            figure = factor_figure(
+                before, after, factor, theme=theme, after_name="λ = 0.3", title=EVIL, unit="€"
+            )
+            (bars,) = _named(figure, "exposure")
+            rows = after[(after["factor"] == factor) & (after["kind"] != "interaction")]
+            assert list(bars.y) == rows["share"].tolist()
+            assert sum(bars.y) == pytest.approx(1)
+            assert len(set(bars.x)) == len(rows)
+            assert "<img" not in json.dumps(figure.to_plotly_json(), default=str).replace("&lt;img", "")
+
+
+def test_points_are_the_relativities_and_curves_go_through_them(tables):
+    before, after = tables
+    value = "relativity" if "relativity" in after else "points"
+    figure = factor_figure(before, after, "value", theme=LIGHT, after_name="chosen")
+    for table, name in ((before, "λ = 0"), (after, "chosen")):
+        line, missing = _named(figure, name)
+        rows = table[(table["factor"] == "value") & (table["kind"] == "breakpoint")]
+        # At the breakpoints, and between two of them as premiums are.
+        assert np.interp(rows["at"], line.x, line.y) == pytest.approx(rows[value])
+        middle = rows["at"].iloc[:2].mean()
+        rated = fd.rate(pd.concat([table.iloc[:1], rows]), pd.DataFrame({"value": [middle]}))
+        base = table[value].iloc[0]
+        expected = rated[0] / base if value == "relativity" else rated[0] - base
+        assert np.interp(middle, line.x, line.y) == pytest.approx(expected, rel=1e-3)
+        of_missing = table.loc[(table["factor"] == "value") & (table["kind"] == "missing"), value]
+        assert list(missing.y) == of_missing.tolist()
+        assert missing.x[0] > rows["at"].max()
+    zone = factor_figure(before, after, "zone", theme=LIGHT, after_name="chosen")
+    (points,) = _named(zone, "chosen")
+    assert (
+        list(points.y)
+        == after.loc[(after["factor"] == "zone") & (after["kind"] != "interaction"), value].tolist()
+    )
+    bands = factor_figure(before, after, "bonus", theme=LIGHT, after_name="chosen")
+    assert _named(bands, "chosen")[0].x[0].startswith("below ")

@@ -1,0 +1,241 @@
+"""Rating by a table alone: as the model predicts, through CSV and XLSX, and what a changed table may not say."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairdash as fd
+from fairdash.errors import DataError, OptionError, StorageError
+from fairdash.tariff.files import csv_of, export
+from tests.tariff.test_model import OPTIONS, _target, policies
+
+WAYS = ("frame", ".csv", ".xlsx")
+#: What spreadsheets would run, drop, turn into numbers or break.
+HOSTILE = [
+    "=1+1", "=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "'quoted", "", " blank ", "a,b;c", 'a"b"', "a\nb",
+    "a\r\nb", "\r", "NaN", "None", "NA", "null", "1", "1.0", "007", "1e5", "TRUE", "(missing)", "\\", '\\"x"', "_x0041_",
+    "<b>&amp;", "http://x.y", "\x00\x07", "\ufeff", "é😀中", "\u202eabc", "2020-01-01", "base", "missing",
+]  # fmt: skip
+
+
+def through(way, table, folder):
+    """The table again after a way through a file."""
+    if way == "frame":
+        return table
+    export(table, folder / f"tariff{way}")
+    return fd.read_tariff(folder / f"tariff{way}")
+
+
+@cache
+def fitted(loss):
+    """A tariff of all kinds of terms, away from the GLM."""
+    table, claims, years, age = policies(300)
+    model = fd.FairTariff(loss=loss, lam=0.2, tol=1, **OPTIONS)
+    return model.fit(table, _target(loss, claims), sensitive_features=age, sample_weight=years)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("base", ["level", "average"])
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "squared_error"])
+def test_the_table_alone_gives_the_premiums_of_the_model(loss, base, way, tmp_path):
+    table = policies(300)[0]
+    # Rows beyond the breakpoints, and between them.
+    others = table.assign(bonus=np.linspace(-9, 30, len(table)), value=table["value"] * 3)
+    model = fitted(loss)
+    relativities = through(way, model.relativities(base=base), tmp_path)
+    for rows in (table, others):
+        assert fd.rate(relativities, rows) == pytest.approx(model.predict(rows), rel=1e-9)
+    assert np.ptp(model.predict(others)) > 0.1
+    shuffled = relativities.sample(frac=1, random_state=0)
+    assert fd.rate(shuffled, table) == pytest.approx(model.predict(table), rel=1e-9)
+
+
+@pytest.mark.parametrize("way", WAYS[1:])
+def test_a_table_comes_back_from_a_file_as_it_was(way, tmp_path):
+    table, claims, _, _ = policies()
+    written = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims).relativities()
+    back = through(way, written, tmp_path)
+    pd.testing.assert_frame_equal(back, written, rtol=1e-15, check_exact=way == ".csv")
+    assert back["at"].equals(written["at"])
+    assert back["from"].equals(written["from"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_hostile_levels_and_names_rate_as_they_are(way, tmp_path):
+    rng = np.random.default_rng(0)
+    x = pd.DataFrame({"=evil()": HOSTILE * 6, "-b": rng.choice(["x", None], size=6 * len(HOSTILE))})
+    y = rng.gamma(2, 1 + np.arange(len(x)) % len(HOSTILE))
+    model = fd.FairTariff(lam=0, interactions=[("=evil()", "-b")]).fit(x, y)
+    premiums = model.predict(x)
+    assert len(np.unique(premiums.round(9))) > len(HOSTILE)
+    relativities = model.relativities()
+    assert set(HOSTILE) == set(relativities.loc[relativities["factor"] == "=evil()", "level"].dropna())
+    assert fd.rate(through(way, relativities, tmp_path), x) == pytest.approx(premiums, rel=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=12, unique=True
+    )
+)
+def test_any_level_comes_back_from_both_files(tmp_path_factory, levels):
+    folder = tmp_path_factory.mktemp("levels")
+    rows = [
+        {"kind": "base", "relativity": 2.0},
+        *({"factor": "zone", "kind": "level", "level": each} for each in levels),
+    ]
+    table = pd.DataFrame(rows).assign(relativity=np.arange(2.0, len(rows) + 2))
+    rows = pd.DataFrame({"zone": pd.Series(levels, dtype=object)})
+    expected = fd.rate(table, rows)
+    assert expected == pytest.approx(2 * np.arange(3.0, len(levels) + 3))
+    for way in WAYS[1:]:
+        assert fd.rate(through(way, table, folder), rows) == pytest.approx(expected, rel=1e-12)
+
+
+def test_no_cell_of_a_file_is_a_formula_or_a_link(tmp_path):
+    import zipfile
+
+    x = pd.DataFrame({"=evil()": HOSTILE * 3})
+    model = fd.FairTariff(lam=0).fit(x, np.arange(len(x)) % 7)
+    model.export(tmp_path / "t.xlsx")
+    with zipfile.ZipFile(tmp_path / "t.xlsx") as book:
+        sheets = [book.read(name) for name in book.namelist() if name.startswith("xl/worksheets/")]
+    assert len([name for name in sheets if b"<sheetData>" in name]) == 2
+    assert not any(b"<f>" in sheet or b"hyperlink" in sheet for sheet in sheets)
+    import csv
+    import io
+
+    text = csv_of(model.relativities()).decode("utf-8-sig")
+    cells = [cell for row in csv.reader(io.StringIO(text, newline="")) for cell in row]
+    numbers = [cell for cell in cells if cell.startswith("-")]
+    assert not any(cell.startswith(("=", "+", "@", "\t", "\r")) for cell in cells)
+    assert all(np.isfinite(float(cell)) for cell in numbers)
+
+
+def test_levels_are_text_whatever_type_the_column_has():
+    x = pd.DataFrame({"zone": pd.Categorical([1, 2, 3] * 20)})
+    model = fd.FairTariff(lam=0).fit(x, np.arange(60) % 7)
+    expected = model.predict(x)
+    table = model.relativities()
+    for column in (
+        x["zone"].astype(int),
+        x["zone"].astype(float),
+        x["zone"].astype(str),
+        x["zone"].astype("Int64"),
+    ):
+        assert fd.rate(table, pd.DataFrame({"zone": column})) == pytest.approx(expected)
+
+
+def test_what_a_table_has_no_relativity_for_is_named_with_its_rows_or_counts_as_the_base():
+    table, claims, _, _ = policies()
+    model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims)
+    relativities = model.relativities()
+    other = table.copy()
+    other.loc[[2, 5], "zone"] = "Z"
+    other.loc[7, "bonus"] = np.nan
+    with pytest.raises(DataError) as caught:
+        fd.rate(relativities, other)
+    assert [(each.column, each.count) for each in caught.value.problems] == [("bonus", 1), ("zone", 2)]
+    assert "rows 3, 6 (2 places)" in str(caught.value)
+    assert 'unknown="base"' in str(caught.value)
+    with pytest.warns(UserWarning, match="counts as the base"):
+        expected = model.predict(other)
+    assert fd.rate(relativities, other, unknown="base") == pytest.approx(expected, rel=1e-9)
+    with pytest.raises(OptionError, match="unknown"):
+        fd.rate(relativities, other, unknown="nan")
+
+
+def test_x_must_have_the_factors_as_numbers_where_they_are_numbers():
+    table, claims, _, _ = policies()
+    relativities = fd.FairTariff(lam=0).fit(table, claims).relativities()
+    with pytest.raises(DataError) as caught:
+        fd.rate(relativities, table.drop(columns=["bonus", "zone"]))
+    assert [problem.column for problem in caught.value.problems] == ["bonus", "zone"]
+    with pytest.raises(DataError, match=r"“bonus”: numbers are needed here"):
+        fd.rate(relativities, table.assign(bonus="much"))
+
+
+def _changed(**cells):
+    """A small table with every kind of row, one cell of which is another."""
+    table = pd.DataFrame(
+        [
+            {"kind": "base", "relativity": 100.0},
+            {"factor": "zone", "kind": "level", "level": "A", "relativity": 1.0},
+            {"factor": "zone", "kind": "level", "level": "B", "relativity": 1.5},
+            {"factor": "age", "kind": "breakpoint", "at": 20.0, "relativity": 2.0},
+            {"factor": "age", "kind": "breakpoint", "at": 60.0, "relativity": 1.0},
+            {"factor": "value", "kind": "band", "to": 10.0, "relativity": 1.0},
+            {"factor": "value", "kind": "band", "from": 10.0, "relativity": 3.0},
+        ]
+    )
+    for name, (row, cell) in cells.items():
+        table.loc[row, name] = cell
+    return table
+
+
+def test_a_table_written_by_hand_rates():
+    rows = pd.DataFrame({"zone": ["A", "B", "B"], "age": [40.0, 90.0, 20.0], "value": [9.99, 10.0, 5.0]})
+    expected = [100 * 2**0.5, 100 * 1.5 * 1 * 3, 100 * 1.5 * 2]
+    assert fd.rate(_changed(), rows) == pytest.approx(expected)
+    added = _changed().rename(columns={"relativity": "points"})
+    assert fd.rate(added, rows) == pytest.approx([100 + 1 + 1.5 + 1, 100 + 1.5 + 1 + 3, 100 + 1.5 + 2 + 1])
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        ({"kind": (2, "levels")}, "rows 4 .* another kind"),
+        ({"kind": (0, "level")}, "not one base"),
+        ({"relativity": (2, 0.0)}, "rows 4 .* no number above 0"),
+        ({"relativity": (2, np.nan)}, "rows 4 .* no number above 0"),
+        ({"factor": (2, None)}, "rows 4 .* name none"),
+        ({"level": (2, None)}, "rows 4 .* do not say"),
+        ({"level": (2, "A")}, "stands twice"),
+        ({"at": (4, 20.0)}, "stands twice"),
+        ({"from": (6, 11.0)}, "leave a gap"),
+        ({"to": (6, 11.0)}, "leave a gap"),
+        ({"factor": (4, "zone")}, "several kinds"),
+    ],
+)
+def test_a_table_that_cannot_rate_says_why(cells, says):
+    with pytest.raises(DataError, match=says):
+        fd.rate(_changed(**cells), pd.DataFrame({"zone": ["A"], "age": [30.0], "value": [1.0]}))
+
+
+def test_other_tables_and_files_are_refused(tmp_path):
+    with pytest.raises(DataError, match="“relativity” or one called “points”"):
+        fd.rate(pd.DataFrame({"factor": ["a"], "kind": ["base"]}), pd.DataFrame({"a": [1]}))
+    with pytest.raises(OptionError, match=r"\.csv or an \.xlsx"):
+        export(_changed(), tmp_path / "t.pkl")
+    for name in ("t.csv", "t.xlsx"):
+        with pytest.raises(StorageError, match="can't be read as a tariff"):
+            fd.read_tariff(tmp_path / name)
+        (tmp_path / name).write_bytes(b"\xff\xfe\x00garbage")
+        with pytest.raises(StorageError, match="can't be read as a tariff"):
+            fd.read_tariff(tmp_path / name)
+    (tmp_path / "t.csv").write_text("factor,kind,relativity\n,base,much\n", encoding="utf-8")
+    with pytest.raises(StorageError, match="“relativity”"):
+        fd.read_tariff(tmp_path / "t.csv")
+
+
+def test_the_words_say_how_to_rate():
+    table, claims, years, _ = policies()
+    model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims, sample_weight=years)
+    base = model.relativities()["relativity"].iloc[0]
+    words = model.formula()
+    assert words.startswith(
+        f"The premium is the base, {base:.6g}, times one relativity for each of: “bonus”, “value”"
+    )
+    for part in ("the pair “zone” and “gender”", "straight line", "A band goes", "missing cell", "own level"):
+        assert part in words
+    added = fd.FairTariff(lam=0, loss="squared_error").fit(table[["bonus"]], claims).formula()
+    assert "plus points" in added
+    assert "relativit" not in added
+    assert "band" not in added

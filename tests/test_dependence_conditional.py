@@ -1,0 +1,195 @@
+"""Dependence among rows alike in given columns, against cases whose truth is known."""
+
+from __future__ import annotations
+
+import doctest
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash import assess_conditional_dependence
+from fairdash.dependence import conditional
+from fairdash.dependence import double_residuals as residuals
+from fairdash.dependence.conditional_means import N_FOLDS, as_given, draw_folds, indicators
+from fairdash.dependence.double_residuals import double_residuals
+from fairdash.errors import OptionError
+
+ALARMS_OF_40 = 6  # at 5 % a false alarm more is met once in 70 times
+
+
+@pytest.fixture
+def drawn():
+    """c, and two sets of noise, of 1,000 rows."""
+    return np.random.default_rng(0).normal(size=(3, 1000))
+
+
+def alarms(make, *, sets=40, n=400):
+    found = 0
+    for seed in range(sets):
+        u, s, options = make(np.random.default_rng(seed), n)
+        found += (
+            assess_conditional_dependence(u, s, n_draws=199, random_state=seed, **options).p_value <= 0.05
+        )
+    return found
+
+
+def curved(rng, n):
+    c, a, b = rng.normal(size=(3, n))
+    return c**2 + np.sin(2 * c) + 0.5 * a, np.sin(2 * c) + 0.5 * b, {"given": c}
+
+
+def crossed(rng, n):
+    c, a, b = rng.normal(size=(3, n))
+    level = rng.integers(0, 4, n)
+    table = pd.DataFrame({"c": c, "level": np.array(list("wxyz"))[level]})
+    return c * (level - 1.5) + a, c * (level - 1.5) + b, {"given": table}
+
+
+def policies(rng, n):
+    policy = np.repeat(np.arange(n // 5), 5)
+    c, a, b = rng.normal(size=(3, n // 5))[:, policy]
+    return c + a + 0.3 * rng.normal(size=n), c + b, {"given": c, "groups": policy}
+
+
+def weighted(rng, n):
+    c, a, b = rng.normal(size=(3, n))
+    return c + a, c + b, {"given": c, "sample_weight": np.exp(0.7 * b)}
+
+
+def many_levels(rng, n):
+    means = np.random.default_rng(7).normal(size=40)
+    level = rng.integers(0, 40, n)
+    return means[level] + rng.normal(size=n), means[level] + rng.normal(size=n), {"given": level.astype(str)}
+
+
+@pytest.mark.parametrize("make", [curved, crossed, policies, weighted, many_levels])
+def test_what_follows_c_alone_is_rarely_taken_for_a_link(make):
+    assert alarms(make) <= ALARMS_OF_40
+
+
+def test_rows_of_a_policy_taken_for_witnesses_of_their_own_cry_wolf():
+    def apart(rng, n):
+        u, s, options = policies(rng, n)
+        return u, s, {"given": options["given"]}
+
+    assert alarms(apart, sets=20) > 10
+
+
+def test_size_is_the_share_of_what_is_left_that_s_tells(drawn):
+    c, a, b = np.random.default_rng(0).normal(size=(3, 20_000))
+    # u = c + .2·c·s: of the variance 1 + .2² that c leaves of u, c·(s − E[s|c]) tells .2².
+    found = assess_conditional_dependence(c + 0.2 * c * (c + a) + b, c + a, given=c)
+    assert found.size == pytest.approx(0.2 / np.sqrt(1.04), abs=0.02)
+    assert found.p_value == pytest.approx(1 / 2000)
+    assert found.varies_with == "given"
+    assert 0.1 < found.s_explained < 0.5
+    assert 0.4 < found.u_explained < 0.6
+    same_everywhere = assess_conditional_dependence(c + 0.3 * a + b, c + a, given=c)
+    assert same_everywhere.varies_with is None
+    c, a, b = drawn
+    assert assess_conditional_dependence(c + (c + a), c + a, given=c).size > 0.95
+
+
+def test_effects_of_opposite_sign_do_not_cancel(drawn):
+    c, s, noise = drawn
+    side = np.where(c > 0, "right", "left")
+    found = assess_conditional_dependence(0.3 * np.sign(c) * s + noise, s, given=pd.Series(side, name="side"))
+    assert abs(np.corrcoef(s, 0.3 * np.sign(c) * s + noise)[0, 1]) < 0.1
+    assert found.p_value < 0.01
+    assert found.varies_with == "side"
+
+
+def test_a_link_at_one_end_of_s_and_of_two_columns_together_is_found(drawn):
+    c, s, noise = drawn
+    top = (s > np.quantile(s, 0.97)) * 1.5
+    assert assess_conditional_dependence(c + top + noise, s, given=c).p_value < 0.01
+    both = np.column_stack([s, np.random.default_rng(1).normal(size=1000)])
+    assert assess_conditional_dependence(c + 0.3 * both.prod(axis=1) + noise, both, given=c).p_value < 0.01
+
+
+def test_residuals_are_out_of_fold_and_in_the_units_of_u(drawn):
+    c, a, b = drawn
+    left = double_residuals(100 + 20 * (c + b), c + a, given=c)
+    assert np.corrcoef(left.u, 20 * b)[0, 1] > 0.99
+    assert left.u.std() == pytest.approx(20, rel=0.05)
+    assert left.left_of_u == pytest.approx(0.5, abs=0.05)
+    assert abs(np.corrcoef(left.psi[:, 0], c)[0, 1]) < 0.05
+    # Noise is not learned by heart: what is left of it is at least itself.
+    assert double_residuals(b, a, given=c).left_of_u > 0.98
+
+
+def test_trees_follow_what_three_columns_do_together():
+    rng = np.random.default_rng(0)
+    c = rng.normal(size=(900, 3))
+    u, s = 2 * (c > -0.3).all(axis=1) + rng.normal(size=(2, 900))
+    assert assess_conditional_dependence(u, s, given=c).p_value < 0.01
+    found = assess_conditional_dependence(u, s, given=c, regression="trees")
+    assert found.p_value > 0.05
+    assert "trees" in found.regressions
+
+
+def test_trees_take_rows_of_a_long_table(monkeypatch):
+    monkeypatch.setattr(residuals, "TREE_ROWS", 300)
+    c, a, b = np.random.default_rng(0).normal(size=(3, 600))
+    groups = np.arange(600) // 3
+    found = assess_conditional_dependence(c + a, c + b, given=c, regression="trees", groups=groups)
+    assert (found.n, found.n_used) == (600, 300)
+    assert "300 rows drawn at random" in found.regressions
+
+
+def test_the_same_seed_gives_the_same_and_the_scale_does_not_matter(drawn):
+    c, a, b = drawn
+    options = {"given": c, "random_state": 3}
+    found = assess_conditional_dependence(c + a, c + b, **options)
+    assert found == assess_conditional_dependence(c + a, c + b, **options)
+    moved = assess_conditional_dependence(1e6 + 1e3 * (c + a), np.exp(c + b), **options)
+    assert moved.statistic == pytest.approx(found.statistic, rel=1e-6)
+    assert moved.p_value == found.p_value
+    assert moved.size == pytest.approx(found.size, abs=1e-6)
+    no_weight = np.append(np.ones(1000), 0.0)
+    more = [np.append(x, 9.0) for x in (c + a, c + b, c)]
+    padded = assess_conditional_dependence(*more[:2], given=more[2], sample_weight=no_weight, random_state=3)
+    assert padded.n == 1000
+    assert padded.p_value == pytest.approx(found.p_value, abs=0.01)
+
+
+def test_what_cannot_be_asked_is_refused(drawn):
+    c, a, b = drawn
+    with pytest.raises(OptionError, match="no given column varies"):
+        assess_conditional_dependence(a, b, given=np.ones(1000))
+    with pytest.raises(OptionError, match=r"(?i)missing or infinite"):
+        assess_conditional_dependence(a, b, given=np.where(c > 2, np.nan, c))
+    with pytest.raises(OptionError, match=r"(?i)not as many rows"):
+        assess_conditional_dependence(a, b, given=c[:5])
+    with pytest.raises(OptionError, match=r"(?i)tell the sensitive one"):
+        assess_conditional_dependence(a, 2 * c, given=c)
+    with pytest.raises(OptionError, match=r"(?i)Too few rows"):
+        assess_conditional_dependence(a[:20], b[:20], given=c[:20])
+    with pytest.raises(OptionError, match=r"(?i)column is constant"):
+        assess_conditional_dependence(a, np.ones(1000), given=c)
+    with pytest.raises(OptionError, match="n_draws"):
+        assess_conditional_dependence(a, b, given=c, n_draws=3)
+    with pytest.raises(OptionError, match=r"(?i)no such regression"):
+        assess_conditional_dependence(a, b, given=c, regression="forest")
+
+
+def test_a_price_that_c_tells_follows_nothing_else(drawn):
+    c, a, _ = drawn
+    found = assess_conditional_dependence(np.ones(1000), a, given=c)
+    assert (found.statistic, found.p_value, found.size) == (0.0, 1.0, 0.0)
+
+
+def test_folds_keep_groups_and_levels_are_joined():
+    groups = np.repeat(np.arange(40), 3)
+    folds = draw_folds(120, groups, 0)
+    assert all(len(set(folds[groups == each])) == 1 for each in range(40))
+    assert np.bincount(folds, minlength=N_FOLDS).tolist() == [24] * N_FOLDS
+    level = np.array(["a"] * 50 + ["b"] * 20 + ["c"] * 2 + ["d"])
+    table = as_given(level, 73)
+    assert indicators(table.levels["given"]).sum(axis=0).tolist() == [20, 3]
+
+
+def test_the_examples_hold():
+    result = doctest.testmod(conditional)
+    assert (result.attempted, result.failed) == (7, 0)

@@ -1,0 +1,168 @@
+"""Rows that belong together are exchanged, resampled and folded as whole groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from benchmarks.grouped_null import policies
+from fairdash.dependence import assess_dependence, independence_floor, measure, measure_many
+from fairdash.dependence.grouping import Blocks, as_groups, group_rows, half_of_groups
+from fairdash.dependence.spline import _by_group
+from fairdash.dependence.spline_basis import basis
+from fairdash.errors import OptionError
+
+
+def alarms(id, *, within, grouped, repeats=100):
+    count = 0
+    for k in range(repeats):
+        u, s, policy = policies(k, within=within)
+        groups = policy if grouped else None
+        count += (
+            assess_dependence(
+                id, u, s, groups=groups, n_permutations=39, n_bootstrap=0, random_state=k
+            ).p_value
+            <= 0.05
+        )
+    return count / repeats
+
+
+@pytest.mark.parametrize("within", [0.0, 0.3])
+@pytest.mark.parametrize("id", ["pearson", "hgr_rdc"])
+def test_row_permutations_cry_wolf_and_group_exchanges_do_not(id, within):
+    # Half of the rows' alarms would be a disaster; a binomial of 100 and .05 exceeds 10 in 1.1 % of cases.
+    assert alarms(id, within=within, grouped=False) > 0.25
+    assert alarms(id, within=within, grouped=True) <= 0.1
+
+
+def test_a_link_between_policies_is_found():
+    rng = np.random.default_rng(0)
+    policy = np.repeat(np.arange(80), 3)
+    s = rng.normal(size=80)[policy]
+    u = s + 0.5 * rng.normal(size=80)[policy]
+    found = assess_dependence("hgr_spline", u, s, groups=policy, random_state=0)
+    assert found.p_value == 1 / 200
+    assert found.ci_low < found.value < found.ci_high
+    by_row = assess_dependence("hgr_spline", u, s, random_state=0)
+    # As many witnesses as policies, not as rows.
+    assert found.ci_high - found.ci_low > by_row.ci_high - by_row.ci_low
+    assert found.floor_q95 > by_row.floor_q95
+
+
+def test_groups_of_one_size_exchange_whole_blocks_in_order():
+    groups = np.array([0, 1, 0, 2, 1, 2, 3, 3, 3, 4, 4, 4, 5, 5, 5])
+    index = Blocks.of(groups, np.arange(15.0)).draw(np.random.default_rng(1))
+    assert sorted(index) == list(range(15))
+    assert not np.array_equal(index, np.arange(15))
+    rows_of = {tuple(np.flatnonzero(groups == g)) for g in range(6)}
+    for g in range(6):
+        # Each group got the rows of one group of its size, in the table's order.
+        assert tuple(index[groups == g]) in rows_of
+    # Of groups 0, 1 and 2 alone there are six orders, fewer than twenty: no test at 5 %.
+    with pytest.raises(OptionError, match="too few groups"):
+        Blocks.of(groups[:6], np.arange(6.0))
+
+
+def test_every_order_is_as_likely():
+    # Three groups of two rows, and four of one: 3! times 4! orders.
+    groups = np.repeat(np.arange(7), [2, 2, 2, 1, 1, 1, 1])
+    blocks, rng = Blocks.of(groups, np.arange(10.0)), np.random.default_rng(0)
+    drawn = pd.Series([tuple(blocks.draw(rng)) for _ in range(14_400)]).value_counts()
+    assert len(drawn) == 144
+    assert drawn.between(50, 150).all()
+
+
+def test_groups_of_unlike_sizes_exchange_a_constant_s_with_neighbours():
+    sizes = np.arange(1, 61)
+    groups = np.repeat(np.arange(60), sizes)
+    s = np.random.default_rng(0).normal(size=60)[groups]
+    blocks = Blocks.of(groups, s)
+    moved = s[blocks.draw(np.random.default_rng(0))]
+    assert pd.Series(moved).groupby(groups).nunique().eq(1).all()
+    first = pd.Series(moved).groupby(groups).first()
+    # Sixty sizes in three strata of twenty groups each, and each value once.
+    assert np.bincount(blocks.strata).tolist() == [20, 20, 20]
+    assert set(first[:20]) == set(s[np.isin(groups, range(20))])
+    assert blocks.exact
+    # A column that varies within groups is exchanged with neighbours too: cut off, or begun again.
+    rough = Blocks.of(groups, np.arange(float(len(s))))
+    assert not rough.exact
+    index = rough.draw(np.random.default_rng(0))
+    for g in range(60):
+        (source,) = set(groups[index[groups == g]])
+        own = np.flatnonzero(groups == source)
+        assert index[groups == g].tolist() == np.resize(own, sizes[g]).tolist()
+    # The short cut of a permutation does not hold here: the floor equals one that starts anew each time.
+    u = np.random.default_rng(1).normal(size=len(s))
+    floor = independence_floor("spearman", u[None], s, groups=groups, n_permutations=20, random_state=3)
+    rng = np.random.default_rng([3, 1])
+    slow = [abs(measure("spearman", u, s[blocks.draw(rng)])) for _ in range(20)]
+    assert floor.mean[0] == pytest.approx(np.mean(slow))
+
+
+def test_folds_halves_and_samples_hold_whole_groups():
+    rng = np.random.default_rng(0)
+    groups = as_groups(rng.choice(list("abcdefghijklmnopqrst"), 500), 500)
+    u, v = rng.normal(size=(2, 500))
+    f, g = basis(u[None]), basis(v[None])
+    place, _, mass = _by_group(f, g, None, 10, groups)
+    assert mass.sum() == 500
+    of_group = [
+        {k for k in range(10) if set(f.position[0][groups == each]) & set(place[0, k][mass[0, k] > 0])}
+        for each in range(20)
+    ]
+    assert all(len(folds) == 1 for folds in of_group)
+    assert len(set.union(*of_group)) == 10
+    for rows, most in ((half_of_groups(groups, rng), 10), (group_rows(groups, rng, at_most=250), 20)):
+        inside = set(groups[rows])
+        assert np.isin(groups, list(inside)).sum() == len(rows)
+        assert 0 < len(inside) <= most
+    assert len(group_rows(groups, rng, at_most=250)) <= 250
+
+
+def test_folds_by_group_do_not_learn_what_a_policy_repeats():
+    policy = np.repeat(np.arange(100), 5)
+    u, s = np.random.default_rng(0).normal(size=(2, 20, 100))[:, :, policy]
+    assert measure_many("hgr_spline", u, s).mean() > 0.3
+    assert abs(measure_many("hgr_spline", u, s, groups=policy).mean()) < 0.1
+    u, s = u[0], s[0]
+    stack = measure_many("hgr_spline", np.stack([u, u + s]), s, groups=policy)
+    assert stack[0] == measure("hgr_spline", u, s, groups=policy)
+    # A measure without folds reads the same.
+    assert measure("hgr_kde", u, s, groups=policy) == measure("hgr_kde", u, s)
+    in_sample = measure("hgr_spline", u, s, groups=policy, evaluation="in_sample")
+    assert in_sample == measure("hgr_spline", u, s, evaluation="in_sample")
+
+
+def test_long_tables_are_sampled_by_group_and_weights_stay_with_their_rows():
+    rng = np.random.default_rng(0)
+    policy = np.repeat(np.arange(300), 4)
+    u, s = rng.normal(size=(2, 300))[:, policy]
+    found = assess_dependence(
+        "pearson",
+        u,
+        s,
+        groups=policy,
+        sample_weight=rng.uniform(0.2, 1, size=1200),
+        max_rows=602,
+        n_permutations=39,
+        n_bootstrap=10,
+        random_state=0,
+    )
+    assert (found.n, found.n_used) == (1200, 600)
+    assert found.p_value > 0.05
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        ([1, 2, 3], "as many groups"),
+        ([1, 1, 1, 1], "one group"),
+        ([1, None, 2, 2], "without a group"),
+        ([[1, 2], [3, 4]], "as many groups"),
+    ],
+)
+def test_unusable_groups(groups, words):
+    with pytest.raises(OptionError, match=words):
+        measure("pearson", [1, 2, 3, 4], [1, 3, 2, 4], groups=groups)

@@ -1,0 +1,111 @@
+"""The documentation site: every page is in its navigation, every link leads somewhere, nothing is asked of others.
+
+``make docs`` builds it, which fails on any warning and reads the built pages; nothing is built here.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import yaml
+
+import fairdash
+from docs.making import links, pages, reference
+
+NAV = yaml.safe_load((pages.ROOT / "mkdocs.yml").read_text("utf-8"))["nav"]
+GENERATED = {"gallery.md", "measures.md", *reference.reference_pages()}
+SOURCES = pages.sources()
+
+
+def test_every_page_is_in_the_navigation_once_and_every_entry_is_a_page():
+    there = sorted({*SOURCES, *GENERATED})
+    named = list(pages.pages_of(pages.expanded(NAV, there)))
+    missing = sorted(set(there) - set(named))
+    assert not missing, (
+        f"{', '.join(missing)}: not in the navigation. Name it in mkdocs.yml, where a pattern such as "
+        '"*" takes the pages of docs/ itself alone.'
+    )
+    assert sorted(named) == there, "mkdocs.yml names a page that is not there, or one page twice"
+
+
+@pytest.mark.parametrize("page", sorted(SOURCES))
+def test_every_page_has_one_title(page):
+    prose = "".join(
+        text for text, is_prose in pages.outside_code(SOURCES[page].read_text("utf-8")) if is_prose
+    )
+    assert len(re.findall(r"^# \S", prose, flags=re.MULTILINE)) == 1, "the navigation shows the page's title"
+
+
+def slug(heading: str) -> str:
+    """The anchor that GitHub and the site both give a heading of plain words."""
+    text = re.sub(r"[`*]|\]\([^)]*\)|\[", "", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", sorted(SOURCES))
+def test_every_link_of_a_page_leads_to_a_file_and_an_anchor_that_are_there(page):
+    source = SOURCES[page]
+    prose = [text for text, is_prose in pages.outside_code(source.read_text("utf-8")) if is_prose]
+    for target in (link["target"] for text in prose for link in pages.LINK.finditer(text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = (source.parent / path).resolve() if path else source
+        assert file.is_file(), f"{source.name} links to {target}, which is not there"
+        on_site = pages.on_site(target, source).partition("#")[0]
+        # The licence is the one file that is linked from a page and is none of the site's.
+        assert not path or (pages.DOCS / on_site).is_file() or on_site in SOURCES, f"{target} leaves the site"
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", file.read_text("utf-8"), flags=re.MULTILINE)
+            assert anchor in map(slug, headings), f"{source.name} links to {target}: no such heading"
+
+
+def test_the_reference_has_every_public_name_and_every_command():
+    written = reference.reference_pages()
+    listed = re.findall(r"^::: fairdash\.(\w+)$", "\n".join(written.values()), flags=re.MULTILINE)
+    assert sorted(listed) == sorted(set(fairdash.__all__) - {"__version__"})
+    assert "\n### fairdash sweep\n" in written["reference/commands.md"]
+
+
+def test_public_names_become_links_and_code_stays_as_it_is():
+    text = "Call `fd.measure(u, v)`, not `x.y`:\n\n```python\n>>> `fd.measure`\n\n```\n"
+    assert pages.for_site(text, pages.DOCS / "page.md") == (
+        'Call <autoref optional identifier="fairdash.measure"><code>fd.measure(u, v)</code></autoref>, not `x.y`:'
+        "\n\n```pycon\n>>> `fd.measure`\n\n```\n"
+    )
+
+
+FINE = '<p id="here"><a href="b.html#there">b</a> <a href="#here">up</a> <a href="https://example.org">away</a></p>'
+FAULTS = {
+    '<a href="c.html">c</a>': "no file at c.html",
+    '<a href="b.html#nowhere">b</a>': "no anchor at b.html#nowhere",
+    '<img src="missing.png">': "no file at missing.png",
+    '<script src="https://example.org/x.js"></script>': "asks another machine for https://example.org/x.js",
+    '<link rel="stylesheet" href="//example.org/x.css">': "asks another machine for //example.org/x.css",
+    '<style>@import "https://example.org/f.css";</style>': "asks another machine for https://example.org/f.css",
+    '<p style="background: url(https://example.org/p.png)">': "asks another machine for https://example.org/p.png",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_built_page_with_a_fault_is_found(tmp_path: Path, fault: str):
+    (tmp_path / "a.html").write_text(FINE, "utf-8")
+    (tmp_path / "b.html").write_text('<h2 id="there">b</h2>', "utf-8")
+    assert not list(links.faults(tmp_path))
+    (tmp_path / "a.html").write_text(f"{FINE}\n{fault}", "utf-8")
+    assert list(links.faults(tmp_path)) == [f"a.html, line 2: {FAULTS[fault]}"]
+
+
+def test_a_style_sheet_that_asks_another_machine_is_found(tmp_path: Path):
+    (tmp_path / "a.css").write_text("@font-face {src: url('https://example.org/f.woff2')}", "utf-8")
+    assert list(links.faults(tmp_path)) == ["a.css: asks another machine for https://example.org/f.woff2"]
+
+
+def test_the_examples_of_the_sites_own_code_hold():
+    result = doctest.testmod(import_module("docs.making.pages"))
+    assert result.attempted == 3
+    assert result.failed == 0

@@ -1,0 +1,154 @@
+"""Measures as scikit-learn scorers, and tables of polars and arrow."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_validate
+
+import fairdash as fd
+from fairdash.errors import OptionError
+
+QUICK = {
+    "method": "hgr_spline",
+    "hidden": (8,),
+    "batch_size": 60,
+    "lr": 0.02,
+    "n_epochs": 30,
+    "warm_up_epochs": 6,
+    "random_state": 0,
+    "device": "cpu",
+}
+
+
+def policies(n=240, seed=0):
+    rng = np.random.default_rng(seed)
+    age = rng.normal(45, 12, n)
+    x = pd.DataFrame(
+        {
+            "claims": 0.1 * age + rng.normal(size=n),
+            "area": rng.normal(size=n),
+            "age": age,
+            "roof": rng.choice(["tile", "slate"], n),
+        }
+    )
+    return x, x["claims"] + x["area"] + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
+@pytest.mark.parametrize("measure", ["pearson", "hgr_spline"])
+def test_a_score_is_minus_the_measure_of_the_predictions(measure, objective):
+    x, y = policies()
+    x = x[["claims", "area", "age"]]
+    model = LinearRegression().fit(x[["claims", "area"]].rename(columns=str), y)
+
+    class OfTwo:
+        def predict(self, table):
+            return model.predict(table[["claims", "area"]])
+
+    u = OfTwo().predict(x) - (y if objective == "equalized_residuals" else 0)
+    scorer = fd.make_scorer(measure, sensitive="age", objective=objective)
+    expected = -abs(fd.measure(measure, u, x["age"]))
+    assert scorer(OfTwo(), x, y) == pytest.approx(expected)
+    assert clone(scorer)(OfTwo(), x, y) == pytest.approx(expected)
+    by_position = fd.make_scorer(measure, sensitive=2, objective=objective)
+    assert by_position(OfTwo(), x, y) == pytest.approx(expected)
+    routed = fd.make_scorer(measure, objective=objective)
+    assert routed(OfTwo(), x, y, sensitive_features=x["age"].to_numpy()) == pytest.approx(expected)
+    weight = np.linspace(0.1, 1, len(x))
+    weighed = scorer(OfTwo(), x, y, sample_weight=weight)
+    assert weighed == pytest.approx(-abs(fd.measure(measure, u, x["age"], sample_weight=weight)))
+
+
+def test_several_columns_and_options_of_the_measure():
+    x, y = policies()
+    x = x[["claims", "area", "age"]]
+    model = LinearRegression().fit(x, y)
+    scorer = fd.make_scorer("hgr_spline", sensitive=["age", "area"], evaluation="in_sample")
+    expected = fd.measure("hgr_spline", model.predict(x), x[["age", "area"]], evaluation="in_sample")
+    assert scorer(model, x, y) == pytest.approx(-expected)
+
+
+def test_a_search_over_lam_by_error_and_dependence():
+    x, y = policies()
+    search = GridSearchCV(
+        fd.FairRegressor(sensitive_columns=["age"], **QUICK),
+        {"lam": [0.0, 5.0]},
+        scoring={"error": "neg_mean_squared_error", "fairness": fd.make_scorer("hgr_kde", sensitive="age")},
+        refit="fairness",
+        cv=2,
+    ).fit(x, y)
+    found = search.cv_results_
+    assert found["mean_test_fairness"][1] > found["mean_test_fairness"][0] + 0.1
+    assert found["mean_test_error"][1] < found["mean_test_error"][0]
+    assert search.best_params_ == {"lam": 5.0}
+    with config_context(enable_metadata_routing=True):
+        scorer = fd.make_scorer("hgr_kde").set_score_request(sensitive_features=True)
+        model = fd.FairRegressor(lam=5.0, **QUICK).set_fit_request(sensitive_features=True)
+        routed = GridSearchCV(model, {"lam": [0.0, 5.0]}, scoring=scorer, cv=2)
+        routed.fit(x.drop(columns="age"), y, sensitive_features=x["age"])
+    assert routed.cv_results_["mean_test_score"] == pytest.approx(found["mean_test_fairness"])
+
+
+def test_out_of_fold_predictions_by_group_and_any_other_estimator():
+    x, y = policies()
+    policy = np.repeat(np.arange(80), 3)
+    model = fd.FairRegressor(lam=1.0, sensitive_columns=["age"], **QUICK)
+    predicted = cross_val_predict(model, x, y, cv=GroupKFold(2), groups=policy)
+    assert predicted.shape == (240,)
+    train, test = next(iter(GroupKFold(2).split(x, groups=policy)))
+    assert predicted[test] == pytest.approx(
+        clone(model).fit(x.iloc[train], y.iloc[train]).predict(x.iloc[test])
+    )
+    numbers = x[["claims", "area", "age"]]
+    scores = cross_validate(Ridge(), numbers, y, cv=3, scoring=fd.make_scorer("hgr_rdc", sensitive="age"))
+    assert (scores["test_score"] < -0.3).all()
+
+
+def test_what_a_scorer_can_not_do_is_said():
+    x, y = policies()
+    numbers = x[["claims", "area"]]
+    model = LinearRegression().fit(numbers, y)
+    with pytest.raises(OptionError, match="hgr_spline"):
+        fd.make_scorer("love")
+    with pytest.raises(OptionError, match="demographic_parity"):
+        fd.make_scorer("pearson", objective="luck")
+    with pytest.raises(OptionError, match="sensitive_features"):
+        fd.make_scorer("pearson")(model, numbers, y)
+    with pytest.raises(OptionError, match="age"):
+        fd.make_scorer("pearson", sensitive="age")(model, numbers, y)
+    with pytest.raises(OptionError, match="target"):
+        fd.make_scorer("pearson", sensitive="area", objective="equalized_residuals")(model, numbers)
+
+
+@pytest.mark.parametrize("of", [pl.from_pandas, pa.Table.from_pandas], ids=["polars", "arrow"])
+def test_polars_and_arrow_tables_give_what_pandas_gives(of):
+    x, y = policies()
+    table = of(x.assign(cost=y, policy=np.repeat(np.arange(80), 3).astype(str)))
+    for id in ("pearson", "hgr_spline"):
+        options = {"random_state": 0, "n_permutations": 19, "n_bootstrap": 10}
+        own = fd.assess_dependence(id, table["cost"], table["age"], groups=table["policy"], **options)
+        assert own == fd.assess_dependence(id, y, x["age"], groups=np.repeat(np.arange(80), 3), **options)
+    model = fd.FairRegressor(lam=1.0, sensitive_columns=["age"], **QUICK)
+    features = of(x)
+    fitted = clone(model).fit(features, table["cost"])
+    expected = clone(model).fit(x, y).predict(x)
+    assert fitted.predict(features) == pytest.approx(expected)
+    assert list(fitted.feature_names_in_) == list(x.columns)
+    apart = fd.FairRegressor(lam=1.0, **QUICK).fit(
+        of(x.drop(columns="age")), y, sensitive_features=table["age"]
+    )
+    assert apart.predict(x.drop(columns="age")) == pytest.approx(expected)
+    scorer = fd.make_scorer("hgr_kde", sensitive="age")
+    assert scorer(fitted, features, table["cost"]) == pytest.approx(scorer(fitted, x, y))
+
+
+def test_missing_cells_of_polars_are_counted():
+    with pytest.raises(OptionError, match="missing"):
+        fd.measure("pearson", pl.Series([1.0, None, 2.0]), pl.Series([1.0, 2.0, 3.0]))

@@ -1,0 +1,123 @@
+"""The audit's page, from the form to the answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairdash.auditing.columns import Columns
+from fairdash.auditing.plan import AuditPlan
+from fairdash.data.readers.report import ReadingOptions
+from fairdash.data.roles import Roles
+from fairdash.data.source import UploadSource, save_source
+from fairdash.data.uploads import keep_upload
+from fairdash.errors import RunError
+from fairdash.runs import worker
+from fairdash.runs.audits import AuditJob, create_audit
+from fairdash.runs.deletion import delete_made_from, made_from
+from fairdash.storage import LOCAL
+from tests.ui.conftest import charts, numbers, open_page, words
+
+
+def policies(n: int = 900) -> pd.DataFrame:
+    """Premiums with a surcharge for the young, and claims that don't justify it."""
+    rng = np.random.default_rng(0)
+    age, power = rng.integers(18, 80, n), rng.normal(6, 1.5, n).round(1)
+    premium = (300 + 20 * power + 90 * (age < 26)).round(2)
+    return pd.DataFrame(
+        {
+            "age": age,
+            "power": power,
+            "claims": (rng.gamma(2, 150, n) * (rng.random(n) < 0.4)).round(2),
+            "<b>premium</b>": premium,
+        }
+    )
+
+
+@pytest.fixture
+def source():
+    frame = policies()
+    upload = keep_upload(frame.to_csv(index=False).encode(), name="policies.csv", owner=LOCAL)
+    roles = Roles(target="claims", sensitive=("age",), features=("power",), prediction="<b>premium</b>")
+    made = UploadSource(sha256=upload.sha256, name="policies.csv", roles=roles, reading=ReadingOptions())
+    save_source(made, owner=LOCAL)
+    return made
+
+
+def calm(at: AppTest) -> AppTest:
+    assert not at.exception
+    assert not at.error
+    return at
+
+
+def audited(source: UploadSource) -> AuditJob:
+    at = calm(open_page("audit", dataset=source.id))
+    (button,) = (each for each in at.button if each.label == "Audit this price")
+    at = calm(button.click().run())
+    audit = AuditJob(at.query_params["audit"], owner=LOCAL)
+    assert worker.main(audit.id) == 0
+    return audit
+
+
+def test_from_the_form_to_the_answers(source: UploadSource) -> None:
+    audit = audited(source)
+    plan = audit.spec.plan
+    assert (plan.columns.price, plan.columns.sensitive, plan.columns.outcome) == (
+        "<b>premium</b>",
+        "age",
+        "claims",
+    )
+    result = audit.read_result()
+    assert result.verdict == "above"
+    at = calm(open_page("audit", audit=audit.id))
+    shown = words(at)
+    assert "shown above the threshold" in shown
+    for answer in result.answers:
+        assert f"{answer.question}. {answer.title}" in shown
+    # A user's name is never markup.
+    assert "<b>premium" not in shown
+    (title,) = (each for each in charts(at) if "premium" in each and "by age" in each and "less" not in each)
+    assert "<b>premium" not in title
+    curve = charts(at)[title]["data"][1]
+    assert len(numbers(curve["x"])) == (result.curve["kind"] == "curve").sum()
+
+
+def test_a_price_that_is_missing_is_asked_for() -> None:
+    at = calm(open_page("audit"))
+    assert "Household insurance" in words(at)
+    price = at.selectbox[0]
+    assert price.value == "Cost"
+    at = calm(price.set_value("None").run())
+    assert "Choose the price and the sensitive attribute" in words(at)
+    (button,) = (each for each in at.button if each.label == "Audit this price")
+    assert button.disabled
+
+
+def test_a_criterion_without_its_column_is_explained(source: UploadSource) -> None:
+    at = calm(open_page("audit", dataset=source.id))
+    at = at.radio[0].set_value("conditional_independence").run()
+    (button,) = (each for each in at.button if each.label == "Audit this price")
+    at = button.click().run()
+    assert not at.exception
+    assert "controls" in at.error[0].value
+    assert "audit" not in at.query_params
+
+
+def test_an_audit_goes_with_its_file_and_tells_what_was_altered(source: UploadSource) -> None:
+    audit = audited(source)
+    path = audit.folder / "result" / "audit.json"
+    path.write_bytes(path.read_bytes().replace(b"above", b"below"))
+    with pytest.raises(RunError, match=r"audit\.json"):
+        audit.read_result()
+    assert made_from(source.sha256, owner=LOCAL).audits == (audit.folder,)
+    delete_made_from(source.sha256, owner=LOCAL)
+    assert not audit.folder.exists()
+
+
+def test_another_owner_s_audit_is_gone(source: UploadSource) -> None:
+    audit = create_audit(source, AuditPlan(columns=Columns(price="claims", sensitive="age")), owner="0" * 32)
+    at = open_page("audit", audit=audit.id)
+    assert not at.exception
+    assert "is gone" in at.error[0].value

@@ -1,0 +1,170 @@
+"""The data page with tables of an insurer's: what is priced, what tells too much, what stays chosen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from streamlit.delta_generator import DeltaGenerator
+
+from fairdash.data.source import load_source
+from fairdash.dependence.rank_link import rank_link
+from fairdash.runs.quick import quick_plans
+from fairdash.ui.text import number
+from tests.data.workbooks import workbook
+from tests.ui.conftest import open_page
+from tests.ui.test_data_page import box, click, csv, roles_set, said, upload
+
+
+def tariff(n: int = 600) -> pd.DataFrame:
+    """Claims that cost what they cost, some policies shorter than others."""
+    rng = np.random.default_rng(4)
+    exposure = rng.choice([0.25, 0.5, 1.0], n)
+    count = rng.poisson(0.6 * exposure)
+    frame = pd.DataFrame({"DrivAge": rng.integers(18, 80, n), "VehPower": rng.integers(4, 12, n)})
+    frame = frame.assign(Exposure=exposure, ClaimNb=count, ClaimAmount=0.0)
+    frame.loc[count > 0, "ClaimAmount"] = rng.gamma(1.0, 900 * count[count > 0]).round(2) + 1
+    return frame
+
+
+def features(at):
+    (found,) = [each for each in at.multiselect if each.label.startswith("Features")]
+    return found
+
+
+def test_what_the_target_can_be_read_off_is_named_and_one_click_brings_it_back() -> None:
+    at = upload(csv(tariff()))
+    assert "ClaimNb** is left out: it is 0 exactly where the target is" in said(at)
+    assert features(at).value == ["VehPower"]
+    at = click(at, "Use ClaimNb all the same")
+    assert features(at).value == ["VehPower", "ClaimNb"]
+    assert "ClaimNb** gives the target away" in "".join(each.value for each in at.warning)
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert features(again).value == ["VehPower", "ClaimNb"], "a recipe keeps what it has"
+    at = click(at, "Leave out ClaimNb")
+    assert features(at).value == ["VehPower"]
+
+
+def test_features_stay_chosen_when_another_role_changes() -> None:
+    frame = tariff().assign(rooms=np.arange(600) % 5, zone=["a", "b", "c"] * 200).drop(columns="ClaimNb")
+    # Of this column nothing can be made: no recipe is stored, and the session alone knows what was chosen.
+    frame.loc[3, "DrivAge"] = np.nan
+    at = upload(csv(frame))
+    at = features(at).set_value(["VehPower", "zone"]).run()
+    at = box(at, "Exposure").set_value("None: every row counts alike").run()
+    assert features(at).value == ["VehPower", "zone"]
+    at = box(at, "Exposure").set_value("Exposure").run()
+    assert features(at).value == ["VehPower", "zone"]
+    at = box(at, "Existing prediction").set_value("VehPower").run()
+    assert features(at).value == ["zone"]
+    at = box(at, "Existing prediction").set_value("None").run()
+    assert features(at).value == ["VehPower", "zone"]
+    at = box(at, "Target").set_value("VehPower").run()
+    assert "rooms" not in features(at).value, "left out by hand"
+
+
+@pytest.mark.parametrize(
+    ("label", "target", "weight", "loss"),
+    [
+        ("Claim frequency", "ClaimNb", "Exposure", "poisson"),
+        ("Claim severity", "ClaimAmount", "ClaimNb", "gamma"),
+        ("Pure premium", "ClaimAmount", "Exposure", "tweedie"),
+    ],
+)
+def test_targets_of_pricing_are_offered_by_name(label: str, target: str, weight: str, loss: str) -> None:
+    frame = tariff()
+    frame.loc[frame["ClaimNb"].idxmin(), "ClaimAmount"] = 70.0
+    at = click(upload(csv(frame)), "Claim frequency")
+    at = click(at, label)
+    source = load_source(at.query_params["dataset"])
+    assert (source.roles.target, source.roles.weight, source.roles.rate) == (target, weight, True)
+    dataset = source.load()
+    kept = frame[frame[weight] > 0]
+    assert np.average(dataset.target, weights=dataset.weight) == pytest.approx(
+        kept[target].sum() / kept[weight].sum()
+    )
+    plans = quick_plans(dataset, objective="demographic_parity")
+    assert {plan.settings.loss for plan in plans} == {loss}
+    assert all(plan.settings.balance for plan in plans), "with a log link totals are preserved"
+    train = open_page("train", dataset=at.query_params["dataset"])
+    assert train.selectbox(key="train.form loss").value == loss
+    assert train.checkbox(key="train.form balance").value
+    without = int((frame["ClaimNb"] == 0).sum())
+    if label == "Claim severity":
+        assert f"{without} rows left out: “ClaimNb” can't be used there." in said(at)
+        assert "“ClaimAmount” adds up to 70 in them." in said(at)
+        assert "ClaimAmount (per claim)" in dataset.label("ClaimAmount")
+        assert dataset.n_rows == 600 - without
+    else:
+        assert dataset.n_rows == 600
+        assert "Gamma deviance is not offered: it needs a target that is above 0" in said(train)
+
+
+def test_the_loss_follows_another_target() -> None:
+    at = upload(csv(tariff()))
+    train = open_page("train", dataset=at.query_params["dataset"])
+    assert train.selectbox(key="train.form loss").value == "tweedie"
+    at = roles_set(at, target="VehPower", sensitive="DrivAge")
+    assert at.query_params["dataset"] != train.query_params["dataset"]
+    train.query_params["dataset"] = at.query_params["dataset"]
+    train = train.run()
+    assert train.selectbox(key="train.form loss").value == "squared_error"
+    assert not train.checkbox(key="train.form balance").value
+
+
+def test_a_title_and_a_total_are_said_and_can_be_decided_about() -> None:
+    frame = tariff()
+    rows = [["Portfolio 2024"], [], list(frame), *frame.to_numpy().tolist(), ["Total", None, None, 300, 9e5]]
+    at = upload(workbook({"Tab": rows}), "policies.xlsx")
+    assert not at.error
+    assert "The names of the columns are read from line 3; the row above it is not used." in said(at)
+    assert "A row below the table is left out, as a total or a note (line 604)." in said(at)
+    assert "600 rows" in said(at)
+    (below,) = [each for each in at.checkbox if each.label.startswith("Keep totals")]
+    at = below.set_value(True).run()
+    assert "601 rows" in said(at)
+    (line,) = [each for each in at.number_input if each.label.startswith("Line that holds")]
+    assert line.value is None
+    (below,) = [each for each in at.checkbox if each.label.startswith("Keep totals")]
+    at = below.set_value(False).run()
+    at = line.set_value(3).run()
+    assert not at.error
+    assert load_source(at.query_params["dataset"]).reading.header_row == 3
+    at = line.set_value(2).run()
+    assert "Nothing stands on line 2" in "".join(each.value for each in at.error)
+
+
+def test_a_weak_link_is_told_on_all_rows_where_a_sample_can_not() -> None:
+    rng = np.random.default_rng(6)
+    frame = pd.DataFrame({"age": rng.integers(18, 80, 30_000), "power": rng.integers(4, 12, 30_000)})
+    frame["cost"] = (rng.normal(500, 100, 30_000) + 0.25 * frame["age"]).round(2)
+    at = upload(csv(frame))
+    (told,) = [each.value for each in at.caption if "On all 30,000 rows" in each.value]
+    link = rank_link(frame["cost"].to_numpy(), frame["age"].to_numpy(dtype=float))
+    assert abs(link.value) > link.smallest
+    assert f"the rank correlation is {number(link.value)}, more than the {number(link.stays_within)}" in told
+    assert f"the weakest that so many rows would show is about {number(link.smallest)}" in told
+
+
+def test_what_is_being_read_is_shown_and_gone_when_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    caption = DeltaGenerator.caption
+    monkeypatch.setattr(
+        DeltaGenerator,
+        "caption",
+        lambda at, body, *rest, **more: (
+            shown.append(body.replace("\\", "")) or caption(at, body, *rest, **more)
+        ),
+    )
+    at = upload(csv(tariff()))
+    assert [each for each in shown if "Reading policies.csv (0.0 MB): 600 rows so far" in each]
+    assert "Reading policies.csv" not in said(at)
+
+
+def test_what_was_clicked_does_not_come_back_over_a_choice_by_hand() -> None:
+    at = click(upload(csv(tariff().assign(income=np.arange(600.0)))), "Pure premium")
+    assert box(at, "Exposure").value == "Exposure"
+    at = box(at, "Exposure").set_value("None: every row counts alike").run()
+    at = box(at, "Sensitive").set_value("income").run()
+    assert not at.exception
+    assert box(at, "Exposure").value == "None: every row counts alike"
