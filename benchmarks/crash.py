@@ -11,6 +11,9 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import signal
+import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -18,6 +21,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pandas as pd
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from fairdash.storage import data_folder
+from tests.serving import MAKE_APP, wait_until_up
+from tests.websocket import session
 
 if TYPE_CHECKING:
     from fairdash.runs.store import Run
@@ -84,6 +92,28 @@ def _any_time(run: Run, rng: random.Random) -> bool:
     return run.is_held()
 
 
+def _a_page_is_open(run: Run, _: random.Random) -> bool:
+    """The app dies in the middle of a page's run, all of its processes at once, and the worker right after."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    log = data_folder("app.log")
+    with log.open("wb") as out:
+        app = subprocess.Popen(
+            [sys.executable, *MAKE_APP, str(port)], stdout=out, stderr=out, start_new_session=True
+        )
+    wait_until_up(f"http://127.0.0.1:{port}", app, log)
+    wish = BackMsg()
+    wish.rerun_script.page_name = "tradeoff"
+    wish.rerun_script.query_string = f"run={run.id}"
+    with session(f"http://127.0.0.1:{port}") as connection:
+        connection.send(wish.SerializeToString())
+        connection.recv()
+        os.killpg(app.pid, signal.SIGKILL)
+    app.wait()
+    return run.is_held()
+
+
 def _write_of_a_unit(run: Run, _: random.Random) -> bool:
     _until(lambda: any(run.units.glob(".*.part")) or not run.is_held())
     return run.is_held()
@@ -96,6 +126,7 @@ def _write_of_the_result(run: Run, _: random.Random) -> bool:
 
 MOMENTS: dict[str, Callable[[Run, random.Random], bool]] = {
     "any time": _any_time,
+    "a page is open": _a_page_is_open,
     "a unit is written": _write_of_a_unit,
     "the result is written": _write_of_the_result,
 }

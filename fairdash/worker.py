@@ -196,6 +196,8 @@ def _work(lane: str, parent: int | None) -> None:
 
     @DBOS.workflow(name=engine.WORKFLOW, max_recovery_attempts=MOST_DEATHS)
     def workflow(place: str, part: str) -> None:
+        id = str(DBOS.workflow_id)
+        begun = engine.begun_at(id)
         try:
             status = carry_out(place, part)
         except Exception as fault:
@@ -204,7 +206,7 @@ def _work(lane: str, parent: int | None) -> None:
             status = 1
         if status != 0:
             # It was stopped, or has failed and said so: it can go on from here, which what has ended can't.
-            DBOS.cancel_workflow(str(DBOS.workflow_id))
+            engine.give_up(id, begun=begun)
             raise error.DBOSWorkflowCancelledError(place)
 
     DBOS(

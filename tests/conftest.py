@@ -51,6 +51,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         alone = item.path.name == _LONGEST
         item.add_marker(pytest.mark.xdist_group(item.nodeid if alone else str(item.path)))
+        if os.environ.get("FAIRDASH_RERUN") and _has_processes(item):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
     def turn(item: pytest.Item) -> int:
         if item.path.name == _LONGEST:
@@ -58,6 +60,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return 1 if item.get_closest_marker("browser") else 2
 
     items.sort(key=turn)
+
+
+def _has_processes(item: pytest.Item) -> bool:
+    """Whether it waits for a browser, a server or a worker, which a busy machine can hold up."""
+    return bool(item.get_closest_marker("browser")) or {"jobs", "runs"} & set(item.path.parts) != set()
 
 
 @pytest.fixture(autouse=True)

@@ -46,7 +46,7 @@ def served(
             stderr=out,
         )
         try:
-            _wait_until_up(f"http://127.0.0.1:{port}", process, log)
+            wait_until_up(f"http://127.0.0.1:{port}", process, log)
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
@@ -74,7 +74,7 @@ def end_workers(home: str) -> None:
             continue  # it has ended, or it is another user's
 
 
-def _wait_until_up(address: str, process: subprocess.Popen, log: Path) -> None:
+def wait_until_up(address: str, process: subprocess.Popen, log: Path) -> None:
     until = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < until and process.poll() is None:
         try:

@@ -139,9 +139,12 @@ def submit(
 
 
 def resume(id: str, *, lane: str) -> bool:
-    """Have a stopped job go on after its last finished unit; False if there is none to go on with."""
+    """Have a stopped job go on after its last finished unit; False if there is none to go on with.
+
+    One that counts as being at work is on its way out: whoever asks knows that nobody holds it.
+    """
     at = state_of(id)
-    if at is None or at.state not in (STOPPED, BROKEN):
+    if at is None or at.state == ENDED:
         return False
     with _in_words():
         client().resume_workflow(id, queue_name=lane)
@@ -180,6 +183,18 @@ def _waits(workflow: WorkflowStatus) -> bool:
 
 def _turn(workflow: WorkflowStatus) -> tuple[bool, int, str]:
     return workflow.status != "PENDING", workflow.created_at or 0, workflow.workflow_id
+
+
+def begun_at(id: str) -> int | None:
+    """When it last left the line, in ms since the epoch: this tells one try at it from the next."""
+    return next((each.dequeued_at for each in _workflows(workflow_ids=[id])), None)
+
+
+def give_up(id: str, *, begun: int | None) -> None:
+    """Note that the try that began then has ended; not so if somebody has had the job go on meanwhile."""
+    if any(each.status == "PENDING" and each.dequeued_at == begun for each in _workflows(workflow_ids=[id])):
+        with _in_words():
+            client().cancel_workflows([id])
 
 
 def cancel(ids: Iterable[str]) -> None:

@@ -6,6 +6,8 @@ import itertools
 import json
 from collections.abc import Mapping
 
+from filelock import Timeout
+
 from fairdash.auditing.plan import AuditPlan
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
@@ -29,6 +31,10 @@ LANES: Mapping[type[Job], str] = {
     ModelJob: engine.QUICK,
     AuditJob: engine.QUICK,
 }
+
+
+#: A process that has noted that a job is over holds it for a moment more.
+SECONDS_TO_LEAVE = 5.0
 
 
 def start_run(
@@ -112,9 +118,15 @@ def go_on(job: Job) -> None:
     status = job.stored_status()
     if status.state == DONE:
         return
-    (job.folder / "cancel").unlink(missing_ok=True)
-    note(job.folder, "gone on", who=job.spec.owner)
-    job.write_status(RunStatus(state=QUEUED, fraction=status.fraction, seconds=status.seconds))
+    try:
+        # Whoever was at it has left it then.
+        with job.lock(seconds=SECONDS_TO_LEAVE):
+            (job.folder / "cancel").unlink(missing_ok=True)
+            note(job.folder, "gone on", who=job.spec.owner)
+            job.write_status(RunStatus(state=QUEUED, fraction=status.fraction, seconds=status.seconds))
+    except Timeout:
+        # Somebody else has asked for it.
+        return
     if isinstance(job, Run) and job.look is None:
         engine.resume(job.first_in_line, lane=engine.QUICK)
     if not engine.resume(job.id, lane=LANES[type(job)]):

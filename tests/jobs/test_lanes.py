@@ -127,6 +127,15 @@ def test_what_was_stopped_goes_on_from_there(undisturbed: RunResult) -> None:
     assert_equal(run.read_result(), undisturbed)
 
 
+def test_whoever_leaves_a_job_does_not_stop_what_has_gone_on_meanwhile() -> None:
+    run = create_run(SOURCE, PLAN)
+    engine.submit(f"runs/{run.id}", lane=engine.LONG, owner="local", now=False)
+    engine.give_up(run.id, begun=None)
+    engine.give_up(run.id, begun=1)
+    assert (state := engine.state_of(run.id)) is not None
+    assert state.state == engine.WAITING
+
+
 def test_a_unit_whose_bits_have_changed_is_found_and_computed_once_more(undisturbed: RunResult) -> None:
     run = start_run(SOURCE, LONGER)
     until(lambda: len(units(run)) >= 3)
