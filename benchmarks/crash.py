@@ -93,7 +93,7 @@ def _any_time(run: Run, rng: random.Random) -> bool:
 
 
 def _a_page_is_open(run: Run, _: random.Random) -> bool:
-    """The app dies in the middle of a page's run, all of its processes at once, and the worker right after."""
+    """The app dies in the middle of a page, all of its processes at once; the worker right after."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
