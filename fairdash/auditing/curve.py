@@ -134,6 +134,17 @@ def fit_curve(
     )
 
 
+def told_out_of_fold(y: Array, table: AuditTable, basis: Basis, *, lam: float, n_folds: int = 5) -> Array:
+    """The curve of y (n,) at each row, learned on the other folds."""
+    folds = table.folds(n_folds)
+    told = np.empty(table.n)
+    for fold in range(n_folds):
+        out = folds == fold
+        part = fit_curve(y[~out], table.take(~out), basis, rows=basis.rows[~out], lam=lam)
+        told[out] = np.asarray(basis.rows[out] @ part.coefficients).ravel()
+    return told
+
+
 def _penalty(gram: Array, penalty: Array, moment: Array, square: float, n: int) -> float:
     """λ by restricted maximum likelihood, undersmoothed."""
     if not penalty.any():
@@ -146,7 +157,9 @@ def _penalty(gram: Array, penalty: Array, moment: Array, square: float, n: int) 
     left = square - along[~bends].sum() - (along[bends] / (1 + strength)).sum(axis=1)
     degrees = max(n - int((~bends).sum()), 1)
     # −2 × the restricted log likelihood, without its constants.
-    score = degrees * np.log(np.maximum(left, 1e-14 * square)) + np.log1p(1 / strength).sum(axis=1)
+    score = degrees * np.log(np.maximum(left, max(1e-14 * square, 1e-300))) + np.log1p(1 / strength).sum(
+        axis=1
+    )
     return float(_LAMBDAS[int(np.argmin(score))] * UNDERSMOOTHING)
 
 

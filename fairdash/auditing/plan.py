@@ -21,9 +21,11 @@ QUESTIONS: Mapping[int, str] = MappingProxyType(
         3: "Is it earned?",
         4: "Among equals?",
         5: "At a given price, who is undercharged?",
-        6: "How much of the price's spread is it?",
+        6: "Through what?",
         7: "How much money, and whose?",
+        8: "What could be charged instead?",
         9: "How sure?",
+        10: "How does the second price compare?",
     }
 )
 
@@ -36,11 +38,16 @@ TABLES: Mapping[int, tuple[str, ...]] = MappingProxyType(
         4: ("controlled_curve",),
         5: (
             *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected", "calibration"),
-            *("lorenz", "double_lift"),
+            *("lorenz", "deviances"),
         ),
-        6: (),
-        7: ("money_along_s", "segments", "change_along_s", "change_segments"),
+        6: ("drivers", "proxies", "surrogate_fit"),
+        7: ("money_along_s", "segments"),
+        8: ("premiums", "premium_curves", "premium_differences"),
         9: ("power", "missing_by_price", "reliability", "reliability_curve"),
+        10: (
+            *("two_prices", "candidate_verdicts", "candidate_answers"),
+            *("double_lift", "change_along_s", "change_segments"),
+        ),
     }
 )
 
@@ -134,6 +141,9 @@ class AuditPlan:
         δ, the largest gap allowed as a share of the mean price, in (0, 1).
     questions
         Numbers of :data:`QUESTIONS`; the primary criterion's is always answered.
+    reliability
+        Shares of the sensitive attribute's variance that are no error of measurement, in (0, 1]: what the
+        curve would be without that error is asked at these and at usual ones; not asked where empty.
     random_state
         Seeds folds and draws; without one they are drawn anew.
 
@@ -147,6 +157,7 @@ class AuditPlan:
     criterion: str = "independence"
     max_gap: float = 0.05
     questions: tuple[int, ...] = tuple(QUESTIONS)
+    reliability: tuple[float, ...] = ()
     random_state: int | None = 0
 
     def __post_init__(self) -> None:
@@ -163,6 +174,12 @@ class AuditPlan:
             "criterion",
             f"{primary.title} can't be the primary criterion without {primary.needs}",
             f"Name {primary.needs}, or another criterion.",
+        )
+        checks.require(
+            all(0 < each <= 1 for each in self.reliability),
+            "reliability",
+            "It is no share of a variance",
+            "Give numbers above 0 and at most 1, such as 0.7.",
         )
         checks.require(
             set(self.questions) <= set(QUESTIONS),

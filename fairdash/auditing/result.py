@@ -86,6 +86,9 @@ class AuditResult:
         Rows, independent units (policies, or rows), and what shares are shares of.
     notes
         What was left out or sampled.
+    others
+        The results along further sensitive attributes, where there are several: all else is of the first,
+        but `verdict`, which is of all of them, and the table ``by_sensitive``.
     """
 
     verdict: str
@@ -100,6 +103,7 @@ class AuditResult:
     n_units: int
     mean_price: float
     notes: tuple[str, ...]
+    others: tuple[AuditResult, ...] = ()
 
     @property
     def view(self) -> AuditView:
@@ -145,6 +149,7 @@ class AuditResult:
             "n_units": self.n_units,
             "mean_price": self.mean_price,
             "notes": list(self.notes),
+            "others": [each.to_dict() for each in self.others],
         }
 
     def save(self, path: str | PathLike[str]) -> Path:
@@ -175,6 +180,9 @@ class AuditResult:
         """Name to content of each file."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         frames = {"verdicts": self.verdicts, "measures": self.measures, **self.tables}
+        for k, each in enumerate(self.others, start=2):
+            own = {"verdicts": each.verdicts, "measures": each.measures, **each.tables}
+            frames |= {f"{k}_{name}": table for name, table in own.items()}
         return {_CONTENT: text.encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
@@ -222,6 +230,7 @@ class AuditResult:
             n_units=content["n_units"],
             mean_price=content["mean_price"],
             notes=tuple(content["notes"]),
+            others=tuple(cls._of(each) for each in content.get("others", [])),
         )
 
 
