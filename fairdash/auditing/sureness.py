@@ -47,16 +47,13 @@ def _power(work: _Work) -> str:
             }
         )
     work.tables["power"] = pd.DataFrame(rows)
-    first = work.found[work.plan.criterion]
-    needed, n = (
-        work.units[work.plan.criterion] * (first.smallest / work.delta) ** 2,
-        work.units[work.plan.criterion],
-    )
+    first, n = work.found[work.plan.criterion], work.units[work.plan.criterion]
+    needed = n * (first.smallest / work.delta) ** 2
     enough = "these are enough" if needed <= n else f"about {amount(needed)} would be needed"
     return (
         f"{CRITERIA[work.plan.criterion].title}: if there were no gap, {counted(n, 'row')} like these would "
-        f"show with probability .8 that it is below {percent(first.smallest / work.table.mean_price)} of the mean "
-        f"price; for {percent(work.plan.max_gap)} {enough}."
+        f"show with probability .8 that it is below {percent(first.smallest / work.table.mean_price)} of "
+        f"the mean price; for {percent(work.plan.max_gap)} {enough}."
     )
 
 
@@ -150,6 +147,6 @@ def _reliable(work: _Work) -> str:
     return (
         f"If {percent(stated)} of the variance of {few([name])} is no error, the price would differ by "
         f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)}) from "
-        f"its 10th to its 90th percentile, in place of {percent(plain.value / mean)} (simulation and "
-        f"extrapolation by a parabola in the root of the reliability). {_BERKSON}"
+        f"its 10th to its 90th percentile, in place of {percent(plain.value / mean)} (simulation "
+        f"and extrapolation by a parabola in the root of the reliability). {_BERKSON}"
     )
