@@ -62,6 +62,13 @@ def add_audit_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help="one of these that is a sum over the exposure, and is divided by it; may come again",
     )
     parser.add_argument(
+        "--feature",
+        action="append",
+        default=None,
+        metavar="COLUMN",
+        help="what the price may be made of, by default every column without another role; may come again",
+    )
+    parser.add_argument(
         "--criterion",
         default="independence",
         help="the primary one: independence, conditional_independence, sufficiency or equalized_residuals",
@@ -123,6 +130,7 @@ def _plan(options: argparse.Namespace) -> AuditPlan:
         candidate=options.candidate,
         groups=options.group,
         totals=options.total,
+        features=options.feature,
     )
     return AuditPlan.of(
         columns,

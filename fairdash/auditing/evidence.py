@@ -30,6 +30,7 @@ import pandas as pd
 
 from fairdash._version import versions
 from fairdash.auditing.columns import Columns
+from fairdash.auditing.features import feature_names
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan
 from fairdash.auditing.table import FEWEST_SHOWN
@@ -72,6 +73,7 @@ class KeptPlan:
 def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
     """SHA-256 of the cells that an audit may look at; the order of rows does not matter."""
     needed = [*columns.numbers().values(), *columns.controls, *([columns.groups] if columns.groups else [])]
+    needed += feature_names(frame, columns)
     used = frame[list(dict.fromkeys(needed))]
     plain = {
         name: column.astype(float) if pd.api.types.is_numeric_dtype(column) else column.astype(object)
