@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from fairdash.auditing.columns import columns_of
 from fairdash.auditing.conclusion import conclude, decide, together
 from fairdash.auditing.controlled import controlled_curve
 from fairdash.auditing.curve import Curve, fit_curve
+from fairdash.auditing.evidence import hash_of_rows
 from fairdash.auditing.gaps import Band, Gap, largest_gap
 from fairdash.auditing.links import p_among_equals, p_of_any_link
 from fairdash.auditing.money_answers import how_much_money, insurance_views
@@ -54,6 +56,7 @@ def audit(
     totals: Sequence[str] = (),
     features: Sequence[str] | None = None,
     random_state: int | None = 0,
+    against: AuditResult | str | PathLike[str] | None = None,
 ) -> AuditResult:
     """Say whether a price follows a sensitive attribute, where, whether it is earned, and how sure that is.
 
@@ -87,6 +90,8 @@ def audit(
         Numbers of the questions to answer, or ``"all"``; the primary criterion's is always answered.
     totals
         Those of the columns that are sums over the exposure, and are divided by it.
+    against
+        Another audit, or where one was saved: see :meth:`AuditResult.compare`.
     features
         Columns of what the price may be made of, numbers or not: what models of it and of the outcome learn
         from. By default every column without another role.
@@ -115,26 +120,31 @@ def audit(
         totals=totals,
         features=features,
     )
-    plan = AuditPlan(
-        columns=columns,
+    plan = AuditPlan.of(
+        columns,
         criterion=criterion,
         max_gap=max_gap,
-        questions=tuple(QUESTIONS) if questions == "all" else tuple(questions),  # type: ignore[arg-type]
-        reliability=_numbers(reliability),
+        questions=questions,
+        reliability=reliability,
         random_state=random_state,
     )
-    return carry_out(frame, plan)
+    result = carry_out(frame, plan)
+    return result if against is None else result.compare(against)
 
 
-def _numbers(given: float | Sequence[float] | None) -> tuple[float, ...]:
-    return () if given is None else (float(given),) if isinstance(given, int | float) else tuple(given)
-
-
-def carry_out(frame: pd.DataFrame, plan: AuditPlan, *, progress: Progress | None = None) -> AuditResult:
+def carry_out(
+    frame: pd.DataFrame,
+    plan: AuditPlan,
+    *,
+    origin: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> AuditResult:
     """Carry out a plan on a frame; see :func:`audit` for what it gives and raises.
 
     Parameters
     ----------
+    origin
+        Where the frame came from, as :class:`~fairdash.auditing.evidence.KeptPlan` has it.
     progress
         Told what is being done and the share that is, before each step; may raise
         :class:`~fairdash.errors.Cancelled`.
@@ -164,9 +174,10 @@ def carry_out(frame: pd.DataFrame, plan: AuditPlan, *, progress: Progress | None
     verdicts = decide(works)
     for work, second, of_second in zip(works, others, decide(others), strict=False):
         compare(work, second, conclude(second, of_second))
-    result = together([conclude(work, said) for work, said in zip(works, verdicts, strict=True)], plan)
+    origin = {**(origin or {}), "rows_sha256": hash_of_rows(frame, plan.columns)}
+    results = [conclude(work, said, origin) for work, said in zip(works, verdicts, strict=True)]
     tell("Done", 0.0)
-    return result
+    return together(results, plan)
 
 
 def _answered(work: _Work) -> _Work:

@@ -7,7 +7,7 @@ these. All other criteria are by Holm's method over all of theirs together.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from fairdash.auditing import words
 from fairdash.auditing.gaps import ABOVE, BELOW, LEVEL, NONE, UNDECIDED, Gap, holm
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, TABLES, AuditPlan
 from fairdash.auditing.result import Answer, AuditResult
+from fairdash.auditing.table import only_shown
 
 if TYPE_CHECKING:
     from fairdash.auditing.audit import _Work
@@ -38,7 +39,7 @@ def decide(works: Sequence[_Work]) -> list[dict[str, str]]:
     return verdicts
 
 
-def conclude(work: _Work, verdicts: dict[str, str]) -> AuditResult:
+def conclude(work: _Work, verdicts: dict[str, str], origin: Mapping[str, Any] | None = None) -> AuditResult:
     """What was found along one sensitive attribute, as a result."""
     mean, plan = work.table.mean_price, work.plan
     rows, details, sentences = [], {}, dict(work.sentences)
@@ -71,7 +72,7 @@ def conclude(work: _Work, verdicts: dict[str, str]) -> AuditResult:
         verdicts=pd.DataFrame(rows),
         measures=pd.DataFrame(work.measures, columns=_MEASURES),
         curve=work.tables["curve"],
-        tables=MappingProxyType(work.tables),
+        tables=MappingProxyType(only_shown(work.tables)),
         answers=tuple(
             Answer(
                 question=number,
@@ -87,6 +88,7 @@ def conclude(work: _Work, verdicts: dict[str, str]) -> AuditResult:
         n_units=work.table.n_units,
         mean_price=mean,
         notes=(*work.table.notes, *work.notes),
+        origin=origin or {},
     )
 
 

@@ -5,9 +5,11 @@ Nothing heavy is imported here, so that a form can be drawn and a plan kept by w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 from fairdash.auditing.columns import Columns
 from fairdash.errors import Checks, OptionError
@@ -66,6 +68,8 @@ class Criterion:
         What is held against the largest gap allowed.
     question
         The number of the question that it answers.
+    picture
+        The table that shows it.
     needs
         The role in :class:`Columns` without which it can't be measured; empty where price and s are enough.
     missing
@@ -77,6 +81,7 @@ class Criterion:
     meaning: str
     gap: str
     question: int
+    picture: str
     needs: str = ""
     missing: str = ""
 
@@ -93,6 +98,7 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 meaning="The price does not follow the sensitive attribute.",
                 gap="highest less lowest point of the price's curve",
                 question=1,
+                picture="curve",
             ),
             Criterion(
                 id="conditional_independence",
@@ -101,6 +107,7 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 "factors named as legitimate.",
                 gap="highest less lowest point of the price's curve among equals",
                 question=4,
+                picture="controlled_curve",
                 needs="controls",
                 missing="Not asked: no factor is named as legitimate (controls).",
             ),
@@ -110,6 +117,7 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 meaning="At a given price, what is paid out does not depend on the sensitive attribute.",
                 gap="root mean square of cost less price over cells of price and attribute, without noise",
                 question=5,
+                picture="bias_surface",
                 needs="outcome",
                 missing=_NO_OUTCOME,
             ),
@@ -119,6 +127,7 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 meaning="What is paid out less the price does not follow the sensitive attribute.",
                 gap="highest less lowest point of the curve of cost less price",
                 question=5,
+                picture="residual_curve",
                 needs="outcome",
                 missing=_NO_OUTCOME,
             ),
@@ -146,6 +155,8 @@ class AuditPlan:
         curve would be without that error is asked at these and at usual ones; not asked where empty.
     random_state
         Seeds folds and draws; without one they are drawn anew.
+    written
+        When it was written down, ISO 8601 with its zone; "" where nobody has said. It stands in the evidence.
 
     Raises
     ------
@@ -159,6 +170,7 @@ class AuditPlan:
     questions: tuple[int, ...] = tuple(QUESTIONS)
     reliability: tuple[float, ...] = ()
     random_state: int | None = 0
+    written: str = ""
 
     def __post_init__(self) -> None:
         primary = get_entry(CRITERIA, self.criterion, option="criterion")
@@ -187,9 +199,38 @@ class AuditPlan:
             "There is no such question",
             f"Name some of 1 to {max(QUESTIONS)}, or “all”.",
         )
+        checks.require(
+            not self.written or _is_time(self.written),
+            "written",
+            "It is no time",
+            "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00.",
+        )
         checks.finish()
+
+    @classmethod
+    def of(
+        cls,
+        columns: Columns,
+        *,
+        questions: str | Sequence[int] = "all",
+        reliability: float | Sequence[float] | None = None,
+        **more: Any,
+    ) -> AuditPlan:
+        """A plan whose questions may be ``"all"``, and whose reliability one number or none; `more` are its
+        other fields."""
+        chosen = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
+        single = isinstance(reliability, int | float)
+        stated = (reliability,) if single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]
+        return cls(columns=columns, questions=chosen, reliability=tuple(map(float, stated)), **more)  # type: ignore[arg-type]
 
     @property
     def asked(self) -> set[int]:
         """The questions, with that of the primary criterion."""
         return {*self.questions, CRITERIA[self.criterion].question}
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False

@@ -1,13 +1,11 @@
-"""What an audit has found: frozen, tidy, and written as JSON and CSV that come out the same byte for byte."""
+"""What an audit has found: frozen, tidy, and written so that it comes out the same byte for byte."""
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -16,18 +14,17 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from fairdash._version import __version__
+from fairdash.auditing.evidence import CONTENT, packed, read_part, unreadable
 from fairdash.auditing.plan import AuditPlan
-from fairdash.errors import StorageError
+from fairdash.auditing.since import Since, moved_since
+from fairdash.auditing.words import primary
+from fairdash.errors import FairdashError
 from fairdash.records import from_plain, to_plain
 from fairdash.safe_csv import safe_csv
-from fairdash.storage import write_whole
+from fairdash.storage import sha256, write_whole
 
 if TYPE_CHECKING:
     from fairdash.figures.audit import AuditView
-
-_CONTENT = "audit.json"
-#: Zip files say when each part was made; ours say the same always.
-_NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +86,12 @@ class AuditResult:
     others
         The results along further sensitive attributes, where there are several: all else is of the first,
         but `verdict`, which is of all of them, and the table ``by_sensitive``.
+    origin
+        Where the table came from, and the hash of its rows; see
+        :class:`~fairdash.auditing.evidence.KeptPlan`.
+    since
+        What has moved since another audit, where one was given; its tables are ``moved`` and
+        ``moved_curve``.
     """
 
     verdict: str
@@ -104,6 +107,19 @@ class AuditResult:
     mean_price: float
     notes: tuple[str, ...]
     others: tuple[AuditResult, ...] = ()
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    since: Since | None = None
+
+    @property
+    def along(self) -> tuple[AuditResult, ...]:
+        """A result for each sensitive attribute, in the order in which they were named."""
+        if not self.others:
+            return (self,)
+        own = {name: table for name, table in self.tables.items() if name != "by_sensitive"}
+        plan = replace(self.plan, columns=self.plan.columns.each[0])
+        verdict = str(self.verdicts["verdict"].iloc[0])
+        first = replace(self, verdict=verdict, tables=MappingProxyType(own), plan=plan, others=())
+        return (first, *self.others)
 
     @property
     def view(self) -> AuditView:
@@ -119,6 +135,12 @@ class AuditResult:
             mean_price=self.mean_price,
             max_gap=self.plan.max_gap * self.mean_price,
         )
+
+    @property
+    def in_words(self) -> str:
+        """The primary verdict in plain words, with its number and interval."""
+        rows = self.verdicts[self.verdicts["criterion"] == self.plan.criterion]
+        return primary(rows.to_dict("records")[0], self.plan)
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
         """The answers in order, each with its tables by name; its measures last, as ``measures_`` and its
@@ -150,10 +172,36 @@ class AuditResult:
             "mean_price": self.mean_price,
             "notes": list(self.notes),
             "others": [each.to_dict() for each in self.others],
+            "origin": dict(self.origin),
+            "since": None if self.since is None else to_plain(self.since),
         }
 
+    def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
+        """This result with what has moved since another one, or the one that was saved there.
+
+        Returns
+        -------
+        AuditResult
+            With :attr:`since` and two tables; see :func:`fairdash.auditing.since.moved_since`.
+
+        Raises
+        ------
+        OptionError
+            The audits are of different sensitive attributes, or share none of its range.
+        StorageError
+            There is no audit, or one that can't be read.
+        """
+        if isinstance(other, AuditResult):
+            before, content = other, other.files()[CONTENT]
+        else:
+            before, content = self.load(other), _content_in(Path(other))
+        since, tables = moved_since(self, before, sha256=sha256(content))
+        return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
+
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write ``audit.json`` and a CSV a table into a folder or a ``.zip``; the same bytes each time.
+        """Write ``audit.json`` and a CSV a table into a folder, or the whole evidence into a ``.zip``.
+
+        The same result gives the same bytes; see :mod:`fairdash.auditing.evidence`.
 
         Raises
         ------
@@ -164,26 +212,22 @@ class AuditResult:
         if place.suffix.lower() == ".zip":
             write_whole(place, self.to_zip())
             return place
-        for name, content in self._parts().items():
+        for name, content in self.files().items():
             write_whole(place / name, content)
         return place
 
     def to_zip(self) -> bytes:
-        """All of it in one zip, as :meth:`save` writes it; the same bytes each time."""
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in sorted(self._parts().items()):
-                archive.writestr(zipfile.ZipInfo(name, _NO_TIME), content, zipfile.ZIP_DEFLATED)
-        return packed.getvalue()
+        """The evidence: report, answers, tables and plan in one zip; the same bytes each time."""
+        return packed(self, self.files())
 
-    def _parts(self) -> dict[str, bytes]:
-        """Name to content of each file."""
+    def files(self) -> dict[str, bytes]:
+        """Name to content of ``audit.json`` and of a CSV a table."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         frames = {"verdicts": self.verdicts, "measures": self.measures, **self.tables}
         for k, each in enumerate(self.others, start=2):
             own = {"verdicts": each.verdicts, "measures": each.measures, **each.tables}
             frames |= {f"{k}_{name}": table for name, table in own.items()}
-        return {_CONTENT: text.encode() + b"\n"} | {
+        return {CONTENT: text.encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
 
@@ -198,16 +242,11 @@ class AuditResult:
         """
         place = Path(path)
         try:
-            if place.suffix.lower() == ".zip":
-                with zipfile.ZipFile(place) as archive:
-                    content = json.loads(archive.read(_CONTENT))
-            else:
-                content = json.loads((place / _CONTENT).read_bytes())
-            return cls._of(content)
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-            raise StorageError.of(
-                f"The audit in {place} can't be read", "It is damaged or from another version: make it again."
-            ) from error
+            return cls._of(json.loads(_content_in(place)))
+        except FairdashError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise unreadable(place) from error
 
     @classmethod
     def _of(cls, content: Mapping[str, Any]) -> AuditResult:
@@ -231,7 +270,13 @@ class AuditResult:
             mean_price=content["mean_price"],
             notes=tuple(content["notes"]),
             others=tuple(cls._of(each) for each in content.get("others", [])),
+            origin=dict(content.get("origin", {})),
+            since=None if content.get("since") is None else from_plain(Since, content["since"]),
         )
+
+
+def _content_in(place: Path) -> bytes:
+    return read_part(place, CONTENT) if place.suffix.lower() == ".zip" else (place / CONTENT).read_bytes()
 
 
 def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:

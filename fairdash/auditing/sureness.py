@@ -146,7 +146,7 @@ def _reliable(work: _Work) -> str:
     each, plain = found.direction[stated], found.direction[1.0]
     return (
         f"If {percent(stated)} of the variance of {few([name])} is no error, the price would differ by "
-        f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)}) from "
-        f"its 10th to its 90th percentile, in place of {percent(plain.value / mean)} (simulation "
+        f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)}) "
+        f"from its 10th to its 90th percentile, in place of {percent(plain.value / mean)} (simulation "
         f"and extrapolation by a parabola in the root of the reliability). {_BERKSON}"
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import pandas as pd
 import plotly.graph_objects as go
 
+from fairdash.figures.audit_money import MONEY_FIGURES
+from fairdash.figures.audit_view import AuditFigure, AuditView
 from fairdash.figures.parts import band, line_across
 from fairdash.figures.theme import Theme, new_figure
 from fairdash.text import amount
@@ -99,45 +100,6 @@ def _points(figure: go.Figure, points: pd.DataFrame, *, name: str, symbol: str, 
         customdata=points[["low", "high"]],
         hovertemplate=_HOVER,
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class AuditView:
-    """What figures need to know of an audit besides their table.
-
-    Parameters
-    ----------
-    names
-        Role to the column's name, "" where there is none: price, sensitive, outcome, candidate.
-    n
-        Rows.
-    mean_price, max_gap
-        The mean price, and the largest gap allowed, both in units of the price.
-    """
-
-    names: Mapping[str, str]
-    n: int
-    mean_price: float
-    max_gap: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class AuditFigure:
-    """How a table of an audit is drawn.
-
-    Parameters
-    ----------
-    title
-        With the names of :attr:`AuditView.names` in braces.
-    alt
-        What there is to see, for who can't; the title stands before it.
-    draw
-        Takes the table, the title, the view and the theme.
-    """
-
-    title: str
-    alt: str
-    draw: Callable[[pd.DataFrame, str, AuditView, Theme], go.Figure]
 
 
 def audit_figure(
@@ -291,6 +253,20 @@ def _bars(table: pd.DataFrame, title: str, _: AuditView, theme: Theme) -> go.Fig
     return figure.update_yaxes(autorange="reversed", ticks="")
 
 
+def _moved(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> go.Figure:
+    return gap_curve(
+        table,
+        title=title,
+        subtitle="Now less then; the band holds the whole difference in 95 % of samples; diamonds: all rows "
+        "beyond",
+        x=view.names["sensitive"],
+        y="of the mean price",
+        level=0.0,
+        max_gap=view.max_gap / view.mean_price,
+        theme=theme,
+    )
+
+
 #: Name of a table to how it is drawn; what has no entry is shown as a table alone. The name of a question's
 #: measures is ``measures_`` and its number.
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
@@ -300,6 +276,11 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "candidate_curve": AuditFigure(
             title="Average {candidate} by {sensitive}", alt="a line with its band.", draw=_curve("candidate")
+        ),
+        "moved_curve": AuditFigure(
+            title="What has moved: average {price} by {sensitive}, as a share of the mean",
+            alt="a line with its band about zero.",
+            draw=_moved,
         ),
         "controlled_curve": AuditFigure(
             title="Average {price} by {sensitive}, among equals",
@@ -335,4 +316,5 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             title="{price} and {candidate} against {outcome}", alt="three lines.", draw=_lift
         ),
     }
+    | MONEY_FIGURES
 )  # fmt: skip

@@ -10,6 +10,7 @@ from fairdash.auditing.result import AuditResult
 from fairdash.figures.audit import audit_figure
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
+from fairdash.ui.audit.attributes import choose_attribute
 from fairdash.ui.files import download, download_file
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
@@ -47,7 +48,7 @@ def show_audit(audit: AuditJob) -> None:
         show_status(audit, status)
         show_go_on(audit)
         return
-    _show_result(audit.read_result())
+    _show_result(choose_attribute(audit.read_result()))
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
