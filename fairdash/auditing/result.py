@@ -24,7 +24,7 @@ from fairdash.safe_csv import safe_csv
 from fairdash.storage import sha256, write_whole
 
 if TYPE_CHECKING:
-    from fairdash.figures.audit import AuditView
+    from fairdash.figures.audit_view import AuditView
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +125,7 @@ class AuditResult:
     def view(self) -> AuditView:
         """What figures need to know besides their table."""
         # Charts take long to import, and a result is read without them.
-        from fairdash.figures.audit import AuditView
+        from fairdash.figures.audit_view import AuditView
 
         columns = self.plan.columns
         roles = ("price", "sensitive", "outcome", "candidate")

@@ -316,5 +316,5 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             title="{price} and {candidate} against {outcome}", alt="three lines.", draw=_lift
         ),
     }
-    | MONEY_FIGURES
+    | dict(MONEY_FIGURES)
 )  # fmt: skip

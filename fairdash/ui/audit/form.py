@@ -61,8 +61,8 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         None,
         step=0.05,
         key=KEY("reliability"),
-        help="The share of its variance that is no error, such as 0.7: the answers then say what it would show "
-        "without.",
+        help="The share of its variance that is no error, such as 0.7: the answers then say what it "
+        "would show without.",
     )
     st.caption("Criterion and threshold are fixed with the audit before any result is computed.")
     if columns is None:
