@@ -22,7 +22,9 @@ QUESTIONS: Mapping[int, str] = MappingProxyType(
         4: "Among equals?",
         5: "At a given price, who is undercharged?",
         6: "Through what?",
+        7: "How much money, and whose?",
         8: "What could be charged instead?",
+        9: "How sure?",
     }
 )
 
@@ -38,7 +40,9 @@ TABLES: Mapping[int, tuple[str, ...]] = MappingProxyType(
             *("lorenz", "double_lift"),
         ),
         6: ("drivers", "proxies", "surrogate_fit"),
+        7: ("money_along_s", "segments", "change_along_s", "change_segments"),
         8: ("premiums", "premium_curves", "premium_differences"),
+        9: ("power", "missing_by_price", "reliability", "reliability_curve"),
     }
 )
 
