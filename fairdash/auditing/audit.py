@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -21,9 +22,11 @@ from fairdash.auditing.controlled import controlled_curve
 from fairdash.auditing.curve import Curve, fit_curve
 from fairdash.auditing.evidence import hash_of_rows
 from fairdash.auditing.gaps import Band, Gap, largest_gap
+from fairdash.auditing.learned import costs_of, through_what, what_instead
 from fairdash.auditing.links import p_among_equals, p_of_any_link
 from fairdash.auditing.money_answers import how_much_money, insurance_views
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan
+from fairdash.auditing.premiums import Costs
 from fairdash.auditing.result import AuditResult
 from fairdash.auditing.sureness import how_sure
 from fairdash.auditing.surface import Surface, bias_surface
@@ -185,7 +188,7 @@ def _answered(work: _Work) -> _Work:
     work.price_curve()
     for question, answer in _ANSWERS.items():
         if question in work.plan.asked:
-            work.tell(QUESTIONS[question], question / _STEPS)
+            work.tell(QUESTIONS[question], work.share(question, 0))
             answer(work)
     return work
 
@@ -233,6 +236,15 @@ class _Work:
         self.found["independence"], self.units["independence"] = gap, self.table.n
         self.p_values["independence"] = p_of_any_link(self.table, self.table.price, random_state=self.seed)
         self.tables["curve"] = self.band.frame()
+
+    def share(self, question: int, part: float) -> float:
+        """The share of the whole that is done, with a part of a question's work done."""
+        return (question + part) / (max(QUESTIONS) + 1)
+
+    @cached_property
+    def costs(self) -> Costs | None:
+        """What policies cost, learned once for all questions; None where there is nothing to learn from."""
+        return costs_of(self)
 
     @property
     def cost(self) -> Array | None:
@@ -313,7 +325,7 @@ def _among_equals(work: _Work) -> None:
         return
     sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
     for k, among in enumerate(sets):
-        work.tell(f"{QUESTIONS[4]} {few(among)}", (4 + k / len(sets)) / _STEPS)
+        work.tell(f"{QUESTIONS[4]} {few(among)}", work.share(4, k / len(sets)))
         part = controlled_curve(table, table.price, among, random_state=work.seed)
         gap, band = largest_gap(part.curve, work.delta, random_state=work.seed)
         if among is factors:
@@ -352,16 +364,6 @@ def _undercharged(work: _Work) -> None:
     insurance_views(work)
 
 
-def _share_of_spread(work: _Work) -> None:
-    _, uf = typical_gap(work.table, work.basis, work.curve)
-    work.measure(6, "share_of_variance", uf, of_price=False)
-    work.sentences[6] = words.spread(uf, work.table.columns.sensitive)
-
-
-def _what_instead(work: _Work) -> None:
-    work.sentences[8] = "Not asked: there is no outcome, such as claims, and no expected cost."
-
-
 #: What answers each question, in order.
 _ANSWERS = {
     1: _does_it_follow,
@@ -369,9 +371,8 @@ _ANSWERS = {
     3: _is_it_earned,
     4: _among_equals,
     5: _undercharged,
-    6: _share_of_spread,
+    6: through_what,
     7: how_much_money,
-    8: _what_instead,
+    8: what_instead,
     9: how_sure,
 }
-_STEPS = max(QUESTIONS) + 1

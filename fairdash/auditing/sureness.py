@@ -124,7 +124,7 @@ def _reliable(work: _Work) -> str:
     name, mean = work.table.columns.sensitive, work.table.mean_price
     if not work.plan.reliability:
         return f"Errors in “{name}” itself are not looked at: state its reliability to have it corrected."
-    work.tell("Errors in the attribute", 9.5 / 11)
+    work.tell("Errors in the attribute", work.share(9, 0.5))
     found = corrected(work.table, work.plan.reliability, random_state=work.seed)
     if found is None:
         return f"“{name}” has few values: errors in which of them a row has are not covered."

@@ -157,11 +157,3 @@ def undercharged(surface: Surface, residuals: Gap, mean: float, name: str) -> st
         f"{percent(residuals.value / mean)} ({percent(residuals.ci_low / mean)} to "
         f"{percent(residuals.ci_high / mean)})."
     )
-
-
-def spread(uf: Estimate, name: str) -> str:
-    """Question 6."""
-    return (
-        f"“{name}” explains {percent(uf.value)} of the price's variance "
-        f"({percent(uf.ci_low)} to {percent(uf.ci_high)})."
-    )
