@@ -19,7 +19,7 @@ from fairdash.auditing.bridge import Bridge, Estimate, chosen_bridge, fixed_brid
 from fairdash.auditing.columns import columns_of
 from fairdash.auditing.controlled import controlled_curve
 from fairdash.auditing.curve import Curve, fit_curve
-from fairdash.auditing.evidence import hash_of_rows
+from fairdash.auditing.evidence import environment, hash_of_rows
 from fairdash.auditing.gaps import LEVEL, NONE, Band, Gap, holm, largest_gap
 from fairdash.auditing.insurance import actual_to_expected, double_lift, gini, lorenz
 from fairdash.auditing.links import p_among_equals, p_of_any_link
@@ -152,9 +152,8 @@ def carry_out(
             tell(QUESTIONS[question], question / _STEPS)
             answer(work)
     work.insurance_views()
-    result = replace(
-        work.result(), origin={**(origin or {}), "rows_sha256": hash_of_rows(frame, plan.columns)}
-    )
+    origin = {**(origin or {}), "rows_sha256": hash_of_rows(frame, plan.columns)}
+    result = replace(work.result(), origin=origin, made_with=environment())
     tell("Done", 1.0)
     return result
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairdash._version import __version__
 from fairdash.auditing.evidence import CONTENT, packed, read_part, unreadable
 from fairdash.auditing.plan import AuditPlan
 from fairdash.auditing.since import Since, moved_since
@@ -86,6 +85,8 @@ class AuditResult:
     origin
         Where the table came from, and the hash of its rows; see
         :class:`~fairdash.auditing.evidence.KeptPlan`.
+    made_with
+        Versions, processor and threads of the process that has found it.
     since
         What has moved since another audit, where one was given; its tables are ``moved`` and
         ``moved_curve``.
@@ -104,6 +105,7 @@ class AuditResult:
     mean_price: float
     notes: tuple[str, ...]
     origin: Mapping[str, Any] = field(default_factory=dict)
+    made_with: Mapping[str, str] = field(default_factory=dict)
     since: Since | None = None
 
     @property
@@ -144,7 +146,6 @@ class AuditResult:
     def to_dict(self) -> dict[str, Any]:
         """Numbers, texts, lists and dicts for JSON; what is not known is None."""
         return {
-            "fairdash": __version__,
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
             "verdicts": _records(self.verdicts),
@@ -157,6 +158,7 @@ class AuditResult:
             "mean_price": self.mean_price,
             "notes": list(self.notes),
             "origin": dict(self.origin),
+            "made_with": dict(self.made_with),
             "since": None if self.since is None else to_plain(self.since),
         }
 
@@ -251,6 +253,7 @@ class AuditResult:
             mean_price=content["mean_price"],
             notes=tuple(content["notes"]),
             origin=dict(content.get("origin", {})),
+            made_with=dict(content.get("made_with", {})),
             since=None if content.get("since") is None else from_plain(Since, content["since"]),
         )
 

@@ -85,7 +85,7 @@ def simulated_portfolio(*, n: int = DEFAULT_N, random_state: int = 0) -> Dataset
         target=pd.Series(cost / years, name=COST),
         sensitive=pd.DataFrame({AGE: age}),
         weight=pd.Series(years, name=EXPOSURE),
-        prediction=glm_premiums(features, claims, cost, years),
+        prediction=glm_premiums(features, claims.astype(float), cost, years),
         units=UNITS,
         meanings=MEANINGS,
         notes=("Simulated: no policy here is anybody's.",),

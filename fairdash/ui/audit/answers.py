@@ -1,4 +1,4 @@
-"""What an audit has found: on the first screen the verdict and its picture, then one question after another."""
+"""What an audit has found: the verdict and its picture on the first screen, then each question."""
 
 from __future__ import annotations
 

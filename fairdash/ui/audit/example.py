@@ -24,15 +24,16 @@ def show_example() -> None:
     """The ways to an audit of one's own, and the example's answers."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(page("data"), label="Audit a table of your own", icon=":material/upload_file:")
-        source, label = (
-            (MOTOR, "Ask the example yourself")
-            if motor_is_local()
-            else (SIMULATED, "Try it on simulated policies")
-        )
+        is_here = motor_is_local()
+        source = MOTOR if is_here else SIMULATED
         st.button(
-            label, key=KEY("try"), icon=":material/edit_note:", on_click=choose_source, args=(source,),
+            "Ask the example yourself" if is_here else "Try it on simulated policies",
+            key=KEY("try"),
+            icon=":material/edit_note:",
+            on_click=choose_source,
+            args=(source,),
             help=f"Choose columns, criterion and threshold: {source.title}.",
-        )  # fmt: skip
+        )
     st.caption(
         "An example: the premiums of a GLM that does not see the driver's age, on the French motor policies "
         "of a pricing game (pg15training)."
