@@ -24,6 +24,7 @@ from fairdash.training.references.predictions import (
 )
 from fairdash.training.regressor import FairRegressor
 from fairdash.training.regressor_fit import fit_regressor
+from fairdash.training.regressor_predict import rows_to_predict
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, initial_seed
 from fairdash.training.stacked_model import StackedModel
@@ -183,9 +184,26 @@ def _model_of_x_and_s(
         on_step=lambda _: on_step(),
     )
 
+    predictor = model.predictor_
+    encoder = predictor.encoder
+    place = encoder.numbers.index(own)
+    encoded: tuple[pd.DataFrame, NDArray[np.float64]] | None = None
+
     def predict(features: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        nonlocal encoded
         on_step()
-        predictions: NDArray[np.float64] = model.predict(features.assign(**{own: s}))
-        return predictions
+        # Asked for the same rows with one s after the other: all else of them is encoded once.
+        if encoded is None or encoded[0] is not features:
+            rows = rows_to_predict(
+                model,
+                features.assign(**{own: s}),
+                columns=encoder.columns,
+                numbers=encoder.numbers,
+                has_text=bool(encoder.categories),
+            )
+            encoded = features, encoder.transform(rows)
+        x = encoded[1]
+        x[:, place] = (s - encoder.mean[place]) / encoder.scale[place]
+        return predictor.predict_encoded(x)
 
     return predict
