@@ -29,7 +29,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, initial_seed
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.tuning import settings_of_splits, tune
-from fairdash.units import Found, Unit, at_once, within
+from fairdash.units import Found, Unit, at_once, turns, within
 
 
 def train_references(
@@ -125,10 +125,11 @@ def train_references(
         predictor = _model_of_x_and_s(seen, split, own, random_state, device, on_step)
         return {"premium": discrimination_free_predictions(dataset, [split], predictors=[predictor])}
 
-    premium = [
-        unit(f"premium/{j}", partial(premium_of, split, own))["premium"]
-        for j, (split, own) in enumerate(zip(splits, chosen, strict=True))
-    ]
+    premiums = {
+        j: unit(f"premium/{j}", partial(premium_of, splits[j], chosen[j]))["premium"]
+        for j in turns(unit, len(splits))
+    }
+    premium = [premiums[j] for j in range(len(splits))]
     members = [
         {"method": "barycentre", "lam": float(strength), "split": j, "diverged": False}
         for j in range(len(splits))
