@@ -20,7 +20,7 @@ from fairdash.auditing.columns import columns_of
 from fairdash.auditing.conclusion import conclude, decide, together
 from fairdash.auditing.controlled import controlled_curve
 from fairdash.auditing.curve import Curve, fit_curve
-from fairdash.auditing.evidence import hash_of_rows
+from fairdash.auditing.evidence import environment, hash_of_rows
 from fairdash.auditing.gaps import Band, Gap, largest_gap
 from fairdash.auditing.learned import costs_of, through_what, what_instead
 from fairdash.auditing.links import p_among_equals, p_of_any_link
@@ -180,7 +180,7 @@ def carry_out(
     origin = {**(origin or {}), "rows_sha256": hash_of_rows(frame, plan.columns)}
     results = [conclude(work, said, origin) for work, said in zip(works, verdicts, strict=True)]
     tell("Done", 0.0)
-    return together(results, plan)
+    return replace(together(results, plan), made_with=environment())
 
 
 def _answered(work: _Work) -> _Work:

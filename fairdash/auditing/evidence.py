@@ -119,7 +119,7 @@ def packed(result: AuditResult, files: Mapping[str, bytes]) -> bytes:
         "seeds": {"random_state": result.plan.random_state},
         "origin": dict(result.origin),
         "against": None if result.since is None else result.since.sha256,
-        "versions": environment(),
+        "versions": dict(result.made_with),
         "sha256": hashes | {REPORT: sha256(report)},
         "command": command_of(result),
     }

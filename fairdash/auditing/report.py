@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairdash._version import __version__
-from fairdash.auditing.evidence import command_of, environment
+from fairdash.auditing.evidence import command_of
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.since import MOVED, MOVED_CURVE
 from fairdash.auditing.words import IN_SHORT, percent
@@ -78,10 +77,9 @@ def render_audit(result: AuditResult, *, hashes: Mapping[str, str]) -> bytes:
             details=_table(_details(result), title="Behind the verdicts, as shares of the mean price"),
             criteria=[(each.title, f"{each.meaning} Measured: {each.gap}.") for each in CRITERIA.values()],
             origin=_origin(result),
-            environment=list(environment().items()),
+            environment=list(result.made_with.items()),
             hashes=list(hashes.items()),
             command=command_of(result),
-            version=__version__,
             plotly=plotly_script(),
         )
         .encode()

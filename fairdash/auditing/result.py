@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairdash._version import __version__
 from fairdash.auditing.evidence import CONTENT, packed, read_part, unreadable
 from fairdash.auditing.plan import AuditPlan
 from fairdash.auditing.since import Since, moved_since
@@ -89,6 +88,8 @@ class AuditResult:
     origin
         Where the table came from, and the hash of its rows; see
         :class:`~fairdash.auditing.evidence.KeptPlan`.
+    made_with
+        Versions, processor and threads of the process that has found it.
     since
         What has moved since another audit, where one was given; its tables are ``moved`` and
         ``moved_curve``.
@@ -108,6 +109,7 @@ class AuditResult:
     notes: tuple[str, ...]
     others: tuple[AuditResult, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
+    made_with: Mapping[str, str] = field(default_factory=dict)
     since: Since | None = None
 
     @property
@@ -159,7 +161,6 @@ class AuditResult:
     def to_dict(self) -> dict[str, Any]:
         """Numbers, texts, lists and dicts for JSON; what is not known is None."""
         return {
-            "fairdash": __version__,
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
             "verdicts": _records(self.verdicts),
@@ -173,6 +174,7 @@ class AuditResult:
             "notes": list(self.notes),
             "others": [each.to_dict() for each in self.others],
             "origin": dict(self.origin),
+            "made_with": dict(self.made_with),
             "since": None if self.since is None else to_plain(self.since),
         }
 
@@ -271,6 +273,7 @@ class AuditResult:
             notes=tuple(content["notes"]),
             others=tuple(cls._of(each) for each in content.get("others", [])),
             origin=dict(content.get("origin", {})),
+            made_with=dict(content.get("made_with", {})),
             since=None if content.get("since") is None else from_plain(Since, content["since"]),
         )
 
