@@ -31,7 +31,8 @@ def interval(each: Estimate) -> str:
 
 def points(each: Estimate) -> str:
     """A difference of two shares with its interval."""
-    value, low, high = (f"{100 * part:.1f}".replace("-", "−") for part in vars(each).values())
+    # Adding 0 makes a negative nought a plain one.
+    value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
     return f"{value} percentage points ({low} to {high})"
 
 
@@ -54,7 +55,7 @@ def through(drivers: Drivers, uf: Estimate, name: str) -> str:
         named = zip(table["feature"].tolist(), table["share"].tolist(), strict=True)
         listed = ", ".join(f"“{feature}” {percent(share / whole)}" for feature, share in named)
         parts = f"of what follows “{name}” in it, {listed} (Shapley values)"
-    with_it = f"With “{name}” itself among them R² is {points(drivers.itself)} higher"
+    with_it = f"Adding “{name}” itself raises R² by {points(drivers.itself)}"
     if drivers.uses_itself:
         itself = f"{with_it}: the price uses it, or something that goes with it and is not in the table."
     elif drivers.itself.ci_high < USES_ITSELF:

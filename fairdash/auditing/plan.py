@@ -44,7 +44,7 @@ TABLES: Mapping[int, tuple[str, ...]] = MappingProxyType(
         ),
         6: ("drivers", "proxies", "surrogate_fit"),
         7: ("money_along_s", "segments"),
-        8: ("premiums", "premium_curves", "premium_differences"),
+        8: ("premium_curves", "premiums", "premium_differences"),
         9: ("power", "missing_by_price", "reliability", "reliability_curve"),
         10: (
             *("two_prices", "candidate_verdicts", "candidate_answers"),

@@ -63,6 +63,8 @@ N_NODES = 30
 #: The law of a premium at a value of s is that of this share of the exposure around it.
 _AROUND = 0.1
 _KNOTS = 12
+#: The mean along s follows steps, such as those of trees, in as many parts, each of so many different rows.
+_MOST_STEPS, _ROWS_A_STEP = 100, 100
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -180,12 +182,16 @@ def _trees_for(y: Array) -> Trees:
 
 def nodes_of(s: Array, weight: Array) -> tuple[Array, Array]:
     """Values that stand for the law of s, and their shares of the exposure, (K,) each; s sorted."""
-    values, code = np.unique(s, return_inverse=True)
-    if len(values) > MOST_LEVELS:
-        middle = _middles(code, weight)
-        code = np.unique(np.minimum((middle * N_NODES).astype(int), N_NODES - 1), return_inverse=True)[1]
+    code = _node_of(np.unique(s, return_inverse=True)[1], weight)
     held = np.bincount(code, weights=weight)
     return np.bincount(code, weights=weight * s) / held, held / held.sum()
+
+
+def _node_of(code: NDArray[np.intp], weight: Array) -> NDArray[np.intp]:
+    """Which node stands for a row, by which of the distinct values of s it has: ascending codes, (n,)."""
+    if code.max() < MOST_LEVELS:
+        return code
+    return np.unique((_middles(code, weight) * N_NODES).astype(int), return_inverse=True)[1]
 
 
 def _middles(code: NDArray[np.intp], weight: Array) -> Array:
@@ -198,8 +204,8 @@ def barycentre(y: Array, s: Array, weight: Array) -> Array:
     """Values whose law is the same at every s: the mean over s of the quantiles at a row's rank for its s.
 
     The Wasserstein barycentre of the laws of y given s (Chzhen et al. 2020), which moves y the least. Where s
-    has few levels, a law is that of a level. Otherwise y is first freed of its mean given s, by a spline, and
-    what is left has the law of a tenth of the exposure around; in logarithms where y is above 0.
+    has few levels, a law is that of a level. Otherwise y is first freed of its mean given s, by a spline and
+    steps, and what is left has the law of a tenth of the exposure around; in logarithms where y is above 0.
 
     Parameters
     ----------
@@ -212,7 +218,7 @@ def barycentre(y: Array, s: Array, weight: Array) -> Array:
         With the mean of y, as nearly as ranks tell.
     """
     values, code = np.unique(s, return_inverse=True)
-    nodes, shares = nodes_of(s, weight)
+    _, shares = nodes_of(s, weight)
     if len(values) <= MOST_LEVELS:
         laws = [_Law.of(y[code == k], weight[code == k]) for k in range(len(values))]
         rank = np.empty(len(y))
@@ -220,11 +226,9 @@ def barycentre(y: Array, s: Array, weight: Array) -> Array:
             rank[code == k] = law.rank(y[code == k])
         return np.sum([share * law.quantile(rank) for share, law in zip(shares, laws, strict=True)], axis=0)
     into, back = (np.log, np.exp) if y.min() > 0 else (np.asarray, np.asarray)
-    functions = _functions(s, weight)
-    root = np.sqrt(weight)
-    coefficients = np.linalg.lstsq(functions(s) * root[:, None], into(y) * root, rcond=None)[0]
-    left = into(y) - functions(s) @ coefficients
     at = _middles(code, weight)
+    mean = _mean_along(into(y), s, weight, at)
+    left = into(y) - mean
     # A node's place is the middle of what it stands for.
     place = np.cumsum(shares) - shares / 2
     laws = []
@@ -242,11 +246,12 @@ def barycentre(y: Array, s: Array, weight: Array) -> Array:
     step = np.clip((at - place[before]) / np.maximum(place[after] - place[before], 1e-300), 0, 1)
     row = np.arange(len(y))
     rank = (1 - step) * ranks[row, before] + step * ranks[row, after]
-    level = functions(nodes) @ coefficients
+    held = _node_of(code, weight)
+    level = into(np.bincount(held, weights=weight * back(mean)) / np.bincount(held, weights=weight))
     return np.sum(
         [
-            share * back(mean + law.quantile(rank))
-            for share, mean, law in zip(shares, level, laws, strict=True)
+            share * back(each + law.quantile(rank))
+            for share, each, law in zip(shares, level, laws, strict=True)
         ],
         axis=0,
     )
@@ -276,11 +281,16 @@ class _Law:
         return self.values[np.minimum(np.searchsorted(self.below, rank - 1e-12), len(self.values) - 1)]
 
 
-def _functions(s: Array, weight: Array) -> Callable[[Array], Array]:
-    """Cubic splines of s with knots at its percentiles."""
+def _mean_along(y: Array, s: Array, weight: Array, at: Array) -> Array:
+    """E[y|s] at the rows, (n,): a cubic spline of s, and the means of what it leaves, which follow steps."""
     cuts = np.unique(quantiles(s, weight, np.linspace(0, 1, _KNOTS)))
     full = np.concatenate([[cuts[0]] * 3, cuts, [cuts[-1]] * 3])
-    return lambda x: BSpline.design_matrix(np.clip(x, cuts[0], cuts[-1]), full, 3).toarray()
+    functions = BSpline.design_matrix(np.clip(s, cuts[0], cuts[-1]), full, 3).toarray()
+    root = np.sqrt(weight)
+    smooth = functions @ np.linalg.lstsq(functions * root[:, None], y * root, rcond=None)[0]
+    part = (at * np.clip(len(np.unique(y)) // _ROWS_A_STEP, 1, _MOST_STEPS)).astype(int)
+    held = np.bincount(part, weights=weight)
+    return smooth + (np.bincount(part, weights=weight * (y - smooth)) / np.maximum(held, 1e-300))[part]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import pandas as pd
 import plotly.graph_objects as go
 
+from fairdash.figures.audit_models import draw_differences, draw_drivers, draw_premiums
 from fairdash.figures.audit_money import MONEY_FIGURES
 from fairdash.figures.audit_view import AuditFigure, AuditView
 from fairdash.figures.parts import band, line_across
@@ -307,6 +308,21 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "calibration": AuditFigure(
             title="Actual ÷ expected by {price}", alt="points with intervals.", draw=_ratios("price")
+        ),
+        "drivers": AuditFigure(
+            title="Through which columns {price} follows {sensitive}",
+            alt="a bar a column with its interval.",
+            draw=draw_drivers,
+        ),
+        "premium_curves": AuditFigure(
+            title="What could be charged instead, by {sensitive}",
+            alt="a line a premium, and today's price.",
+            draw=draw_premiums,
+        ),
+        "premium_differences": AuditFigure(
+            title="How far policies move between premiums",
+            alt="a range a difference, with the middle policy.",
+            draw=draw_differences,
         ),
         "lorenz": AuditFigure(
             title="How {outcome} is concentrated where {price} is high", alt="a curve under the diagonal.",
