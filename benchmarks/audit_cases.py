@@ -48,8 +48,10 @@ class Case:
         What expected cost explains of the direction.
     conditional
         The largest gap of the controlled curve.
-    surface
-        Whether the bias surface is 0; None where its size is not known.
+    sufficient
+        Whether the bias surface is 0.
+    found
+        Whether the verdicts, by criterion, say what is special about the case.
     """
 
     draw: Callable[[int, np.random.Generator], dict[str, Any]]
@@ -58,6 +60,7 @@ class Case:
     earned: float | None = None
     conditional: float | None = None
     sufficient: bool = False
+    found: Callable[[pd.DataFrame], bool] | None = None
     roles: dict[str, Any] = field(default_factory=dict)
 
 
@@ -120,10 +123,24 @@ def _lognormal(n: int, rng: np.random.Generator) -> dict[str, Any]:
     return {"price": np.exp(rng.normal(size=n) - 0.5), "s": 45 + 12 * rng.normal(size=n)}
 
 
+def _above(verdicts: pd.DataFrame) -> bool:
+    return bool(verdicts.loc["independence", "verdict"] == "above")
+
+
+def _link_within(verdicts: pd.DataFrame) -> bool:
+    return bool(verdicts.loc["conditional_independence", "p_value"] <= 0.05)
+
+
+def _less_within(verdicts: pd.DataFrame) -> bool:
+    """The gap among equals is surely smaller."""
+    lows, highs = verdicts["ci_low"], verdicts["ci_high"]
+    return _above(verdicts) and bool(highs["conditional_independence"] < lows["independence"])
+
+
 _BY_LINE = 2 * NINETIETH
 _U = 0.3 / TAIL_SQUARE
 _STEEP = _line(0.3)
-_TOP = norm.ppf(0.97)
+_TOP, _END = norm.ppf(0.97), norm.ppf(0.95)
 CASES: dict[str, Case] = {
     "no effect": Case(draw=_along(np.ones_like), gap=0, direction=0),
     "five rows a policy": Case(draw=_policies, gap=0, direction=0, roles={"groups": "policy"}),
@@ -152,17 +169,26 @@ CASES: dict[str, Case] = {
         earned=_STEEP / 2 * _BY_LINE,
         roles={"outcome": "claims"},
     ),
-    "proxy alone": Case(draw=_proxy, gap=0.24, direction=0.8 * _STEEP * _BY_LINE),
-    "within a factor": Case(draw=_within, gap=0, direction=0, conditional=0, roles={"controls": ["side"]}),
+    "proxy alone": Case(draw=_proxy, gap=0.24, direction=0.8 * _STEEP * _BY_LINE, found=_above),
+    "within a factor": Case(
+        draw=_within, gap=0, direction=0, conditional=0, found=_link_within, roles={"controls": ["side"]}
+    ),
     "vanishing given a factor": Case(
         draw=_vanishing,
         gap=0.21,
         direction=0.7 * _STEEP * _BY_LINE,
         conditional=0,
+        found=_less_within,
         roles={"controls": ["bonus"]},
     ),
     "exposure follows s": Case(draw=_exposed, gap=0, direction=0, roles={"exposure": "years"}),
     "heavy tails": Case(draw=_lognormal, gap=0, direction=0),
+    # Made against the estimator: nothing within the range tells of either end.
+    "steps at both ends": Case(
+        draw=_along(lambda z: 1 + DELTA / 2 * ((z > _END).astype(float) - (z < -_END))),
+        gap=DELTA,
+        direction=0,
+    ),
 }
 
 
@@ -187,6 +213,8 @@ def try_case(name: str, n: int, seed: int) -> dict[str, Any]:
             row[f"{criterion}_covers"] = int(found["ci_low"] <= truth <= found["ci_high"])
             row[f"{criterion}_width"] = found["ci_high"] - found["ci_low"]
     row["p_value"] = verdicts.loc["independence", "p_value"]
+    if case.found is not None:
+        row["found"] = int(case.found(verdicts))
     measures = result.measures.set_index("measure")
     parts = {"direction": case.direction}
     if case.earned is not None:
@@ -200,7 +228,7 @@ def try_case(name: str, n: int, seed: int) -> dict[str, Any]:
 
 
 FIELDS = [
-    *("case", "n", "seed", "p_value"),
+    *("case", "n", "seed", "p_value", "found"),
     *(
         f"{criterion}_{what}"
         for criterion in (
@@ -236,6 +264,8 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
                 row[f"{short}_undecided"] = float((verdicts == "undecided").mean())
                 row[f"{short}_covers"] = int(part[f"{criterion}_covers"].sum())
                 row[f"{short}_width"] = part[f"{criterion}_width"].mean()
+        if part["found"].notna().any():
+            row["found"] = int(part["found"].sum())
         row["rejects_flat"] = float((part["p_value"] <= 0.05).mean())
         for each in ("direction", "earned_s10_s90", "left_s10_s90"):
             if part[each].notna().any():
