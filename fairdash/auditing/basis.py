@@ -17,6 +17,7 @@ from scipy.interpolate import BSpline
 from scipy.sparse import csr_matrix, hstack
 
 from fairdash.auditing.table import FEWEST_SHOWN, AuditTable
+from fairdash.dependence.ranks import quantiles
 
 Array = NDArray[np.float64]
 
@@ -72,12 +73,6 @@ class Basis:
         """The point within the range that is nearest to a share of the exposure."""
         inner = np.array([each in ("curve", "level") for each in self.kind])
         return int(np.argmin(np.where(inner, np.abs(self.share - share), np.inf)))
-
-
-def quantiles(s: Array, weight: Array, shares: Array) -> Array:
-    """The smallest value at or below which at least a share of the weight lies; s sorted."""
-    below = np.cumsum(weight) / weight.sum()
-    return s[np.minimum(np.searchsorted(below, shares - 1e-12), len(s) - 1)]
 
 
 def basis_of(table: AuditTable) -> Basis:
