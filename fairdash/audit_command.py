@@ -44,6 +44,13 @@ def add_audit_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help="one of these that is a sum over the exposure, and is divided by it; may come again",
     )
     parser.add_argument(
+        "--feature",
+        action="append",
+        default=None,
+        metavar="COLUMN",
+        help="what the price may be made of, by default every column without another role; may come again",
+    )
+    parser.add_argument(
         "--criterion",
         default="independence",
         help="the primary one: independence, conditional_independence, sufficiency or equalized_residuals",
@@ -84,6 +91,7 @@ def _audit(options: argparse.Namespace) -> int:
         max_gap=options.max_gap,
         questions="all" if options.question is None else options.question,
         totals=options.total,
+        features=options.feature,
         random_state=options.random_state,
     )
     if options.out is not None:

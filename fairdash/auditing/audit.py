@@ -49,6 +49,7 @@ def audit(
     max_gap: float = 0.05,
     questions: str | Sequence[int] = "all",
     totals: Sequence[str] = (),
+    features: Sequence[str] | None = None,
     random_state: int | None = 0,
 ) -> AuditResult:
     """Say whether a price follows a sensitive attribute, where, whether it is earned, and how sure that is.
@@ -80,6 +81,9 @@ def audit(
         Numbers of the questions to answer, or ``"all"``; the primary criterion's is always answered.
     totals
         Those of the columns that are sums over the exposure, and are divided by it.
+    features
+        Columns of what the price may be made of, numbers or not: what models of it and of the outcome learn
+        from. By default every column without another role.
 
     Returns
     -------
@@ -103,6 +107,7 @@ def audit(
         candidate=candidate,
         groups=groups,
         totals=totals,
+        features=features,
     )
     plan = AuditPlan(
         columns=columns,
@@ -134,7 +139,7 @@ def carry_out(frame: pd.DataFrame, plan: AuditPlan, *, progress: Progress | None
     work.price_curve()
     for question, answer in _ANSWERS.items():
         if question in plan.asked:
-            tell(QUESTIONS[question], question / (len(_ANSWERS) + 1))
+            tell(QUESTIONS[question], question / _STEPS)
             answer(work)
     work.insurance_views()
     result = work.result()
@@ -336,7 +341,7 @@ def _among_equals(work: _Work) -> None:
         return
     sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
     for k, among in enumerate(sets):
-        work.tell(f"{QUESTIONS[4]} {few(among)}", (4 + k / len(sets)) / (len(_ANSWERS) + 1))
+        work.tell(f"{QUESTIONS[4]} {few(among)}", (4 + k / len(sets)) / _STEPS)
         part = controlled_curve(table, table.price, among, random_state=work.seed)
         gap, band = largest_gap(part.curve, work.delta, random_state=work.seed)
         if among is factors:
@@ -377,6 +382,10 @@ def _share_of_spread(work: _Work) -> None:
     work.sentences[6] = words.spread(uf, work.table.columns.sensitive)
 
 
+def _what_instead(work: _Work) -> None:
+    work.sentences[8] = "Not asked: there is no outcome, such as claims, and no expected cost."
+
+
 #: What answers each question, in order.
 _ANSWERS = {
     1: _does_it_follow,
@@ -385,4 +394,6 @@ _ANSWERS = {
     4: _among_equals,
     5: _undercharged,
     6: _share_of_spread,
+    8: _what_instead,
 }
+_STEPS = max(QUESTIONS) + 1

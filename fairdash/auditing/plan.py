@@ -21,7 +21,10 @@ QUESTIONS: Mapping[int, str] = MappingProxyType(
         3: "Is it earned?",
         4: "Among equals?",
         5: "At a given price, who is undercharged?",
-        6: "How much of the price's spread is it?",
+        6: "Through what?",
+        7: "How much money, and whose?",
+        8: "What could be charged instead?",
+        9: "How sure?",
     }
 )
 
@@ -36,7 +39,10 @@ TABLES: Mapping[int, tuple[str, ...]] = MappingProxyType(
             *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected", "calibration"),
             *("lorenz", "double_lift"),
         ),
-        6: (),
+        6: ("drivers", "proxies", "surrogate_fit"),
+        7: ("money_along_s", "segments", "change_along_s", "change_segments"),
+        8: ("premiums", "premium_curves", "premium_differences"),
+        9: ("power", "missing_by_price", "reliability", "reliability_curve"),
     }
 )
 

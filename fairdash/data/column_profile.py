@@ -49,13 +49,8 @@ class ColumnProfile:
 NUMBERS = ("number", "whole number", "truth value")
 
 
-def words_of(name: str) -> set[str]:
-    """Give the words of a name written like_this, LikeThis or like this: small letters without accents."""
-    return set(words_in_order(name))
-
-
 def words_in_order(name: str) -> tuple[str, ...]:
-    """The words of a name as :func:`words_of` gives them, in their order.
+    """The words of a name written like_this, LikeThis or like this: small letters without accents, in order.
 
     >>> words_in_order("AgeDuConducteur"), words_in_order("durée d'exposition"), words_in_order("IDpol")
     (('age', 'du', 'conducteur'), ('duree', 'd', 'exposition'), ('id', 'pol'))

@@ -15,6 +15,7 @@ import json
 import secrets
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -170,7 +171,9 @@ def delete_run(run: Run) -> None:
 def _delete_made(made: Made) -> None:
     """Delete all of it, in the line too; StorageError, once all else is gone, of what does not stop."""
     in_line = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
-    engine.cancel(in_line)
+    # Where the disk is full the line can't be written before there is room again, which this makes.
+    with suppress(StorageError):
+        engine.cancel(in_line)
     problems = [problem for folder in made.folders for problem in _delete(folder, made)]
     for source in made.sources:
         source.unlink(missing_ok=True)

@@ -19,7 +19,6 @@ next, and which units are done, is in the line of jobs (:mod:`fairdash.jobs.engi
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 import shutil
@@ -30,9 +29,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
-import pandas as pd
 from filelock import FileLock
 
 from fairdash._version import __version__
@@ -41,6 +39,7 @@ from fairdash.detached import LOCK, is_at_work
 from fairdash.errors import FairdashError, Problem, RunError, StorageError
 from fairdash.jobs import engine
 from fairdash.records import from_plain, to_plain
+from fairdash.runs.curves import CURVES, add_curve, read_curves
 from fairdash.runs.log import WORKER, note
 from fairdash.runs.naming import read_name, write_name
 from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
@@ -49,11 +48,13 @@ from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_
 from fairdash.storage import LOCAL, cant_keep, data_folder, make_folder, write_whole
 from fairdash.training.sweep import Sweep
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Spec = TypeVar("Spec")
 
 _ID = re.compile(r"[0-9a-f]{12}")
 RESULT, FIRST = "result", "first"
-_CURVES = "curves.jsonl"
 _ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
 
 
@@ -343,24 +344,17 @@ class Run(Job[RunSpec]):
         write_name(self.folder, name)
 
     def add_curve(self, curve: pd.DataFrame) -> None:
-        """Append an epoch's training curve (see :class:`fairdash.training.sweep.SweepProgress`)."""
-        with (self.folder / _CURVES).open("a", encoding="utf-8") as file:
-            file.write(curve.to_json(orient="records", lines=True))
+        """Append an epoch's training curve, as :func:`fairdash.runs.curves.add_curve`."""
+        add_curve(self.folder / CURVES, curve)
 
     def forget_curves(self) -> None:
         """Begin the training curves anew."""
-        (self.folder / _CURVES).unlink(missing_ok=True)
+        (self.folder / CURVES).unlink(missing_ok=True)
 
     def curves(self) -> pd.DataFrame:
         """All training curves so far; no rows before the first epoch is done."""
-        columns = ["method", "lam", "epoch", "mse", "dependence"]
-        kept = (self.folder / place / _CURVES for place in (RESULT, ""))
-        path = next((each for each in kept if each.exists()), None)
-        if path is None:
-            return pd.DataFrame(columns=columns)
-        # The worker may be in the middle of writing the last line.
-        whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
-        return pd.DataFrame([json.loads(line) for line in whole.splitlines() if line], columns=columns)
+        kept = (self.folder / place / CURVES for place in (RESULT, ""))
+        return read_curves(next((each for each in kept if each.exists()), None))
 
     @property
     def look(self) -> str | None:
@@ -377,8 +371,8 @@ class Run(Job[RunSpec]):
         """Keep the result, or the first look at it: all of it or nothing."""
         with self._result_folder(FIRST if first else RESULT) as folder:
             write_result(result, folder)
-            if not first and (self.folder / _CURVES).exists():
-                write_whole(folder / _CURVES, (self.folder / _CURVES).read_bytes())
+            if not first and (self.folder / CURVES).exists():
+                write_whole(folder / CURVES, (self.folder / CURVES).read_bytes())
         if not first:
             self.forget_curves()
 

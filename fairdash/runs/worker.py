@@ -11,7 +11,7 @@ import shutil
 import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from filelock import Timeout
 
@@ -29,6 +29,9 @@ from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.search import search_settings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.units import Unit, at_once
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SECONDS_BETWEEN_REPORTS = 0.2
 #: From this share of the work on its time tells what is left; before, this long at it does.
@@ -155,11 +158,19 @@ def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
     reporter.begin("reading the data", fraction=begun)
     # Units that are done tell their curves once more.
     run.forget_curves()
+
+    def on_curve(curve: pd.DataFrame) -> None:
+        try:
+            run.add_curve(curve)
+        except StorageError as error:
+            # A picture of the training is missing then, no figure.
+            log.warning("a training curve could not be written: %s", error)
+
     result = execute_sweep(
         spec.source.load(),
         spec.plan,
         progress=lambda doing, share: reporter.progress(doing, begun + (1 - begun) * share),
-        on_curve=run.add_curve,
+        on_curve=on_curve,
         unit=unit,
     )
     reporter.begin("writing the result", fraction=1.0)

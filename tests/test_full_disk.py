@@ -1,0 +1,133 @@
+"""A disk that takes no byte more: whoever writes says so in words, and what was there stays as it was.
+
+The limit on the size of files is the system's own, so that every writer meets it, the database's too.
+"""
+
+from __future__ import annotations
+
+import resource
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from fairdash.auditing.columns import Columns
+from fairdash.auditing.plan import AuditPlan
+from fairdash.data.source import CatalogueSource, save_source
+from fairdash.data.uploads import keep_upload
+from fairdash.errors import StorageError
+from fairdash.jobs import engine
+from fairdash.jobs.kept import keep
+from fairdash.reproduction.job import ReproductionSpec, start_reproduction
+from fairdash.runs import worker
+from fairdash.runs.deletion import delete_run
+from fairdash.runs.launch import go_on, start_audit, start_model, start_run, start_search
+from fairdash.runs.status import CANCELLED, DONE, RUNNING, RunStatus
+from fairdash.runs.store import Run, create_run
+from fairdash.storage import data_folder
+from fairdash.studies.store import Study, start
+from fairdash.training.search import SettingsSearch
+from tests.runs.test_runs import PLAN, SOURCE
+
+
+@contextmanager
+def full_disk() -> Iterator[None]:
+    """No file can grow by a byte."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def contents() -> dict[str, bytes]:
+    """Everything at home that holds something, by name."""
+    home = data_folder("runs").parent
+    # The database keeps its own promise, and a log of a process is nobody's evidence.
+    names = (path for path in home.rglob("*") if path.is_file() and not path.name.startswith("jobs.sqlite"))
+    return {str(path.relative_to(home)): content for path in names if (content := path.read_bytes())}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Home of a finished run, and of one that was stopped."""
+    home = tmp_path_factory.mktemp("full") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(home))
+        assert worker.main(create_run(SOURCE, PLAN).id) == 0
+        create_run(SOURCE, replace(PLAN, n_splits=1)).write_status(RunStatus(state=CANCELLED))
+        engine.client()
+    return home
+
+
+@pytest.fixture
+def runs(template: Path) -> tuple[Run, Run]:
+    """The finished and the stopped run, in a home of this test's own."""
+    shutil.copytree(template, data_folder("runs").parent)
+    found = [Run(path.name) for path in data_folder("runs").iterdir()]
+    done, stopped = sorted(found, key=lambda run: run.stored_status().state != DONE)
+    return done, stopped
+
+
+#: What is written, by whom, for the finished and the stopped run.
+WRITERS: Mapping[str, Callable[[Run, Run], object]] = {
+    "an upload": lambda *_: keep_upload(b"age,price\n40,1\n", name="prices.csv"),
+    "a recipe": lambda *_: save_source(CatalogueSource(dataset="crime")),
+    "a run": lambda *_: start_run(SOURCE, replace(PLAN, random_state=7)),
+    "a run again": lambda _, stopped: go_on(stopped),
+    "a name": lambda done, _: done.rename("of the committee"),
+    "how far it is": lambda _, stopped: stopped.write_status(RunStatus(state=RUNNING)),
+    "a result": lambda done, stopped: stopped.write_result(done.read_result()),
+    "a training curve": lambda _, stopped: stopped.add_curve(pd.DataFrame({"epoch": [1]})),
+    "a unit": lambda _, stopped: keep(stopped.units, {"found.json": b"1"}),
+    "a search": lambda *_: start_search(SOURCE, SettingsSearch()),
+    "a model": lambda done, _: start_model(SOURCE, PLAN, run=done.id, method="pearson", lam=1.0),
+    "an audit": lambda *_: start_audit(SOURCE, AuditPlan(columns=Columns(price="cost", sensitive="age"))),
+    "a study": lambda *_: start(Study("fig2")),
+    "a reproduction": lambda *_: start_reproduction(ReproductionSpec(study="fig3")),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_full_disk_is_said_and_nothing_is_altered(name: str, runs: tuple[Run, Run]) -> None:
+    before = contents()
+    with full_disk(), pytest.raises(StorageError, match=r"(?i)free some space|can be written") as said:
+        WRITERS[name](*runs)
+    assert "can't be" in str(said.value)
+    assert contents() == before
+    assert runs[0].status.state == DONE
+
+
+def test_on_a_full_disk_a_run_is_stopped_and_deleted_all_the_same(runs: tuple[Run, Run]) -> None:
+    """Else nobody could make room; what the database could not note is told, and noted the next time."""
+    done, stopped = runs
+    stopped.write_status(RunStatus(state=RUNNING))
+    with full_disk():
+        with pytest.raises(StorageError):
+            stopped.ask_to_cancel()
+        with pytest.raises(StorageError):
+            delete_run(done)
+    assert stopped.is_cancelled()
+    assert not done.folder.exists()
+
+
+def test_a_training_goes_on_without_its_curves_where_the_disk_is_full(
+    runs: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, stopped = runs
+    stopped.write_status(RunStatus(state=RUNNING))
+    add = Run.add_curve
+
+    def on_a_full_disk(run: Run, curve: pd.DataFrame) -> None:
+        with full_disk():
+            add(run, curve)
+
+    monkeypatch.setattr(Run, "add_curve", on_a_full_disk)
+    assert worker.main(stopped.id) == 0
+    assert stopped.status.state == DONE
+    assert stopped.curves().empty
