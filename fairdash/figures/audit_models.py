@@ -11,7 +11,7 @@ from fairdash.figures.parts import line_across
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, new_figure
 
 if TYPE_CHECKING:
-    from fairdash.figures.audit import AuditView
+    from fairdash.figures.audit_view import AuditView
 
 #: Features that are drawn, the largest first.
 MOST_BARS = 12
