@@ -20,6 +20,7 @@ from fairdash.auditing.columns import columns_of
 from fairdash.auditing.conclusion import conclude, decide, together
 from fairdash.auditing.controlled import controlled_curve
 from fairdash.auditing.curve import Curve, fit_curve
+from fairdash.auditing.dearest import dearest_curve
 from fairdash.auditing.evidence import environment, hash_of_rows
 from fairdash.auditing.gaps import Band, Gap, largest_gap
 from fairdash.auditing.learned import costs_of, through_what, what_instead
@@ -289,9 +290,12 @@ def _where(work: _Work) -> None:
         else f"{at:,.4g}"
         for kind, at in zip(work.basis.kind, work.basis.at, strict=True)
     ]
-    work.sentences[2] = words.where(
-        gap, work.band, named, work.table.mean_price, work.table.columns.sensitive
-    )
+    name = work.table.columns.sensitive
+    work.sentences[2] = words.where(gap, work.band, named, work.table.mean_price, name)
+    dearest = dearest_curve(work.table, work.basis, random_state=work.seed)
+    if dearest is not None:
+        work.tables["dearest_curve"] = dearest[0].frame()
+        work.sentences[2] += " " + words.dearest(*dearest, name)
 
 
 def _is_it_earned(work: _Work) -> None:

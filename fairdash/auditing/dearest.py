@@ -17,7 +17,7 @@ _MOST = 0.2
 
 
 def dearest_curve(table: AuditTable, basis: Basis, *, random_state: int | None) -> tuple[Band, float] | None:
-    """The share of rows along s that are among the dearest 5 %, with its band, in [0, 1], and that of all rows.
+    """The share of rows along s that are among the dearest 5 %, with its band, and that of all; in [0, 1].
 
     It is a curve as the price's is, of an indicator: s is not cut into bands. Where many rows have one
     price, all of them or none are among the dearest, which are then 5 % or a little more; None where that

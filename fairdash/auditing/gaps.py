@@ -9,7 +9,7 @@ level, is none that it has to hold for (the two-step method of Romano, Shaikh an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -91,6 +91,12 @@ class Band:
     def frame(self) -> pd.DataFrame:
         """The same as a table, a row a point."""
         return pd.DataFrame(vars(self))
+
+    def within(self, low: float, high: float) -> Band:
+        """The same, with nothing beyond what a value can be."""
+        return replace(
+            self, **{name: np.clip(getattr(self, name), low, high) for name in ("value", "low", "high")}
+        )
 
 
 def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, Band]:

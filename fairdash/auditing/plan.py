@@ -35,7 +35,7 @@ QUESTIONS: Mapping[int, str] = MappingProxyType(
 TABLES: Mapping[int, tuple[str, ...]] = MappingProxyType(
     {
         1: ("curve", "candidate_curve"),
-        2: ("curve",),
+        2: ("curve", "dearest_curve"),
         3: ("bridge_points",),
         4: ("controlled_curve",),
         5: (

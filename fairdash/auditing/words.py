@@ -111,6 +111,15 @@ def where(gap: Gap, band: Band, curve_at: list[str], mean: float, name: str) -> 
     )
 
 
+def dearest(band: Band, share: float, name: str) -> str:
+    """Question 2, the rest: where the dearest rows are."""
+    most, least = (
+        f"{band.at[j]:,.4g}, {percent(band.value[j])} ({percent(band.low[j])} to {percent(band.high[j])})"
+        for j in (int(np.argmax(band.value)), int(np.argmin(band.value)))
+    )
+    return f"Of the rows about “{name}” {most} are among the dearest {percent(share)} of all; about {least}."
+
+
 def _interval(each: Estimate, mean: float) -> str:
     return f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)})"
 

@@ -27,7 +27,7 @@ def gap_curve(
     x: str,
     y: str,
     level: float,
-    max_gap: float,
+    max_gap: float | None,
     theme: Theme,
 ) -> go.Figure:
     """A curve along s with its simultaneous 95 % band, the two tails beside it, and how wide a gap may be.
@@ -40,21 +40,24 @@ def gap_curve(
     level
         The mean of all rows.
     max_gap
-        The threshold δ, in units of y: drawn as a strip of that width about the level.
+        The threshold δ, in units of y: drawn as a strip of that width about the level. Without one, a line.
     """
     figure = new_figure(title=title, subtitle=subtitle, x=x, y=y, theme=theme)
-    figure.add_hrect(
-        y0=level - max_gap / 2,
-        y1=level + max_gap / 2,
-        fillcolor=theme.floor,
-        line_width=0,
-        layer="below",
-        label={
-            "text": "a gap of this width is the threshold",
-            "textposition": "top right",
-            "font": {"size": 12, "color": theme.quiet},
-        },
-    )
+    if max_gap is None:
+        figure.add_shape(line_across(level, colour=theme.quiet))
+    else:
+        figure.add_hrect(
+            y0=level - max_gap / 2,
+            y1=level + max_gap / 2,
+            fillcolor=theme.floor,
+            line_width=0,
+            layer="below",
+            label={
+                "text": "a gap of this width is the threshold",
+                "textposition": "top right",
+                "font": {"size": 12, "color": theme.quiet},
+            },
+        )
     inner, tails = curve[~curve["kind"].isin(TAILS)], curve[curve["kind"].isin(TAILS)]
     if (inner["kind"] == "curve").all():
         figure.add_trace(
@@ -131,6 +134,20 @@ def _curve(
         )
 
     return draw
+
+
+def _dearest(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> go.Figure:
+    return gap_curve(
+        table,
+        title=title,
+        subtitle="Of the rows at each value, the share that is among the dearest 5 % of all, with a band "
+        "for the whole curve; dotted: 5 %",
+        x=view.names["sensitive"],
+        y="among the dearest 5 %",
+        level=0.05,
+        max_gap=None,
+        theme=theme,
+    ).update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
 def _ratios(along: str) -> Callable[[pd.DataFrame, str, AuditView, Theme], go.Figure]:
@@ -274,6 +291,9 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(
             title="Average {price} by {sensitive}", alt="a line with its band.", draw=_curve()
+        ),
+        "dearest_curve": AuditFigure(
+            title="The dearest 5 % of {price} by {sensitive}", alt="a line with its band.", draw=_dearest
         ),
         "candidate_curve": AuditFigure(
             title="Average {candidate} by {sensitive}", alt="a line with its band.", draw=_curve("candidate")
