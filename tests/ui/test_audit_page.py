@@ -8,10 +8,11 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairdash.auditing.columns import Columns
-from fairdash.auditing.plan import AuditPlan
+from fairdash.auditing.example import example_audit
+from fairdash.auditing.plan import QUESTIONS, AuditPlan
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
-from fairdash.data.source import UploadSource, save_source
+from fairdash.data.source import CatalogueSource, UploadSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError
 from fairdash.runs import worker
@@ -84,11 +85,23 @@ def test_from_the_form_to_the_answers(source: UploadSource) -> None:
     assert len(numbers(curve["x"])) == (result.curve["kind"] == "curve").sum()
 
 
-def test_a_price_that_is_missing_is_asked_for() -> None:
+def test_an_example_answers_before_anything_is_uploaded() -> None:
     at = calm(open_page("audit"))
-    assert "Household insurance" in words(at)
+    shown = words(at)
+    assert "pg15training" in shown
+    result = example_audit()
+    assert {answer.question for answer in result.answers} <= set(QUESTIONS)
+    for answer in result.answers:
+        assert f"{answer.question}. {answer.title}" in shown
+    assert any("Premium" in title and "by Age" in title for title in charts(at))
+
+
+def test_a_price_that_is_missing_is_asked_for() -> None:
+    source = CatalogueSource(dataset="portfolio", options={"n": 1_000})
+    at = calm(open_page("audit", dataset=save_source(source, owner=LOCAL)))
+    assert "Motor portfolio with a GLM's premiums" in words(at)
     price = at.selectbox[0]
-    assert price.value == "Cost"
+    assert price.value == "Premium"
     at = calm(price.set_value("None").run())
     assert "Choose the price and the sensitive attribute" in words(at)
     (button,) = (each for each in at.button if each.label == "Audit this price")
