@@ -27,11 +27,11 @@ from fairdash.figures.architecture import architecture_figure
 from fairdash.figures.by_age import by_age_figure
 from fairdash.figures.data import proxies_figure
 from fairdash.figures.gaussian_curves import along_rho_figure
+from fairdash.figures.offline import as_script_json, plotly_script
 from fairdash.figures.simulation_curves import fig2_figure
 from fairdash.figures.simulations import scatter_figure
 from fairdash.figures.tariff import factor_figure
 from fairdash.figures.theme import theme_of
-from fairdash.reports.html import as_script_json, plotly_script
 from fairdash.reproduction import read_result
 from fairdash.studies import SHAPES, Scene, gaussian_study, truth_of
 from fairdash.studies.gaussians import exact_curves, means_along_rho

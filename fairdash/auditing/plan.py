@@ -22,6 +22,8 @@ QUESTIONS: Mapping[int, str] = MappingProxyType(
         4: "Among equals?",
         5: "At a given price, who is undercharged?",
         6: "How much of the price's spread is it?",
+        7: "How much money, and whose?",
+        9: "How sure?",
     }
 )
 
@@ -37,6 +39,8 @@ TABLES: Mapping[int, tuple[str, ...]] = MappingProxyType(
             *("lorenz", "double_lift"),
         ),
         6: (),
+        7: ("money_along_s", "segments", "change_along_s", "change_segments"),
+        9: ("power", "missing_by_price", "reliability", "reliability_curve"),
     }
 )
 

@@ -6,12 +6,12 @@ import io
 import json
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -21,6 +21,9 @@ from fairdash.errors import StorageError
 from fairdash.records import from_plain, to_plain
 from fairdash.safe_csv import safe_csv
 from fairdash.storage import write_whole
+
+if TYPE_CHECKING:
+    from fairdash.figures.audit import AuditView
 
 _CONTENT = "audit.json"
 #: Zip files say when each part was made; ours say the same always.
@@ -97,6 +100,35 @@ class AuditResult:
     n_units: int
     mean_price: float
     notes: tuple[str, ...]
+
+    @property
+    def view(self) -> AuditView:
+        """What figures need to know besides their table."""
+        # Charts take long to import, and a result is read without them.
+        from fairdash.figures.audit import AuditView
+
+        columns = self.plan.columns
+        roles = ("price", "sensitive", "outcome", "candidate")
+        return AuditView(
+            names={role: str(getattr(columns, role) or "") for role in roles},
+            n=self.n,
+            mean_price=self.mean_price,
+            max_gap=self.plan.max_gap * self.mean_price,
+        )
+
+    def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
+        """The answers in order, each with its tables by name; its measures last, as ``measures_`` and its
+        number. A table of two answers stands at the first of them."""
+        shown: set[str] = set()
+        for answer in self.answers:
+            tables = {name: self.tables[name] for name in answer.tables if name not in shown}
+            shown |= set(tables)
+            measures = self.measures[self.measures["question"] == answer.question]
+            if len(measures):
+                tables[f"measures_{answer.question}"] = measures.drop(columns="question").reset_index(
+                    drop=True
+                )
+            yield answer, tables
 
     def to_dict(self) -> dict[str, Any]:
         """Numbers, texts, lists and dicts for JSON; what is not known is None."""

@@ -1,12 +1,17 @@
-"""What an audit has found, drawn: a curve along the sensitive attribute with its band."""
+"""What an audit has found, drawn: a figure a table, in one registry that pages and reports loop over."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.figures.parts import band
+from fairdash.figures.parts import band, line_across
 from fairdash.figures.theme import Theme, new_figure
+from fairdash.text import amount
 
 #: Points that are the mean of all rows beyond the curve's range.
 TAILS = ("below", "above")
@@ -94,3 +99,240 @@ def _points(figure: go.Figure, points: pd.DataFrame, *, name: str, symbol: str, 
         customdata=points[["low", "high"]],
         hovertemplate=_HOVER,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditView:
+    """What figures need to know of an audit besides their table.
+
+    Parameters
+    ----------
+    names
+        Role to the column's name, "" where there is none: price, sensitive, outcome, candidate.
+    n
+        Rows.
+    mean_price, max_gap
+        The mean price, and the largest gap allowed, both in units of the price.
+    """
+
+    names: Mapping[str, str]
+    n: int
+    mean_price: float
+    max_gap: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditFigure:
+    """How a table of an audit is drawn.
+
+    Parameters
+    ----------
+    title
+        With the names of :attr:`AuditView.names` in braces.
+    alt
+        What there is to see, for who can't; the title stands before it.
+    draw
+        Takes the table, the title, the view and the theme.
+    """
+
+    title: str
+    alt: str
+    draw: Callable[[pd.DataFrame, str, AuditView, Theme], go.Figure]
+
+
+def audit_figure(
+    name: str, table: pd.DataFrame, view: AuditView, *, theme: Theme
+) -> tuple[go.Figure, str] | None:
+    """The figure of a table and what there is to see in it; None where it has none, or no row."""
+    if name not in FIGURES or table.empty:
+        return None
+    title = FIGURES[name].title.format(**view.names)
+    return FIGURES[name].draw(table, title, view, theme), f"{title}: {FIGURES[name].alt}"
+
+
+def _curve(
+    role: str = "price", *, about_zero: bool = False
+) -> Callable[[pd.DataFrame, str, AuditView, Theme], go.Figure]:
+    def draw(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> go.Figure:
+        names = view.names
+        return gap_curve(
+            table,
+            title=title,
+            subtitle=f"{view.n:,} rows, mean price {amount(view.mean_price)}; the band holds the whole curve "
+            "in 95 % of samples; diamonds: all rows beyond",
+            x=names["sensitive"],
+            y=f"{names['outcome']} less {names['price']}" if about_zero else names[role],
+            level=0.0 if about_zero else view.mean_price,
+            max_gap=view.max_gap,
+            theme=theme,
+        )
+
+    return draw
+
+
+def _ratios(along: str) -> Callable[[pd.DataFrame, str, AuditView, Theme], go.Figure]:
+    def draw(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> go.Figure:
+        figure = new_figure(
+            title=title,
+            subtitle="Bands of about equal exposure, 95 % intervals; above 1: paid out more than charged",
+            x=view.names[along],
+            y="actual ÷ expected",
+            theme=theme,
+        )
+        points = pd.DataFrame(
+            {
+                "at": (table["low"] + table["high"]) / 2,
+                "value": table["ratio"],
+                "low": table["ci_low"],
+                "high": table["ci_high"],
+            }
+        )
+        _points(figure, points, name="actual ÷ expected", symbol="circle", colour=theme.chosen)
+        return figure.add_shape(line_across(1.0, colour=theme.quiet))
+
+    return draw
+
+
+def _surface(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> go.Figure:
+    """Cells of price and s, coloured by cost less price in standard errors: noise stays pale."""
+    figure = new_figure(
+        title=title,
+        subtitle="Cells of 20 rows or more; orange: undercharged, blue: overcharged; ringed: beyond 2 "
+        "standard errors",
+        x=view.names["sensitive"],
+        y=view.names["price"],
+        theme=theme,
+    )
+    most = float(table["b"].abs().max()) or 1.0
+    clear = table["b"].abs() > 2 * table["standard_error"]
+    return figure.add_scatter(
+        x=(table["s_low"] + table["s_high"]) / 2,
+        y=(table["price_low"] + table["price_high"]) / 2,
+        mode="markers",
+        name="cost less price",
+        marker={
+            "size": 15,
+            "symbol": "square",
+            "color": table["b"],
+            "colorscale": [[0, theme.chosen], [0.5, theme.floor], [1, theme.standard]],
+            "cmin": -most,
+            "cmax": most,
+            "colorbar": {"title": {"text": "cost less price"}, "thickness": 12},
+            "line": {"width": [2.0 if each else 0.0 for each in clear], "color": theme.text},
+        },
+        customdata=table[["b", "standard_error", "rows"]],
+        hovertemplate="cost less price %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, %{customdata[2]:,} rows"
+        "<extra></extra>",
+    )
+
+
+def _lorenz(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> go.Figure:
+    figure = new_figure(
+        title=title,
+        subtitle=f"Rows by {view.names['price']}, cheapest first; dotted: a price that tells nothing",
+        x="share of the exposure",
+        y=f"share of {view.names['outcome']}",
+        theme=theme,
+    )
+    figure.add_scatter(
+        x=table["exposure"], y=table["outcome"], mode="lines", name="Lorenz curve",
+        line={"color": theme.chosen, "width": 2.5},
+    )  # fmt: skip
+    return figure.add_scatter(
+        x=[0, 1], y=[0, 1], mode="lines", name="equal", line={"color": theme.quiet, "width": 1, "dash": "dot"}
+    )
+
+
+def _lift(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> go.Figure:
+    figure = new_figure(
+        title=title,
+        subtitle="In bands of their ratio, each as a share of its own mean: the better price follows the "
+        "outcome",
+        x=f"{view.names['candidate']} ÷ {view.names['price']}",
+        y="of its mean",
+        theme=theme,
+    )
+    for role, colour, dash in (
+        ("price", theme.standard, "dash"),
+        ("candidate", theme.chosen, "solid"),
+        ("outcome", theme.text, "dot"),
+    ):
+        figure.add_scatter(
+            x=(table["ratio_low"] + table["ratio_high"]) / 2,
+            y=table[role],
+            mode="lines+markers",
+            name=view.names[role],
+            line={"color": colour, "dash": dash, "width": 2},
+        )
+    return figure.update_layout(showlegend=True, legend={"orientation": "h", "y": -0.25})
+
+
+def _bars(table: pd.DataFrame, title: str, _: AuditView, theme: Theme) -> go.Figure:
+    """Measures with intervals, as shares of the mean price."""
+    figure = new_figure(
+        title=title, subtitle="Per cent of the mean price, 95 % intervals", x="", y="", theme=theme,
+        height=120 + 42 * len(table),
+    )  # fmt: skip
+    value = 100 * table["value"]
+    figure.add_bar(
+        x=value,
+        y=table["measure"].str.replace("_", " "),
+        orientation="h",
+        marker={"color": theme.chosen, "opacity": 0.75},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": 100 * table["ci_high"] - value,
+            "arrayminus": value - 100 * table["ci_low"],
+            "color": theme.text,
+        },
+        name="share of the mean price",
+    )
+    return figure.update_yaxes(autorange="reversed", ticks="")
+
+
+#: Name of a table to how it is drawn; what has no entry is shown as a table alone. The name of a question's
+#: measures is ``measures_`` and its number.
+FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
+    {
+        "curve": AuditFigure(
+            title="Average {price} by {sensitive}", alt="a line with its band.", draw=_curve()
+        ),
+        "candidate_curve": AuditFigure(
+            title="Average {candidate} by {sensitive}", alt="a line with its band.", draw=_curve("candidate")
+        ),
+        "controlled_curve": AuditFigure(
+            title="Average {price} by {sensitive}, among equals",
+            alt="a line with its band.",
+            draw=_curve(),
+        ),
+        "residual_curve": AuditFigure(
+            title="Average {outcome} less {price} by {sensitive}",
+            alt="a line with its band.",
+            draw=_curve(about_zero=True),
+        ),
+        "measures_3": AuditFigure(
+            title="What expected cost explains of the gap along {sensitive}, and what is left",
+            alt="bars with intervals.",
+            draw=_bars,
+        ),
+        "bias_surface": AuditFigure(
+            title="{outcome} less {price}, by {price} and {sensitive}",
+            alt="squares, coloured by how much is charged too little.",
+            draw=_surface,
+        ),
+        "actual_to_expected": AuditFigure(
+            title="Actual ÷ expected by {sensitive}", alt="points with intervals.", draw=_ratios("sensitive")
+        ),
+        "calibration": AuditFigure(
+            title="Actual ÷ expected by {price}", alt="points with intervals.", draw=_ratios("price")
+        ),
+        "lorenz": AuditFigure(
+            title="How {outcome} is concentrated where {price} is high", alt="a curve under the diagonal.",
+            draw=_lorenz,
+        ),
+        "double_lift": AuditFigure(
+            title="{price} and {candidate} against {outcome}", alt="three lines.", draw=_lift
+        ),
+    }
+)  # fmt: skip

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
 
 from fairdash._version import __version__
 from fairdash.assessment.confirmation import Confirmation
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
+from fairdash.figures.offline import as_script_json, plotly_script
 from fairdash.reports import confirming, report_sections
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.report_figures import has_groups, pictures
 from fairdash.reports.report_tables import tables_of
 from fairdash.reports.tables import history
 from fairdash.runs.log import Log
-
-#: What would end a script element, or a line of a script, too early.
-_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
-#: Addresses of maps, fonts and editors in the code of plotly.js; names of XML vocabularies are no addresses.
-_REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
 
 
 def render_report(
@@ -91,22 +85,6 @@ def render_report(
         )
         .encode()
     )
-
-
-def as_script_json(text: str) -> Markup:
-    """JSON that may stand in a script element: no name in it can end the element."""
-    return Markup(text.translate(_ESCAPES))  # noqa: S704 - made safe on the spot
-
-
-@cache
-def plotly_script() -> Markup:
-    """plotly.js with every address in it made unreachable.
-
-    Only maps, which no figure here is, would fetch anything, and the document's policy forbids it besides.
-    """
-    from plotly.offline import get_plotlyjs
-
-    return Markup(_REMOTE.sub("offline://", get_plotlyjs()))  # noqa: S704 - not a user's text
 
 
 @cache

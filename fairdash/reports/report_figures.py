@@ -5,61 +5,18 @@ Groups of rows are joined with their neighbours until each holds at least 20 tes
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from fairdash.assessment.quantile_profile import ROWS_PER_GROUP
 from fairdash.dependence import REGISTRY
+from fairdash.figures.offline import Picture
 from fairdash.figures.theme import LIGHT
 from fairdash.reports import comparison_figures, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.training.objectives import OBJECTIVES
-
-#: What a title above the plot no longer needs of the figure's margin.
-_TITLE_ROOM = 56
-#: So that long ones fit on a phone.
-_AXIS_TITLE = 13
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure and its words.
-
-    Parameters
-    ----------
-    id
-        Its name in the document.
-    title, subtitle
-        Plain text.
-    alt
-        What there is to see, for who can't.
-    height
-        Of the plot, in pixels.
-    json
-        The plotly figure without its titles.
-    """
-
-    id: str
-    title: str
-    subtitle: str
-    alt: str
-    height: int
-    json: str
-
-    @classmethod
-    def of(cls, figure: go.Figure, *, id: str, alt: str) -> Picture:
-        """Take titles out of a figure: as HTML they wrap on a phone and on paper."""
-        title = _plain(figure.layout.title.text.removeprefix("<b>").removesuffix("</b>"))
-        subtitle = _plain(figure.layout.title.subtitle.text)
-        height, margin = figure.layout.height - _TITLE_ROOM, figure.layout.margin.t - _TITLE_ROOM
-        figure.update_layout(title=None, height=height, margin_t=margin)
-        figure.update_xaxes(title_font_size=_AXIS_TITLE).update_yaxes(title_font_size=_AXIS_TITLE)
-        return cls(id, title, subtitle, alt, height, figure.to_json())
 
 
 def has_groups(comparison: Comparison) -> bool:
@@ -153,7 +110,3 @@ def _features(comparison: Comparison) -> Picture:
         f"{comparison.a.title} and {comparison.b.title}."
     )
     return Picture.of(figure, id="features", alt=alt)
-
-
-def _plain(text: str) -> str:
-    return html.unescape(text)

@@ -13,8 +13,9 @@ import pytest
 
 from fairdash.assessment import Gain, curve_predictions
 from fairdash.dependence import REGISTRY
+from fairdash.figures.offline import as_script_json, plotly_script
 from fairdash.reports import report_sections, words
-from fairdash.reports.html import as_script_json, plotly_script, render_report
+from fairdash.reports.html import render_report
 from fairdash.reports.numbers import number
 from fairdash.reports.report_figures import has_groups, pictures, profiles
 from fairdash.reports.report_tables import tables_of

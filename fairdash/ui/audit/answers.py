@@ -7,10 +7,9 @@ import streamlit as st
 
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.result import AuditResult
-from fairdash.figures.audit import gap_curve
+from fairdash.figures.audit import audit_figure
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
-from fairdash.text import amount
 from fairdash.ui.files import download, download_file
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
@@ -20,13 +19,6 @@ from fairdash.ui.text import safe
 
 KEY = Keys(__file__)
 
-#: Tables of an answer that are curves along the sensitive attribute, and what is drawn of each.
-CURVES = {
-    "curve": "Average {price} by {sensitive}",
-    "candidate_curve": "Average {candidate} by {sensitive}",
-    "controlled_curve": "Average {price} by {sensitive}, among equals",
-    "residual_curve": "Average {outcome} less {price} by {sensitive}",
-}
 #: Columns of the verdicts that are shares of the mean price.
 SHARES = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
 _VERDICTS = {
@@ -84,14 +76,11 @@ def _show_result(result: AuditResult) -> None:
     )
     for note in result.notes:
         st.caption(safe(note))
-    shown: set[str] = set()
-    for answer in result.answers:
+    for answer, tables in result.sections():
         st.divider()
         st.subheader(f"{answer.question}. {answer.title}", anchor=False)
         st.markdown(safe(answer.sentence))
-        # A table that answers two questions stands at the first of them.
-        _show_tables([name for name in answer.tables if name not in shown], result)
-        shown |= set(answer.tables)
+        _show_tables(tables, result)
 
 
 def _verdicts(result: AuditResult) -> pd.DataFrame:
@@ -109,25 +98,12 @@ def _verdicts(result: AuditResult) -> pd.DataFrame:
     )
 
 
-def _show_tables(names: list[str], result: AuditResult) -> None:
-    columns = result.plan.columns
-    for name in names:
-        table = result.tables[name]
-        if name in CURVES:
-            title = CURVES[name].format(**vars(columns))
-            level = 0.0 if name == "residual_curve" else result.mean_price
-            figure = gap_curve(
-                table,
-                title=title,
-                subtitle=f"{result.n:,} rows, mean price {amount(result.mean_price)}; the band holds the "
-                "whole curve in 95 % of samples; diamonds: all rows beyond",
-                x=columns.sensitive,
-                y=f"{columns.outcome} less {columns.price}" if name == "residual_curve" else columns.price,
-                level=level,
-                max_gap=result.plan.max_gap * result.mean_price,
-                theme=theme(),
-            )
-            chart(figure, key=KEY("curve", name), alt=f"{title}: a line with its band.")
+def _show_tables(tables: dict[str, pd.DataFrame], result: AuditResult) -> None:
+    for name, table in tables.items():
+        drawn = audit_figure(name, table, result.view, theme=theme())
+        if drawn is not None:
+            figure, alt = drawn
+            chart(figure, key=KEY("figure", name), alt=alt)
         with st.expander(f"The figures: {name.replace('_', ' ')}"):
             st.dataframe(table, hide_index=True, alt=f"The table {name} of this answer.")
             download(table, label="CSV", name=f"audit-{name}", key=KEY("csv", name))

@@ -1,0 +1,76 @@
+"""Figures in an HTML file that opens anywhere and loads nothing from the network."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from functools import cache
+
+import plotly.graph_objects as go
+from markupsafe import Markup
+
+#: What would end a script element, or a line of a script, too early.
+_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+#: Addresses of maps, fonts and editors in the code of plotly.js; names of XML vocabularies are no addresses.
+_REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
+#: What a title above the plot no longer needs of the figure's margin.
+_TITLE_ROOM = 56
+#: So that long ones fit on a phone.
+_AXIS_TITLE = 13
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure and its words.
+
+    Parameters
+    ----------
+    id
+        Its name in the document.
+    title, subtitle
+        Plain text.
+    alt
+        What there is to see, for who can't.
+    height
+        Of the plot, in pixels.
+    json
+        The plotly figure without its titles.
+    """
+
+    id: str
+    title: str
+    subtitle: str
+    alt: str
+    height: int
+    json: str
+
+    @classmethod
+    def of(cls, figure: go.Figure, *, id: str, alt: str) -> Picture:
+        """Take titles out of a figure: as HTML they wrap on a phone and on paper."""
+        title = _plain(figure.layout.title.text.removeprefix("<b>").removesuffix("</b>"))
+        subtitle = _plain(figure.layout.title.subtitle.text)
+        height, margin = figure.layout.height - _TITLE_ROOM, figure.layout.margin.t - _TITLE_ROOM
+        figure.update_layout(title=None, height=height, margin_t=margin)
+        figure.update_xaxes(title_font_size=_AXIS_TITLE).update_yaxes(title_font_size=_AXIS_TITLE)
+        return cls(id, title, subtitle, alt, height, figure.to_json())
+
+
+def as_script_json(text: str) -> Markup:
+    """JSON that may stand in a script element: no name in it can end the element."""
+    return Markup(text.translate(_ESCAPES))  # noqa: S704 - made safe on the spot
+
+
+@cache
+def plotly_script() -> Markup:
+    """plotly.js with every address in it made unreachable.
+
+    Only maps, which no figure here is, would fetch anything, and the document's policy forbids it besides.
+    """
+    from plotly.offline import get_plotlyjs
+
+    return Markup(_REMOTE.sub("offline://", get_plotlyjs()))  # noqa: S704 - not a user's text
+
+
+def _plain(text: str) -> str:
+    return html.unescape(text)
