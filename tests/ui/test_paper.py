@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from fairdash.jobs import engine
 from fairdash.figures.dots import dots_figure
 from fairdash.figures.theme import LIGHT
+from fairdash.jobs import engine
 from fairdash.reproduction import StudyResult, committed, read_result, write_result
 from fairdash.reproduction.cells import cells, count, summary
 from fairdash.reproduction.job import ReproductionJob, ReproductionSpec

@@ -81,14 +81,15 @@ def show_dots(result: StudyResult, name: str, objective: str) -> None:
                 alt=spoken(values, measures),
             )
     st.caption(
-        "Orange: the standard model; blue: fair ones; the marker says which. Lines of the grid on the right stand for ten times the one before. The further left, the better. What "
-        "lies in the grey band can't be told from independence. Both are scored as the paper did; it gives no "
-        "standard errors, and has no Fair HGR with splines."
+        "Orange: the standard model; blue: fair ones; the marker says which. The further left, the better; on "
+        "the right each line of the grid stands for ten times the one before. What lies in the grey band can't "
+        "be told from independence. Both are scored as the paper did; it gives no standard errors, and has no "
+        "Fair HGR with splines."
     )
 
 
 def dots(result: StudyResult, dataset: str, objective: str) -> pd.DataFrame:
-    """What the dot plot shows: a row a method and measure, as :func:`fairdash.figures.dots.dots_figure` has it."""
+    """What the dot plot shows: as :func:`fairdash.figures.dots.dots_figure` has it."""
     table = summary(result)
     lines = []
     for method in map(str, table.loc[table["objective"] == objective, "method"]):
