@@ -12,13 +12,14 @@ from fairdash.auditing.example import example_audit
 from fairdash.auditing.plan import QUESTIONS, AuditPlan
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
-from fairdash.data.source import CatalogueSource, UploadSource, save_source
+from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.storage import LOCAL
+from tests.runs.finished import finished
 from tests.ui.conftest import charts, numbers, open_page, words
 
 
@@ -116,6 +117,21 @@ def test_a_criterion_without_its_column_is_explained(source: UploadSource) -> No
     assert not at.exception
     assert "controls" in at.error[0].value
     assert "audit" not in at.query_params
+
+
+def test_from_a_run_to_the_audit_of_its_price_by_one_click() -> None:
+    run = finished()
+    at = calm(open_page("tradeoff", run=run.id))
+    (button,) = (each for each in at.button if each.label == "Audit this price")
+    at = calm(button.click().run())
+    kept = [load_source(path.stem, owner=LOCAL) for path in sources_folder(LOCAL).glob("*.json")]
+    (made,) = (each for each in kept if isinstance(each, UploadSource))
+    assert made.made_from == (run.id,)
+    at = calm(open_page("audit", dataset=made.id))
+    values = {each.label: each.value for each in at.selectbox}
+    assert (values["Price, or prediction"], values["Sensitive attribute"], values["Outcome"]) == (
+        *("price", "Age", "Cost"),
+    )
 
 
 def test_an_audit_goes_with_its_file_and_tells_what_was_altered(source: UploadSource) -> None:
