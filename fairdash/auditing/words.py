@@ -38,6 +38,11 @@ def verdict_in_words(
     return _VERDICTS[verdict].format(delta=percent(delta), smallest=percent(found.smallest / mean), rows=more)
 
 
+def unbroken(text: str) -> str:
+    """A sentence in which no line ends between a number and its per cent."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 _PRIMARY = {
     "independence": "Along “{sensitive}” the average of “{price}” differs by {value} of the mean price "
     "between its lowest and its highest point",

@@ -13,7 +13,6 @@ from fairdash.figures.audit_money import MONEY_FIGURES
 from fairdash.figures.audit_view import AuditFigure, AuditView
 from fairdash.figures.parts import band, line_across
 from fairdash.figures.theme import Theme, new_figure
-from fairdash.text import amount
 
 #: Points that are the mean of all rows beyond the curve's range.
 TAILS = ("below", "above")
@@ -124,8 +123,7 @@ def _curve(
         return gap_curve(
             table,
             title=title,
-            subtitle=f"{view.n:,} rows, mean price {amount(view.mean_price)}; the band holds the whole curve "
-            "in 95 % of samples; diamonds: all rows beyond",
+            subtitle="With its 95 % band; diamonds: all rows beyond",
             x=names["sensitive"],
             y=f"{names['outcome']} less {names['price']}" if about_zero else names[role],
             level=0.0 if about_zero else view.mean_price,

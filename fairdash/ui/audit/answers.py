@@ -8,7 +8,7 @@ import streamlit as st
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.result import AuditResult
 from fairdash.auditing.since import MOVED, MOVED_CURVE
-from fairdash.auditing.words import IN_SHORT
+from fairdash.auditing.words import IN_SHORT, unbroken
 from fairdash.figures.audit import audit_figure
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
@@ -63,7 +63,7 @@ def show_result(result: AuditResult, *, title: str) -> None:
     _show_first_screen(result, title)
     st.subheader("The answers, one by one", anchor=False)
     for answer, tables in result.sections():
-        st.markdown(f"**{answer.question}. {safe(answer.title)}** {safe(answer.sentence)}")
+        st.markdown(f"**{answer.question}. {safe(answer.title)}** {safe(unbroken(answer.sentence))}")
         if tables:
             with st.expander(f"Picture and figures of question {answer.question}"):
                 _show_tables(tables, result)
@@ -81,7 +81,7 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
             f"{_ICONS[result.verdict]} {primary.title}: {IN_SHORT[result.verdict]}",
             anchor=False,
         )
-        st.markdown(safe(result.in_words))
+        st.markdown(safe(unbroken(result.in_words)))
         st.caption(
             f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {result.n:,} rows. "
             f"Decided before any result: {primary.title.lower()}, and a gap of at most "
