@@ -97,14 +97,14 @@ def _of_curves(work: _Work, other: _Work) -> Iterator[tuple[str, float]]:
             parts.append(_share_of_mean(curve, table, each.table.mean_price, gap.lowest, gap.highest))
         yield name, _off(parts)
     low, high = work.basis.nearest(LOW_POINT), work.basis.nearest(HIGH_POINT)
-    for name, earned in (("direction", False), ("left_s10_s90", True)):
+    for names, earned in ((("direction", "gap_s10_s90"), False), (("left_s10_s90",), True)):
         parts = []
         for each in (work, other):
             table = each.table
             y = above_base(table.price, each.cost, table.weight) if earned else table.price
             curve = fit_curve(y, table, each.basis, lam=each.curve.lam * LESS_PENALTY)
             parts.append(_share_of_mean(curve, table, table.mean_price, low, high))
-        yield name, _off(parts)
+        yield from ((name, _off(parts)) for name in names)
 
 
 def _share_of_mean(curve: Curve, table: AuditTable, mean: float, low: int, high: int) -> Array:
