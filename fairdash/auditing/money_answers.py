@@ -33,7 +33,12 @@ def how_much_money(work: _Work) -> None:
     most, count = segments(table, other_columns(table), table.price, cost, random_state=work.seed)
     if count:
         work.tables["segments"] = most
-    work.sentences[7] = f"{_moved_in_words(found, work)} {_segments_in_words(most, count, work)}"
+    said = [_moved_in_words(found, work, earned=cost is not None), _segments_in_words(most, count, work)]
+    if cost is not None:
+        above_mean = moved(table, work.basis, table.price, None)
+        work.measure(7, "paid_above_mean_per_head", above_mean.per_head)
+        said.insert(0, _moved_in_words(above_mean, work, earned=False))
+    work.sentences[7] = " ".join(said)
 
 
 def other_columns(table: AuditTable) -> pd.DataFrame:
@@ -42,8 +47,8 @@ def other_columns(table: AuditTable) -> pd.DataFrame:
     return pd.concat([table.controls, features], axis=1)
 
 
-def _moved_in_words(found: Moved, work: _Work) -> str:
-    base = "the mean price" if work.cost is None else "what is earned at the portfolio's loss ratio"
+def _moved_in_words(found: Moved, work: _Work, *, earned: bool) -> str:
+    base = "what is earned at the portfolio's loss ratio" if earned else "the mean price"
     each, mean = found.per_head, work.table.mean_price
     total = float(work.table.weight.sum()) * found.of_all.value
     name = work.table.columns.sensitive
