@@ -8,6 +8,7 @@ become one; hyperaware E[corrective|x] (Côté, Côté and Charpentier 2025).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -15,9 +16,8 @@ from types import MappingProxyType
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline
 
-from fairdash.auditing.basis import MOST_LEVELS, basis_of, quantiles
+from fairdash.auditing.basis import basis_of, quantiles
 from fairdash.auditing.bridge import Estimate, typical_gap
 from fairdash.auditing.curve import fit_curve
 from fairdash.auditing.gaps import Gap, largest_gap
@@ -37,6 +37,7 @@ from fairdash.auditing.models import (
     weighted_mean,
 )
 from fairdash.auditing.table import AuditTable
+from fairdash.training.references import fit_barycentre, sensitive_nodes
 
 Array = NDArray[np.float64]
 
@@ -58,13 +59,10 @@ DIFFERENCES: Mapping[str, str] = MappingProxyType(
         "cost_of_parity": "corrective less best estimate",
     }
 )
-#: Values of s that stand for all of them, each for as much exposure, where there are more than `MOST_LEVELS`.
+#: Values of s that stand for all of them, at most.
 N_NODES = 30
-#: The law of a premium at a value of s is that of this share of the exposure around it.
-_AROUND = 0.1
-_KNOTS = 12
-#: The mean along s follows steps, such as those of trees, in as many parts, each of so many different rows.
-_MOST_STEPS, _ROWS_A_STEP = 100, 100
+#: The kernel of :func:`corrective_of` is narrower than the rule's for a smooth curve by this factor.
+_NEARER = 0.25
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
@@ -139,7 +137,8 @@ def learn_costs(
     learned = part.outcome if part.expected_cost is None else part.expected_cost
     assert learned is not None
     cost = at_level_of_price(learned, part)
-    nodes, shares = nodes_of(part.sensitive, part.weight)
+    law = sensitive_nodes(part.sensitive, sample_weight=part.weight, max_nodes=N_NODES)
+    nodes, shares = law.values, law.shares
     trees = _trees_for(cost)
     at_nodes = np.empty((part.n, len(nodes)))
     made = {name: np.empty(part.n) for name in PREMIUMS}
@@ -160,7 +159,7 @@ def learn_costs(
             return np.clip(mean.predict(part.features[out]), values.min(), values.max())
 
         best = fitted.predict(part.features, part.sensitive)
-        corrective = barycentre(best, part.sensitive, part.weight)
+        corrective = corrective_of(best, part)
         made["best_estimate"][out] = best[out]
         made["unaware"][out] = given_features(best)
         made["aware"][out] = at_nodes[out] @ shares
@@ -180,117 +179,15 @@ def _trees_for(y: Array) -> Trees:
     return OF_A_COST if y.min() >= 0 else OF_A_MEAN
 
 
-def nodes_of(s: Array, weight: Array) -> tuple[Array, Array]:
-    """Values that stand for the law of s, and their shares of the exposure, (K,) each; s sorted."""
-    code = _node_of(np.unique(s, return_inverse=True)[1], weight)
-    held = np.bincount(code, weights=weight)
-    return np.bincount(code, weights=weight * s) / held, held / held.sum()
+def corrective_of(best: Array, table: AuditTable) -> Array:
+    """Values whose law is the same at every s, each at the rank of `best` (n,) among those of its s.
 
-
-def _node_of(code: NDArray[np.intp], weight: Array) -> NDArray[np.intp]:
-    """Which node stands for a row, by which of the distinct values of s it has: ascending codes, (n,)."""
-    if code.max() < MOST_LEVELS:
-        return code
-    return np.unique((_middles(code, weight) * N_NODES).astype(int), return_inverse=True)[1]
-
-
-def _middles(code: NDArray[np.intp], weight: Array) -> Array:
-    """The share of the exposure below a row's value and half of that at it, in (0, 1); codes ascending."""
-    held = np.bincount(code, weights=weight)
-    return ((np.cumsum(held) - held / 2) / held.sum())[code]
-
-
-def barycentre(y: Array, s: Array, weight: Array) -> Array:
-    """Values whose law is the same at every s: the mean over s of the quantiles at a row's rank for its s.
-
-    The Wasserstein barycentre of the laws of y given s (Chzhen et al. 2020), which moves y the least. Where s
-    has few levels, a law is that of a level. Otherwise y is first freed of its mean given s, by a spline and
-    steps, and what is left has the law of a tenth of the exposure around; in logarithms where y is above 0.
-
-    Parameters
-    ----------
-    y, s, weight : (n,) arrays
-        Sorted by s.
-
-    Returns
-    -------
-    (n,) array
-        With the mean of y, as nearly as ranks tell.
+    The law given s is that of rows near in s (:func:`fairdash.training.references.fit_barycentre`), nearer
+    than suits a smooth curve: trees have steps.
     """
-    values, code = np.unique(s, return_inverse=True)
-    _, shares = nodes_of(s, weight)
-    if len(values) <= MOST_LEVELS:
-        laws = [_Law.of(y[code == k], weight[code == k]) for k in range(len(values))]
-        rank = np.empty(len(y))
-        for k, law in enumerate(laws):
-            rank[code == k] = law.rank(y[code == k])
-        return np.sum([share * law.quantile(rank) for share, law in zip(shares, laws, strict=True)], axis=0)
-    into, back = (np.log, np.exp) if y.min() > 0 else (np.asarray, np.asarray)
-    at = _middles(code, weight)
-    mean = _mean_along(into(y), s, weight, at)
-    left = into(y) - mean
-    # A node's place is the middle of what it stands for.
-    place = np.cumsum(shares) - shares / 2
-    laws = []
-    for p in place:
-        low = np.clip(p - _AROUND / 2, 0, 1 - _AROUND)
-        near = (at >= low) & (at <= low + _AROUND)
-        near = near if near.any() else np.abs(at - p) == np.abs(at - p).min()
-        laws.append(_Law.of(left[near], weight[near]))
-    ranks = np.column_stack([law.rank(left) for law in laws])
-    # Between two nodes a row's rank is between its ranks there.
-    after = (
-        np.clip(np.searchsorted(place, at), 1, len(place) - 1) if len(place) > 1 else np.zeros(len(at), int)
-    )
-    before = np.maximum(after - 1, 0)
-    step = np.clip((at - place[before]) / np.maximum(place[after] - place[before], 1e-300), 0, 1)
-    row = np.arange(len(y))
-    rank = (1 - step) * ranks[row, before] + step * ranks[row, after]
-    held = _node_of(code, weight)
-    level = into(np.bincount(held, weights=weight * back(mean)) / np.bincount(held, weights=weight))
-    return np.sum(
-        [
-            share * back(each + law.quantile(rank))
-            for share, each, law in zip(shares, level, laws, strict=True)
-        ],
-        axis=0,
-    )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Law:
-    """A law of numbers, by distinct values and the share at or below each."""
-
-    values: Array
-    below: Array
-
-    @classmethod
-    def of(cls, y: Array, weight: Array) -> _Law:
-        values, code = np.unique(y, return_inverse=True)
-        held = np.cumsum(np.bincount(code, weights=weight))
-        return cls(values=values, below=held / held[-1])
-
-    def rank(self, y: Array) -> Array:
-        """The share below and half of the share at, in [0, 1]."""
-        shares = np.append(0.0, self.below)
-        low, high = (np.searchsorted(self.values, y, side=side) for side in ("left", "right"))
-        return (shares[low] + shares[high]) / 2
-
-    def quantile(self, rank: Array) -> Array:
-        """The smallest value with at least this share at or below it."""
-        return self.values[np.minimum(np.searchsorted(self.below, rank - 1e-12), len(self.values) - 1)]
-
-
-def _mean_along(y: Array, s: Array, weight: Array, at: Array) -> Array:
-    """E[y|s] at the rows, (n,): a cubic spline of s, and the means of what it leaves, which follow steps."""
-    cuts = np.unique(quantiles(s, weight, np.linspace(0, 1, _KNOTS)))
-    full = np.concatenate([[cuts[0]] * 3, cuts, [cuts[-1]] * 3])
-    functions = BSpline.design_matrix(np.clip(s, cuts[0], cuts[-1]), full, 3).toarray()
-    root = np.sqrt(weight)
-    smooth = functions @ np.linalg.lstsq(functions * root[:, None], y * root, rcond=None)[0]
-    part = (at * np.clip(len(np.unique(y)) // _ROWS_A_STEP, 1, _MOST_STEPS)).astype(int)
-    held = np.bincount(part, weights=weight)
-    return smooth + (np.bincount(part, weights=weight * (y - smooth)) / np.maximum(held, 1e-300))[part]
+    bandwidth = _NEARER * 1.06 * math.sqrt(1 / 12) * table.n_distinct**-0.2
+    fitted = fit_barycentre(best, table.sensitive, sample_weight=table.weight, bandwidth=bandwidth)
+    return np.clip(fitted.predict(best, table.sensitive), best.min(), best.max())
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

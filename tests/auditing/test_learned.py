@@ -16,9 +16,10 @@ from fairdash.auditing.drivers import drivers_of, proxy_discrimination, shapley_
 from fairdash.auditing.features import MISSING
 from fairdash.auditing.models import OF_A_PRICE
 from fairdash.auditing.plan import AuditPlan
-from fairdash.auditing.premiums import PREMIUMS, barycentre, learn_costs, nodes_of
+from fairdash.auditing.premiums import PREMIUMS, corrective_of, learn_costs
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError, OptionError
+from fairdash.training.references import sensitive_nodes
 
 ROLES = {"price": "p", "sensitive": "s", "exposure": "w"}
 
@@ -41,12 +42,6 @@ def policies(n: int = 1500, *, seed: int = 0) -> pd.DataFrame:
 
 def table_of(frame: pd.DataFrame, **roles: str) -> AuditTable:
     return AuditTable.of(frame, columns_of("p", "s", **roles))
-
-
-def given_groups(values, code, weight):
-    """E[values|group]."""
-    held = np.bincount(code, weights=weight)
-    return (np.bincount(code, weights=weight * values) / held)[code]
 
 
 def test_shares_of_an_additive_price_are_the_analytic_ones():
@@ -124,32 +119,15 @@ def test_proxy_discrimination_by_hand():
     assert proxy_discrimination(np.ones(len(x)), at_nodes, table)[0].value == 0
 
 
-def test_the_barycentre_of_levels_by_hand():
-    s = np.repeat([0.0, 1.0], 40)
-    y = np.concatenate([np.tile([1.0, 3.0], 20), np.tile([2.0, 6.0], 20)])
-    # Each half's lower value becomes (1 + 2) / 2 and its upper (3 + 6) / 2.
-    assert_allclose(barycentre(y, s, np.ones(80)), np.tile([1.5, 4.5], 40))
-    weight = np.repeat([3.0, 1.0], 40)
-    assert_allclose(barycentre(y, s, weight), np.tile([0.75 * 1 + 0.25 * 2, 0.75 * 3 + 0.25 * 6], 40))
-
-
-@pytest.mark.parametrize("positive", [False, True])
-def test_the_barycentre_along_a_continuous_attribute_is_the_analytic_one(positive):
-    rng = np.random.default_rng(0)
-    n = 20_000
-    s = np.sort(rng.normal(size=n))
-    e = rng.normal(size=n)
-    spread = 0.3 + 0.05 * s
-    if positive:
-        # The law given s is exp of N(.3 s, .2²): its quantiles' mean over s is E[exp(.3 S)] exp(.2 z).
-        found = barycentre(np.exp(0.3 * s + 0.2 * e), s, np.ones(n))
-        truth = np.exp(0.2 * e + 0.045)
-    else:
-        found = barycentre(5 * s + spread * e, s, np.ones(n))
-        truth = 0.3 * e  # N(5 s, (.3 + .05 s)²): the means of both over s
-    assert np.corrcoef(found, truth)[0, 1] > 0.99
-    assert np.mean((found - truth) ** 2) < 0.02 * np.var(truth)
-    assert abs(np.corrcoef(found, s)[0, 1]) < 0.03
+def test_the_corrective_premium_of_levels_by_hand():
+    s = np.repeat([0.0, 1.0], 60)
+    best = np.concatenate([np.tile([1.0, 3.0], 30), np.tile([2.0, 6.0], 30)])
+    weight = np.repeat([3.0, 1.0], 60)
+    table = table_of(pd.DataFrame({"p": best, "s": s, "w": weight}), exposure="w")
+    # Each half's lower value becomes the mean of both lower ones, 1 and 2 at weights 3 and 1; so the upper.
+    found = corrective_of(table.price, table)
+    lower = table.price == np.where(table.sensitive == 0, 1, 2)
+    assert_allclose(found, np.where(lower, 1.25, 3.75), rtol=1e-6)
 
 
 def test_five_premiums_are_near_the_analytic_ones():
@@ -187,15 +165,15 @@ def test_values_for_given_models_are_those_of_rows_repeated_by_integer_weights()
         table = table_of(each, exposure="w", outcome="y")
         a, b, s = table.features["a"].to_numpy(), table.features["b"].to_numpy(), table.sensitive
         shares = shares_of_link(np.column_stack([np.exp(0.2 * a), np.exp(0.2 * b), 0.1 * s]), table)
-        nodes, held = nodes_of(s, table.weight)
-        at_nodes = np.exp(0.2 * a[:, None] + 0.2 * nodes)
+        law = sensitive_nodes(s, sample_weight=table.weight, max_nodes=30)
+        at_nodes = np.exp(0.2 * a[:, None] + 0.2 * law.values)
         missed, _ = proxy_discrimination(table.price, at_nodes, table)
-        corrective = barycentre(np.exp(0.2 * a + 0.2 * s), s, table.weight)
+        corrective = corrective_of(np.exp(0.2 * a + 0.2 * s), table)
         found.append(
             np.concatenate(
                 [
                     [part.value for part in shares],
-                    *(nodes, held, [missed.value]),
+                    *(law.values, law.shares, [missed.value]),
                     [table.weight @ corrective, table.weight @ corrective**2, corrective.max()],
                 ]
             )

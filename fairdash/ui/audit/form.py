@@ -137,6 +137,14 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             help="Columns that may explain differences: among equals in them, does the price still follow?",
             key=KEY("controls", table, *taken),
         )
+        features = st.multiselect(
+            "What the price may be made of",
+            [name for name in others if name != groups],
+            default=[name for name in roles.features if name in others and name != groups],
+            placeholder="Every column without another role",
+            help="Models of the price and of the outcome learn from these. Leave out what is known only later.",
+            key=KEY("features", table, groups, *taken),
+        )
     totals = _ask_for_totals(frame, [price, outcome, cost, second], exposure, table=table)
     if price is None or sensitive is None:
         return None
@@ -151,6 +159,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         controls=tuple(controls),
         totals=tuple(totals),
         also=tuple(also),
+        features=tuple(features) or None,
     )
 
 
