@@ -266,6 +266,7 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
             verdicts = part[f"{criterion}_verdict"].dropna()
             if len(verdicts):
                 row[f"{short}_false"] = int(part[f"{criterion}_false"].sum())
+                row[f"{short}_above"] = float((verdicts == "above").mean())
                 row[f"{short}_undecided"] = float((verdicts == "undecided").mean())
                 row[f"{short}_covers"] = int(part[f"{criterion}_covers"].sum())
                 row[f"{short}_width"] = part[f"{criterion}_width"].mean()
@@ -284,14 +285,17 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
 def page_lines(table: pd.DataFrame) -> list[str]:
     """The table of docs/audit.md, from what was written."""
     lines = [
-        "| case | rows | seeds | false verdicts | undecided | gap covered | direction covered |",
-        "|---|---|---|---|---|---|---|",
+        "| case | rows | seeds | false verdicts | undecided | gap covered | direction covered | recognised |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row in table.itertuples():
         cells = (row.case, f"{row.n:,}", row.seeds, int(row.gap_false), f"{row.gap_undecided:.0%}")
-        lines.append(
-            "| " + " | ".join(map(str, (*cells, int(row.gap_covers), int(row.direction_covers)))) + " |"
+        counts = (
+            int(row.gap_covers),
+            int(row.direction_covers),
+            "" if pd.isna(row.found) else int(row.found),
         )
+        lines.append("| " + " | ".join(map(str, (*cells, *counts))) + " |")
     return lines
 
 

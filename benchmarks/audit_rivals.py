@@ -49,6 +49,20 @@ def flags(table: pd.DataFrame) -> dict[str, bool]:
     }
 
 
+def page_lines(table: pd.DataFrame, ours: pd.DataFrame) -> list[str]:
+    """The table of docs/audit.md: shares of the seeds, from what was written here and by the cases."""
+    lines = [
+        "| case | rows | true gap | above | below | insurance-fairness | Fairlearn | fairml's slope |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for row in table.merge(ours, on=["case", "n"], suffixes=("", "_ours"), how="left").itertuples():
+        flagged = (getattr(row, name) / row.seeds for name in ("insurance_fairness", "fairlearn", "fairml"))
+        shares = (row.gap_above, 1 - row.gap_above - row.gap_undecided, *flagged)
+        cells = (row.case, f"{row.n:,}", f"{row.gap:.0%}", *(f"{abs(each):.0%}" for each in shares))
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=2000)

@@ -69,6 +69,18 @@ def upper_limit(curve: Curve, seed: int) -> float:
     return float(value - np.quantile(slope, 0.05))
 
 
+def page_lines(table: pd.DataFrame) -> list[str]:
+    """The table of docs/audit.md, from what was written: per cent of the draws."""
+    lines = [
+        "| truth | way | shown below | by the range's own limit | shown above | by one limit for all pairs |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in table.itertuples():
+        shares = (row.below, row.below_range, row.above, row.above_plain)
+        lines.append("| " + " | ".join((row.truth, row.way, *(f"{each:.0%}" for each in shares))) + " |")
+    return lines
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=150)

@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 #: Rows that one factor is looked at on; several jointly, by trees, on :data:`TREE_ROWS`.
 MOST_ROWS = 100_000
 _TREES = 60
-#: Rows in a leaf of a tree, at least.
+#: Rows of average weight in a leaf of a tree, at least.
 _LEAF = 10
 
 
@@ -92,12 +92,13 @@ def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_st
         out = folds == fold
         trees = ExtraTreesRegressor(
             n_estimators=_TREES,
-            min_samples_leaf=_LEAF,
+            # By weight: a row twice and a row of weight 2 are one and the same.
+            min_weight_fraction_leaf=_LEAF / table.n_distinct,
             max_features=1.0,
             random_state=None if random_state is None else seed_of(Stream.AUDIT_ROWS, random_state, fold),
         )
         # Columns of one spread, so that each counts alike where a tree is cut.
-        spread = left.std(axis=0) + 1e-300
+        spread = np.sqrt(np.average(left**2, axis=0, weights=table.weight)) + 1e-300
         trees.fit(codes[~out], left[~out] / spread, sample_weight=table.weight[~out])
         more[out] = left[out] - trees.predict(codes[out]) * spread
     return more
