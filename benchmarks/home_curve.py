@@ -1,0 +1,85 @@
+"""The curve with which the home page opens: prices by age on the way from accurate to fair, made again.
+
+    python -m benchmarks.home_curve [--check]
+
+Trains the household example as the trade-off page does (2,000 rows, the spline penalty, 8 weights, 3 splits)
+and writes every stop's averages by age, error and dependence to ``fairdash/ui/home/curve.json``, which the
+package ships. ``--check`` writes nothing and says how far the file is from what was made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FILE = Path(__file__).parents[1] / "fairdash" / "ui" / "home" / "curve.json"
+#: What the numbers of the file may differ by, beside rounding.
+NEAR = 1e-6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.environ["FAIRDASH_HOME"] = folder
+        made = curve()
+    if not options.check:
+        FILE.write_text(json.dumps(made, indent=None, separators=(",", ":")) + "\n", encoding="utf-8")
+        return
+    kept = json.loads(FILE.read_text(encoding="utf-8"))
+    for name, values in made.items():
+        print(f"{name}: {np.abs(np.array(values, float) - np.array(kept[name], float)).max():.1e}")
+
+
+def curve() -> dict[str, Any]:
+    """Of each stop: λ, averages by age with their interval, error, dependence, its edge and the verdict."""
+    from fairdash.api import DEFAULT_LAMS
+    from fairdash.data.source import CatalogueSource
+    from fairdash.reports.comparison import Comparison
+    from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
+    from fairdash.reports.stage import stops_of
+    from fairdash.runs import worker
+    from fairdash.runs.store import create_run
+    from fairdash.training.sweep import Sweep
+
+    plan = Sweep(methods=("standard", "hgr_spline"), lams=DEFAULT_LAMS, n_splits=3)
+    run = create_run(CatalogueSource(dataset="household", options={"n": 2000}), plan)
+    if worker.main(run.id):
+        raise SystemExit(run.status.message)
+    result = run.read_result()
+    fronts = fronts_of(result, sensitive="Age")
+    found = Comparison(
+        title="", plan=plan, result=result, fronts=fronts, objective=plan.objective, measure="hgr_spline",
+        a=THE_STANDARD, b=Point("hgr_spline", 1.0),
+    )  # fmt: skip
+    stops = stops_of(found)
+    rows = [found.front.row(each) for each in stops.points]
+    groups = found.profile(THE_STANDARD)
+
+    def of_front(name: str) -> list[float]:
+        return [round(float(row[name]), 5) for row in rows]
+
+    return {
+        "lam": [float(each) for each in stops.lams],
+        **{name: groups[name].round(2).tolist() for name in ("s_low", "s_high", "s_mean", "n")},
+        "mean": stops.mean.round(3).tolist(),
+        "low": stops.low.round(3).tolist(),
+        "high": stops.high.round(3).tolist(),
+        "average": round(found.target_mean, 3),
+        "change": [round(float(each[3].partition(" ")[0]), 3) for each in stops.values],
+        "error": of_front(found.front.error),
+        "dependence": of_front("hgr_spline"),
+        "edge": [round(found.edge(each), 5) for each in stops.points],
+        "p": [round(found.verdict_p(each), 5) for each in stops.points],
+    }
+
+
+if __name__ == "__main__":
+    main()
