@@ -17,10 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from fairdash.figures.quantile_profile import profile_figure
+from fairdash.figures.theme import DARK, LIGHT, Theme
+
+#: The λ at which the page opens.
+BEGIN = 1.0
 FILE = Path(__file__).parents[1] / "fairdash" / "ui" / "home" / "curve.json"
-#: What the numbers of the file may differ by, beside rounding.
-NEAR = 1e-6
 
 
 def main() -> None:
@@ -30,11 +34,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.environ["FAIRDASH_HOME"] = folder
         made = curve()
+    made |= {"light": picture(made, LIGHT), "dark": picture(made, DARK)}
     if not options.check:
         FILE.write_text(json.dumps(made, indent=None, separators=(",", ":")) + "\n", encoding="utf-8")
         return
     kept = json.loads(FILE.read_text(encoding="utf-8"))
-    for name, values in made.items():
+    for name in made.keys() - {"light", "dark"}:
+        values = made[name]
         print(f"{name}: {np.abs(np.array(values, float) - np.array(kept[name], float)).max():.1e}")
 
 
@@ -78,7 +84,33 @@ def curve() -> dict[str, Any]:
         "dependence": of_front("hgr_spline"),
         "edge": [round(found.edge(each), 5) for each in stops.points],
         "p": [round(found.verdict_p(each), 5) for each in stops.points],
+        "trained": [found.curve_point(each).is_trained for each in stops.points],
     }
+
+
+def picture(found: dict[str, Any], theme: Theme) -> dict[str, Any]:
+    """The figure that the numbers of :func:`curve` make, and what moves in it: the app imports no plotly."""
+    from fairdash.reports.stage import moving_lines
+
+    groups = pd.DataFrame({name: found[name] for name in ("s_low", "s_high", "s_mean", "n")})
+    lines = {name: np.array(found[name]) for name in ("mean", "low", "high")}
+    at = found["lam"].index(BEGIN)
+    standard, chosen = (groups.assign(**{name: lines[name][k] for name in lines}) for k in (0, at))
+    figure = profile_figure(
+        standard, chosen, chosen_name=f"λ = {BEGIN:g}", by_value=True, audited="price",
+        sensitive="age (years)",
+        level="Average price (€)", reference=found["average"], reference_name="average cost",
+        subtitle="Synthetic household insurance, test rows", theme=theme,
+    )  # fmt: skip
+    figure.update_xaxes(range=[groups["s_mean"].min() - 2, groups["s_mean"].max() + 2])
+    spec, moves = moving_lines(
+        figure,
+        profiles=(lines["mean"], lines["low"], lines["high"]),
+        names=["fairer model" if lam == 0 else f"λ = {lam:g}" for lam in found["lam"]],
+        named_at=int(np.abs(lines["mean"][at] - lines["mean"][0]).argmax()),
+        besides=np.array([found["average"]]),
+    )
+    return {"spec": spec, "moves": [{"figure": 0, **each} for each in moves]}
 
 
 if __name__ == "__main__":

@@ -91,12 +91,12 @@ def test_the_way_of_a_front_is_short(finished_run):
     assert not at.exception
     files, records = way()
     assert records == {"RunSpec", "RunResult", "Front", "Comparison", "Label", "Stops"}
-    assert len(files) <= 11, ", ".join(sorted(files))
+    assert len(files) <= 13, ", ".join(sorted(files))
     assert {"runs/store.py", "reports/comparison.py", "figures/front.py"} <= files, "the tracing sees the way"
     at = move(at, 2.0)
     files, records = way()
     assert records <= {"RunSpec", "Comparison", "Label"}, "a move makes neither result nor front anew"
-    assert len(files) <= 11, ", ".join(sorted(files))
+    assert len(files) <= 13, ", ".join(sorted(files))
 
 
 def test_a_move_of_the_slider_reads_the_runs_spec_at_most_once(finished_run, monkeypatch):
