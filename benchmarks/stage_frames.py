@@ -38,6 +38,18 @@ RECORD = """
     requestAnimationFrame(look);
 }
 """
+#: Milliseconds that the stage itself takes for each frame, whatever else the machine does.
+WATCH_WORK = """
+each => {
+    const stage = each.stage, step = stage.step.bind(stage);
+    window.work = [];
+    stage.step = now => {
+        const begun = performance.now();
+        step(now);
+        window.work.push(performance.now() - begun);
+    };
+}
+"""
 STOP = "() => { const seen = window.frames_seen; window.frames_seen = null; return seen; }"
 #: Resolves with the milliseconds from letting go to other sentences; NaN after ten seconds without.
 WATCH = """
@@ -92,11 +104,13 @@ def measured(run: str, seconds: float, releases: int, *, home: Path) -> dict[str
 
         page.mouse.move(*place(0.5))
         page.mouse.down()
+        page.locator(".stage").evaluate(WATCH_WORK)
         page.evaluate(RECORD)
         begun = time.monotonic()
         while (passed := time.monotonic() - begun) < seconds:
             page.mouse.move(*place(0.5 + 0.48 * math.sin(2 * passed)))
         frames = np.diff(page.evaluate(STOP))
+        work = page.evaluate("() => window.work")
         page.mouse.up()
         page.wait_for_timeout(2000)
         answers = []
@@ -112,10 +126,13 @@ def measured(run: str, seconds: float, releases: int, *, home: Path) -> dict[str
     here = files("fairdash.ui.stage")
     own = sum(len(here.joinpath(name).read_bytes()) for name in ("plot.js", "stage.js", "stage.css"))
     median, p95 = np.quantile(frames, [0.5, 0.95])
+    work_median, work_p95 = np.quantile(work, [0.5, 0.95])
     return {
         "frames": len(frames),
         "frame_median_ms": round(float(median), 1),
         "frame_p95_ms": round(float(p95), 1),
+        "work_median_ms": round(float(work_median), 1),
+        "work_p95_ms": round(float(work_p95), 1),
         "answer_median_ms": round(float(np.median(answers))),
         "answer_most_ms": round(max(answers)),
         "given_bytes": given,
