@@ -1,10 +1,11 @@
 """The curve with which the home page opens: prices by age on the way from accurate to fair, made again.
 
-    python -m benchmarks.home_curve [--check]
+    python -m benchmarks.home_curve [--check | --redraw]
 
 Trains the household example as the trade-off page does (2,000 rows, the spline penalty, 8 weights, 3 splits)
 and writes every stop's averages by age, error and dependence to ``fairdash/ui/home/curve.json``, which the
-package ships. ``--check`` writes nothing and says how far the file is from what was made.
+package ships. ``--check`` writes nothing and says how far the file is from what was made; ``--redraw`` makes
+the pictures anew from the numbers that are there, where the figures' code has changed.
 """
 
 from __future__ import annotations
@@ -24,24 +25,41 @@ from fairdash.figures.theme import DARK, LIGHT, Theme
 
 #: The λ at which the page opens.
 BEGIN = 1.0
+THEMES = {"light": LIGHT, "dark": DARK}
 FILE = Path(__file__).parents[1] / "fairdash" / "ui" / "home" / "curve.json"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument(
+        "--redraw", action="store_true", help="the kept numbers' pictures anew"
+    )
     options = parser.parse_args()
+    if options.redraw:
+        keep({name: values for name, values in read().items() if name not in THEMES})
+        return
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         os.environ["FAIRDASH_HOME"] = folder
         made = curve()
-    made |= {"light": picture(made, LIGHT), "dark": picture(made, DARK)}
     if not options.check:
-        FILE.write_text(json.dumps(made, indent=None, separators=(",", ":")) + "\n", encoding="utf-8")
+        keep(made)
         return
-    kept = json.loads(FILE.read_text(encoding="utf-8"))
-    for name in made.keys() - {"light", "dark"}:
-        values = made[name]
+    kept = read()
+    for name, values in made.items():
         print(f"{name}: {np.abs(np.array(values, float) - np.array(kept[name], float)).max():.1e}")
+
+
+def read() -> dict[str, Any]:
+    """The file's numbers and pictures."""
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def keep(made: dict[str, Any]) -> None:
+    """Write the file: the numbers of :func:`curve`, and their picture in each theme."""
+    whole = made | {name: picture(made, theme) for name, theme in THEMES.items()}
+    FILE.write_text(json.dumps(whole, separators=(",", ":")) + "\n", encoding="utf-8")
 
 
 def curve() -> dict[str, Any]:

@@ -302,6 +302,8 @@ def _moving_front(
 
 def _plain(figure: go.Figure) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(str(figure.to_json()))
+    # Plotly's own defaults, of which nothing is drawn here.
+    plain["layout"].pop("template", None)
     return plain
 
 

@@ -9,8 +9,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from benchmarks.home_curve import picture
-from fairdash.figures.theme import DARK, LIGHT
+from benchmarks.home_curve import THEMES, picture
 from fairdash.reports.fronts import Point
 from fairdash.reports.stage import four_numbers, stops_of
 from fairdash.ui.home.curve import KEY, sentence
@@ -79,6 +78,6 @@ def test_home_says_what_its_numbers_say(curve):
     assert apart < before / 2, "what the page is about"
 
 
-@pytest.mark.parametrize(("name", "theme"), [("light", LIGHT), ("dark", DARK)])
-def test_the_picture_of_home_is_made_of_its_numbers(curve, name, theme):
-    assert json.loads(json.dumps(picture(curve, theme))) == curve[name]
+@pytest.mark.parametrize("name", list(THEMES))
+def test_the_picture_of_home_is_made_of_its_numbers(curve, name):
+    assert json.loads(json.dumps(picture(curve, THEMES[name]))) == curve[name]
