@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -73,7 +74,7 @@ def payers() -> dict[str, pd.DataFrame]:
             values = {"rmse": errors.mean(), "hgr": np.mean(reads), "floor_q95": np.mean(edges)}
             points.append(one | values)
             years = np.concatenate(ages)
-            for low, high in zip(AGES[:-1], AGES[1:], strict=True):
+            for low, high in pairwise(AGES):
                 inside = (years >= low) & (years < high)
                 averages = {
                     "age": (low + high) / 2,

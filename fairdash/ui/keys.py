@@ -42,6 +42,7 @@ class Address(StrEnum):
     ESTIMATORS = "all"
     # The lesson.
     SCENE = "scene"
+    PRESENT = "present"
     STEP = "step"
     BENT = "bent"
     WEIGHT = "weight"

@@ -1,10 +1,12 @@
 // A curve through five points that follow the hand, rows about it, and two dials worked out here as it moves.
 // Python hears of it once, on release.
-const WIDTH = 760, HEIGHT = 430, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 46, CELLS = 60;
+const LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 46, CELLS = 60;
 const SVG = "http://www.w3.org/2000/svg";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".stage");
+  // As wide as there is room: text keeps its size on a phone.
+  const WIDTH = Math.max(320, root.clientWidth || 760), HEIGHT = Math.min(430, 0.9 * WIDTH);
   const heights = [...data.heights];
   const [low, high] = data.range;
   const places = heights.map((_, k) => -10 + (20 * k) / (heights.length - 1));

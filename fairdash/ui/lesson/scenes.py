@@ -9,6 +9,7 @@ import streamlit as st
 
 from fairdash.lesson.scenes import SCENES
 from fairdash.ui.address import choose
+from fairdash.ui.frame import ask_for_presentation
 from fairdash.ui.glossary import explain
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.lesson.curve import show_curve
@@ -35,3 +36,4 @@ def show_lesson() -> None:
         _STAGES[name]()
     show_notes(SCENES[name])
     explain()
+    ask_for_presentation()
