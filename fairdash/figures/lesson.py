@@ -119,6 +119,83 @@ def _cloud(x: Array, y: Array, *, theme: Theme) -> list[go.Scatter]:
     ]  # fmt: skip
 
 
+def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> go.Figure:
+    """Average price by age, and what the adversary makes of age, on the same axis of its own.
+
+    Parameters
+    ----------
+    curve
+        As :func:`fairdash.lesson.duel.by_age` gives it.
+    average
+        The average price, which a wholly fair model charges everyone.
+    """
+    figure = new_figure(
+        title="Average price by age",
+        subtitle="blue: the predictor; grey, dashed: g, where the adversary looks",
+        x="Age (years)",
+        y="Price (€)",
+        theme=theme,
+        height=_TALL,
+    )
+    sign = 1 if curve["g"].corr(curve["price"]) >= 0 else -1
+    for y, name, colour, dash, symbol in (
+        (average + 30 * sign * curve["g"], "g", theme.quiet, "dash", "square"),
+        (curve["price"], "price", theme.chosen, "solid", "diamond"),
+    ):
+        figure.add_scatter(
+            x=curve["age"], y=y, mode="lines+markers", name=name,
+            line={"color": colour, "width": 3, "dash": dash}, marker={"symbol": symbol, "size": 9},
+            hovertemplate=f"{name}, %{{x:.0f}} years: %{{y:.0f}}<extra></extra>",
+        )  # fmt: skip
+    figure.update_layout(shapes=[line_across(average, colour=theme.quiet)])
+    figure.update_yaxes(range=[120, 320])
+    return figure
+
+
+def duel_path_figure(states: pd.DataFrame, *, step: int, frozen_at: int | None, theme: Theme) -> go.Figure:
+    """What the adversary reads, what a fresh estimator reads, and the error, as far as the game has come.
+
+    Parameters
+    ----------
+    states
+        As :func:`fairdash.lesson.duel.states` gives them.
+    step
+        How far it has come.
+    frozen_at
+        Where the adversary stops learning; None if it goes on.
+    """
+    figure = new_figure(
+        title="The game", subtitle="what follows is dotted", x="Steps", y="Value", theme=theme, height=_TALL
+    )
+    here = states[states["step"] <= step]
+    lines = (
+        ("j", "J, as the adversary reads", theme.chosen, "circle", "●"),
+        ("fresh", "HGR, read afresh", REFERENCE, "diamond", "◆"),
+        ("mse", "error", theme.standard, "square", "■"),
+    )
+    for column, name, colour, symbol, _ in lines:
+        figure.add_scatter(
+            x=states["step"], y=states[column], mode="lines", name=f"{name}, later", hoverinfo="skip",
+            line={"color": colour, "width": 1, "dash": "dot"},
+        )  # fmt: skip
+        figure.add_scatter(
+            x=here["step"], y=here[column], mode="lines", name=name, line={"color": colour, "width": 3},
+            hovertemplate=f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
+        )  # fmt: skip
+        figure.add_scatter(
+            x=here["step"][-1:], y=here[column][-1:], mode="markers", name=f"{name}, now", hoverinfo="skip",
+            marker={"color": colour, "symbol": symbol, "size": 12},
+        )  # fmt: skip
+    words = "<br>".join(coloured(name, colour, glyph) for _, name, colour, _, glyph in lines)
+    marks = [] if frozen_at is None else [line_up(frozen_at, colour=theme.quiet)]
+    figure.update_layout(
+        annotations=[corner_note(words, x=0.98, y=0.98, xanchor="right", colour=theme.text, size=14)],
+        shapes=[*marks, line_across(0, colour=theme.quiet)],
+        yaxis={"range": [-0.65, 1.45]},
+    )
+    return figure
+
+
 def payers_front_figure(points: pd.DataFrame, *, lam: float, theme: Theme) -> go.Figure:
     """Error against dependence along λ, with the chosen weight and the edge of the noise floor."""
     figure = new_figure(

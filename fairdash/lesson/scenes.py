@@ -76,6 +76,20 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
                 "and cross-fitted.",
             ),
         ),
+        "4": LessonScene(
+            title="4 The duel",
+            question="How does a predictor become fair?",
+            guesses=("It forgets age", "An adversary hunts it", "It adds noise"),
+            right="An adversary hunts it",
+            notes=(
+                "Step through it: the error falls, and whenever prices begin to follow age, g is there: "
+                "the adversary hunts.",
+                "Freeze the adversary: what it reads falls far below 0, and HGR read afresh rises to "
+                "nearly 1. A reading is worth as much as the adversary behind it.",
+                "The loop of the paper's Fig. 3 on 1,000 household policies, λ = 4, the adversary taking "
+                "five steps for one of the predictor. Read afresh: HGR_spline, cross-fitted.",
+            ),
+        ),
         "5": LessonScene(
             title="5 Who pays?",
             question="What does fairness cost, and whom?",

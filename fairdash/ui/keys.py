@@ -44,6 +44,8 @@ class Address(StrEnum):
     SCENE = "scene"
     PRESENT = "present"
     STEP = "step"
+    TRAINED = "trained"
+    FROZEN = "frozen"
     BENT = "bent"
     WEIGHT = "weight"
     # Gaussians.

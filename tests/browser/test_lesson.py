@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from fairdash.lesson import curve, noise, payers
+from fairdash.lesson import curve, duel, noise, payers
 from tests.browser.steps import come_to_rest
 from tests.serving import served
 
@@ -76,13 +76,17 @@ def test_a_curve_is_guessed_at_dragged_and_moved_by_keys(page: Page) -> None:
 
 
 def test_an_address_opens_a_scene_in_its_state(page: Page) -> None:
-    page.goto("/lesson?scene=3&n=500&step=100")
+    page.goto("/lesson?scene=3&n=500&trained=100")
     page.get_by_role("heading", name="An adversary reads").wait_for()
     guess(page, "It depends on rows and steps")
     page.get_by_text(plain(noise.sentence(500, 100))).wait_for()
     page.get_by_role("slider", name="Steps").press("ArrowRight")
     page.get_by_text(plain(noise.sentence(500, 200))).wait_for()
-    assert "step=200" in page.url
+    assert "trained=200" in page.url
+    assert serious(page) == []
+    page.goto("/lesson?scene=4&step=120&frozen=true")
+    guess(page, "It forgets age")
+    page.get_by_text(plain(duel.sentence(True, 120))).wait_for()
     assert serious(page) == []
     page.goto("/lesson?scene=5&weight=3&objective=equalized_residuals")
     guess(page, "Everyone a little")
@@ -93,7 +97,7 @@ def test_an_address_opens_a_scene_in_its_state(page: Page) -> None:
 def test_the_cloud_is_played_and_fits_a_phone(page: Page) -> None:
     page.emulate_media(reduced_motion="reduce")
     page.set_viewport_size({"width": 390, "height": 900})
-    for scene in ("1", "3", "5", "2"):
+    for scene in ("1", "3", "4", "5", "2"):
         page.goto(f"/lesson?scene={scene}")
         page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
         come_to_rest(page)

@@ -10,9 +10,15 @@ import pytest
 
 import fairdash as fd
 from benchmarks import lesson as maker
-from fairdash.figures.lesson import noise_figure, payers_front_figure, straight_figure
+from fairdash.figures.lesson import (
+    duel_curve_figure,
+    duel_path_figure,
+    noise_figure,
+    payers_front_figure,
+    straight_figure,
+)
 from fairdash.figures.theme import LIGHT
-from fairdash.lesson import curve, noise, payers
+from fairdash.lesson import curve, duel, noise, payers
 from fairdash.lesson.scenes import SCENES
 from tests.serving import ROOT
 
@@ -91,6 +97,43 @@ def test_every_state_of_scenes_3_and_5_has_its_numbers() -> None:
             assert payers.sentence(objective, lam).count("€") >= 3
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_scene_4_says_where_the_game_stands(frozen: bool) -> None:
+    states = duel.states(frozen).set_index("step")
+    assert list(states.index) == list(duel.STEPS)
+    for step in (0, duel.FROZEN_AT, 400):
+        said = numbers(duel.sentence(frozen, step))
+        wanted = states.loc[step, ["j", "fresh", "mse"]].tolist()
+        assert said[:4] == pytest.approx([step, *wanted], abs=0.0051)
+        prices = duel.by_age(frozen, step)["price"]
+        assert said[4] == round(prices.max() - prices.min())
+
+
+def test_scene_4_shows_what_its_notes_say() -> None:
+    end = {frozen: duel.states(frozen).iloc[-1] for frozen in (False, True)}
+    assert end[False]["fresh"] < 0.25 < 0.75 < end[True]["fresh"]
+    assert end[True]["j"] < -0.4
+    assert end[False]["mse"] < 0.5
+    # Up to the freezing it is one game.
+    before = [duel.states(frozen)[lambda rows: rows["step"] <= duel.FROZEN_AT] for frozen in (False, True)]
+    assert before[0].drop(columns="frozen").equals(before[1].drop(columns="frozen"))
+    figure = duel_path_figure(duel.states(True), step=200, frozen_at=duel.FROZEN_AT, theme=LIGHT)
+    drawn = {trace.name: list(trace.x)[-1] for trace in figure.data}
+    assert drawn["HGR, read afresh"] == drawn["HGR, read afresh, now"] == 200
+    curve_of = duel_curve_figure(duel.by_age(True, 200), average=duel.average_price(), theme=LIGHT)
+    assert {trace.name for trace in curve_of.data} == {"price", "g"}
+
+
+def test_scene_4_begins_again_as_it_was() -> None:
+    again = maker.duel(games=(False,), steps=(0, 10))
+    committed = duel.states(False)[:2]
+    np.testing.assert_allclose(
+        again["duel"].drop(columns="frozen").astype(float),
+        committed.drop(columns="frozen").astype(float),
+        atol=1e-4,
+    )
+
+
 def test_scene_5_says_who_pays() -> None:
     rows = payers.by_age("demographic_parity", 3.0).set_index("age")
     before = payers.by_age("demographic_parity", 0.0).set_index("age")
@@ -132,7 +175,7 @@ def test_the_notes_of_the_site_are_those_of_the_page() -> None:
     for name, scene in SCENES.items():
         assert f"/lesson?scene={name}" in site
         assert scene.question in site
-        assert f"**{scene.title}.**" in site
+        assert f"**{scene.title}" in site
         # The first sentence of each note but the last, which says where numbers come from.
         for note in scene.notes[:1]:
             assert note.rstrip(".").partition(".")[0].partition(":")[0].partition(",")[0] in site

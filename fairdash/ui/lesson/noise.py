@@ -22,7 +22,7 @@ def show_noise() -> None:
     with left:
         rows, steps = st.columns(2)
         n = rows.select_slider("Rows", noise.ROWS, value=200, key=Address.N, bind="query-params")
-        at = steps.select_slider("Steps", noise.STEPS, value=500, key=Address.STEP, bind="query-params")
+        at = steps.select_slider("Steps", noise.STEPS, value=500, key=Address.TRAINED, bind="query-params")
         readings = noise.readings(n)
         chart(
             noise_figure(readings, steps=at, answered=answered, subtitle=f"{n:,} rows", theme=theme()),
