@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from typing import TYPE_CHECKING
 
 from fairdash._version import __version__
 from fairdash.assessment.confirmation import Confirmation
@@ -20,6 +19,9 @@ from fairdash.reports.report_figures import has_groups, pictures
 from fairdash.reports.report_tables import tables_of
 from fairdash.reports.tables import history
 from fairdash.runs.log import Log
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 def render_report(
@@ -89,6 +91,9 @@ def render_report(
 
 @cache
 def _environment() -> Environment:
+    # A page that offers the report is waited for; nobody may ask for the report.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     return Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
