@@ -26,6 +26,8 @@ class Columns:
         Factors that are named as legitimate.
     totals
         Those of the columns that are sums over the exposure; they are divided by it.
+    features
+        What the price may be made of, as far as the table has it; all columns without a role by default.
     """
 
     price: str
@@ -37,6 +39,7 @@ class Columns:
     groups: str | None = None
     controls: tuple[str, ...] = ()
     totals: tuple[str, ...] = ()
+    features: tuple[str, ...] | None = None
 
     def numbers(self) -> dict[str, str]:
         """Role to column, of those that hold numbers."""
@@ -55,8 +58,9 @@ def columns_of(
     candidate: str | None = None,
     groups: str | None = None,
     totals: Sequence[str] = (),
+    features: Sequence[str] | None = None,
 ) -> Columns:
-    """The columns as :class:`Columns`; one factor or one total may be given by its name alone."""
+    """The columns as :class:`Columns`; one factor, total or feature may be given by its name alone."""
     return Columns(
         price=price,
         sensitive=sensitive,
@@ -65,6 +69,11 @@ def columns_of(
         expected_cost=expected_cost,
         candidate=candidate,
         groups=groups,
-        controls=(controls,) if isinstance(controls, str) else tuple(dict.fromkeys(controls)),
-        totals=(totals,) if isinstance(totals, str) else tuple(dict.fromkeys(totals)),
+        controls=_names(controls),
+        totals=_names(totals),
+        features=None if features is None else _names(features),
     )
+
+
+def _names(given: Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))

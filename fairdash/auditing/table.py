@@ -7,6 +7,7 @@ and the row twice are one and the same to every point value.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash.auditing.columns import Columns
+from fairdash.auditing.features import as_feature, feature_names
 from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, DataError, OptionError, Problem
@@ -46,6 +48,8 @@ class AuditTable:
         None where the table has no such column.
     controls : (n, c) frame
         Numbers as floats, all else as text.
+    features : (n, p) frame
+        What the price may be made of; likewise, with missing cells.
     units : (n,) array
         Which of the independent units 0 … U-1 a row belongs to: a policy, or itself.
     distinct : (n,) array
@@ -65,6 +69,7 @@ class AuditTable:
     expected_cost: Array | None
     candidate: Array | None
     controls: pd.DataFrame
+    features: pd.DataFrame
     units: Index
     distinct: Index
     deal: Array
@@ -98,7 +103,8 @@ class AuditTable:
         part: dict[str, Any] = {
             name: None if getattr(self, name) is None else getattr(self, name)[rows]
             for name in (
-                "price", "sensitive", "weight", "outcome", "expected_cost", "candidate", "controls", "deal",
+                "price", "sensitive", "weight", "outcome", "expected_cost", "candidate", "controls", "features",
+                "deal",
             )
         }  # fmt: skip
         units, distinct = (pd.factorize(each[rows])[0] for each in (self.units, self.distinct))
@@ -123,6 +129,8 @@ class AuditTable:
         needed = [*columns.numbers().values(), *columns.controls]
         needed += [] if columns.groups is None else [columns.groups]
         used = frame[list(dict.fromkeys(needed))].reset_index(drop=True)
+        made_of = feature_names(frame, columns)
+        features = pd.DataFrame({name: as_feature(frame[name]) for name in made_of}, index=frame.index)
         complete = used.notna().all(axis=1)
         notes = _missing_notes(used)
         if columns.exposure is not None:
@@ -131,6 +139,7 @@ class AuditTable:
             if idle.any():
                 notes.append(f"Left out: {counted(int(idle.sum()), 'row')} with no exposure.")
         used = used[complete].reset_index(drop=True)
+        features = features[complete.to_numpy()].reset_index(drop=True)
         numbers = {role: used[name].to_numpy(dtype=float) for role, name in columns.numbers().items()}
         weight = numbers.pop("exposure", np.ones(len(used)))
         if len(used) < FEWEST:
@@ -161,7 +170,8 @@ class AuditTable:
                 "Choose a column with several values.",
                 column=columns.sensitive,
             )
-        order = np.lexsort((weight, hashes, numbers["sensitive"]))
+        made = _hash_of(features) if made_of else hashes
+        order = np.lexsort((made, weight, hashes, numbers["sensitive"]))
         key = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
         return cls(
             price=numbers["price"][order],
@@ -172,6 +182,7 @@ class AuditTable:
                 for role in ("outcome", "expected_cost", "candidate")
             },
             controls=controls.iloc[order].reset_index(drop=True),
+            features=features.iloc[order].reset_index(drop=True),
             # Numbered as they come, so that without groups the unit of a row is its place.
             units=pd.factorize(units[order])[0],
             distinct=pd.factorize((hashes if columns.groups is None else units)[order])[0],
@@ -179,6 +190,14 @@ class AuditTable:
             columns=columns,
             notes=tuple(notes),
         )
+
+
+def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Tables without the groups, counted in a column `rows`, that have too few rows to be shown."""
+    return {
+        name: table[table["rows"] >= FEWEST_SHOWN].reset_index(drop=True) if "rows" in table else table
+        for name, table in tables.items()
+    }
 
 
 def _too_few(what: str) -> DataError:
@@ -192,7 +211,7 @@ def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
             "Two columns have the same name, or a name is no text", "Give every column a text of its own."
         )
     roles = {**columns.numbers()} | ({} if columns.groups is None else {"groups": columns.groups})
-    for name in (*roles.values(), *columns.controls, *columns.totals):
+    for name in (*roles.values(), *columns.controls, *columns.totals, *(columns.features or ())):
         get_entry(there, name, option="column")
     checks = Checks(OptionError)
     seen: dict[str, str] = {}
@@ -210,6 +229,13 @@ def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
             "controls",
             f"The column “{name}” is the {seen.get(name, '').replace('_', ' ')} already",
             "Among equals in it there is nothing to compare: leave it out of the factors.",
+        )
+    for name in columns.features or ():
+        checks.require(
+            name not in seen or seen[name] == "groups",
+            "features",
+            f"The column “{name}” is the {seen.get(name, '').replace('_', ' ')} already",
+            "Leave it out of the features.",
         )
     allowed = {
         each for each in (columns.price, columns.outcome, columns.expected_cost, columns.candidate) if each
@@ -277,8 +303,11 @@ def _hashes(
         names = used[columns.groups].astype(str).to_numpy(dtype=object)
         return np.asarray(pd.util.hash_array(names), dtype=np.uint64), codes
     held = pd.concat([pd.DataFrame(numbers), controls.set_axis(range(controls.shape[1]), axis=1)], axis=1)
-    hashes = np.asarray(pd.util.hash_pandas_object(held, index=False), dtype=np.uint64)
-    return hashes, np.arange(len(used), dtype=np.intp)
+    return _hash_of(held), np.arange(len(used), dtype=np.intp)
+
+
+def _hash_of(held: pd.DataFrame) -> NDArray[np.uint64]:
+    return np.asarray(pd.util.hash_pandas_object(held, index=False), dtype=np.uint64)
 
 
 def _dealt(hashes: NDArray[np.uint64], key: int) -> Array:

@@ -19,7 +19,7 @@ from filelock import Timeout
 from fairdash.detached import sign
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
 from fairdash.memory import beyond, is_out_of_memory
-from fairdash.runs.audits import AuditJob
+from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.status import CANCELLED, DONE, FAILED, RUNNING, RunStatus
@@ -222,7 +222,8 @@ def _audit(audit: AuditJob, reporter: Reporter, _: Unit) -> None:
 
     reporter.begin("reading the data")
     spec = audit.spec
-    result = carry_out(spec.source.table(), spec.plan, progress=reporter.progress)
+    origin = origin_of(spec.source)
+    result = carry_out(spec.source.table(), spec.plan, origin=origin, progress=reporter.progress)
     reporter.keep(lambda: audit.write_result(result))
 
 
