@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Self
+from types import MappingProxyType
+from typing import ClassVar, Self
 
 from fairdash.errors import Checks, OptionError
+from fairdash.registry import get_entry
+from fairdash.training.architectures import ARCHITECTURES, BEFORE, Architecture
 from fairdash.training.losses import Loss, find_loss
 
 
@@ -16,8 +20,11 @@ class TrainingSettings:
 
     Parameters
     ----------
+    architecture
+        Id in :data:`fairdash.training.architectures.ARCHITECTURES`: what the predictor sees of a number, and
+        what stands between its layers.
     hidden
-        Units of the predictor's hidden layers (tanh).
+        Units of the predictor's hidden layers.
     lr
         Learning rate of the predictor, lowered to zero by a cosine schedule.
     weight_decay
@@ -50,7 +57,11 @@ class TrainingSettings:
         epoch and keeps the last weights.
     """
 
-    hidden: tuple[int, ...] = (32, 16, 8)
+    #: What a stored plan without these fields was trained with.
+    before: ClassVar[Mapping[str, object]] = MappingProxyType({"architecture": BEFORE, "hidden": (32, 16, 8)})
+
+    architecture: str = "scores"
+    hidden: tuple[int, ...] = (64, 32)
     lr: float = 2e-3
     weight_decay: float = 3e-2
     batch_size: int = 256
@@ -89,7 +100,14 @@ class TrainingSettings:
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
-        self.loss_function  # noqa: B018 (it refuses what is unknown)
+        # These refuse what is unknown.
+        self.loss_function  # noqa: B018
+        self.network  # noqa: B018
+
+    @property
+    def network(self) -> Architecture:
+        """What the architecture's id stands for."""
+        return get_entry(ARCHITECTURES, self.architecture, option="architecture")
 
     @property
     def loss_function(self) -> Loss:
