@@ -29,12 +29,8 @@ CHROMIUM = os.environ.get("FAIRDASH_CHROMIUM", "/usr/bin/chromium")
 #: Resolves with the milliseconds from now until the front's chosen point has another name.
 WATCH = """
 () => {
-    const chosen = () => {
-        const front = [...document.querySelectorAll('.js-plotly-plot')].find(
-            each => each._fullLayout && each._fullLayout.title.text.includes('What fairness costs'));
-        const mark = front && front._fullData.find(each => each.name.startsWith('chosen: '));
-        return mark ? mark.name : '';
-    };
+    const bold = [...document.querySelectorAll('[data-testid=stMarkdown] strong')];
+    const chosen = () => bold.length && document.querySelector('[data-testid=stMarkdown] strong')?.textContent;
     const before = chosen(), started = performance.now();
     window.moved = new Promise(resolve => {
         const look = () => {

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from fairdash.errors import OptionError
 
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from fairdash.auditing.plan import AuditPlan
     from fairdash.auditing.result import AuditResult
 
 #: Exit status by verdict; 2 is an input that can't be used.
@@ -21,9 +27,21 @@ def add_audit_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help="audit a price that exists against a sensitive column of its table",
         epilog="Exit status: 0 shown below the gap allowed, 1 shown above, 3 not decided, 2 bad input.",
     )
-    parser.add_argument("file", type=Path, help="a table with a header, such as a CSV or XLSX file")
-    parser.add_argument("--price", required=True, help="column of the price, per unit of exposure")
-    parser.add_argument("--sensitive", required=True, help="column that the price must not follow")
+    parser.add_argument(
+        "file",
+        type=Path,
+        nargs="?",
+        default=None,
+        help="a table with a header, such as a CSV or XLSX file; none for the plan of a built-in data set",
+    )
+    parser.add_argument(
+        "--plan",
+        type=Path,
+        default=None,
+        help="plan.json of an audit's evidence, or its zip: asks the same again, and takes no other question",
+    )
+    parser.add_argument("--price", default=None, help="column of the price, per unit of exposure")
+    parser.add_argument("--sensitive", default=None, help="column that the price must not follow")
     parser.add_argument("--exposure", default=None, help="column that says how much a row counts")
     parser.add_argument("--outcome", default=None, help="column of claims or cost, per unit of exposure")
     parser.add_argument(
@@ -62,7 +80,12 @@ def add_audit_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
         "--question", type=int, action="append", default=None, help="answer these alone; may come again"
     )
     parser.add_argument("--random-state", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=None, help="folder, or .zip, for the answers and tables")
+    parser.add_argument(
+        "--against", type=Path, default=None, help="the evidence of an audit before: adds what moved since"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=None, help=".zip for the evidence, or folder for answers and tables"
+    )
     parser.add_argument("--json", action="store_true", help="print all figures for a program to read")
     parser.set_defaults(command=_audit)
 
@@ -73,34 +96,73 @@ def _share(text: str) -> float:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from fairdash.auditing.audit import audit
-    from fairdash.data.readers.reading import read_table
+    from fairdash.auditing.audit import carry_out
+    from fairdash.auditing.evidence import KeptPlan, read_plan
 
-    frame, _ = read_table(options.file)
-    result = audit(
-        frame,
-        price=options.price,
-        sensitive=options.sensitive,
-        exposure=options.exposure,
-        outcome=options.outcome,
-        controls=options.control,
-        criterion=options.criterion,
-        expected_cost=options.expected_cost,
-        candidate=options.candidate,
-        groups=options.group,
-        max_gap=options.max_gap,
-        questions="all" if options.question is None else options.question,
-        totals=options.total,
-        features=options.feature,
-        random_state=options.random_state,
-    )
+    kept = KeptPlan(plan=_plan(options)) if options.plan is None else read_plan(options.plan)
+    if options.plan is not None and (options.price or options.sensitive):
+        raise OptionError.of("The plan has its columns already", "Name --plan, or columns.", column="plan")
+    frame, origin = _table(options.file, kept.origin)
+    result = carry_out(frame, kept.plan, origin=origin)
+    if options.against is not None:
+        result = result.compare(options.against)
     if options.out is not None:
         result.save(options.out)
     print(json.dumps(result.to_dict(), indent=2, allow_nan=False) if options.json else _as_text(result))
     return STATUS[result.verdict]
 
 
+def _plan(options: argparse.Namespace) -> AuditPlan:
+    from fairdash.auditing.columns import columns_of
+    from fairdash.auditing.plan import AuditPlan
+
+    for name in ("price", "sensitive"):
+        if getattr(options, name) is None:
+            hint = f"Give --{name}, or the --plan of an audit before."
+            raise OptionError.of("No column is named", hint, column=name)
+    columns = columns_of(
+        options.price,
+        options.sensitive,
+        exposure=options.exposure,
+        outcome=options.outcome,
+        controls=options.control,
+        expected_cost=options.expected_cost,
+        candidate=options.candidate,
+        groups=options.group,
+        totals=options.total,
+        features=options.feature,
+    )
+    return AuditPlan.of(
+        columns,
+        criterion=options.criterion,
+        max_gap=options.max_gap,
+        questions="all" if options.question is None else options.question,
+        random_state=options.random_state,
+    )
+
+
+def _table(file: Path | None, before: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The table to audit and where it came from; `before` is what the plan says of that."""
+    from fairdash.data.catalogue import load_dataset
+    from fairdash.data.readers.reading import bytes_of, read_content
+    from fairdash.data.readers.report import ReadingOptions
+    from fairdash.records import from_plain, to_plain
+    from fairdash.storage import sha256
+
+    if file is None:
+        if "dataset" not in before:
+            raise OptionError.of("No table is named", "Give a file.", column="file")
+        dataset, options = str(before["dataset"]), dict(before.get("options", {}))
+        return load_dataset(dataset, **options).table(), {"dataset": dataset, "options": options}
+    content = bytes_of(file)
+    reading = from_plain(ReadingOptions, before.get("reading", {}))
+    origin = {"sha256": sha256(content), "reading": to_plain(reading)}
+    return read_content(content, reading)[0], origin
+
+
 def _as_text(result: AuditResult) -> str:
     lines = [f"{each.question}. {each.title} {each.sentence}" for each in result.answers]
     table = result.verdicts.to_string(index=False, float_format="{:.3g}".format)
+    if result.since is not None:
+        lines.append(f"Since the audit before: {result.since.sentence}")
     return "\n".join([*lines, "", "As shares of the mean price:", table, *result.notes])

@@ -10,7 +10,8 @@ store computes what the store does not have yet. So a job that was killed goes o
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -39,9 +40,35 @@ def at_once(name: str, compute: Callable[[], Found], /) -> Found:  # noqa: ARG00
     return compute()
 
 
+@dataclass(frozen=True)
+class _Within:
+    unit: Unit
+    part: str
+
+    def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
+        return self.unit(f"{self.part}/{name}", compute)
+
+    @property
+    def from_the_end(self) -> bool:
+        return _is_from_the_end(self.unit)
+
+
 def within(unit: Unit, part: str) -> Unit:
     """The units of a part of a job: ``"<part>/<name>"`` for whoever keeps them."""
-    return lambda name, compute, /: unit(f"{part}/{name}", compute)
+    return _Within(unit, part)
+
+
+def turns(unit: Unit, count: int) -> Sequence[int]:
+    """In which order to ask for `count` units none of which needs another's find.
+
+    From the first to the last; the other way round by a second process that works at the same job, whose
+    unit says that it comes ``from_the_end``: so the two meet once.
+    """
+    return range(count)[::-1] if _is_from_the_end(unit) else range(count)
+
+
+def _is_from_the_end(unit: Unit) -> bool:
+    return bool(getattr(unit, "from_the_end", False))
 
 
 def to_files(found: Found) -> dict[str, bytes]:

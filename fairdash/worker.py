@@ -25,7 +25,7 @@ from fairdash import detached
 from fairdash.detached import environment
 from fairdash.errors import Cancelled
 from fairdash.jobs import engine, heartbeat
-from fairdash.jobs.kept import keep, kept
+from fairdash.jobs.kept import keep_once, kept
 from fairdash.memory import limit_memory
 from fairdash.sealed import AlteredError
 from fairdash.storage import make_parents
@@ -156,10 +156,14 @@ def durable(folder: Path) -> Unit:
     """Units whose hashes DBOS records, and whose finds lie in `folder`."""
     from dbos import DBOS, error
 
+    def waiting() -> None:
+        if (folder.parent / detached.CANCEL).exists():
+            raise Cancelled
+
     def unit(name: str, compute: Callable[[], Found], /) -> Found:
         def step() -> str:
             try:
-                return keep(folder, to_files(compute()))
+                return keep_once(folder, name, lambda: to_files(compute()), waiting=waiting)
             except Exception as fault:
                 raise _Unrecorded(fault) from fault
 

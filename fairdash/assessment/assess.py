@@ -32,7 +32,7 @@ from fairdash.seeds import Stream, rng_of, seed_of
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split
-from fairdash.units import Found, Unit, at_once
+from fairdash.units import Found, Unit, at_once, turns
 
 DEFAULT_MEASURES = ("hgr_spline", "hgr_kde", "fairquant", "fairquant_cumulative")
 #: What pages, reports and the command line open on: of the quick measures the only one that is blind to no
@@ -144,8 +144,9 @@ def assess_predictions(
     frames = []
     nulls: dict[tuple[int, str], Nulls] = {}
     tests: dict[tuple[int, str], Nulls] = {}
+    founds = {j: unit(str(j), partial(figures_of, j)) for j in turns(unit, len(splits))}
     for j, split in enumerate(splits):
-        found = unit(str(j), partial(figures_of, j))
+        found = founds[j]
         for part in (part for part in split.parts if part in parts):
             frames.append(found[part])
             for titles, kept in ((judge.columns, nulls), (judge.verdicts, tests)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -54,43 +55,119 @@ def quantile_profile(
     if groups is None:
         fewest = min(len(split.test) for split in splits)
         groups = quantile_groups(s, _group_count(fewest) if n_groups is None else n_groups)
-    used = int(groups.max()) + 1
-    means, sizes = (np.full((len(splits), used), np.nan) for _ in range(2))
-    each = np.ones(len(s)) if weight is None else weight
-    # How far each row moves its group's mean over the splits, and how much it counts, in all that test it.
-    moves, counts = np.zeros(len(s)), np.zeros(len(s))
-    for j, split in enumerate(splits):
-        own, rows, mass = groups[split.test], values[j, split.test], each[split.test]
-        sizes[j] = np.bincount(own, minlength=used)
-        total = np.bincount(own, weights=mass, minlength=used)
-        with np.errstate(invalid="ignore"):  # a group without a row
-            means[j] = np.bincount(own, weights=mass * rows, minlength=used) / total
-        moves[split.test] += mass * (rows - means[j, own]) / total[own]
-        counts[split.test] += mass / total[own]
-    mean = pd.DataFrame(means).mean().to_numpy()
-    observed = np.bincount(groups[counts > 0], minlength=used)
-    squares = np.bincount(groups, weights=moves**2, minlength=used)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        # Of a weighted mean; var/n with a single split and equal weights.
-        errors = np.sqrt(squares / (sizes > 0).sum(axis=0) ** 2 * observed / (observed - 1))
-        # Rows of equal weight that would say as much (Kish 1965).
-        as_good_as = (sizes > 0).sum(axis=0) ** 2 / np.bincount(groups, weights=counts**2, minlength=used)
-    errors[observed < 2] = np.nan
-    half = stdtrit(np.maximum(as_good_as - 1, 1), 0.975) * errors
+    rows = _TestRows.of(groups, splits, weight)
+    mean, moves = rows.averages(values)
+    squares = np.bincount(groups, weights=moves**2, minlength=len(mean))
+    errors, half = rows.errors(np.asarray(squares, dtype=float))
     by_group = pd.Series(s).groupby(groups)
     return pd.DataFrame(
         {
-            "group": np.arange(used),
+            "group": np.arange(len(mean)),
             "s_low": by_group.min().to_numpy(),
             "s_high": by_group.max().to_numpy(),
             "s_mean": by_group.mean().to_numpy(),
-            "n": sizes.mean(axis=0),
+            "n": rows.sizes.mean(axis=0),
             "mean": mean,
             "error": errors,
             "low": mean - half,
             "high": mean + half,
         }
     )
+
+
+def blended_profiles(
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    splits: Sequence[Split],
+    *,
+    groups: NDArray[np.intp],
+    weight: NDArray[np.float64] | None = None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """``mean``, ``low`` and ``high`` of :func:`quantile_profile` for many blends of two models, (P, G) each.
+
+    A group's average is linear in the predictions, and its variance quadratic: no blend is made.
+
+    Parameters
+    ----------
+    low, high : (J, n) arrays
+        Predictions or residuals of the two models.
+    shares : (P,) array
+        How much of `high` there is in each blend, 0 to 1.
+    splits, groups, weight
+        As there.
+    """
+    rows = _TestRows.of(groups, splits, weight)
+    (mean_low, a), (mean_high, b) = rows.averages(low), rows.averages(high)
+    used = len(mean_low)
+    aa, ab, bb = (np.bincount(groups, weights=each, minlength=used) for each in (a * a, a * b, b * b))
+    share = shares[:, None]
+    mean = (1 - share) * mean_low + share * mean_high
+    _, half = rows.errors((1 - share) ** 2 * aa + 2 * share * (1 - share) * ab + share**2 * bb)
+    return mean, mean - half, mean + half
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TestRows:
+    """The splits' test rows in their groups: all that a profile needs besides what is averaged.
+
+    Parameters
+    ----------
+    groups, each
+        (n,) each row's group, and how much it counts.
+    splits
+        J splits.
+    sizes, totals
+        (J, G) test rows of a group, and how much they count together.
+    """
+
+    groups: NDArray[np.intp]
+    each: NDArray[np.float64]
+    splits: Sequence[Split]
+    sizes: NDArray[np.float64]
+    totals: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls, groups: NDArray[np.intp], splits: Sequence[Split], weight: NDArray[np.float64] | None
+    ) -> _TestRows:
+        used = int(groups.max()) + 1
+        each = np.ones(len(groups)) if weight is None else weight
+        tests = [split.test for split in splits]
+        sizes = [np.bincount(groups[rows], minlength=used) for rows in tests]
+        totals = [np.bincount(groups[rows], weights=each[rows], minlength=used) for rows in tests]
+        return cls(
+            groups=groups,
+            each=each,
+            splits=splits,
+            sizes=np.array(sizes, dtype=float),
+            totals=np.array(totals),
+        )
+
+    def averages(self, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """(G,) means over the splits of the groups' averages, and (n,) how far each row moves its group's."""
+        means, moves = np.empty_like(self.totals), np.zeros(len(self.groups))
+        for j, split in enumerate(self.splits):
+            own, rows, mass = self.groups[split.test], values[j, split.test], self.each[split.test]
+            with np.errstate(invalid="ignore"):  # a group without a row
+                means[j] = np.bincount(own, weights=mass * rows, minlength=means.shape[1]) / self.totals[j]
+            moves[split.test] += mass * (rows - means[j, own]) / self.totals[j, own]
+        return pd.DataFrame(means).mean().to_numpy(), moves
+
+    def errors(self, squares: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Standard errors of the means and half their 95 % intervals, from sums of squared moves (..., G)."""
+        used, counts = self.totals.shape[1], np.zeros(len(self.groups))
+        for j, split in enumerate(self.splits):
+            counts[split.test] += self.each[split.test] / self.totals[j, self.groups[split.test]]
+        observed = np.bincount(self.groups[counts > 0], minlength=used)
+        seen = (self.sizes > 0).sum(axis=0) ** 2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            # Of a weighted mean; var/n with a single split and equal weights.
+            errors = np.sqrt(squares / seen * observed / (observed - 1))
+            # Rows of equal weight that would say as much (Kish 1965).
+            as_good_as = seen / np.bincount(self.groups, weights=counts**2, minlength=used)
+        errors[..., observed < 2] = np.nan
+        return errors, stdtrit(np.maximum(as_good_as - 1, 1), 0.975) * errors
 
 
 def group_averages(

@@ -18,7 +18,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD
-from fairdash.units import Found, Unit, at_once
+from fairdash.units import Found, Unit, at_once, turns
 
 PARTS = ("validation", "test")
 
@@ -103,11 +103,12 @@ def assess_curve(
                 progress((done + (j + 1) / len(splits)) / len(methods))
         return {"way": verdicts.beside(pd.concat(tables, ignore_index=True))}
 
-    tables: list[pd.DataFrame] = []
-    for done, method in enumerate(methods):
-        tables.append(unit(method, partial(way_of, done, method))["way"])
+    ways: dict[int, pd.DataFrame] = {}
+    for k in turns(unit, len(methods)):
+        ways[k] = unit(methods[k], partial(way_of, len(ways), methods[k]))["way"]
         if progress is not None:
-            progress((done + 1) / len(methods))
+            progress(len(ways) / len(methods))
+    tables = [ways[k] for k in sorted(ways)]
     order = ["method", "lam", "low", "high", "share", "split", "part", "diverged"]
     if not tables:
         return pd.DataFrame(columns=order)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from os import PathLike
 from types import MappingProxyType
 from typing import Any
 
@@ -18,13 +19,14 @@ from fairdash.auditing.bridge import Bridge, Estimate, chosen_bridge, fixed_brid
 from fairdash.auditing.columns import columns_of
 from fairdash.auditing.controlled import controlled_curve
 from fairdash.auditing.curve import Curve, fit_curve
+from fairdash.auditing.evidence import environment, hash_of_rows
 from fairdash.auditing.gaps import LEVEL, NONE, Band, Gap, holm, largest_gap
 from fairdash.auditing.insurance import actual_to_expected, double_lift, gini, lorenz
 from fairdash.auditing.links import p_among_equals, p_of_any_link
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, TABLES, AuditPlan
 from fairdash.auditing.result import Answer, AuditResult
 from fairdash.auditing.surface import Surface, bias_surface
-from fairdash.auditing.table import AuditTable
+from fairdash.auditing.table import AuditTable, only_shown
 from fairdash.errors import DataError
 from fairdash.text import few
 
@@ -51,6 +53,7 @@ def audit(
     totals: Sequence[str] = (),
     features: Sequence[str] | None = None,
     random_state: int | None = 0,
+    against: AuditResult | str | PathLike[str] | None = None,
 ) -> AuditResult:
     """Say whether a price follows a sensitive attribute, where, whether it is earned, and how sure that is.
 
@@ -81,6 +84,8 @@ def audit(
         Numbers of the questions to answer, or ``"all"``; the primary criterion's is always answered.
     totals
         Those of the columns that are sums over the exposure, and are divided by it.
+    against
+        Another audit, or where one was saved: see :meth:`AuditResult.compare`.
     features
         Columns of what the price may be made of, numbers or not: what models of it and of the outcome learn
         from. By default every column without another role.
@@ -109,21 +114,26 @@ def audit(
         totals=totals,
         features=features,
     )
-    plan = AuditPlan(
-        columns=columns,
-        criterion=criterion,
-        max_gap=max_gap,
-        questions=tuple(QUESTIONS) if questions == "all" else tuple(questions),  # type: ignore[arg-type]
-        random_state=random_state,
+    plan = AuditPlan.of(
+        columns, criterion=criterion, max_gap=max_gap, questions=questions, random_state=random_state
     )
-    return carry_out(frame, plan)
+    result = carry_out(frame, plan)
+    return result if against is None else result.compare(against)
 
 
-def carry_out(frame: pd.DataFrame, plan: AuditPlan, *, progress: Progress | None = None) -> AuditResult:
+def carry_out(
+    frame: pd.DataFrame,
+    plan: AuditPlan,
+    *,
+    origin: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> AuditResult:
     """Carry out a plan on a frame; see :func:`audit` for what it gives and raises.
 
     Parameters
     ----------
+    origin
+        Where the frame came from, as :class:`~fairdash.auditing.evidence.KeptPlan` has it.
     progress
         Told what is being done and the share that is, before each step; may raise
         :class:`~fairdash.errors.Cancelled`.
@@ -142,7 +152,8 @@ def carry_out(frame: pd.DataFrame, plan: AuditPlan, *, progress: Progress | None
             tell(QUESTIONS[question], question / _STEPS)
             answer(work)
     work.insurance_views()
-    result = work.result()
+    origin = {**(origin or {}), "rows_sha256": hash_of_rows(frame, plan.columns)}
+    result = replace(work.result(), origin=origin, made_with=environment())
     tell("Done", 1.0)
     return result
 
@@ -259,7 +270,7 @@ class _Work:
             verdicts=pd.DataFrame(rows),
             measures=pd.DataFrame(self.measures, columns=columns),
             curve=self.tables["curve"],
-            tables=MappingProxyType(self.tables),
+            tables=MappingProxyType(only_shown(self.tables)),
             answers=tuple(
                 Answer(
                     question=number,

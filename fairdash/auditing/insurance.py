@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.table import AuditTable
+from fairdash.auditing.table import FEWEST_SHOWN, AuditTable
 
 Array = NDArray[np.float64]
 
@@ -117,7 +117,8 @@ def double_lift(
 
 
 def _band_of(x: Array, weight: Array, count: int) -> NDArray[np.intp]:
-    """Bands of equal exposure, 0 … count − 1; equal values share one."""
+    """Bands of equal exposure, 0 … count − 1; equal values share one. Few rows have fewer bands."""
+    count = int(np.clip(len(x) // (2 * FEWEST_SHOWN), 1, count))
     order = np.argsort(x, kind="stable")
     below = np.cumsum(weight[order])
     cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]

@@ -5,9 +5,11 @@ Nothing heavy is imported here, so that a form can be drawn and a plan kept by w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from types import MappingProxyType
+from typing import Any
 
 from fairdash.auditing.columns import Columns
 from fairdash.errors import Checks, OptionError
@@ -61,6 +63,8 @@ class Criterion:
         What is held against the largest gap allowed.
     question
         The number of the question that it answers.
+    picture
+        The table that shows it.
     needs
         The role in :class:`Columns` without which it can't be measured; empty where price and s are enough.
     missing
@@ -72,6 +76,7 @@ class Criterion:
     meaning: str
     gap: str
     question: int
+    picture: str
     needs: str = ""
     missing: str = ""
 
@@ -88,6 +93,7 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 meaning="The price does not follow the sensitive attribute.",
                 gap="highest less lowest point of the price's curve",
                 question=1,
+                picture="curve",
             ),
             Criterion(
                 id="conditional_independence",
@@ -96,6 +102,7 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 "factors named as legitimate.",
                 gap="highest less lowest point of the price's curve among equals",
                 question=4,
+                picture="controlled_curve",
                 needs="controls",
                 missing="Not asked: no factor is named as legitimate (controls).",
             ),
@@ -105,6 +112,7 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 meaning="At a given price, what is paid out does not depend on the sensitive attribute.",
                 gap="root mean square of cost less price over cells of price and attribute, without noise",
                 question=5,
+                picture="bias_surface",
                 needs="outcome",
                 missing=_NO_OUTCOME,
             ),
@@ -114,6 +122,7 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 meaning="What is paid out less the price does not follow the sensitive attribute.",
                 gap="highest less lowest point of the curve of cost less price",
                 question=5,
+                picture="residual_curve",
                 needs="outcome",
                 missing=_NO_OUTCOME,
             ),
@@ -138,6 +147,8 @@ class AuditPlan:
         Numbers of :data:`QUESTIONS`; the primary criterion's is always answered.
     random_state
         Seeds folds and draws; without one they are drawn anew.
+    written
+        When it was written down, ISO 8601 with its zone; "" where nobody has said. It stands in the evidence.
 
     Raises
     ------
@@ -150,6 +161,7 @@ class AuditPlan:
     max_gap: float = 0.05
     questions: tuple[int, ...] = tuple(QUESTIONS)
     random_state: int | None = 0
+    written: str = ""
 
     def __post_init__(self) -> None:
         primary = get_entry(CRITERIA, self.criterion, option="criterion")
@@ -172,9 +184,28 @@ class AuditPlan:
             "There is no such question",
             f"Name some of 1 to {max(QUESTIONS)}, or “all”.",
         )
+        checks.require(
+            not self.written or _is_time(self.written),
+            "written",
+            "It is no time",
+            "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00.",
+        )
         checks.finish()
+
+    @classmethod
+    def of(cls, columns: Columns, *, questions: str | Sequence[int] = "all", **more: Any) -> AuditPlan:
+        """A plan whose questions may be ``"all"``; `more` are its other fields."""
+        chosen = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
+        return cls(columns=columns, questions=chosen, **more)
 
     @property
     def asked(self) -> set[int]:
         """The questions, with that of the primary criterion."""
         return {*self.questions, CRITERIA[self.criterion].question}
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False

@@ -1,13 +1,11 @@
-"""What an audit has found: frozen, tidy, and written as JSON and CSV that come out the same byte for byte."""
+"""What an audit has found: frozen, tidy, and written so that it comes out the same byte for byte."""
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -15,19 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from fairdash._version import __version__
+from fairdash.auditing.evidence import CONTENT, packed, read_part, unreadable
 from fairdash.auditing.plan import AuditPlan
-from fairdash.errors import StorageError
+from fairdash.auditing.since import Since, moved_since
+from fairdash.auditing.words import primary
+from fairdash.errors import FairdashError
 from fairdash.records import from_plain, to_plain
 from fairdash.safe_csv import safe_csv
-from fairdash.storage import write_whole
+from fairdash.storage import sha256, write_whole
 
 if TYPE_CHECKING:
     from fairdash.figures.audit import AuditView
-
-_CONTENT = "audit.json"
-#: Zip files say when each part was made; ours say the same always.
-_NO_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +82,14 @@ class AuditResult:
         Rows, independent units (policies, or rows), and what shares are shares of.
     notes
         What was left out or sampled.
+    origin
+        Where the table came from, and the hash of its rows; see
+        :class:`~fairdash.auditing.evidence.KeptPlan`.
+    made_with
+        Versions, processor and threads of the process that has found it.
+    since
+        What has moved since another audit, where one was given; its tables are ``moved`` and
+        ``moved_curve``.
     """
 
     verdict: str
@@ -100,6 +104,9 @@ class AuditResult:
     n_units: int
     mean_price: float
     notes: tuple[str, ...]
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    made_with: Mapping[str, str] = field(default_factory=dict)
+    since: Since | None = None
 
     @property
     def view(self) -> AuditView:
@@ -115,6 +122,12 @@ class AuditResult:
             mean_price=self.mean_price,
             max_gap=self.plan.max_gap * self.mean_price,
         )
+
+    @property
+    def in_words(self) -> str:
+        """The primary verdict in plain words, with its number and interval."""
+        rows = self.verdicts[self.verdicts["criterion"] == self.plan.criterion]
+        return primary(rows.to_dict("records")[0], self.plan)
 
     def sections(self) -> Iterator[tuple[Answer, dict[str, pd.DataFrame]]]:
         """The answers in order, each with its tables by name; its measures last, as ``measures_`` and its
@@ -133,7 +146,6 @@ class AuditResult:
     def to_dict(self) -> dict[str, Any]:
         """Numbers, texts, lists and dicts for JSON; what is not known is None."""
         return {
-            "fairdash": __version__,
             "plan": to_plain(self.plan),
             "verdict": self.verdict,
             "verdicts": _records(self.verdicts),
@@ -145,10 +157,37 @@ class AuditResult:
             "n_units": self.n_units,
             "mean_price": self.mean_price,
             "notes": list(self.notes),
+            "origin": dict(self.origin),
+            "made_with": dict(self.made_with),
+            "since": None if self.since is None else to_plain(self.since),
         }
 
+    def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
+        """This result with what has moved since another one, or the one that was saved there.
+
+        Returns
+        -------
+        AuditResult
+            With :attr:`since` and two tables; see :func:`fairdash.auditing.since.moved_since`.
+
+        Raises
+        ------
+        OptionError
+            The audits are of different sensitive attributes, or share none of its range.
+        StorageError
+            There is no audit, or one that can't be read.
+        """
+        if isinstance(other, AuditResult):
+            before, content = other, other.files()[CONTENT]
+        else:
+            before, content = self.load(other), _content_in(Path(other))
+        since, tables = moved_since(self, before, sha256=sha256(content))
+        return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
+
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write ``audit.json`` and a CSV a table into a folder or a ``.zip``; the same bytes each time.
+        """Write ``audit.json`` and a CSV a table into a folder, or the whole evidence into a ``.zip``.
+
+        The same result gives the same bytes; see :mod:`fairdash.auditing.evidence`.
 
         Raises
         ------
@@ -159,23 +198,19 @@ class AuditResult:
         if place.suffix.lower() == ".zip":
             write_whole(place, self.to_zip())
             return place
-        for name, content in self._parts().items():
+        for name, content in self.files().items():
             write_whole(place / name, content)
         return place
 
     def to_zip(self) -> bytes:
-        """All of it in one zip, as :meth:`save` writes it; the same bytes each time."""
-        packed = io.BytesIO()
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name, content in sorted(self._parts().items()):
-                archive.writestr(zipfile.ZipInfo(name, _NO_TIME), content, zipfile.ZIP_DEFLATED)
-        return packed.getvalue()
+        """The evidence: report, answers, tables and plan in one zip; the same bytes each time."""
+        return packed(self, self.files())
 
-    def _parts(self) -> dict[str, bytes]:
-        """Name to content of each file."""
+    def files(self) -> dict[str, bytes]:
+        """Name to content of ``audit.json`` and of a CSV a table."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         frames = {"verdicts": self.verdicts, "measures": self.measures, **self.tables}
-        return {_CONTENT: text.encode() + b"\n"} | {
+        return {CONTENT: text.encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
 
@@ -190,16 +225,11 @@ class AuditResult:
         """
         place = Path(path)
         try:
-            if place.suffix.lower() == ".zip":
-                with zipfile.ZipFile(place) as archive:
-                    content = json.loads(archive.read(_CONTENT))
-            else:
-                content = json.loads((place / _CONTENT).read_bytes())
-            return cls._of(content)
-        except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
-            raise StorageError.of(
-                f"The audit in {place} can't be read", "It is damaged or from another version: make it again."
-            ) from error
+            return cls._of(json.loads(_content_in(place)))
+        except FairdashError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise unreadable(place) from error
 
     @classmethod
     def _of(cls, content: Mapping[str, Any]) -> AuditResult:
@@ -222,7 +252,14 @@ class AuditResult:
             n_units=content["n_units"],
             mean_price=content["mean_price"],
             notes=tuple(content["notes"]),
+            origin=dict(content.get("origin", {})),
+            made_with=dict(content.get("made_with", {})),
+            since=None if content.get("since") is None else from_plain(Since, content["since"]),
         )
+
+
+def _content_in(place: Path) -> bytes:
+    return read_part(place, CONTENT) if place.suffix.lower() == ".zip" else (place / CONTENT).read_bytes()
 
 
 def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:

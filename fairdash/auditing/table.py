@@ -7,6 +7,7 @@ and the row twice are one and the same to every point value.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -189,6 +190,14 @@ class AuditTable:
             columns=columns,
             notes=tuple(notes),
         )
+
+
+def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """Tables without the groups, counted in a column `rows`, that have too few rows to be shown."""
+    return {
+        name: table[table["rows"] >= FEWEST_SHOWN].reset_index(drop=True) if "rows" in table else table
+        for name, table in tables.items()
+    }
 
 
 def _too_few(what: str) -> DataError:

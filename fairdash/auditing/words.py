@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from fairdash.auditing.bridge import Bridge, Estimate
-from fairdash.auditing.gaps import ABOVE, BELOW, LEVEL, UNDECIDED, Band, Gap
+from fairdash.auditing.gaps import ABOVE, BELOW, LEVEL, NONE, UNDECIDED, Band, Gap
+from fairdash.auditing.plan import AuditPlan
 from fairdash.auditing.surface import Surface
 from fairdash.text import few
 
@@ -32,6 +36,42 @@ def verdict_in_words(
     """A verdict; amounts of `found` in units of the price, `delta` a share of the mean price."""
     more = f" (about {rows_needed:,.0f} rows are needed for {percent(delta)})" if rows_needed > 0 else ""
     return _VERDICTS[verdict].format(delta=percent(delta), smallest=percent(found.smallest / mean), rows=more)
+
+
+_PRIMARY = {
+    "independence": "Along “{sensitive}” the average of “{price}” differs by {value} of the mean price "
+    "between its lowest and its highest point",
+    "conditional_independence": "Among rows that are equal in {factors}, “{price}” differs along "
+    "“{sensitive}” by {value} of the mean price between its lowest and its highest point",
+    "sufficiency": "At a given price, cost misses “{price}” along “{sensitive}” by {value} of the mean price",
+    "equalized_residuals": "Cost less “{price}” differs along “{sensitive}” by {value} of the mean price "
+    "between its lowest and its highest point",
+}
+_DECIDED = {
+    BELOW: "That is shown to be below the {delta} allowed.",
+    ABOVE: "That is shown to be above the {delta} allowed.",
+    UNDECIDED: "Whether that is below or above the {delta} allowed is not decided by these rows.",
+}
+#: A verdict in a few words.
+IN_SHORT = {
+    BELOW: "shown below the threshold",
+    ABOVE: "shown above the threshold",
+    UNDECIDED: "not decided by these rows",
+    NONE: "not asked, a column is missing",
+}
+
+
+def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
+    """The primary verdict in one sentence and what follows; `row` is that of the verdicts."""
+    columns = plan.columns
+    said = _PRIMARY[plan.criterion].format(
+        sensitive=columns.sensitive,
+        price=columns.price,
+        factors=few(columns.controls),
+        value=percent(row["value"]),
+    )
+    between = f"95 % interval {percent(row['ci_low'])} to {percent(row['ci_high'])}"
+    return f"{said} ({between}). {_DECIDED[row['verdict']].format(delta=percent(plan.max_gap))}"
 
 
 def follows(gap: Gap, mean: float, name: str, *, any_link: float) -> str:

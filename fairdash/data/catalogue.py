@@ -13,6 +13,8 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import DownloadProgress
 from fairdash.data.household import DEFAULT_N, household
 from fairdash.data.motor import N_POLICIES, motor, motor_is_local
+from fairdash.data.motor_tariff import DEFAULT_N as PORTFOLIO_N
+from fairdash.data.motor_tariff import motor_with_premiums, simulated_portfolio
 from fairdash.errors import OptionError, Problem
 from fairdash.registry import get_entry
 
@@ -222,6 +224,39 @@ _ENTRIES = (
         ),
         load=motor,
         is_local=motor_is_local,
+    ),
+    CatalogueEntry(
+        id="motor_tariff",
+        title="Motor insurance with a GLM's premiums",
+        description="The motor policies with a price to audit: a tariff that does not see the driver's age.",
+        source="CASdatasets (C. Dutang, A. Charpentier): pg15training; premiums of a GLM fitted here",
+        url="https://dutangc.github.io/CASdatasets/reference/pricingame.html",
+        licence="GPL 2 or newer",
+        size="1.9 MB to download",
+        n_rows=N_POLICIES,
+        needs_download=True,
+        options=(),
+        load=motor_with_premiums,
+        is_local=motor_is_local,
+    ),
+    CatalogueEntry(
+        id="portfolio",
+        title="Motor portfolio with a GLM's premiums (simulated)",
+        description="Simulated motor policies with a price to audit: a tariff without the driver's age.",
+        source="Generated on this machine",
+        url="",
+        licence="free of rights",
+        size="nothing to download",
+        n_rows=PORTFOLIO_N,
+        needs_download=False,
+        options=(
+            CatalogueOption(
+                name="n", label="Number of policies", default=PORTFOLIO_N, minimum=1_000, maximum=1_000_000
+            ),
+            CatalogueOption(name="random_state", label="Random seed", default=0),
+        ),
+        load=simulated_portfolio,
+        is_local=lambda: True,
     ),
     CatalogueEntry(
         id="census",

@@ -109,6 +109,7 @@ _NEWER = (
     "number_names",
     "header_row",
     "keep_below",
+    "made_from",
 )
 
 
@@ -219,6 +220,9 @@ class UploadSource(DatasetSource):
         What the user has agreed to besides; see :class:`~fairdash.errors.Fix`.
     names
         Column to what the user calls it in sentences and on axes.
+    made_from
+        Where the table is no file of the user's but was made here: the id of the run that it is from, and the
+        hash of the file that the run was trained on. It goes where one of these goes.
 
     Raises
     ------
@@ -235,6 +239,7 @@ class UploadSource(DatasetSource):
     drop_missing: bool = False
     fixes: tuple[Fix, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict, hash=False)
+    made_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_sha256(self.sha256)

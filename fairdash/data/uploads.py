@@ -256,8 +256,8 @@ def delete_expired(*, now: datetime | None = None, delete: Callable[..., object]
     return len(over)
 
 
-def check_sha256(digest: str) -> None:
-    """Refuse what is not a hash: it becomes part of a path.
+def check_sha256(digest: str) -> str:
+    """Refuse what is not a hash, and give it: it becomes part of a path.
 
     Raises
     ------
@@ -266,6 +266,7 @@ def check_sha256(digest: str) -> None:
     """
     if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
         raise StorageError.of("this is not the hash of an upload", "Upload the file again.")
+    return digest
 
 
 def no_longer_kept() -> StorageError:

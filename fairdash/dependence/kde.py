@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+import numpy as np
 from array_api_compat import array_namespace, device
 
 from fairdash.errors import OptionError
@@ -99,8 +100,16 @@ def _permuted(value: Any, u: Any, v: Any, permutations: Any, grid: Grid, damping
 
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
-    """Kernel of every row at every grid point, (..., G, n)."""
+    """Kernel of every row at every grid point, (..., G, n); one for all where a stack's members are alike."""
+    if isinstance(x, np.ndarray) and x.ndim == 2 and _are_alike(x) and _are_alike(sample_weight):
+        # Models are judged by one s: its kernels are the larger part of the work.
+        x, sample_weight = x[:1], None if sample_weight is None else sample_weight[:1]
     return kernels_at(xp, x, sample_weight, _effective_n(xp, sample_weight, x.shape[-1]), grid)
+
+
+def _are_alike(x: Any) -> bool:
+    """Whether the rows of (K, n) are all the same; of nothing they are."""
+    return x is None or bool((x[1:] == x[:1]).all())
 
 
 def kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Grid) -> Any:

@@ -72,10 +72,10 @@ def hgr_rdc_permuted(
     repeats: int = 1,
 ) -> Array:
     """:func:`hgr_rdc` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
-    draws = []
-    for f, g in _features(u, v, None, random_state, n_projections, scale, repeats):
-        moved = [replace(g, position=g.position[:, order]) for order in permutations]
-        draws.append(np.stack([_values(f, one, None) for one in moved], axis=-1))
+    draws = [
+        np.stack([_permuted(*_sides(f, g, k), permutations) for k in range(len(u))])
+        for f, g in _features(u, v, None, random_state, n_projections, scale, repeats)
+    ]
     return np.median(draws, axis=0)
 
 
@@ -135,8 +135,20 @@ def _principal(features: Array, mass: Array) -> Array:
 
 def _values(f: Basis, g: Basis, weight: Array | None) -> Array:
     values = []
-    for k, (i, j) in enumerate(zip(f.member, g.member, strict=True)):
-        left, right = f.tables[i][f.position[k]], g.tables[j][g.position[k]]
+    for k in range(len(f.member)):
+        left, right = _sides(f, g, k)
         mass = 1 / len(left) if weight is None else (weight[k] / weight[k].sum())[:, None]
         values.append(min(float(np.linalg.norm((left * mass).T @ right, 2)), 1.0))
     return np.array(values)
+
+
+def _permuted(left: Array, right: Array, permutations: NDArray[np.intp]) -> Array:
+    """The value with the rows of one side in each order, (B,)."""
+    weighed = (left * (1 / len(left))).T
+    products = np.stack([weighed @ right.take(order, axis=0) for order in permutations])
+    return np.minimum(np.linalg.norm(products, 2, axis=(-2, -1)), 1.0)
+
+
+def _sides(f: Basis, g: Basis, k: int) -> tuple[Array, Array]:
+    """The directions of both variables on the rows of pair k, (n, p) each."""
+    return f.tables[f.member[k]][f.position[k]], g.tables[g.member[k]][g.position[k]]

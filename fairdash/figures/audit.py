@@ -291,6 +291,20 @@ def _bars(table: pd.DataFrame, title: str, _: AuditView, theme: Theme) -> go.Fig
     return figure.update_yaxes(autorange="reversed", ticks="")
 
 
+def _moved(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> go.Figure:
+    return gap_curve(
+        table,
+        title=title,
+        subtitle="Now less then; the band holds the whole difference in 95 % of samples; diamonds: all rows "
+        "beyond",
+        x=view.names["sensitive"],
+        y="of the mean price",
+        level=0.0,
+        max_gap=view.max_gap / view.mean_price,
+        theme=theme,
+    )
+
+
 #: Name of a table to how it is drawn; what has no entry is shown as a table alone. The name of a question's
 #: measures is ``measures_`` and its number.
 FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
@@ -300,6 +314,11 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         ),
         "candidate_curve": AuditFigure(
             title="Average {candidate} by {sensitive}", alt="a line with its band.", draw=_curve("candidate")
+        ),
+        "moved_curve": AuditFigure(
+            title="What has moved: average {price} by {sensitive}, as a share of the mean",
+            alt="a line with its band about zero.",
+            draw=_moved,
         ),
         "controlled_curve": AuditFigure(
             title="Average {price} by {sensitive}, among equals",

@@ -1,4 +1,4 @@
-"""Figures in an HTML file that opens anywhere and loads nothing from the network."""
+"""Figures and tables in an HTML file that opens anywhere and loads nothing from the network."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import html
 import re
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
+import pandas as pd
 import plotly.graph_objects as go
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 #: What would end a script element, or a line of a script, too early.
@@ -55,6 +58,41 @@ class Picture:
         figure.update_xaxes(title_font_size=_AXIS_TITLE).update_yaxes(title_font_size=_AXIS_TITLE)
         return cls(id, title, subtitle, alt, height, figure.to_json())
 
+    @property
+    def script(self) -> Markup:
+        """The figure as it may stand in a script element."""
+        return as_script_json(self.json)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text.
+
+    Parameters
+    ----------
+    title, note
+        What stands above and below it.
+    columns
+        Titles of the columns; the first one names the row.
+    rows
+        As many cells each.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: str = ""
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, *, title: str, note: str = "") -> Table:
+        """The cells of a frame of texts."""
+        return cls(
+            title,
+            tuple(str(column) for column in frame.columns),
+            tuple(tuple(str(cell) for cell in row) for row in frame.itertuples(index=False)),
+            note,
+        )
+
 
 def as_script_json(text: str) -> Markup:
     """JSON that may stand in a script element: no name in it can end the element."""
@@ -70,6 +108,18 @@ def plotly_script() -> Markup:
     from plotly.offline import get_plotlyjs
 
     return Markup(_REMOTE.sub("offline://", get_plotlyjs()))  # noqa: S704 - not a user's text
+
+
+@cache
+def templates(folder: Path) -> Environment:
+    """The templates of a folder, and those that all documents share; what is put into them is escaped."""
+    return Environment(
+        loader=FileSystemLoader([folder, Path(__file__).parent]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def _plain(text: str) -> str:

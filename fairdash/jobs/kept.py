@@ -1,14 +1,24 @@
-"""What the units of a job have found, by content: ``<job>/units/<sha256>``, synced, checked on reading."""
+"""What the units of a job have found, by content: ``<job>/units/<sha256>``, synced, checked on reading.
+
+Of a job that several processes work at, ``<job>/units/names/`` says which unit has found what:
+:func:`keep_once`.
+"""
 
 from __future__ import annotations
 
 import io
+import time
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from fairdash.sealed import AlteredError, sync
-from fairdash.storage import sha256, write_whole
+from fairdash.storage import make_parents, sha256, write_whole
+
+#: How often whoever waits for another process's unit looks.
+SECONDS_BETWEEN_LOOKS = 0.02
 
 
 def keep(folder: Path, files: Mapping[str, bytes]) -> str:
@@ -46,3 +56,30 @@ def kept(folder: Path, digest: str) -> dict[str, bytes]:
         raise AlteredError(digest)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
+
+
+def keep_once(
+    folder: Path, name: str, compute: Callable[[], Mapping[str, bytes]], *, waiting: Callable[[], None]
+) -> str:
+    """The hash of the unit's files: another process's that has kept them, or else computed and kept here.
+
+    Whoever is at a unit holds its lock, which dies with the process.
+
+    Parameters
+    ----------
+    waiting
+        Called again and again while another process is at it; what it raises ends the waiting.
+    """
+    place = folder / "names" / sha256(name.encode())[:16]
+    make_parents(place)
+    while True:
+        try:
+            with FileLock(place.with_suffix(".lock"), timeout=0, is_singleton=False):
+                if place.exists():
+                    return place.read_text(encoding="utf-8")
+                digest = keep(folder, compute())
+                write_whole(place, digest.encode())
+                return digest
+        except Timeout:
+            waiting()
+            time.sleep(SECONDS_BETWEEN_LOOKS)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from fairdash._version import __version__
 from fairdash.assessment.confirmation import Confirmation
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.figures.offline import as_script_json, plotly_script
+from fairdash.figures.offline import plotly_script, templates
 from fairdash.reports import confirming, report_sections
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.report_figures import has_groups, pictures
@@ -59,7 +56,7 @@ def render_report(
     """
     drawn = pictures(comparison)
     return (
-        _environment()
+        templates(Path(__file__).parent)
         .get_template("template.html")
         .render(
             comparison=comparison,
@@ -74,7 +71,6 @@ def render_report(
             training=report_sections.training_facts(comparison),
             versions=report_sections.versions_of_report(),
             pictures=drawn,
-            json={id: as_script_json(picture.json) for id, picture in drawn.items()},
             tables=tables_of(comparison, with_groups=has_groups(comparison)),
             measures=[REGISTRY[id] for id in comparison.front.measures],
             limits=report_sections.limits(comparison),
@@ -84,15 +80,4 @@ def render_report(
             plotly=plotly_script(),
         )
         .encode()
-    )
-
-
-@cache
-def _environment() -> Environment:
-    return Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -13,6 +12,7 @@ from fairdash.assessment.distributions import MOST_ROWS
 from fairdash.assessment.verdict import EDGE
 from fairdash.dependence import REGISTRY
 from fairdash.figures.features import MOST_FEATURES
+from fairdash.figures.offline import Table
 from fairdash.reports import tables, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Estimate
@@ -30,36 +30,6 @@ _FLOORS = (
     "Means over the splits, test rows, ± standard error. Floor: what the same estimator reads when the "
     "sensitive attribute is shuffled, on average and, in brackets, in 95 % of cases at most."
 )
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of text.
-
-    Parameters
-    ----------
-    title, note
-        What stands above and below it.
-    columns
-        Titles of the columns; the first one names the row.
-    rows
-        As many cells each.
-    """
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    note: str = ""
-
-    @classmethod
-    def of(cls, frame: pd.DataFrame, *, title: str, note: str = "") -> Table:
-        """The cells of a frame of texts."""
-        return cls(
-            title,
-            tuple(str(column) for column in frame.columns),
-            tuple(tuple(str(cell) for cell in row) for row in frame.itertuples(index=False)),
-            note,
-        )
 
 
 def tables_of(comparison: Comparison, *, with_groups: bool) -> dict[str, Table]:

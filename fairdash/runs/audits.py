@@ -8,13 +8,14 @@ The other files are a run's; see :mod:`fairdash.runs.store`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 from fairdash.auditing.plan import AuditPlan
 from fairdash.auditing.result import AuditResult
-from fairdash.data.source import DatasetSource
+from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import StorageError
+from fairdash.records import to_plain
 from fairdash.runs.store import Job, JobSpec
 from fairdash.storage import LOCAL
 
@@ -56,5 +57,14 @@ class AuditJob(Job[AuditSpec]):
 
 
 def create_audit(source: DatasetSource, plan: AuditPlan, *, owner: str = LOCAL) -> AuditJob:
-    """A new audit, queued; nobody works at it yet."""
-    return AuditJob.create(AuditSpec(source=source, plan=plan, owner=owner))
+    """A new audit, queued; nobody works at it yet. From now on its plan is written down."""
+    spec = AuditSpec(source=source, plan=plan, owner=owner)
+    return AuditJob.create(replace(spec, plan=replace(plan, written=plan.written or spec.created)))
+
+
+def origin_of(source: DatasetSource) -> dict[str, Any]:
+    """Where an audit's table came from, as its evidence says it."""
+    if isinstance(source, UploadSource):
+        return {"sha256": source.sha256, "reading": to_plain(source.reading)}
+    assert isinstance(source, CatalogueSource)
+    return {"dataset": source.dataset, "options": dict(source.options)}

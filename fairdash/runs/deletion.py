@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -47,6 +47,8 @@ class Made:
         Folders.
     sources
         Files that say how to read it and which column plays which part.
+    tables
+        Hashes of the tables that were made of it here, to be audited, each with its owner.
     """
 
     runs: tuple[Path, ...]
@@ -55,6 +57,7 @@ class Made:
     audits: tuple[Path, ...]
     studies: tuple[Path, ...]
     sources: tuple[Path, ...]
+    tables: tuple[tuple[str, str], ...] = ()
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -86,7 +89,7 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
         )
         for kind in (Run, ModelJob, SearchJob, AuditJob)
     )
-    sources = (path for path in _inside(sources_folder(owner)) if _names(path, digest))
+    sources = tuple(path for path in _inside(sources_folder(owner)) if _names(path, digest))
     others = holders_of(digest) - {owner}
     return Made(
         runs=runs,
@@ -94,7 +97,8 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
         searches=searches,
         audits=audits,
         studies=() if others else tuple(_naming(digest, cache_folder("studies"), STUDY)),
-        sources=tuple(sources),
+        sources=sources,
+        tables=tuple(_tables_in(sources, digest, owner)),
     )
 
 
@@ -123,12 +127,22 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
 
 
 def made_in(*runs: Run) -> Made:
-    """What goes with runs: their own folders, and the models that were refitted from them."""
+    """What goes with runs: their own folders, models refitted from them, tables and audits of their prices."""
     # As spec.json writes it: a model whose file is damaged is found too.
     words = (f'"run": {json.dumps(run.id)}' for run in runs)
     models = [folder for each in words for folder in _naming(each, data_folder(ModelJob.folder_name), SPEC)]
     folders = tuple(run.folder for run in runs)
-    return Made(runs=folders, models=tuple(models), searches=(), audits=(), studies=(), sources=())
+    sources, audits, tables = [], [], []
+    for run in runs:
+        owner, word = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
+        own = [path for path in _inside(sources_folder(owner)) if _names(path, word)]
+        sources += own
+        audits += list(_naming(word, data_folder(AuditJob.folder_name), SPEC))
+        tables += list(_tables_in(own, run.id, owner))
+    return Made(
+        runs=folders, models=tuple(models), searches=(), audits=tuple(audits), studies=(),
+        sources=tuple(sources), tables=tuple(tables),
+    )  # fmt: skip
 
 
 def what_goes(made: Made) -> str:
@@ -140,6 +154,7 @@ def what_goes(made: Made) -> str:
         if made.models
         else ""
     )
+    models += " and the audits of their prices" if made.audits or made.tables else ""
     stopped = f" What is still at work ({made.n_at_work}) is stopped first." if made.n_at_work else ""
     return (
         f"Deleting takes {what}{models} from this machine.{stopped} "
@@ -159,7 +174,7 @@ def delete_run(run: Run) -> None:
         # The models first: the run's id leads to them.
         made = made_in(run)
         _delete_made(replace(made, runs=()))
-        _delete_made(replace(made, models=()))
+        _delete_made(replace(made, models=(), audits=(), sources=(), tables=()))
     except OSError as error:
         if isinstance(error, FairdashError):
             raise
@@ -175,6 +190,8 @@ def _delete_made(made: Made) -> None:
     with suppress(StorageError):
         engine.cancel(in_line)
     problems = [problem for folder in made.folders for problem in _delete(folder, made)]
+    for digest, owner in made.tables:
+        delete_upload(digest, owner=owner)
     for source in made.sources:
         source.unlink(missing_ok=True)
     engine.forget(in_line)
@@ -240,6 +257,18 @@ def _names(path: Path, words: str) -> bool:
     except OSError:
         # None, or deleted by another process meanwhile.
         return False
+
+
+def _tables_in(sources: Iterable[Path], origin: str, owner: str) -> Iterator[tuple[str, str]]:
+    """The tables that were made of a run or a file, which their recipes name."""
+    for path in sources:
+        try:
+            recipe = json.loads(path.read_bytes())
+            if origin in recipe.get("made_from", ()):
+                yield check_sha256(recipe["sha256"]), owner
+        except (OSError, ValueError, AttributeError, KeyError, RecursionError):
+            # Damaged: it leads to no table, and is deleted itself.
+            continue
 
 
 def _owner_in(spec: Path) -> str | None:

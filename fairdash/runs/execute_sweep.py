@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fairdash._version import versions
 from fairdash.assessment import Gain, assess_curve, assess_predictions, gain_over_mean
@@ -24,6 +25,7 @@ from fairdash.training.methods import METHODS
 from fairdash.training.models import TrainedModels
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references.trained import train_references
+from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
 from fairdash.units import Unit, at_once, within
 
@@ -100,10 +102,10 @@ def execute_sweep(
             doing = f"training {METHODS[at.method].title} on {TITLES[at.device]}"
             progress(doing, TRAINING_SHARE * (tuned + (1 - tuned) * at.fraction))
 
-    def on_measuring(step: int, share: float) -> None:
+    def on_measuring(first: int, step: int, share: float) -> None:
         # Frames and paths, of two objectives each.
         left = 1 - TRAINING_SHARE - (REFERENCES_SHARE if with_references else 0.0)
-        progress("measuring", TRAINING_SHARE + left * (step + share) / 4)
+        progress("measuring", TRAINING_SHARE + left * (first + step + share) / 4)
 
     trained = train_sweep(
         dataset,
@@ -113,72 +115,24 @@ def execute_sweep(
         progress=on_training,
         unit=unit,
     )
-    members, predictions, splits = trained.members, trained.predictions, trained.splits
-    assess: dict[str, Any] = {
-        "loss": plan.settings.loss_function,
-        "measures": MEASURES,
-        "random_state": plan.random_state,
-    }
+    splits = trained.splits
     frames, paths, baselines = {}, {}, {}
-    standing_by = train_baselines(
-        dataset,
-        splits,
-        loss=plan.settings.loss_function,
-        random_state=plan.random_state,
-        with_trees=not is_preview,
-        unit=unit,
-    )
-    if plan.tariff and not is_preview:
-        tariffs = fit_tariffs(
-            dataset,
-            splits,
-            lams=tuple(dict.fromkeys((0.0, *plan.lams))),
-            options=FitOptions(
-                loss=plan.settings.loss_function, objective=plan.objective, balance=plan.settings.balance
-            ),
-            random_state=plan.random_state,
-            shrink=True,
-            on_step=lambda _: progress("fitting tariffs", TRAINING_SHARE),
-            unit=within(unit, "tariffs"),
-        )
-        standing_by = (
-            pd.concat([standing_by[0], tariffs.members[list(standing_by[0].columns)]], ignore_index=True),
-            np.concatenate([standing_by[1], tariffs.predictions]),
-        )
+    guesses = _standing_by(dataset, plan, splits, is_preview=is_preview, progress=progress, unit=unit)
     # Models that were trained for one objective are judged by both.
-    for step, objective in enumerate(sorted(OBJECTIVES, key=lambda each: each != plan.objective)):
-        frames[objective] = assess_predictions(
-            dataset,
-            predictions,
-            members,
-            splits,
-            objective=objective,
-            n_permutations=n_permutations,
-            progress=partial(on_measuring, 2 * step),
-            unit=within(unit, f"assess/{objective}/front"),
-            **assess,
+    for step, objective in enumerate(_objectives(plan)):
+        frames[objective], paths[objective] = _judged(
+            dataset, plan, trained, objective, n_permutations, partial(on_measuring, 2 * step), unit
         )
-        paths[objective] = assess_curve(
-            dataset,
-            predictions,
-            frames[objective],
-            members,
-            splits,
-            objective=objective,
-            progress=partial(on_measuring, 2 * step + 1),
-            unit=within(unit, f"assess/{objective}/path"),
-            **assess,
-        )
-        benchmarks, guesses = standing_by
+        benchmarks, predictions = guesses
         baselines[objective] = assess_predictions(
             dataset,
-            guesses,
+            predictions,
             benchmarks,
             splits,
             objective=objective,
             n_permutations=0 if is_preview else n_permutations,
             parts=("test",),
-            **assess,
+            **_assessed(plan),
         )
     references, price = None, None
     if with_references:
@@ -186,26 +140,7 @@ def execute_sweep(
         def on_references() -> None:
             progress("training references that use the sensitive attribute", 1 - REFERENCES_SHARE)
 
-        told_s, prices, price = train_references(
-            dataset,
-            splits,
-            settings=plan.settings,
-            random_state=plan.random_state,
-            device=plan.device,
-            on_step=on_references,
-            unit=within(unit, "references"),
-        )
-        references = assess_predictions(
-            dataset,
-            prices,
-            told_s,
-            splits,
-            objective="demographic_parity",
-            parts=("test",),
-            progress=lambda _: on_references(),
-            unit=within(unit, "assess/references"),
-            **assess,
-        )
+        references, price = _references(dataset, plan, splits, on_references, unit)
     roles = dataset.roles
     named = (roles.target, *roles.sensitive)
     return RunResult(
@@ -228,6 +163,129 @@ def execute_sweep(
         drawn_from=None if rows is None else n_rows,
         **vars(trained),
     )
+
+
+def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
+    """Ask for the units of a whole run in another order: what another process at the run comes to last.
+
+    Parameters
+    ----------
+    dataset, plan
+        As :func:`execute_sweep` has them; nothing of a preview.
+    unit
+        It comes ``from_the_end`` (:func:`fairdash.units.turns`), and waits for what another has begun.
+    """
+    splits = plan.splits(dataset)
+    _standing_by(dataset, plan, splits, is_preview=False, progress=lambda *_: None, unit=unit)
+    trained = train_sweep(dataset, plan, importance=True, unit=unit)
+    if _has_references(dataset):
+        _references(dataset, plan, splits, lambda: None, unit)
+    for objective in reversed(_objectives(plan)):
+        _judged(dataset, plan, trained, objective, PERMUTATIONS, lambda *_: None, unit)
+
+
+def _objectives(plan: Sweep) -> list[str]:
+    """What models are judged by, their own objective first."""
+    return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
+
+
+def _assessed(plan: Sweep) -> dict[str, Any]:
+    return {
+        "loss": plan.settings.loss_function,
+        "measures": MEASURES,
+        "random_state": plan.random_state,
+    }
+
+
+def _standing_by(
+    dataset: Dataset,
+    plan: Sweep,
+    splits: Sequence[Split],
+    *,
+    is_preview: bool,
+    progress: Progress,
+    unit: Unit,
+) -> tuple[pd.DataFrame, NDArray[np.float64]]:
+    """Members and predictions of what stands beside the models: baselines, and tariffs if they are wanted."""
+    loss = plan.settings.loss_function
+    members, predictions = train_baselines(
+        dataset, splits, loss=loss, random_state=plan.random_state, with_trees=not is_preview, unit=unit
+    )
+    if is_preview or not plan.tariff:
+        return members, predictions
+    tariffs = fit_tariffs(
+        dataset,
+        splits,
+        lams=tuple(dict.fromkeys((0.0, *plan.lams))),
+        options=FitOptions(loss=loss, objective=plan.objective, balance=plan.settings.balance),
+        random_state=plan.random_state,
+        shrink=True,
+        on_step=lambda _: progress("fitting tariffs", TRAINING_SHARE),
+        unit=within(unit, "tariffs"),
+    )
+    return (
+        pd.concat([members, tariffs.members[list(members.columns)]], ignore_index=True),
+        np.concatenate([predictions, tariffs.predictions]),
+    )
+
+
+def _judged(
+    dataset: Dataset,
+    plan: Sweep,
+    trained: TrainedModels,
+    objective: str,
+    n_permutations: int,
+    progress: Callable[[int, float], None],
+    unit: Unit,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Frame and path by one objective; `progress` hears 0 or 1 for them and the share of it."""
+    models: dict[str, Any] = {"members": trained.members, "splits": trained.splits, "objective": objective}
+    frame = assess_predictions(
+        dataset,
+        trained.predictions,
+        n_permutations=n_permutations,
+        progress=partial(progress, 0),
+        unit=within(unit, f"assess/{objective}/front"),
+        **models,
+        **_assessed(plan),
+    )
+    path = assess_curve(
+        dataset,
+        trained.predictions,
+        frame,
+        progress=partial(progress, 1),
+        unit=within(unit, f"assess/{objective}/path"),
+        **models,
+        **_assessed(plan),
+    )
+    return frame, path
+
+
+def _references(
+    dataset: Dataset, plan: Sweep, splits: Sequence[Split], on_step: Callable[[], None], unit: Unit
+) -> tuple[pd.DataFrame, NDArray[np.float64]]:
+    """The references' frame, and the price of independence."""
+    told_s, prices, price = train_references(
+        dataset,
+        splits,
+        settings=plan.settings,
+        random_state=plan.random_state,
+        device=plan.device,
+        on_step=on_step,
+        unit=within(unit, "references"),
+    )
+    frame = assess_predictions(
+        dataset,
+        prices,
+        told_s,
+        splits,
+        objective="demographic_parity",
+        parts=("test",),
+        progress=lambda _: on_step(),
+        unit=within(unit, "assess/references"),
+        **_assessed(plan),
+    )
+    return frame, price
 
 
 def _gain(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:

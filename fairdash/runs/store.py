@@ -247,7 +247,7 @@ class Job(Generic[Spec]):
     @property
     def can_go_on(self) -> bool:
         """Whether it was stopped, or failed, with units done that need not be done again."""
-        return not (self.folder / RESULT).is_dir() and any(self.units.glob("*"))
+        return not (self.folder / RESULT).is_dir() and any(self.units.glob(64 * "?"))
 
     @property
     def units(self) -> Path:

@@ -10,6 +10,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -18,7 +19,7 @@ from filelock import Timeout
 from fairdash.detached import sign
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
 from fairdash.memory import beyond, is_out_of_memory
-from fairdash.runs.audits import AuditJob
+from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.status import CANCELLED, DONE, FAILED, RUNNING, RunStatus
@@ -152,6 +153,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
 
 
 def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
+    from fairdash.runs.beside import second_hand
     from fairdash.runs.execute_sweep import execute_sweep
 
     spec, begun = run.spec, run.spec.share_of_first
@@ -166,13 +168,16 @@ def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
             # A picture of the training is missing then, no figure.
             log.warning("a training curve could not be written: %s", error)
 
-    result = execute_sweep(
-        spec.source.load(),
-        spec.plan,
-        progress=lambda doing, share: reporter.progress(doing, begun + (1 - begun) * share),
-        on_curve=on_curve,
-        unit=unit,
-    )
+    dataset = spec.source.load()
+    # What is found at once leaves nothing for another process to see.
+    with nullcontext() if unit is at_once else second_hand(run, dataset, spec.plan):
+        result = execute_sweep(
+            dataset,
+            spec.plan,
+            progress=lambda doing, share: reporter.progress(doing, begun + (1 - begun) * share),
+            on_curve=on_curve,
+            unit=unit,
+        )
     reporter.begin("writing the result", fraction=1.0)
     reporter.keep(lambda: run.write_result(result))
 
@@ -217,7 +222,8 @@ def _audit(audit: AuditJob, reporter: Reporter, _: Unit) -> None:
 
     reporter.begin("reading the data")
     spec = audit.spec
-    result = carry_out(spec.source.table(), spec.plan, progress=reporter.progress)
+    origin = origin_of(spec.source)
+    result = carry_out(spec.source.table(), spec.plan, origin=origin, progress=reporter.progress)
     reporter.keep(lambda: audit.write_result(result))
 
 

@@ -19,7 +19,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.training.losses import Loss
 from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.splits import Split, with_held_out
-from fairdash.units import Found, Unit, at_once
+from fairdash.units import Found, Unit, at_once, turns
 
 #: Trees at most, and the share of each one's step; how many are kept is found on held-out rows.
 MOST_TREES, LEARNING_RATE = 150, 0.1
@@ -75,10 +75,9 @@ def train_baselines(
         each.
     """
     members, predictions = [], []
-    for j, split in enumerate(splits):
-        found = unit(
-            f"baselines/{j}", partial(_of_split, dataset, split, loss, random_state, with_trees=with_trees)
-        )
+    of_split = partial(_of_split, dataset, loss=loss, random_state=random_state, with_trees=with_trees)
+    founds = {j: unit(f"baselines/{j}", partial(of_split, splits[j])) for j in turns(unit, len(splits))}
+    for j, found in sorted(founds.items()):
         # What was kept comes back in an order of its own.
         for method in (each for each in BASELINES if each in found):
             members.append({"method": method, "lam": 0.0, "split": j, "diverged": False})

@@ -25,7 +25,7 @@ from fairdash.training.set_aside import SetAside
 from fairdash.training.splits import Split
 from fairdash.training.stack_trainer import StackTrainer, too_little_memory, train_in_legs, work_of
 from fairdash.training.stacked_model import StackedModel
-from fairdash.units import Found, Unit, at_once, within
+from fairdash.units import Found, Unit, at_once, turns, within
 
 _IN_HALVES = "The memory did not hold a whole stack of models at once; it was trained in halves."
 
@@ -128,11 +128,13 @@ def train_models(
     )
     # How many models a device holds depends on what else is on it: that is found once.
     ends = unit("stacks", lambda: {"ends": [stack[-1] + 1 for stack in _stacks(models, trainer)]})["ends"]
-    # From which model to which, and whether it may be cut in halves.
-    waiting = [(start, end, True) for start, end in itertools.pairwise([0, *ends])]
-    parts: list[Found] = []
-    curves: list[pd.DataFrame] = []
-    halved = False
+    # From which model to which, and whether it may be cut in halves. What takes longest goes first, so that
+    # two processes at the same models, one from either end, are done at about the same time.
+    stacks = [(start, end, True) for start, end in itertools.pairwise([0, *ends])]
+    stacks.sort(key=lambda stack: work_of(models[stack[0] : stack[1]]), reverse=True)
+    waiting = [stacks[k] for k in turns(unit, len(stacks))]
+    parts: dict[int, tuple[Found, list[pd.DataFrame]]] = {}
+    done, halved = 0.0, False
     while waiting:
         start, end, is_whole = waiting.pop(0)
         stack = models[start:end]
@@ -140,7 +142,7 @@ def train_models(
             progress,
             method=stack[0].method,
             lams=[model.lam for model in stack],
-            before=work_of(models[:start]),
+            before=done,
             work=work_of(stack),
             total=work_of(models),
             device=device.name,
@@ -148,31 +150,34 @@ def train_models(
         own = within(unit, f"{stack[0].method}/{start}-{end - 1}")
         found, of_stack = train_in_legs(trainer, stack, report, own)
         if found is not None:
-            parts.append(found)
-            curves += of_stack
+            parts[start] = found, of_stack
+            done += work_of(stack)
         elif is_whole and len(stack) > 1:
             halved, middle = True, start + len(stack) // 2
             waiting = [(start, middle, False), (middle, end, False), *waiting]
         else:
             raise too_little_memory()
+    founds = [parts[start][0] for start in sorted(parts)]
+    # In the order in which they were told.
+    told = [of_stack for _, of_stack in parts.values()]
     members = pd.DataFrame(
         {
             "method": [model.method for model in models],
             "lam": [model.lam for model in models],
             "split": [model.split for model in models],
-            "diverged": np.concatenate([found["diverged"] for found in parts]),
-            "best_epoch": np.concatenate([found["best_epoch"] for found in parts]),
+            "diverged": np.concatenate([found["diverged"] for found in founds]),
+            "best_epoch": np.concatenate([found["best_epoch"] for found in founds]),
         }
     )
     return TrainedModels(
         members=members,
-        predictions=np.concatenate([found["predictions"] for found in parts]),
+        predictions=np.concatenate([found["predictions"] for found in founds]),
         splits=tuple(splits),
         device=device.name,
         seconds=time.monotonic() - started,
         notes=tuple(filter(None, [device.note, _IN_HALVES if halved else ""])),
-        importance=_importance_of_all(parts, members) if importance else None,
-        curves=pd.concat(curves, ignore_index=True),
+        importance=_importance_of_all(founds, members) if importance else None,
+        curves=pd.concat(itertools.chain(*told), ignore_index=True),
     )
 
 

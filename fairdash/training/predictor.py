@@ -89,7 +89,10 @@ class Predictor:
 
     def predict(self, features: pd.DataFrame) -> NDArray[np.float64]:
         """Predictions (n,) for a table (n, p) that has the encoder's columns, in any order."""
-        h = self.encoder.transform(features)
+        return self.predict_encoded(self.encoder.transform(features))
+
+    def predict_encoded(self, h: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same for rows as the encoder gives them, (n, q)."""
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
             h = _ACTIVATIONS[self.activation](h @ weight.T + bias)
         eta = (h @ self.weights[-1].T + self.biases[-1])[:, 0]

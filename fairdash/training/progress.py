@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from fairdash.training.stack import Epoch
@@ -74,7 +77,9 @@ class StackReporter:
     ) -> None:
         self.on_progress = on_progress
         self.method = method
-        self.lams = lams
+        self.lams, place = np.unique(lams, return_inverse=True)
+        self._members = [np.flatnonzero(place == k) for k in range(len(self.lams))]
+        self._methods = pd.array([method] * len(self.lams), dtype="str")
         self.before = before
         self.work = work
         self.total = total
@@ -100,10 +105,16 @@ class StackReporter:
 
     def epoch(self, epoch: Epoch) -> None:
         """Tell where the stack stands after an epoch."""
-        figures = pd.DataFrame({"lam": self.lams, "mse": epoch.error, "dependence": epoch.dependence})
-        curve = figures.groupby("lam", as_index=False).mean()
-        curve.insert(0, "method", self.method)
-        curve.insert(2, "epoch", epoch.number)
+        # Without pandas' groups: of short epochs they took a fifth of the time.
+        curve = pd.DataFrame(
+            {
+                "method": self._methods,
+                "lam": self.lams,
+                "epoch": epoch.number,
+                "mse": [_mean(epoch.error[own]) for own in self._members],
+                "dependence": [_mean(epoch.dependence[own]) for own in self._members],
+            }
+        )
         self.curves.append(curve)
         self._report(curve)
 
@@ -111,3 +122,9 @@ class StackReporter:
         if self.on_progress is not None:
             fraction = (self.before + self.work * self.share) / self.total
             self.on_progress(SweepProgress("training", fraction, self.method, curve, self.device))
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    """The mean of those that are numbers; NaN if none is."""
+    numbers = values[~np.isnan(values)]
+    return math.fsum(numbers) / len(numbers) if len(numbers) else math.nan

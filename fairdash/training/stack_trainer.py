@@ -241,10 +241,15 @@ def work_of(models: Sequence[StackedModel]) -> float:
     return total
 
 
+def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
+    """What their training takes a slow core, roughly, on so many rows each."""
+    return work_of(models) * n_rows * _SECONDS_A_ROW
+
+
 def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
     """How many legs: by plan and data alone, never by a clock, so that they are the same when it goes on."""
     settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
-    seconds = work_of(stack) * rows * _SECONDS_A_ROW
+    seconds = seconds_of(stack, rows)
     if trainer.device != "cpu":
         seconds = work_of(stack[:1]) * rows / settings.batch_size * _SECONDS_A_BATCH
     return max(1, min(MOST_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_A_LEG)))

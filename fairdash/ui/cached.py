@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -27,11 +27,15 @@ from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.dependence.rank_link import RankLink, rank_link
 from fairdash.errors import Problem
 from fairdash.reports import fronts
-from fairdash.reports.fronts import Front
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import Front, Point
 from fairdash.runs.deletion import last_deletion
 from fairdash.runs.result import RunResult
 from fairdash.runs.store import Run
 from fairdash.ui.owner import current_owner
+
+if TYPE_CHECKING:
+    from fairdash.reports.stage import Stops
 
 
 class _Seen:
@@ -119,6 +123,29 @@ def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
     forget_what_was_deleted()
     Run(run.id, owner=current_owner())
     return _fronts(run.id, run.look, sensitive)
+
+
+@st.cache_resource(max_entries=12, show_spinner=False)
+def _stops(
+    run_id: str,  # noqa: ARG001 (the cache's key, as what follows)
+    look: str | None,  # noqa: ARG001
+    view: tuple[str, ...],  # noqa: ARG001
+    a: Point,  # noqa: ARG001
+    _comparison: Comparison,
+) -> Stops:
+    # Charts take long to import.
+    from fairdash.reports import stage
+
+    return stage.stops_of(_comparison)
+
+
+def stops_of(run: Run, comparison: Comparison) -> Stops:
+    """The figures of all stops of the path on which a comparison's point B lies, computed once a server."""
+    forget_what_was_deleted()
+    Run(run.id, owner=current_owner())
+    method = comparison.b.method
+    view = (comparison.objective, comparison.sensitive, comparison.measure, method)
+    return _stops(run.id, run.look, view, comparison.a, comparison)
 
 
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:

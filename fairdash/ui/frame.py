@@ -100,9 +100,14 @@ def theme() -> Theme:
 PICTURE_FORMAT = KEY("picture-format")
 
 
+def picture_format() -> str:
+    """How charts are saved, "png" or "svg"."""
+    return str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
+
+
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     """A chart with its camera button; `alt` says in words what it shows."""
-    form = str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
+    form = picture_format()
     image = {"filename": f"fairdash-{name_in(key)}", "scale": 2 if form == "png" else 1, "format": form}
     st.plotly_chart(figure, key=key, alt=alt, theme=None, config=_PLOTLY | {"toImageButtonOptions": image})
 

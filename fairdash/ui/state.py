@@ -38,6 +38,11 @@ def chosen_source() -> DatasetSource:
     return source
 
 
+def is_source_chosen() -> bool:
+    """Whether the address or the session names a data set, so that it is not the default one."""
+    return (st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)) is not None
+
+
 def source_title() -> str:
     """Name of the data set in use, for the sidebar; empty if it is gone."""
     name = st.query_params.get(Address.DATASET) or st.session_state.get(Address.DATASET)

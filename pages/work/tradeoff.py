@@ -9,7 +9,7 @@ from fairdash.ui.tradeoff.controls import choose, show_comparison_control, show_
 from fairdash.ui.tradeoff.history import show_history
 from fairdash.ui.tradeoff.opening import run_in_view, show_other_training, show_stage
 from fairdash.ui.tradeoff.panels import show_panels
-from fairdash.ui.tradeoff.pictures import show_answer, show_charts, show_four_numbers, show_notes
+from fairdash.ui.tradeoff.pictures import show_answer, show_notes, show_pictures
 from fairdash.ui.tradeoff.take_away import show_take_away
 from fairdash.ui.tradeoff.tariff import show_tariff
 
@@ -25,8 +25,7 @@ if run is not None:
         show_answer(comparison)
         show_whose(comparison)
         show_other_training(comparison, run)
-    show_charts(comparison)
-    show_four_numbers(comparison)
+    show_pictures(comparison, run)
     show_comparison_control(comparison)
     show_notes(comparison)
     show_panels(comparison)

@@ -47,10 +47,14 @@ def figures_taken(page: Page) -> Path:
 
 
 def chart(page: Page, title: str) -> dict:
-    """Traces of the plotly chart with this title, name to x and y, as the browser draws them."""
+    """Traces of the chart with this title, name to x and y, as the browser draws them: plotly's or a stage's."""
     page.get_by_text(title, exact=True).first.wait_for()
     return page.evaluate(
         """title => {
+            for (const each of document.querySelectorAll('*')) {
+                const stage = each.shadowRoot?.querySelector('.stage')?.stage;
+                if (stage?.drawn()[title]) return stage.drawn()[title];
+            }
             const drawn = [...document.querySelectorAll('.js-plotly-plot')]
                 .find(each => each._fullLayout.title.text.includes(title));
             return Object.fromEntries(drawn._fullData.map(

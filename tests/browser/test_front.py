@@ -36,7 +36,8 @@ BOXES = """drawn => {
     };
     const found = selector => [...drawn.querySelectorAll(selector)];
     return {
-        frame: box(drawn.querySelector('.main-svg'), 'frame'),
+        // A stage writes its titles above the drawing.
+        frame: box(drawn.matches('figure') ? drawn : drawn.querySelector('.main-svg'), 'frame'),
         boxes: [...found('.annotation-text').map(each => box(each, 'label')),
             ...found('.gtitle, .gtitle-subtitle, .xtitle, .ytitle').map(each => box(each, 'title'))],
     };
@@ -187,7 +188,7 @@ def test_the_front_of_the_page_is_legible(browser: Browser, four_methods, width,
             "standard model" if chosen is None else f"chosen: λ = {chosen}", exact=True
         ).first.wait_for()
         come_to_rest(page)
-        front = page.locator(".js-plotly-plot", has_text=FLOOR_NOTE[0])
+        front = page.locator("figure", has_text=FLOOR_NOTE[0])
         front.scroll_into_view_if_needed()
         SCREENSHOTS.mkdir(exist_ok=True)
         front.screenshot(path=SCREENSHOTS / f"front-{scheme}-{width}-{chosen or 0}.png")

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import chart, choose, take_screenshots
+from tests.browser.steps import chart, choose, come_to_rest, take_screenshots
 
 pytestmark = pytest.mark.browser
 
@@ -49,7 +49,8 @@ def test_from_the_crime_table_to_what_fairness_costs(page: Page, real_data):
     slider.press("End")
     page.wait_for_url(re.compile("lam=5"))
     expect(page.get_by_text("At λ = 5 ")).to_be_visible()
-    page.wait_for_function("document.body.innerText.includes('chosen: λ = 5')")
+    page.get_by_text("chosen: λ = 5", exact=True).wait_for()
+    come_to_rest(page)
     after = chart(page, "Average prediction by share of Black people")
     assert set(after) >= {"standard model", "λ = 5"}
     assert after["standard model"] == before["standard model"]

@@ -17,16 +17,17 @@ def test_entries_are_described_and_their_defaults_hold(dataset_id: str) -> None:
     assert entry.complete({}) == {option.name: option.default for option in entry.options}
 
 
-def test_a_generated_set_loads_with_its_options_and_says_the_same_of_itself() -> None:
-    entry = CATALOGUE["household"]
+@pytest.mark.parametrize("dataset_id", ["household", "portfolio"])
+def test_a_generated_set_loads_with_its_options_and_says_the_same_of_itself(dataset_id: str) -> None:
+    entry = CATALOGUE[dataset_id]
     assert entry.is_local()
-    dataset = load_dataset("household")
+    dataset = load_dataset(dataset_id)
     assert (dataset.name, dataset.title, dataset.n_rows) == (entry.id, entry.title, entry.n_rows)
     assert load_dataset("household", n=300, rooms=5, spread="variance").n_rows == 300
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("dataset_id", ["crime", "motor", "census_county"])
+@pytest.mark.parametrize("dataset_id", ["crime", "motor", "motor_tariff", "census_county"])
 def test_published_sets_say_the_same_of_themselves(real_data: object, dataset_id: str) -> None:
     entry, dataset = CATALOGUE[dataset_id], load_dataset(dataset_id)
     assert entry.is_local()
@@ -62,7 +63,9 @@ def test_options_that_cannot_be_used_are_all_named(options: dict, columns: int) 
 
 
 def test_an_unknown_data_set() -> None:
-    with pytest.raises(OptionError, match="household, crime, motor, census, census_county"):
+    with pytest.raises(
+        OptionError, match="household, crime, motor, motor_tariff, portfolio, census, census_county"
+    ):
         load_dataset("iris")
 
 

@@ -27,7 +27,7 @@ from fairdash.sealed import sealed_text
 from fairdash.training.set_aside import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
 from fairdash.training.sweep import Sweep, train_sweep
 from tests.runs.finished import PLAN, SOURCE, finished
-from tests.ui.conftest import open_page, words
+from tests.ui.conftest import move, open_page, words
 
 SHARED = replace(PLAN, confirmation_share=0.3)
 POINT = {"method": "pearson", "lam": 1.0}
@@ -220,7 +220,7 @@ def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):
     assert ("not confirmed" if found.finds_link else "confirmed") in words(at)
     assert "includes the 60 set aside" in words(at)
     assert not [each for each in at.button if "rows set aside" in each.label]
-    at.select_slider(key="lam").set_value(0.5).run()
+    at = move(at, 0.5)
     assert "opening number 2" in "".join(each.value for each in at.warning)
     button(at, "Open them again for this point").click().run()
     assert "opened 2 times" in words(at)

@@ -65,7 +65,22 @@ def charts(at):
     for element in at.get("plotly_chart"):
         spec = json.loads(element.proto.spec)
         found[spec["layout"]["title"]["text"]] = spec
+    for element in at.get("bidi_component"):
+        for figure in json.loads(element.proto.json)["figures"]:
+            found[figure["spec"]["layout"]["title"]["text"]] = figure["spec"]
     return found
+
+
+def stage(at):
+    """What the stage is given: its slider, figures, moves and cards."""
+    (element,) = at.get("bidi_component")
+    return json.loads(element.proto.json)
+
+
+def move(at, lam):
+    """Let the stage's slider go at λ."""
+    at.query_params["lam"] = f"{lam:g}"
+    return at.run()
 
 
 def numbers(values):

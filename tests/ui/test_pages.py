@@ -19,7 +19,7 @@ from fairdash.runs.status import DONE
 from fairdash.runs.store import Run, create_run
 from fairdash.ui.pages import PAGES
 from fairdash.ui.train.fields import GRID, METHOD
-from tests.ui.conftest import PLAN, ROOT, SOURCE, charts, open_page, words
+from tests.ui.conftest import PLAN, ROOT, SOURCE, charts, move, open_page, words
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -254,7 +254,7 @@ def test_a_run_deleted_while_it_is_shown_does_not_crash_the_page(finished_run):
 
     at = open_page("tradeoff", run=finished_run.id)
     shutil.rmtree(Run(finished_run.id).folder)
-    at = at.select_slider[0].set_value(4.0).run()
+    at = move(at, 4.0)
     assert not at.exception
     assert "This run is gone" in at.error[0].value
 

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 import fairdash
 from fairdash.runs.store import Run
-from tests.ui.conftest import open_page
+from tests.ui.conftest import move, open_page
 
 PACKAGE = str(Path(fairdash.__file__).parent)
 #: Fields of the records on the way, and the slider's scale, which stands beside it.
@@ -32,11 +32,12 @@ def front_alone() -> None:
     """What the page does from the id in its address to the drawn front."""
     from fairdash.ui.state import chosen_run
     from fairdash.ui.tradeoff.controls import choose
-    from fairdash.ui.tradeoff.pictures import show_front
+    from fairdash.ui.tradeoff.pictures import show_pictures
     from tests.ui.test_way_of_front import traced
 
     with traced():
-        show_front(choose(chosen_run()))
+        run = chosen_run()
+        show_pictures(choose(run), run)
 
 
 def is_record(value: object) -> bool:
@@ -92,7 +93,7 @@ def test_the_way_of_a_front_is_short(finished_run):
     assert records == {"RunSpec", "RunResult", "Front", "Comparison", "Label"}
     assert len(files) <= 11, ", ".join(sorted(files))
     assert {"runs/store.py", "reports/comparison.py", "figures/front.py"} <= files, "the tracing sees the way"
-    at.select_slider(key="lam").set_value(2.0).run()
+    at = move(at, 2.0)
     files, records = way()
     assert records <= {"RunSpec", "Comparison", "Label"}, "a move makes neither result nor front anew"
     assert len(files) <= 11, ", ".join(sorted(files))
@@ -109,6 +110,6 @@ def test_a_move_of_the_slider_reads_the_runs_spec_at_most_once(finished_run, mon
     at = open_page("tradeoff", run=finished_run.id)
     assert "spec.json" in read, "the counting sees it"
     read.clear()
-    at = at.select_slider(key="lam").set_value(2.0).run()
+    at = move(at, 2.0)
     assert "is a blend" in "".join(each.value for each in at.caption)
     assert read.count("spec.json") <= 1

@@ -102,7 +102,7 @@ def read_table(
     OptionError
         A choice of the user's makes no sense.
     """
-    content = _bytes_of(source)
+    content = bytes_of(source)
     if name is None:
         name = "table" if isinstance(source, bytes) else Path(source).name
     options = ReadingOptions(
@@ -174,7 +174,8 @@ def _kind_of(content: bytes) -> str:
     return TEXT
 
 
-def _bytes_of(source: str | Path | bytes) -> bytes:
+def bytes_of(source: str | Path | bytes) -> bytes:
+    """The bytes of a file; ReadingError if it can't be opened, or is too large."""
     if isinstance(source, bytes):
         return source
     try:

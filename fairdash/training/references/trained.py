@@ -24,11 +24,12 @@ from fairdash.training.references.predictions import (
 )
 from fairdash.training.regressor import FairRegressor
 from fairdash.training.regressor_fit import fit_regressor
+from fairdash.training.regressor_predict import rows_to_predict
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, initial_seed
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.tuning import settings_of_splits, tune
-from fairdash.units import Found, Unit, at_once, within
+from fairdash.units import Found, Unit, at_once, turns, within
 
 
 def train_references(
@@ -124,10 +125,11 @@ def train_references(
         predictor = _model_of_x_and_s(seen, split, own, random_state, device, on_step)
         return {"premium": discrimination_free_predictions(dataset, [split], predictors=[predictor])}
 
-    premium = [
-        unit(f"premium/{j}", partial(premium_of, split, own))["premium"]
-        for j, (split, own) in enumerate(zip(splits, chosen, strict=True))
-    ]
+    premiums = {
+        j: unit(f"premium/{j}", partial(premium_of, splits[j], chosen[j]))["premium"]
+        for j in turns(unit, len(splits))
+    }
+    premium = [premiums[j] for j in range(len(splits))]
     members = [
         {"method": "barycentre", "lam": float(strength), "split": j, "diverged": False}
         for j in range(len(splits))
@@ -183,9 +185,26 @@ def _model_of_x_and_s(
         on_step=lambda _: on_step(),
     )
 
+    predictor = model.predictor_
+    encoder = predictor.encoder
+    place = encoder.numbers.index(own)
+    encoded: tuple[pd.DataFrame, NDArray[np.float64]] | None = None
+
     def predict(features: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
+        nonlocal encoded
         on_step()
-        predictions: NDArray[np.float64] = model.predict(features.assign(**{own: s}))
-        return predictions
+        # Asked for the same rows with one s after the other: all else of them is encoded once.
+        if encoded is None or encoded[0] is not features:
+            rows = rows_to_predict(
+                model,
+                features.assign(**{own: s}),
+                columns=encoder.columns,
+                numbers=encoder.numbers,
+                has_text=bool(encoder.categories),
+            )
+            encoded = features, encoder.transform(rows)
+        x = encoded[1]
+        x[:, place] = (s - encoder.mean[place]) / encoder.scale[place]
+        return predictor.predict_encoded(x)
 
     return predict

@@ -1,4 +1,4 @@
-"""What an audit has found: its verdict, then one question after another with pictures and tables."""
+"""What an audit has found: the verdict and its picture on the first screen, then each question."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import streamlit as st
 
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.result import AuditResult
+from fairdash.auditing.since import MOVED, MOVED_CURVE
+from fairdash.auditing.words import IN_SHORT
 from fairdash.figures.audit import audit_figure
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
@@ -21,33 +23,33 @@ KEY = Keys(__file__)
 
 #: Columns of the verdicts that are shares of the mean price.
 SHARES = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
-_VERDICTS = {
-    "below": ":material/check_circle: shown below the threshold",
-    "above": ":material/error: shown above the threshold",
-    "undecided": ":material/help: not decided by these rows",
-    "none": ":material/remove: not asked, a column is missing",
-}
+_ICONS = {"below": ":material/check_circle:", "above": ":material/error:", "undecided": ":material/help:"}
 
 
 def show_audit(audit: AuditJob) -> None:
     """The audit in view: how far it is, or what it has found."""
-    spec, status = audit.spec, audit.status
-    columns = spec.plan.columns
-    st.markdown(
-        f"**{safe(columns.price)}** against **{safe(columns.sensitive)}** · {safe(spec.source.title)} · "
-        f"a gap of at most {spec.plan.max_gap:.3g} of the mean price · first of all "
-        f"{CRITERIA[spec.plan.criterion].title.lower()}"
-    )
+    status = audit.status
+    if status.state == DONE:
+        show_result(audit.read_result(), title=audit.spec.source.title)
+    else:
+        st.markdown(f"{_asked(audit)} · {safe(audit.spec.source.title)}")
     st.button("Another audit", key=KEY("close"), icon=":material/add:", on_click=choose_audit, args=(None,))
+    if status.state == DONE:
+        return
     if not status.is_over:
         st.caption("This goes on if you close the page; its address brings you back.")
         _follow(audit)
         return
-    if status.state != DONE:
-        show_status(audit, status)
-        show_go_on(audit)
-        return
-    _show_result(audit.read_result())
+    show_status(audit, status)
+    show_go_on(audit)
+
+
+def _asked(audit: AuditJob) -> str:
+    plan = audit.spec.plan
+    return (
+        f"**{safe(plan.columns.price)}** against **{safe(plan.columns.sensitive)}** · a gap of at most "
+        f"{plan.max_gap:.3g} of the mean price · first of all {CRITERIA[plan.criterion].title.lower()}"
+    )
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
@@ -55,32 +57,61 @@ def _follow(audit: AuditJob) -> None:
     show_progress(audit)
 
 
-def _show_result(result: AuditResult) -> None:
-    primary = CRITERIA[result.plan.criterion]
-    st.subheader(f"{primary.title}: {_VERDICTS[result.verdict]}", anchor=False)
-    st.dataframe(
-        _verdicts(result),
-        hide_index=True,
-        alt="Each criterion with its number, interval and verdict.",
-        column_config={
-            name: st.column_config.NumberColumn(name, format="percent", help="Of the mean price.")
-            for name in SHARES
-        },
-    )
-    download_file(
-        result.to_zip,
-        label="Everything (zip)",
-        name="audit.zip",
-        mime="application/zip",
-        key=KEY("zip"),
-    )
-    for note in result.notes:
-        st.caption(safe(note))
+def show_result(result: AuditResult, *, title: str) -> None:
+    """All that was found; `title` is the name of the table."""
+    _show_first_screen(result, title)
+    st.subheader("The answers, one by one", anchor=False)
     for answer, tables in result.sections():
-        st.divider()
-        st.subheader(f"{answer.question}. {answer.title}", anchor=False)
-        st.markdown(safe(answer.sentence))
-        _show_tables(tables, result)
+        st.markdown(f"**{answer.question}. {safe(answer.title)}** {safe(answer.sentence)}")
+        if tables:
+            with st.expander(f"Picture and figures of question {answer.question}"):
+                _show_tables(tables, result)
+    if result.since is not None:
+        st.markdown(f"**What has moved since?** {safe(result.since.sentence)}")
+        with st.expander("Picture and figures of what has moved"):
+            _show_tables({name: result.tables[name] for name in (MOVED_CURVE, MOVED)}, result)
+
+
+def _show_first_screen(result: AuditResult, title: str) -> None:
+    primary, columns = CRITERIA[result.plan.criterion], result.plan.columns
+    words, picture = st.columns([2, 3], gap="large")
+    with words:
+        st.subheader(
+            f"{_ICONS[result.verdict]} {primary.title}: {IN_SHORT[result.verdict]}",
+            anchor=False,
+        )
+        st.markdown(safe(result.in_words))
+        st.caption(
+            f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {result.n:,} rows. "
+            f"Decided before any result: {primary.title.lower()}, and a gap of at most "
+            f"{100 * result.plan.max_gap:.3g} % of the mean price."
+        )
+        download_file(
+            result.to_zip,
+            label="Evidence (zip)",
+            name="audit.zip",
+            mime="application/zip",
+            key=KEY("zip"),
+        )
+        for note in result.notes:
+            st.caption(safe(note))
+    with picture:
+        if primary.picture in result.tables:
+            _show_figure(primary.picture, result.tables[primary.picture], result, key="first")
+    with st.expander("All four criteria"):
+        st.dataframe(
+            _verdicts(result),
+            hide_index=True,
+            alt="Each criterion with its number, interval and verdict.",
+            column_config={
+                name: st.column_config.NumberColumn(name, format="percent", help="Of the mean price.")
+                for name in SHARES
+            },
+        )
+        st.caption(
+            "The primary criterion is tested at 5 % a direction, the others are corrected for being several. "
+            "This says what was measured, and claims no compliance with any rule."
+        )
 
 
 def _verdicts(result: AuditResult) -> pd.DataFrame:
@@ -91,19 +122,29 @@ def _verdicts(result: AuditResult) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "criterion": [CRITERIA[each].title for each in table["criterion"]],
-            "verdict": [_VERDICTS[each].rpartition(": ")[2] for each in table["verdict"]],
+            "verdict": [IN_SHORT[each] for each in table["verdict"]],
             **{title: table[name].to_numpy() for title, name in SHARES.items()},
             "p-value of no link": table["p_value"].to_numpy(),
         }
     )
 
 
+def _show_figure(name: str, table: pd.DataFrame, result: AuditResult, *, key: str) -> None:
+    drawn = audit_figure(name, table, result.view, theme=theme())
+    if drawn is not None:
+        figure, alt = drawn
+        chart(figure, key=KEY("figure", key), alt=alt)
+
+
 def _show_tables(tables: dict[str, pd.DataFrame], result: AuditResult) -> None:
     for name, table in tables.items():
-        drawn = audit_figure(name, table, result.view, theme=theme())
-        if drawn is not None:
-            figure, alt = drawn
-            chart(figure, key=KEY("figure", name), alt=alt)
-        with st.expander(f"The figures: {name.replace('_', ' ')}"):
-            st.dataframe(table, hide_index=True, alt=f"The table {name} of this answer.")
-            download(table, label="CSV", name=f"audit-{name}", key=KEY("csv", name))
+        # The picture of the first screen is not drawn twice.
+        if name != CRITERIA[result.plan.criterion].picture:
+            _show_figure(name, table, result, key=name)
+        st.dataframe(table, hide_index=True, alt=f"The table {name.replace('_', ' ')} of this answer.")
+        download(
+            table,
+            label=f"{name.replace('_', ' ').capitalize()} (CSV)",
+            name=f"audit-{name}",
+            key=KEY("csv", name),
+        )

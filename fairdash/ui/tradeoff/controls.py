@@ -1,4 +1,4 @@
-"""What the user chooses on the trade-off page: objective, method, measure, the place on the path, and A."""
+"""What is chosen on the trade-off page besides λ, which is the stage's: objective, method, measure and A."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairdash.ui.text import safe
 
 
 def choose(run: Run) -> Comparison:
-    """The controls above the charts, and the comparison that they ask for."""
+    """The controls above the stage, and the comparison that they and the address ask for."""
     plan, result = run.available_plan, result_of(run)
     sensitive, *others = result.sensitive.columns
     first = sensitive
@@ -36,8 +36,6 @@ def choose(run: Run) -> Comparison:
         )
         # An address may name none: ?sensitive=
         sensitive = first if sensitive is None else sensitive
-    # The place of the slider, which needs to know the method below it.
-    slider = st.container()
     left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
     with left:
         objective = _ask_for_objective(plan.objective)
@@ -61,8 +59,7 @@ def choose(run: Run) -> Comparison:
         bind="query-params",
         help="\n".join(f"- {REGISTRY[each].symbol}: {REGISTRY[each].title}" for each in front.measures),
     )
-    with slider:
-        lam = _ask_for_lam(plan)
+    lam = lam_in_view(plan)
     if not ((front.test["method"] == method) & (front.test["lam"] == lam)).any():
         st.warning("The models around this weight diverged in every split; the standard model is shown.")
         lam = 0.0
@@ -103,7 +100,7 @@ def show_comparison_control(comparison: Comparison) -> None:
 def go_to(method: str, lam: float) -> None:
     """Move the slider, for a button's callback."""
     st.session_state[Address.METHOD] = method
-    st.session_state[Address.LAM] = lam
+    st.query_params[Address.LAM] = f"{lam:g}"
 
 
 def keep(point: Point) -> None:
@@ -136,32 +133,11 @@ def _ask_for_objective(trained_for: str) -> str:
     return str(chosen or trained_for)
 
 
-def _ask_for_lam(plan: Sweep) -> float:
-    values = [curve_point.lam for curve_point in curve_points(plan.lams)]
-    chosen = st.select_slider(
-        "Weight of fairness, λ",
-        values,
-        value=middle_weight(plan),
-        format_func=lambda each: f"{each:g}",
-        key=Address.LAM,
-        bind="query-params",
-        help="How much a unit of dependence counts against a unit of error in training. A tick is a trained "
-        "model; between two ticks the prediction is a blend of the two: a real predictor, judged like one.",
-    )
-    _ticks([100 * values.index(lam) / (len(values) - 1) for lam in sorted({0.0, *plan.lams})])
-    return float(chosen)
-
-
-def _ticks(places: list[float]) -> None:
-    """A tick under the slider at each trained weight, in per cent of its length; our own numbers only."""
-    ticks = "".join(
-        f'<span style="position:absolute;left:{place:.2f}%;width:2px;height:8px;background:currentColor;'
-        'opacity:.55;transform:translateX(-1px)"></span>'
-        for place in places
-    )
-    st.html(
-        f'<div aria-hidden="true" style="position:relative;height:8px;margin:-1.6rem 0 .4rem">{ticks}</div>'
-    )
+def lam_in_view(plan: Sweep) -> float:
+    """The weight that the address names if the path stops there, else the middle one."""
+    asked = st.query_params.get(Address.LAM)
+    stops = (stop.lam for stop in curve_points(plan.lams))
+    return next((lam for lam in stops if f"{lam:g}" == asked), middle_weight(plan))
 
 
 def show_whose(comparison: Comparison) -> None:

@@ -1,18 +1,20 @@
-"""The two charts and the four numbers of the trade-off page."""
+"""What the trade-off page answers, and the pictures that follow its slider."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.dependence import REGISTRY
-from fairdash.reports import comparison_figures, words
+from fairdash.reports import comparison_figures, stage, words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Point
 from fairdash.reports.point_values import of_older_values, why_so_small
+from fairdash.runs.store import Run
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.ui.cached import stops_of
 from fairdash.ui.frame import chart, theme
-from fairdash.ui.keys import Keys
-from fairdash.ui.text import number, safe, signed, with_unit
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.stage.component import show_stage
+from fairdash.ui.text import safe
+from fairdash.ui.tradeoff.controls import lam_in_view
 
 KEY = Keys(__file__)
 
@@ -32,13 +34,16 @@ def show_notes(comparison: Comparison) -> None:
         st.info(safe(sentence))
 
 
-def show_charts(comparison: Comparison) -> None:
-    """Averages by the sensitive attribute on the left, the front on the right."""
-    left, right = st.columns(2)
-    with left:
-        show_profile(comparison, objective=comparison.objective, key=KEY("profile"))
-    with right:
-        show_front(comparison)
+def show_pictures(comparison: Comparison, run: Run) -> None:
+    """The stage: λ, the averages, the front and four numbers that follow the hand."""
+    stops = stops_of(run, comparison)
+    at = stops.lams.index(f"{lam_in_view(comparison.plan):g}")
+
+    def let_go(at: int) -> None:
+        st.query_params[Address.LAM] = stops.lams[at]
+
+    show_stage(stage.stage_of(comparison, stops, at=at, theme=theme()), key=KEY("stage"), on_release=let_go)
+    show_place(comparison)
 
 
 def show_profile(comparison: Comparison, *, objective: str, key: str, by_value: bool = False) -> None:
@@ -51,14 +56,8 @@ def show_profile(comparison: Comparison, *, objective: str, key: str, by_value: 
     )
 
 
-def show_front(comparison: Comparison) -> None:
-    """Test error against dependence: all methods, references, floor, the two points."""
-    chart(
-        comparison_figures.front(comparison, theme=theme()),
-        key=KEY("front"),
-        alt="Test error against dependence for every method and trained weight, with standard errors; the "
-        "noise floor, references that use the sensitive attribute, and the chosen point are marked.",
-    )
+def show_place(comparison: Comparison) -> None:
+    """What the chosen point is, where it is no trained model."""
     curve_point = comparison.curve_point(comparison.b)
     if not curve_point.is_trained:
         share = f"{curve_point.share:.0%} of the model at λ = {curve_point.high:g}"
@@ -68,46 +67,3 @@ def show_front(comparison: Comparison) -> None:
         st.warning(
             "This blend shows more dependence than both trained models beside it: take one of them instead."
         )
-
-
-def show_four_numbers(comparison: Comparison) -> None:
-    """Error, dependence and its verdict, FairQuant, and how far predictions move."""
-    cards = (
-        (
-            "Test error",
-            comparison.shown(comparison.front.error, comparison.b),
-            f"{signed(100 * comparison.growth)} % against {_short(comparison, comparison.a)}",
-            comparison.error_meaning,
-        ),
-        (
-            REGISTRY[comparison.measure].symbol,
-            comparison.shown(comparison.measure, comparison.b),
-            words.verdict_in_short(comparison),
-            f"0: {REGISTRY[comparison.measure].zero}; 1: {REGISTRY[comparison.measure].one}. "
-            f"{words.how_the_verdict_is_made(comparison)}",
-        ),
-        (
-            "FairQuant",
-            with_unit(comparison.shown("fairquant", comparison.b), comparison.unit),
-            "noise floor "
-            f"{with_unit(number(comparison.mean('fairquant_floor', comparison.b)), comparison.unit)}",
-            "How far the averages of 50 equal-sized groups of the sensitive attribute lie from the overall "
-            "average, on average (fewer groups where ties or few rows demand it). It is blind to groups that "
-            "differ in spread and not in average.",
-        ),
-        (
-            "A prediction moves by",
-            with_unit(number(comparison.mean_change), comparison.unit),
-            f"target's spread: {with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
-            "Mean absolute difference between the two models' predictions of a row; below it the standard "
-            "deviation of the target.",
-        ),
-    )
-    for column, (title, value, below, meaning) in zip(st.columns(4), cards, strict=True):
-        column.metric(
-            title, value, border=True, help=safe(meaning), delta=below, delta_color="off", delta_arrow="off"
-        )
-
-
-def _short(comparison: Comparison, point: Point) -> str:
-    return "standard" if point.is_standard else comparison.called(point)

@@ -22,6 +22,7 @@ from fairdash.ui.cached import dataset_of
 from fairdash.ui.frame import PICTURE_FORMAT
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
+from fairdash.ui.tradeoff.auditing import show_audit_of_point
 from fairdash.ui.tradeoff.exports import download_of
 from fairdash.ui.tradeoff.refitting import show_refit
 
@@ -55,6 +56,7 @@ def show_take_away(comparison: Comparison, run: Run) -> None:
                 mime="text/csv",
                 key=KEY("csv", name),
             )
+    show_audit_of_point(comparison, run)
     st.caption(
         "The report is one HTML file that opens and prints anywhere. The camera on each chart saves it as a "
         "picture. Every file is made on this machine, and none of them is sent anywhere."

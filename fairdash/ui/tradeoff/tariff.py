@@ -14,10 +14,13 @@ from fairdash.runs.log import note
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
+from fairdash.tariff.rating import rate
+from fairdash.ui.cached import dataset_of
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.text import safe
+from fairdash.ui.tradeoff.auditing import show_audit_of_tariff
 from fairdash.ui.tradeoff.exports import download_of
 from fairdash.ui.tradeoff.refitting import show_refit
 
@@ -105,6 +108,11 @@ def _show_fitted(run: Run, job: ModelJob, lam: float) -> None:
         mime="application/zip",
         key=KEY("bundle"),
     )
+
+    def price() -> pd.Series:
+        return pd.Series(rate(after, dataset_of(run.spec.source).features))
+
+    show_audit_of_tariff(run, price, title=f"{run.spec.source.title}, {title_of(lam)}")
 
 
 def _start(comparison: Comparison, run: Run, tariffs: pd.DataFrame, lam: float) -> None:

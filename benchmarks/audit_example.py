@@ -1,0 +1,38 @@
+"""The answers that the page of audits shows before anything is uploaded: a GLM's premiums on pg15training.
+
+    OMP_NUM_THREADS=1 FAIRDASH_DATA=… python -m benchmarks.audit_example
+
+Writes ``audit.json`` into fairdash/auditing/example; docs/audit.md reads its figures from there.
+"""
+
+from __future__ import annotations
+
+from fairdash.auditing.audit import carry_out
+from fairdash.auditing.columns import Columns
+from fairdash.auditing.evidence import CONTENT
+from fairdash.auditing.example import FOLDER
+from fairdash.auditing.plan import AuditPlan
+from fairdash.data.catalogue import load_dataset
+from fairdash.storage import write_whole
+
+PLAN = AuditPlan(
+    columns=Columns(
+        price="Premium", sensitive="Age", exposure="Years", outcome="CostPerYear", controls=("Bonus",)
+    ),
+    criterion="independence",
+    max_gap=0.05,
+    written="2026-11-23T00:00:00+00:00",
+)
+
+
+def main() -> None:
+    """Carry out the plan and keep what it has found."""
+    origin = {"dataset": "motor_tariff", "options": {}}
+    result = carry_out(load_dataset("motor_tariff").table(), PLAN, origin=origin)
+    write_whole(FOLDER / CONTENT, result.files()[CONTENT])
+    for answer in result.answers:
+        print(f"{answer.question}. {answer.title} {answer.sentence}")
+
+
+if __name__ == "__main__":
+    main()

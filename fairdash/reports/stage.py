@@ -1,0 +1,292 @@
+"""What the trade-off page shows while its slider moves: every stop's figures, computed ahead."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from fairdash.assessment import CurvePoint, blended_profiles, curve_points
+from fairdash.dependence import REGISTRY
+from fairdash.figures.theme import Theme, escaped
+from fairdash.reports import comparison_figures, words
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import Point
+from fairdash.reports.numbers import number, signed, with_unit
+from fairdash.training.objectives import OBJECTIVES
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stops:
+    """The figures of P stops of a method's path, against a comparison's point A.
+
+    Parameters
+    ----------
+    points
+        The stops; the standard model where the models around a weight diverged.
+    lams
+        Their weights λ as texts.
+    mean, low, high
+        (P, G) averages in groups of the sensitive column, and their 95 % intervals.
+    values, below
+        (P, 4) what the four cards say, and what stands below it.
+    """
+
+    points: tuple[Point, ...]
+    lams: tuple[str, ...]
+    mean: Array
+    low: Array
+    high: Array
+    values: tuple[tuple[str, ...], ...]
+    below: tuple[tuple[str, ...], ...]
+
+
+def stops_of(comparison: Comparison) -> Stops:
+    """All stops of the method of B; where B lies among them does not matter."""
+    method, front = comparison.b.method, comparison.front
+    there = set(front.test.loc[front.test["method"] == method, "lam"])
+    stops = curve_points(comparison.plan.lams)
+    kept = [each if each.lam in there else CurvePoint(0.0, 0.0, 0.0, 0.0) for each in stops]
+    profiles: list[Array] = []
+    moved: list[float] = []
+    for (low, high), between in groupby(kept, key=lambda each: (each.low, each.high)):
+        shares = np.array([each.share for each in between])
+        found = _between(comparison, Point(method, low), Point(method, high), shares)
+        profiles.extend(np.stack(found[:3], axis=1))
+        moved.extend(found[3])
+    points = tuple(Point(method, each.lam) for each in kept)
+    cards = [
+        four_numbers(replace(comparison, b=point), mean_change=change)
+        for point, change in zip(points, moved, strict=True)
+    ]
+    mean, below, above = np.stack(profiles, axis=1)
+    return Stops(
+        points=points,
+        lams=tuple(f"{each.lam:g}" for each in stops),
+        mean=mean,
+        low=below,
+        high=above,
+        values=tuple(tuple(card[1] for card in of_stop) for of_stop in cards),
+        below=tuple(tuple(card[2] for card in of_stop) for of_stop in cards),
+    )
+
+
+def _between(
+    comparison: Comparison, low: Point, high: Point, shares: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Profiles of blends of two models, (P, G) each, and how far each moves predictions from A's, (P,)."""
+    result, seen = comparison.result, comparison.objective_seen
+    of_low, of_high, of_a = (comparison.predictions(each) for each in (low, high, comparison.a))
+    both = [j for j in of_low if j in of_high]
+    first, last = (seen.audit(np.stack([each[j] for j in both]), result.target) for each in (of_low, of_high))
+    splits, groups = [result.splits[j] for j in both], comparison.front.groups
+    profiles = blended_profiles(first, last, shares, splits, groups=groups, weight=result.weight)
+    changes = []
+    for j in (j for j in both if j in of_a):
+        rows = result.splits[j].test
+        a, b = (each[j][rows] - of_a[j][rows] for each in (of_low, of_high))
+        weight = None if result.weight is None else result.weight[rows]
+        changes.append([np.average(np.abs((1 - w) * a + w * b), weights=weight) for w in shares])
+    return *profiles, np.mean(changes, axis=0)
+
+
+def four_numbers(comparison: Comparison, *, mean_change: float | None = None) -> tuple[tuple[str, ...], ...]:
+    """Title, value, what stands below and what it means: error, dependence, FairQuant, predictions moved.
+
+    `mean_change` is :attr:`Comparison.mean_change` where that is known already.
+    """
+    moved = comparison.mean_change if mean_change is None else mean_change
+    short = "standard" if comparison.a.is_standard else comparison.called(comparison.a)
+    entry = REGISTRY[comparison.measure]
+    return (
+        (
+            "Test error",
+            comparison.shown(comparison.front.error, comparison.b),
+            f"{signed(100 * comparison.growth)} % against {short}",
+            comparison.error_meaning,
+        ),
+        (
+            entry.symbol,
+            comparison.shown(comparison.measure, comparison.b),
+            words.verdict_in_short(comparison),
+            f"0: {entry.zero}; 1: {entry.one}. {words.how_the_verdict_is_made(comparison)}",
+        ),
+        (
+            "FairQuant",
+            with_unit(comparison.shown("fairquant", comparison.b), comparison.unit),
+            "noise floor "
+            f"{with_unit(number(comparison.mean('fairquant_floor', comparison.b)), comparison.unit)}",
+            "How far the averages of 50 equal-sized groups of the sensitive attribute lie from the overall "
+            "average, on average (fewer groups where ties or few rows demand it). It is blind to groups that "
+            "differ in spread and not in average.",
+        ),
+        (
+            "A prediction moves by",
+            with_unit(number(moved), comparison.unit),
+            f"target's spread: {with_unit(number(float(comparison.result.target.std())), comparison.unit)}",
+            "Mean absolute difference between the two models' predictions of a row; below it the standard "
+            "deviation of the target.",
+        ),
+    )
+
+
+def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> dict[str, Any]:
+    """The comparison, and what changes from stop to stop, as plain values for the stage.
+
+    Parameters
+    ----------
+    comparison
+        B is the stop at which the slider stands.
+    at
+        Its place among the stops.
+    """
+    profile, of_profile = _moving_profile(comparison, stops, theme=theme)
+    front, of_front = _moving_front(comparison, stops, theme=theme)
+    seen, trained = comparison.objective_seen, {0.0, *comparison.plan.lams}
+    table = comparison.profile(comparison.a)
+    return {
+        "slider": {
+            "label": "Weight of fairness, λ",
+            "symbol": "λ",
+            "help": "How much a unit of dependence counts against a unit of error in training. A tick is a "
+            "trained model; between two ticks the prediction is a blend of the two: a real predictor, judged "
+            "like one.",
+            "stops": list(stops.lams),
+            "ticks": [k for k, lam in enumerate(stops.lams) if any(f"{each:g}" == lam for each in trained)],
+            "at": at,
+        },
+        "figures": [
+            {
+                "spec": profile,
+                "alt": f"Average {seen.audited} in groups of {comparison.sensitive_called}: "
+                f"{comparison.a.title} and {comparison.b.title}, with 95 % intervals.",
+            },
+            {
+                "spec": front,
+                "alt": "Test error against dependence for every method and trained weight, with standard "
+                "errors; the noise floor, references that use the sensitive attribute, and the chosen point "
+                "are marked.",
+            },
+        ],
+        "moves": [
+            *({"figure": 0, **each} for each in of_profile),
+            *({"figure": 1, **each} for each in of_front),
+        ],
+        "cards": [
+            {
+                "title": title,
+                "help": meaning,
+                "values": [each[k] for each in stops.values],
+                "below": [each[k] for each in stops.below],
+            }
+            for k, (title, _, _, meaning) in enumerate(four_numbers(comparison))
+        ],
+        "table": {
+            "title": f"Average {seen.audited} as a table",
+            "head": [comparison.sensitive_called, comparison.called(comparison.a)],
+            "rows": [
+                [words.span(low, high), number(mean)]
+                for low, high, mean in zip(table["s_low"], table["s_high"], table["mean"], strict=True)
+            ],
+            "move": 1,
+        },
+    }
+
+
+def _moving_profile(
+    comparison: Comparison, stops: Stops, *, theme: Theme
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The averages with an axis that holds every stop's; the chosen line, its band and its name move."""
+    spec = _plain(comparison_figures.profile(comparison, objective=comparison.objective, theme=theme))
+    a = comparison.profile(comparison.a)
+    level = 0.0 if OBJECTIVES[comparison.objective].uses_target else comparison.target_mean
+    ends = np.concatenate([stops.low.ravel(), stops.high.ravel(), stops.mean.ravel(), a["low"], a["high"]])
+    low, high = float(np.nanmin([*ends, level])), float(np.nanmax([*ends, level]))
+    room = 0.06 * (high - low) or 0.5
+    spec["layout"]["yaxis"]["range"] = [low - room, high + room]
+    names = [comparison.called(each) for each in stops.points]
+    # Names stand where the two lines are furthest apart.
+    widest = int((comparison.profile(comparison.b)["mean"] - a["mean"]).abs().fillna(0.0).to_numpy().argmax())
+    return spec, [
+        {
+            "kind": "trace",
+            "part": 2,
+            "y": _lists(np.concatenate([stops.high, stops.low[:, ::-1]], axis=1)),
+        },
+        {"kind": "trace", "part": 3, "y": _lists(stops.mean), "name": names},
+        {
+            "kind": "note",
+            "part": len(spec["layout"]["annotations"]) - 1,
+            "y": _lists(stops.mean[:, widest]),
+            "text": [f"<b>{escaped(each)}</b>" for each in names],
+        },
+    ]
+
+
+def _moving_front(
+    comparison: Comparison, stops: Stops, *, theme: Theme
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The front on which the chosen point, its name and the end of the noise floor move."""
+    spec = _plain(comparison_figures.front(comparison, theme=theme))
+    notes, traces = spec["layout"]["annotations"], spec["data"]
+    if comparison.b.is_standard:
+        # There but not seen: the standard model's own mark stands there.
+        traces.append(traces[-1] | {"name": "chosen", "opacity": 0, "x": [0.0], "y": [0.0]})
+        traces[-1]["marker"] = traces[-1]["marker"] | {"symbol": "circle"}
+        (note,) = (each for each in notes if each["text"] == "<b>standard model</b>")
+        notes.append(note | {"text": "", "font": note["font"] | {"color": theme.chosen}})
+        part = len(notes) - 1
+    else:
+        text = f"<b>{escaped(f'chosen: {comparison.b.name}')}</b>"
+        part = next(k for k, each in enumerate(notes) if each["text"] == text)
+    rows = [comparison.front.row(each) for each in stops.points]
+    figures = (comparison.measure, comparison.front.error)
+    x, y = (np.array([float(row[name]) for row in rows]) for name in figures)
+    hollow = [bool(row["share"]) for row in rows]
+    edges = np.array([comparison.edge(each) for each in stops.points])
+    return spec, [
+        {
+            "kind": "trace",
+            "part": len(traces) - 1,
+            "x": [[each] for each in x.tolist()],
+            "y": [[each] for each in y.tolist()],
+            "opacity": [float(not each.is_standard) for each in stops.points],
+            "name": ["chosen" if each.is_standard else f"chosen: {each.name}" for each in stops.points],
+            "fills": [theme.veil if each else theme.chosen for each in hollow],
+            "rim": [theme.chosen if each else "white" for each in hollow],
+        },
+        {
+            "kind": "note",
+            "part": part,
+            "x": x.tolist(),
+            "y": y.tolist(),
+            "text": [
+                "" if each.is_standard else f"<b>{escaped(f'chosen: {each.name}')}</b>"
+                for each in stops.points
+            ],
+        },
+        {"kind": "shape", "part": len(spec["layout"]["shapes"]) - 1, "x1": _lists(edges)},
+    ]
+
+
+def _plain(figure: go.Figure) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(str(figure.to_json()))
+    return plain
+
+
+def _lists(values: Array) -> Sequence[Any]:
+    """Nested lists with four significant digits or more of the whole range, None for NaN: half the bytes."""
+    span = float(np.nanmax(values) - np.nanmin(values)) or 1.0
+    rounded = np.round(values, max(0, 5 - int(np.floor(np.log10(span)))))
+    holed = rounded.astype(object)
+    holed[np.isnan(rounded)] = None
+    found: Sequence[Any] = holed.tolist()
+    return found

@@ -1,0 +1,55 @@
+"""The one component of all stages: data in, frames drawn in the browser, one event back on release."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import streamlit as st
+
+from fairdash.ui.frame import picture_format
+from fairdash.ui.keys import name_in
+
+
+def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], None]) -> None:
+    """A slider with the pictures, cards and table that follow it.
+
+    Parameters
+    ----------
+    data
+        Plain values, as :func:`fairdash.reports.stage.stage_of` makes them: ``slider`` (``label``,
+        ``symbol``, ``help``, ``stops`` as texts, ``ticks`` and ``at``, places among them), ``figures``
+        (``spec``, a plotly figure whose axes have ranges, and ``alt``), ``moves``, ``cards`` and ``table``.
+        A move names what it moves: ``figure``, ``kind`` ("trace", "note" or "shape") and ``part``, its place
+        there, and has a list over the stops for each of its properties. Numbers, and lists of them, glide
+        from stop to stop; all else changes at once.
+    on_release
+        Called with the place of the stop at which the hand let go.
+    """
+    form = picture_format()
+
+    def released() -> None:
+        # Whatever the browser says, it is a stop or nothing.
+        at = st.session_state[key].released
+        if isinstance(at, int) and 0 <= at < len(data["slider"]["stops"]):
+            on_release(at)
+
+    figures = [
+        each | {"form": form, "name": f"fairdash-{name_in(key)}-{place + 1}"}
+        for place, each in enumerate(data["figures"])
+    ]
+    _component()(key=key, data=data | {"figures": figures}, on_released_change=released)
+
+
+@cache
+def _component() -> Any:
+    here = files(__package__)
+    script = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in ("plot.js", "stage.js"))
+    return st.components.v2.component(
+        "fairdash_stage",
+        html='<div class="stage"></div>',
+        css=here.joinpath("stage.css").read_text(encoding="utf-8"),
+        js=script,
+    )

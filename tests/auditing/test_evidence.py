@@ -1,0 +1,218 @@
+"""The evidence of an audit: the same bytes again, opened offline, nothing of a table's text taken for markup."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import re
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.__main__ import main
+from fairdash.auditing.evidence import hash_of_rows, read_plan
+from fairdash.auditing.table import FEWEST_SHOWN
+from fairdash.errors import OptionError, StorageError
+from fairdash.storage import sha256
+from tests.auditing.test_audit import policies
+
+HOSTILE = "<img src=x onerror=alert(1)></script>{{7*7}}"
+COLUMNS = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
+
+
+def audited(frame: pd.DataFrame, **more) -> fd.AuditResult:
+    return fd.audit(frame, **COLUMNS, **more)
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    return policies(1_500)
+
+
+@pytest.fixture(scope="module")
+def result(frame) -> fd.AuditResult:
+    return audited(frame, controls=["zone"])
+
+
+def test_the_same_bytes_twice_and_in_any_order_of_rows(result, frame):
+    again = audited(frame.sample(frac=1, random_state=3), controls=["zone"])
+    assert again.to_zip() == result.to_zip()
+
+
+def test_the_zip_says_what_it_rests_on(result, tmp_path):
+    path = result.save(tmp_path / "evidence.zip")
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        assert names == sorted(names)
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+        plan = json.loads(archive.read("plan.json"))
+        assert set(names) == {"plan.json", *plan["sha256"]}
+        for name, digest in plan["sha256"].items():
+            assert sha256(archive.read(name)) == digest
+    assert plan["thresholds"]["max_gap"] == 0.05
+    assert plan["versions"]["fairdash"] == fd.__version__
+    assert plan["seeds"] == {"random_state": 0}
+    assert {f"{name}.csv" for name in result.tables} <= set(names)
+
+
+def test_its_times_are_the_plan_s(result):
+    written = replace(result, plan=replace(result.plan, written="2026-03-01T14:30:00+02:00"))
+    path_bytes = written.to_zip()
+    assert path_bytes == replace(written).to_zip()
+    with zipfile.ZipFile(io.BytesIO(path_bytes)) as archive:
+        assert {info.date_time for info in archive.infolist()} == {(2026, 3, 1, 12, 30, 0)}
+        assert "2026-03-01 12:30 UTC" in archive.read("report.html").decode()
+
+
+@pytest.mark.parametrize("from_zip", [True, False])
+def test_its_own_plan_makes_it_again_byte_for_byte(from_zip, frame, tmp_path, capsys):
+    table, first, again = tmp_path / "data.csv", tmp_path / "first.zip", tmp_path / "again.zip"
+    frame.to_csv(table, index=False)
+    named = ["--price", "premium", "--sensitive", "age", "--exposure", "years", "--outcome", "claims"]
+    status = main(["audit", str(table), *named, "--out", str(first)])
+    plan = first
+    if not from_zip:
+        with zipfile.ZipFile(first) as archive:
+            plan = Path(archive.extract("plan.json", tmp_path))
+    assert main(["audit", str(table), "--plan", str(plan), "--out", str(again)]) == status
+    assert again.read_bytes() == first.read_bytes()
+    assert read_plan(first).origin["sha256"] == sha256(table.read_bytes())
+    capsys.readouterr()
+
+
+def test_a_plan_has_its_columns_already(result, tmp_path, capsys):
+    path = result.save(tmp_path / "evidence.zip")
+    assert main(["audit", "data.csv", "--plan", str(path), "--price", "other"]) == 2
+    assert "columns already" in capsys.readouterr().err
+    assert main(["audit", "--plan", str(path)]) == 2
+    assert "no table is named" in capsys.readouterr().err
+
+
+def test_the_report_holds_no_address_and_no_markup_of_the_table_s(frame, tmp_path):
+    named = {"premium": f"premium {HOSTILE}", "age": f"age {HOSTILE}", "zone": f"zone {HOSTILE}"}
+    hostile = frame.rename(columns=named).assign(**{named["zone"]: frame["zone"] + HOSTILE})
+    result = fd.audit(
+        hostile, price=named["premium"], sensitive=named["age"], outcome="claims", controls=[named["zone"]]
+    )
+    path = result.save(tmp_path / "evidence.zip")
+    with zipfile.ZipFile(path) as archive:
+        report = archive.read("report.html").decode()
+    assert "<img" not in report
+    assert "onerror=alert(1)></script>" not in report
+    assert "49" not in re.findall(r"<h1>(.*?)</h1>", report)[0]
+    assert not re.findall(r"https?://(?!www\.w3\.org/)", report)
+    for answer in result.answers:
+        assert html.escape(answer.title).replace("&#x27;", "&#39;") in report
+
+
+def test_every_table_and_picture_is_in_the_report(result, tmp_path):
+    with zipfile.ZipFile(result.save(tmp_path / "evidence.zip")) as archive:
+        report = archive.read("report.html").decode()
+    for name in result.tables:
+        assert f"Table: {name.replace('_', ' ')}" in report
+    assert report.count('class="plot"') >= 7
+    assert "claims no compliance" in report
+
+
+def test_no_group_under_20_rows_is_shown():
+    result = audited(policies(130))
+    for name, table in result.tables.items():
+        if "rows" in table:
+            assert len(table), name
+            assert table["rows"].min() >= FEWEST_SHOWN, name
+
+
+def test_a_hash_of_rows_sees_each_cell_and_no_order(frame, result):
+    columns = result.plan.columns
+    same = frame.sample(frac=1, random_state=1)
+    assert hash_of_rows(same, columns) == hash_of_rows(frame, columns)
+    off = frame.copy()
+    off.loc[off.index[7], "claims"] += 1e-9
+    assert hash_of_rows(off, columns) != hash_of_rows(frame, columns)
+
+
+def test_evidence_that_was_altered_is_not_read(result, tmp_path):
+    path = result.save(tmp_path / "evidence.zip")
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts["audit.json"] = parts["audit.json"].replace(b'"below"', b'"above"').replace(b"0.1", b"0.2")
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    with pytest.raises(StorageError, match=r"audit\.json .* is not what its plan\.json says"):
+        fd.AuditResult.load(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 nothing", b"{}"])
+def test_what_is_no_evidence_is_said(content, tmp_path):
+    for name in ("last.zip", "plan.json"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(StorageError, match="can't be read"):
+            read_plan(path)
+    with pytest.raises(StorageError, match="can't be read"):
+        fd.AuditResult.load(tmp_path / "last.zip")
+
+
+def test_a_part_that_swells_is_not_unpacked(tmp_path, monkeypatch):
+    monkeypatch.setattr("fairdash.auditing.evidence.LARGEST", 1_000)
+    path = tmp_path / "last.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("audit.json", b" " * 100_000)
+    with pytest.raises(StorageError, match="can't be read"):
+        fd.AuditResult.load(path)
+
+
+# ---- What has moved since -------------------------------------------------------------------------------
+
+
+def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
+    before = audited(policies(2_000, seed=1)).save(tmp_path / "last.zip")
+    drifted = policies(2_000, seed=2)
+    drifted["premium"] *= 1 + 0.3 * (drifted["age"] > drifted["age"].quantile(0.8))
+    found = audited(drifted, against=before)
+    assert found.since.has_moved
+    assert "The curve has moved" in found.since.sentence
+    off = found.tables["moved_curve"]
+    high = off[off["at"] > drifted["age"].quantile(0.9)]
+    assert (high["low"] > 0).any()
+    none = audited(policies(2_000, seed=3), against=before)
+    assert not none.since.has_moved
+    # A rise of all prices is none.
+    dearer = policies(2_000, seed=3).assign(premium=lambda each: each["premium"] * 1.3)
+    assert not audited(dearer, against=before).since.has_moved
+
+
+def test_what_moved_is_the_difference_of_both(result, frame, tmp_path):
+    same = result.compare(result)
+    moved = same.tables["moved"]
+    np.testing.assert_allclose(moved["difference"], 0, atol=1e-12)
+    assert (moved["ci_low"] < 0).all()
+    assert (moved["ci_high"] > 0).all()
+    assert "Both audits saw the same rows" in same.since.sentence
+    again = fd.AuditResult.load(same.save(tmp_path / "again.zip"))
+    assert again.to_zip() == same.to_zip()
+    other = fd.audit(frame, price="premium", sensitive="claims")
+    with pytest.raises(OptionError, match="same sensitive attribute"):
+        result.compare(other)
+
+
+def test_the_command_adds_what_moved(frame, tmp_path, capsys):
+    table, last = tmp_path / "data.csv", tmp_path / "last.zip"
+    frame.to_csv(table, index=False)
+    audited(policies(1_500, seed=5)).save(last)
+    named = ["--price", "premium", "--sensitive", "age", "--exposure", "years", "--outcome", "claims"]
+    out = tmp_path / "out.zip"
+    main(["audit", str(table), *named, "--against", str(last), "--out", str(out)])
+    assert "Since the audit before" in capsys.readouterr().out
+    with zipfile.ZipFile(out) as archive:
+        assert {"moved.csv", "moved_curve.csv"} <= set(archive.namelist())
+        plan = json.loads(archive.read("plan.json"))
+    with zipfile.ZipFile(last) as archive:
+        assert plan["against"] == sha256(archive.read("audit.json"))
