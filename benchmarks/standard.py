@@ -4,14 +4,13 @@
 
 Each loss is divided by that of the training rows' mean on the same test rows; the difference is model less
 linear model, with Nadeau and Bengio's standard error: 20 splits of Crime, five of the others. Motor is 30,000
-policies drawn at random. A fifth of each split's training rows chooses each model's settings; the networks and
-the linear models of all kinds are compared on the same splits. Seconds are the processor's, the tuning
-included, by the models kept. Writes results/standard.csv, a row as soon as it is found; rows of data and models
-that were not asked for stay.
+policies drawn at random. A fifth of each split's training rows chooses each model's settings. Seconds are the
+processor's for a split, settings compared and chosen. Writes results/standard.csv, a row as soon as it is
+found; rows of data and models that were not asked for stay.
 
 network         the default: numbers and the normal scores of their ranks, ReLU, 64-32
 network, bins   the same on a piecewise-linear encoding of eight bins
-network before  tanh, 32-16-8, on numbers as they are: the default until version 0.13
+network before  tanh, 32-16-8, on numbers as they are: the default before
 linear, bins    ridge or GLM on the piecewise-linear encoding
 """
 

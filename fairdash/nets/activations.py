@@ -31,8 +31,8 @@ class Activation:
     gain, slope
         The output's derivative by z is ``gain * slope(a)``.
     first, inner, last
-        Squares of the bounds of uniform initial weights, times the number of inputs: of the first layer, those
-        between, and the output's; None for Xavier's bound, which knows the outputs too.
+        Squares of the bounds of uniform initial weights, times the number of inputs: of the first layer,
+        those between, and the output's; None for Xavier's bound, which knows the outputs too.
     bias
         Initial biases of hidden units are uniform between ± this.
     """
@@ -63,8 +63,8 @@ ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
             gain=4.0,
             slope=lambda a: torch.addcmul(a, a, a, value=-1),
         ),
-        # He et al. (2015) in between. Many inputs begin small, and so does the output: a table's rows are few,
-        # and what weights begin with is noise to the prediction. Biases spread the kinks over the rows.
+        # He et al. (2015) in between. Many inputs begin small, and so does the output: a table's rows are
+        # few, and what weights begin with is noise to the prediction. Biases spread the kinks over the rows.
         "relu": Activation(
             function=torch.relu,
             scale=1.0,

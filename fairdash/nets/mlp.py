@@ -140,7 +140,11 @@ class _Perceptrons(torch.autograd.Function):
 
 
 def _initial_layers(
-    widths: Sequence[int], seed: int, activation: Activation, first_layer_gain: float, first_bias_spread: float
+    widths: Sequence[int],
+    seed: int,
+    activation: Activation,
+    first_layer_gain: float,
+    first_bias_spread: float,
 ) -> list[tuple[Tensor, Tensor]]:
     """Weights (out, in) and biases (out, 1) of one network, drawn on the CPU so that devices agree."""
     generator = torch.Generator().manual_seed(seed)

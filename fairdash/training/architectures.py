@@ -1,6 +1,6 @@
-"""The registry of the predictors' architectures: what stands between the layers, and what they see of a number.
+"""The registry of architectures: what stands between a predictor's layers, and what it sees of a number.
 
-The architecture decides nothing else: penalties, λ, schedule and the number of units are settings of their own.
+It decides nothing else: penalties, λ, schedule and the number of units are settings of their own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What a network sees of a number beside the number itself: piecewise-linear functions of it.
 
-Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in tabular deep learning”. Each is
-known by its values at knots, is linear between them and constant beyond, so that a fitted one is two arrays.
+Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in tabular deep learning”.
+Each function is known by its values at knots, is linear between them and constant beyond, so that a fitted one
+is two arrays.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ class Embedding:
     title
         Name for people.
     fit
-        From the different values (u,) of a column, rising, and their shares (u,) of the rows to knots (m,) and
-        the functions' values there (m, d); m and d are the same for every column.
+        From the different values (u,) of a column, rising, and their shares (u,) of the rows to knots (m,)
+        and the functions' values there (m, d); m and d are the same for every column.
     """
 
     id: str
