@@ -8,9 +8,9 @@ policies drawn at random. A fifth of each split's training rows chooses each mod
 processor's for a split, settings compared and chosen. Writes results/standard.csv, a row as soon as it is
 found; rows of data and models that were not asked for stay.
 
-network         the default: numbers and the normal scores of their ranks, ReLU, 64-32
-network, bins   the same on a piecewise-linear encoding of eight bins
-network before  tanh, 32-16-8, on numbers as they are: the default before
+network         the default: tanh, 32-16-8, on numbers as they are
+network, scores numbers and the normal scores of their ranks, ReLU, 64-32
+network, bins   a piecewise-linear encoding of eight bins, ReLU, 64-32
 linear, bins    ridge or GLM on the piecewise-linear encoding
 """
 
@@ -40,8 +40,8 @@ SPLITS = {"Crime": 20}
 NETWORKS: Mapping[str, Mapping[str, object]] = MappingProxyType(
     {
         "network": {},
-        "network, bins": {"architecture": "bins"},
-        "network before": TrainingSettings.before,
+        "network, scores": {"architecture": "scores", "hidden": (64, 32)},
+        "network, bins": {"architecture": "bins", "hidden": (64, 32)},
     }
 )
 LINEARS: Mapping[str, str | None] = MappingProxyType({"linear": None, "linear, bins": "bins"})

@@ -75,20 +75,7 @@ def _converter(own_way: bool) -> Converter:
             _writes_itself, lambda values, kind: kind.from_json(json.dumps(values))
         )
     converter.register_structure_hook_func(_is_any_of_several, lambda value, _: value)
-    converter.register_structure_hook_factory(_has_a_past, lambda kind: _with_its_past(kind, converter))
     return converter
-
-
-def _with_its_past(kind: Any, converter: Converter) -> Any:
-    """How a record is read whose fields had another meaning before they could be chosen: its `before`."""
-    from cattrs.gen import make_dict_structure_fn
-
-    read: Any = make_dict_structure_fn(kind, converter)
-    return lambda values, _: read({**kind.before, **values}, kind)
-
-
-def _has_a_past(kind: Any) -> bool:
-    return is_dataclass(kind) and isinstance(getattr(kind, "before", None), Mapping)
 
 
 def _reads_a_line(kind: Any) -> bool:

@@ -222,7 +222,7 @@ def test_search_prints_the_candidates_and_why_one_is_best(capsys):
     options = ["--dataset", "household", "--method", "hgr_spline", "--grid", "small", "--folds", "2"]
     assert main(["search", *options, "--epochs", "2", "--device", "cpu"]) == 0
     out = capsys.readouterr().out
-    assert out.count("64-32") == 12
+    assert out.count("32-16-8") == 12
     assert "the smallest mean of loss + 1 × excess of HGR_KDE" in out
 
 

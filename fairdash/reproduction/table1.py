@@ -111,8 +111,7 @@ def candidates() -> dict[str, Any]:
 def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
     """Settings of a method before any search."""
     values: dict[str, Any] = {
-        **TrainingSettings.before,
-        **{name: tuple(v) if isinstance(v, list) else v for name, v in tried["base"].items()},
+        name: tuple(v) if isinstance(v, list) else v for name, v in tried["base"].items()
     }
     return TrainingSettings(adversary_steps=tried["adversary_steps"].get(method, 1), **values)
 

@@ -39,13 +39,18 @@ class Architecture:
     source: str
 
 
-#: What stored plans have that were made before there was a choice.
-BEFORE = "tanh"
-
 ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
     {
         architecture.id: architecture
         for architecture in (
+            Architecture(
+                id="tanh",
+                title="tanh on numbers",
+                meaning="Sees each number as it is: the networks of the paper.",
+                activation="tanh",
+                embedding=None,
+                source="Grari et al., supplement",
+            ),
             Architecture(
                 id="scores",
                 title="ReLU on numbers and their ranks",
@@ -64,14 +69,6 @@ ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
                 activation="relu",
                 embedding="bins",
                 source="Gorishniy et al. 2022",
-            ),
-            Architecture(
-                id="tanh",
-                title="tanh on numbers",
-                meaning="Sees each number as it is: the networks of the paper.",
-                activation="tanh",
-                embedding=None,
-                source="Grari et al., supplement",
             ),
         )
     }

@@ -1,8 +1,8 @@
 """What a network sees of a number beside the number itself: piecewise-linear functions of it.
 
 Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in tabular deep learning”.
-Each function is known by its values at knots, is linear between them and constant beyond, so that a fitted one
-is two arrays.
+Each function is known by its values at knots, is linear between them and constant beyond, so that a fitted
+one is two arrays.
 """
 
 from __future__ import annotations

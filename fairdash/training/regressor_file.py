@@ -23,7 +23,6 @@ from fairdash.errors import Problem, StorageError
 from fairdash.storage import write_whole
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.predictor import Predictor
-from fairdash.training.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from fairdash.training.regressor import FairRegressor
@@ -96,7 +95,7 @@ def read_regressor(cls: type[Regressor], path: str | PathLike[str]) -> Regressor
 def _regressor(
     cls: type[Regressor], about: dict[str, Any], arrays: Mapping[str, NDArray[np.float64]]
 ) -> Regressor:
-    params = {**TrainingSettings.before, **about["params"]}
+    params = about["params"]
     widths = {name: tuple(params[name]) for name in ("hidden", "adversary_hidden")}
     model = cls(**(params | widths))
     for name in _FITTED:

@@ -37,8 +37,7 @@ from fairdash.units import Unit, at_once
 class SearchGrid:
     """Values to try for some of the settings; every combination is a candidate.
 
-    The default has fairdash's own units and the paper's ranges: 3 to 5 hidden layers of 8 to 32 units, with
-    and without dropout.
+    The default has the paper's ranges: 3 to 5 hidden layers of 8 to 32 units, with and without dropout.
 
     Parameters
     ----------
@@ -61,7 +60,6 @@ class SearchGrid:
     """
 
     hidden: tuple[tuple[int, ...], ...] = (
-        (64, 32),
         (32, 16, 8),
         (8, 8, 8),
         (32, 32, 32),
@@ -96,7 +94,7 @@ GRIDS: Mapping[str, SearchGrid] = MappingProxyType(
     {
         "default": SearchGrid(),
         "small": SearchGrid(
-            hidden=((64, 32),), dropout=(0.0, 0.1), lr=(2e-3, 5e-3), weight_decay=(1e-2, 3e-2, 1e-1)
+            hidden=((32, 16, 8),), dropout=(0.0, 0.1), lr=(2e-3, 5e-3), weight_decay=(1e-2, 3e-2, 1e-1)
         ),
     }
 )

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import Self
 
 from fairdash.errors import Checks, OptionError
 from fairdash.registry import get_entry
-from fairdash.training.architectures import ARCHITECTURES, BEFORE, Architecture
+from fairdash.training.architectures import ARCHITECTURES, Architecture
 from fairdash.training.losses import Loss, find_loss
 
 
@@ -57,11 +55,8 @@ class TrainingSettings:
         epoch and keeps the last weights.
     """
 
-    #: What a stored plan without these fields was trained with.
-    before: ClassVar[Mapping[str, object]] = MappingProxyType({"architecture": BEFORE, "hidden": (32, 16, 8)})
-
-    architecture: str = "scores"
-    hidden: tuple[int, ...] = (64, 32)
+    architecture: str = "tanh"
+    hidden: tuple[int, ...] = (32, 16, 8)
     lr: float = 2e-3
     weight_decay: float = 3e-2
     batch_size: int = 256

@@ -90,9 +90,7 @@ def test_it_is_what_a_loop_over_the_raw_cells_gives(monkeypatch, loss):
     expected = []
     for k, member in enumerate(plan.models()):
         fitted_to = result.splits[member.split].train
-        encoder = FeatureEncoder.fit(
-            dataset.features, rows=fitted_to, sample_weight=weight[fitted_to], embedding="scores"
-        )
+        encoder = FeatureEncoder.fit(dataset.features, rows=fitted_to, sample_weight=weight[fitted_to])
         mean = np.average(y[fitted_to], weights=weight[fitted_to])
         variance = np.average((y[fitted_to] - mean) ** 2, weights=weight[fitted_to])
         rows = draws.rows[member.split]
@@ -102,7 +100,7 @@ def test_it_is_what_a_loop_over_the_raw_cells_gives(monkeypatch, loss):
             inner, outer, bias, last = (
                 layer[k].detach().double().numpy() for layer in (*net.weights, *net.biases)
             )
-            (eta,) = outer @ np.maximum(inner @ encoder.transform(features).T + bias, 0) + last
+            (eta,) = outer @ np.tanh(inner @ encoder.transform(features).T + bias) + last
             scaled = trained.factor[k] * (np.exp(eta) if loss == "gamma" else eta) + trained.shift[k]
             return mean * scaled if loss == "gamma" else mean + variance**0.5 * scaled
 
@@ -134,7 +132,7 @@ def test_it_is_scikit_learns_within_the_noise_of_the_permutations():
     def predict(encoded):
         h = encoded[0].numpy()
         for w, b in zip(predictor.weights[:-1], predictor.biases[:-1], strict=True):
-            h = np.maximum(h @ w.T + b, 0)
+            h = np.tanh(h @ w.T + b)
         return (h @ predictor.weights[-1].T + predictor.biases[-1]).T * predictor.factor + predictor.shift
 
     rng = np.random.default_rng(1)

@@ -299,11 +299,10 @@ def test_candidates_that_diverge_never_win(household):
 def test_the_grids_hold_the_default_settings_and_the_papers_ranges():
     for grid in GRIDS.values():
         assert TrainingSettings() in grid.candidates(TrainingSettings())
-    (own, *papers) = GRIDS["default"].hidden
-    assert own == TrainingSettings().hidden
-    assert {len(hidden) for hidden in papers} == {3, 4, 5}
-    assert {min(hidden) for hidden in papers} >= {8, 32}
-    assert all(8 <= units <= 32 for hidden in papers for units in hidden)
+    default = GRIDS["default"]
+    assert {len(hidden) for hidden in default.hidden} == {3, 4, 5}
+    assert {min(hidden) for hidden in default.hidden} >= {8, 32}
+    assert all(8 <= units <= 32 for hidden in default.hidden for units in hidden)
 
 
 @pytest.mark.parametrize(
