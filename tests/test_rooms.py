@@ -37,6 +37,7 @@ ROOMS = [
     "tariff",
     "losses",
     "assessment",
+    "lesson",
     "figures",
     "auditing",
     "api",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +16,7 @@ from fairdash.figures.theme import REFERENCE, Theme, faded, new_figure
 from fairdash.studies.stack import published_way
 
 _BAR, _BAND = 0.44, 0.84  # heights, in rows
+_ROW = 26  # pixels
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,12 @@ class Group:
     ids
         Which; those without a reading get an empty row.
     exact
-        The true value that they estimate, by id, where there is one; may be infinite.
-    scales
-        Largest value on each bar's own scale, by id; empty if all share the axis from 0 to 1.
+        The true value that they all estimate, in [0, 1]; None if they estimate different things.
     """
 
     title: str
     ids: Sequence[str]
-    exact: Mapping[str, float]
-    scales: Mapping[str, float]
+    exact: float | None = None
 
 
 @dataclass
@@ -59,21 +56,21 @@ def estimates_figure(
     title: str,
     subtitle: str,
     theme: Theme,
-    height: int,
 ) -> go.Figure:
-    """Bars of one scene.
+    """Bars of one scene, of measures between 0 and 1.
 
     Parameters
     ----------
     estimates
         As :func:`fairdash.studies.scene_estimates` gives them.
     groups
-        From top to bottom; all of one figure on a shared scale, or all on scales of their own.
+        From top to bottom.
     """
-    own_scales = any(group.scales for group in groups)
     by_id = {row["id"]: row for row in estimates.to_dict("records")}
     rows, place = _Rows(), 0
     for group in groups:
+        if not group.ids:
+            continue
         rows.notes.append(_heading(group, place, theme))
         first = place + 1
         for id in group.ids:
@@ -81,26 +78,20 @@ def estimates_figure(
             if id not in by_id:
                 rows.ticks[place] = f"{short_name(id)} &nbsp;…"
                 continue
-            _add_row(rows, id, by_id[id], place, group.scales.get(id, 1.0), theme)
-            if own_scales and id in group.exact:
-                _add_exact(rows, group.exact[id], place, place, group.scales[id], theme)
-        if not own_scales and group.exact and place >= first:
-            _add_exact(rows, next(iter(group.exact.values())), first, place, 1.0, theme)
+            _add_row(rows, id, by_id[id], place, theme)
+        if group.exact is not None:
+            rows.lines.append((group.exact, first - 0.5, place + 0.5, f"exact {_digits(group.exact)}"))
         place += 1
-    figure = new_figure(
-        title=title, subtitle=subtitle, x="" if own_scales else "Value", y="", theme=theme, height=height
-    )
+    height = 130 + _ROW * place
+    figure = new_figure(title=title, subtitle=subtitle, x="Value", y="", theme=theme, height=height)
     figure.add_traces(_traces(rows, theme))
     points = [bar["x"] for bar in rows.bars] + [diamond["x"] for diamond in rows.diamonds]
     # A held-out score may be far below 0: its bar is cut off, its number is told.
     lowest = max(min([0.0, *points]), -0.3) - 0.02
-    x_axis: dict[str, Any] = {"range": [lowest, 1.04], "tickvals": [0, 0.25, 0.5, 0.75, 1]}
-    if own_scales:
-        x_axis = {"range": [lowest, 1.5], "showticklabels": False, "showgrid": False, "ticks": ""}
     figure.update_layout(
         annotations=rows.notes,
         barmode="overlay",
-        xaxis=x_axis,
+        xaxis={"range": [lowest, 1.04], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
         yaxis={
             "range": [place - 0.4, -0.8],
             "tickvals": list(rows.ticks),
@@ -112,44 +103,31 @@ def estimates_figure(
     return figure
 
 
-def _add_row(rows: _Rows, id: str, row: dict[Hashable, Any], place: int, scale: float, theme: Theme) -> None:
+def _add_row(rows: _Rows, id: str, row: dict[Hashable, Any], place: int, theme: Theme) -> None:
     measure, colour = REGISTRY[id], mark_of(id, theme).colour
     value = abs(row["value"]) if measure.signed else row["value"]
     told = value > row["floor_q95"]
     rows.ticks[place] = f"{short_name(id)} &nbsp;<b>{_digits(row['value'])}</b>"
     rows.bars.append(
         {
-            "x": value / scale,
+            "x": value,
             "y": place,
             "colour": colour if told else faded(colour, 0.45),
-            "floor": row["floor_q95"] / scale,
+            "floor": row["floor_q95"],
             "hover": f"<b>{measure.title}</b><br>reads {row['value']:.3f}<br>noise floor {row['floor']:.3f}, "
             f"95 % below {row['floor_q95']:.3f}<br>{'above' if told else 'within'} its floor",
         }
     )
     if pd.notna(row["published"]):
         hover = f"{short_name(id)}, {published_way(REGISTRY[id])}: {row['published']:.3f}"
-        rows.diamonds.append({"x": row["published"] / scale, "y": place, "hover": hover})
-
-
-def _add_exact(rows: _Rows, exact: float, first: int, last: int, scale: float, theme: Theme) -> None:
-    """A line at the true value, through the rows from first to last."""
-    finite = math.isfinite(exact)
-    x = exact / scale if finite else 1.0
-    words = f"exact {_digits(exact)}" if finite else "exact ∞"
-    rows.lines.append((x, first - 0.5, last + 0.5, words))
-    if first == last:
-        # On a scale of its own nothing reaches beyond 1: the numbers stand in a column there.
-        beside = {"xanchor": "left", "xshift": 8}
-        rows.notes.append(note(words, x=1.0, y=first, colour=theme.text) | beside)
+        rows.diamonds.append({"x": row["published"], "y": place, "hover": hover})
 
 
 def _heading(group: Group, place: int, theme: Theme) -> dict[str, Any]:
     """The heading above a group's bars; with the exact value, if its members estimate the same."""
     text = f"<i>{group.title}</i>"
-    values = set(group.exact.values())
-    if not group.scales and len(values) == 1:
-        text += " &nbsp;" + coloured(f"exact {_digits(values.pop())}", REFERENCE)
+    if group.exact is not None:
+        text += " &nbsp;" + coloured(f"exact {_digits(group.exact)}", REFERENCE)
     return note(text, x=0, y=place, xanchor="left", colour=theme.quiet)
 
 

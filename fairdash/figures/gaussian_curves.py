@@ -11,15 +11,14 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from fairdash.figures.parts import corner_note, line_up, note
-from fairdash.figures.simulations import coloured, mark_of, short_name
-from fairdash.figures.theme import REFERENCE, Theme, new_figure
+from fairdash.figures.simulations import coloured, mark_of, quantity_colour, short_name
+from fairdash.figures.theme import Theme, new_figure
 from fairdash.studies.supplement import hgr2, information, middle, upper
 
 Array = NDArray[np.float64]
 
 #: χ² has no upper end; the axis has.
 TOP = 3.0
-_MI = "#CC79A7"
 
 
 def along_rho_figure(
@@ -55,10 +54,11 @@ def along_rho_figure(
         theme=theme,
         height=480,
     )
+    hgr, chi2, mi = (quantity_colour(each, theme) for each in ("hgr", "chi2", "mi"))
     lines = (
-        ("HGR² = ρ²", "hgr2", REFERENCE, "solid"),
-        ("χ² = ρ²/(1 − ρ²)", "chi2", theme.chosen, "solid"),
-        ("mutual information", "mi" if base == "nats" else "mi_bits", _MI, "solid"),
+        ("HGR² = ρ²", "hgr2", hgr, "solid"),
+        ("χ² = ρ²/(1 − ρ²)", "chi2", chi2, "solid"),
+        ("mutual information", "mi" if base == "nats" else "mi_bits", mi, "solid"),
     )
     traces: list[Any] = []
     notes = []
@@ -104,9 +104,9 @@ def along_rho_figure(
         )
     figure.add_traces(traces)
     for at, column, text, colour, place in (
-        (0.80, "chi2", "χ²", theme.chosen, {"xanchor": "right", "yanchor": "bottom", "xshift": -6}),
-        (0.95, "hgr2", "HGR²", REFERENCE, {"xanchor": "left", "yanchor": "middle", "xshift": 6}),
-        (0.62, lines[2][1], "mutual information", _MI, {"xanchor": "left", "yanchor": "top", "yshift": -4}),
+        (0.80, "chi2", "χ²", chi2, {"xanchor": "right", "yanchor": "bottom", "xshift": -6}),
+        (0.95, "hgr2", "HGR²", hgr, {"xanchor": "left", "yanchor": "middle", "xshift": 6}),
+        (0.62, lines[2][1], "mutual information", mi, {"xanchor": "left", "yanchor": "top", "yshift": -4}),
     ):
         value = float(np.interp(at, exact["rho"], exact[column]))
         label = coloured(f"<b>{text}</b>", colour)
@@ -143,11 +143,12 @@ def inequality_figure(
         height=height,
     )
     x = np.linspace(0.0, 1.5, 301)
+    hgr, chi2, mi = (quantity_colour(each, theme) for each in ("hgr", "chi2", "mi"))
     lines = (
-        ("χ²", x, theme.chosen, "solid", 4),
-        ("HGR²", hgr2(x), REFERENCE, "solid", 6),
-        ("1 − 2^(−2I)", middle(information(x, base)), _MI, "solid", 2.5),
-        ("the same with log(1 + χ²) for I", upper(x, base), "#E69F00", "dash", 2.5),
+        ("χ²", x, chi2, "solid", 4),
+        ("HGR²", hgr2(x), hgr, "solid", 6),
+        ("1 − 2^(−2I)", middle(information(x, base)), mi, "solid", 2.5),
+        ("the same with log(1 + χ²) for I", upper(x, base), theme.text, "dash", 2.5),
     )
     figure.add_traces(
         [
@@ -166,7 +167,7 @@ def inequality_figure(
     names = "<br>".join(coloured(name, colour) for name, _, colour, *_ in lines)
     marks = f"{crossing:.3f}: the dashed line crosses χ²<br>{printed:.3f}: threshold t as printed"
     beside = {"x": max(printed, crossing) + 0.02, "y": 0.01, "yanchor": "bottom", "xref": "x"}
-    places = ((printed, theme.quiet), (crossing, "#E69F00"))
+    places = ((printed, theme.quiet), (crossing, theme.text))
     figure.update_layout(
         annotations=[
             corner_note(names, x=0.02, y=0.98, colour=theme.text),

@@ -14,21 +14,22 @@ from numpy.typing import NDArray
 from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.figures.data import DOTS
 from fairdash.figures.parts import corner_note, note
-from fairdash.figures.theme import DARK, REFERENCE, Theme, new_figure
+from fairdash.figures.theme import REFERENCE, Theme, new_figure
+from fairdash.studies.stack import target_of
 
 Array = NDArray[np.float64]
 
-_SKY, _YELLOW = "#56B4E9", "#F0E442"
-#: Colour, marker and dash of the estimators that have a curve of their own; the rest is grey, told apart by
-#: marker and dash.
+#: Marker and dash of the estimators that have a curve of their own; the colour is that of what they estimate.
 _OWN = {
-    "hgr_kde": ("#E69F00", "square", "dash"),
-    "hgr_rdc": (_SKY, "triangle-up", "dot"),
-    "hgr_nn": ("#CC79A7", "diamond", "longdash"),
-    "chi2_kde": ("#E69F00", "square-open", "dash"),
-    "chi2_nn": ("#CC79A7", "diamond-open", "longdash"),
-    "mi_ksg": (_SKY, "triangle-up-open", "dot"),
-    "mi_mine": ("#CC79A7", "triangle-down-open", "dashdot"),
+    "hgr_spline": ("circle", "solid"),
+    "hgr_kde": ("square", "dash"),
+    "hgr_kde_scores": ("pentagon", "dashdot"),
+    "hgr_rdc": ("triangle-up", "dot"),
+    "hgr_nn": ("diamond", "longdash"),
+    "chi2_kde": ("square-open", "dash"),
+    "chi2_nn": ("diamond-open", "longdash"),
+    "mi_ksg": ("triangle-up-open", "dot"),
+    "mi_mine": ("triangle-down-open", "dashdot"),
 }
 _GLYPHS = {
     "square": "■",
@@ -74,15 +75,16 @@ class Mark:
         return coloured(text, self.colour, _GLYPHS.get(self.symbol, "●"))
 
 
+def quantity_colour(quantity: str | None, theme: Theme) -> str:
+    """Colour of what is estimated: "hgr", "chi2", "mi"; grey for what is a measure of its own kind."""
+    return {"hgr": theme.chosen, "chi2": "#E69F00", "mi": "#CC79A7"}.get(quantity or "", theme.quiet)
+
+
 def mark_of(id: str, theme: Theme) -> Mark:
-    if id == "hgr_spline":
-        return Mark(theme.chosen, "circle", "solid")
-    if id in _OWN:
-        colour, symbol, dash = _OWN[id]
-        # On dark, the blue of HGR_spline is lifted to nearly this one.
-        return Mark(_YELLOW if theme == DARK and colour == _SKY else colour, symbol, dash)
+    """How an estimator is drawn: its colour says what it estimates, marker and dash which it is."""
     place = list(REGISTRY).index(id)
-    return Mark(theme.quiet, _SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
+    own = (_SYMBOLS[place % len(_SYMBOLS)], _DASHES[place % len(_DASHES)])
+    return Mark(quantity_colour(target_of(id), theme), *_OWN.get(id, own))
 
 
 def short_name(id: str) -> str:

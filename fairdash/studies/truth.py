@@ -19,7 +19,8 @@ _REACH = 6.0
 #: Spacing of the grid of V in noise standard deviations, and the most points it may have.
 _SPACING = 0.25
 _MOST = 1200
-_POINTS_OF_F = 401
+#: Points at which f is given: forty waves need them.
+_POINTS_OF_F = 2001
 #: A pattern of more values counts as continuous.
 _FEW_VALUES = 20
 #: Noise below this share of the range counts as none: 500 cells no longer resolve it.

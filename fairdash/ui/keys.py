@@ -39,6 +39,12 @@ class Address(StrEnum):
     TIES = "ties"
     HEAVY = "heavy"
     DRAW = "draw"
+    ESTIMATORS = "all"
+    # The lesson.
+    SCENE = "scene"
+    STEP = "step"
+    BENT = "bent"
+    WEIGHT = "weight"
     # Gaussians.
     RHO = "rho"
     ROWS = "rows"

@@ -19,6 +19,8 @@ HERE = Path(__file__).parent
 # A file of our own: Streamlit fetches the pictures of named icons for a tab from elsewhere.
 st.set_page_config(page_title="fairdash", page_icon=HERE / "icon.svg", layout="wide")
 st.logo(HERE / "wordmark.svg", icon_image=HERE / "icon.svg")
+# Below the header, and no further: what a page answers should stand in the first window.
+st.html("<style>[data-testid=stMainBlockContainer] { padding-top: 4rem }</style>")
 if st.context.theme.type == "dark":
     # Streamlit writes in white on the theme's colour, which is light here so that it can be read as text.
     st.html(

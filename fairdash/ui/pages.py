@@ -18,6 +18,7 @@ _FOLDER = app_folder() / "pages"
 PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
     {
         "home": ("", "home/home.py", "Home", ":material/home:"),
+        "lesson": ("Learn", "learn/lesson.py", "The lesson", ":material/school:"),
         "patterns": ("Learn", "learn/patterns.py", "Association patterns", ":material/scatter_plot:"),
         "gaussians": ("Learn", "learn/gaussians.py", "Gaussians", ":material/show_chart:"),
         "paper": ("Learn", "learn/paper.py", "The paper", ":material/article:"),

@@ -7,20 +7,19 @@ import streamlit as st
 from fairdash.ui.glossary import explain
 from fairdash.ui.patterns.controls import ask_for_scene
 from fairdash.ui.patterns.details import show_take_away
-from fairdash.ui.patterns.examples import show_hint
+from fairdash.ui.patterns.examples import show_examples
 from fairdash.ui.patterns.more import show_more
-from fairdash.ui.patterns.picture import all_estimates, answer, follow_slow, show_picture
+from fairdash.ui.patterns.picture import all_estimates, follow_slow, show_picture
 from fairdash.ui.simulations import exact_of
 
 st.title("Which measure sees the link?")
-place = st.container()
+explain()
+examples = st.container()
 scene = ask_for_scene()
+with examples:
+    show_examples(scene)
 if scene is not None:
     estimates, truth = all_estimates(scene), exact_of(scene)
-    with place:
-        st.markdown(answer(estimates, truth))
-        explain()
-        show_hint(scene)
     show_picture(scene, estimates, truth)
     follow_slow(scene)
     show_more(scene, estimates, truth)

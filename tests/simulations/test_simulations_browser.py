@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterator
 
@@ -29,7 +30,11 @@ def shown(browser, url: str, *, width: int = 1440):
 
 
 def answer(page) -> str:
-    return page.get_by_test_id("stMain").get_by_test_id("stMarkdownContainer").nth(1).inner_text()
+    return (
+        page.get_by_test_id("stMarkdownContainer")
+        .filter(has_text=re.compile("exact maximal|HGR² = "))
+        .last.inner_text()
+    )
 
 
 def wait_until(condition, seconds: float = 60) -> None:

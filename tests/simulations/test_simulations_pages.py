@@ -27,8 +27,9 @@ from fairdash.studies import (
     truth_of,
 )
 from fairdash.studies import estimates as estimates_module
-from fairdash.studies.stack import studied
+from fairdash.studies.stack import is_detected, studied
 from fairdash.studies.store import DONE, Study, StudyStatus
+from fairdash.ui.patterns import picture
 from fairdash.ui.text import fixed
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +63,8 @@ def decoded(values) -> np.ndarray:
 
 
 def answer(app: AppTest) -> str:
-    return app.markdown[0].value
+    said = ("estimators tell the link", "There is no link", "At ρ =")
+    return next(each.value for each in app.markdown if any(words in each.value for words in said))
 
 
 def carried_out(study: Study, progress: Iterator[Progress]) -> None:
@@ -102,6 +104,35 @@ def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
     assert app.slider(key="noise").value == each.scene.noise
     assert app.toggle(key="heavy").value == each.scene.heavy_tails
     assert app.info[0].value == each.look_at
+
+
+def test_four_estimators_at_first_and_all_on_request() -> None:
+    app = opened("patterns")
+    named = figure(app, "What each")["layout"]["yaxis"]["ticktext"]
+    assert len(named) == 4
+    calm(app.toggle(key="all").set_value(True).run())
+    named = figure(app, "What each")["layout"]["yaxis"]["ticktext"]
+    unbounded = app.dataframe[0].value["No upper end"].tolist()
+    # The networks follow: they have a row already, but no number.
+    assert len(named) == sum(REGISTRY[id].upper == 1 for id in studied())
+    quick = [id for id in studied(quick=True) if REGISTRY[id].upper != 1]
+    assert unbounded == [short_name(id) for id in quick]
+
+
+@pytest.mark.parametrize("scene", ["fast_cosine", "u_shape"])
+def test_the_answer_names_the_shorter_list(scene: str) -> None:
+    (example,) = [each for each in SCENES if each.id == scene]
+    estimates = scene_estimates(example.scene)
+    told = [is_detected(row.id, row.value, row.floor_q95) for row in estimates.itertuples()]
+    said = picture.answer(estimates, truth_of(example.scene.shape, noise=example.scene.noise))
+    shorter = [
+        short_name(row.id)
+        for row, sees in zip(estimates.itertuples(), told, strict=True)
+        if sees == (sum(told) < len(told) / 2)
+    ]
+    first = said.replace("\\", "").partition(".**")[0]
+    assert all(name in first for name in shorter)
+    assert first.count(",") == len(shorter) - 1
 
 
 def test_without_a_link_the_answer_says_so() -> None:
@@ -277,7 +308,6 @@ def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
 
 def test_the_page_on_patterns_says_things_as_they_are() -> None:
     app = opened("patterns")
-    assert figure(app, "Unbounded measures")
     calm(app.segmented_control(key="patterns.more more").set_value("Learned f and g").run())
     said = everything(app)
     for words in ("the two functions that are most correlated", "Share the link: others see exactly this"):

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from fairdash.figures.dots import dots_figure
+from fairdash.figures.theme import LIGHT
 from fairdash.jobs import engine
 from fairdash.reproduction import StudyResult, committed, read_result, write_result
 from fairdash.reproduction.cells import cells, count, summary
@@ -348,3 +350,27 @@ def test_increases_with_noise_compares_end_points_and_says_so():
     said = words(open_part("fig2"))
     (line,) = [each for each in said.splitlines() if "increases with noise" in each]
     assert "Compared at the two ends of the axis alone" in line
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_the_dots_are_the_cells_of_the_table(objective):
+    result = read_result("table1_crime")
+    values = table1.dots(result, "crime", objective)
+    names = {each: each for each in values["method"].unique()}
+    titles = {each: each for each in ("mse", *FAIRNESS)}
+    words = {"title": "t", "subtitle": "s", "x": "x"}
+    figure = dots_figure(values, titles=titles, names=names, theme=LIGHT, **words)
+    drawn = {trace.name: list(trace.x) for trace in figure.data}
+    for method in names:
+        all_cells = cells(result, "crime", method, objective)
+        assert drawn[method] == pytest.approx([each.ours for each in all_cells])
+        # The paper has no Fair HGR with splines: nothing of it is drawn there.
+        published = [] if method == "hgr_spline" else [each.paper for each in all_cells]
+        assert drawn[f"{method}, the paper"] == pytest.approx(published)
+    floors = [each.floor_q95 for id in FAIRNESS for method in names
+              for each in cells(result, "crime", method, objective) if each.measure == id]  # fmt: skip
+    assert drawn["noise floor"] == pytest.approx(floors)
+    assert len({trace.marker.symbol for trace in figure.data if trace.name in names}) == len(names)
+    # On the axis of powers nothing is lost on the left.
+    powers = dots_figure(values, titles=titles, names=names, theme=LIGHT, log=True, **words)
+    assert min(x for trace in powers.data if trace.mode == "markers" for x in trace.x) >= 0.001

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
+
 import pandas as pd
 import streamlit as st
 
+from fairdash.figures.dots import dots_figure
 from fairdash.figures.theme import REFERENCE, STANDARD, faded
 from fairdash.reproduction import StudyResult, committed, read_result
 from fairdash.reproduction.cells import CORRECTED_WAY, Cell, Count, cells, constant_error, count, summary
@@ -14,6 +18,7 @@ from fairdash.reproduction.paper import FAIRNESS, METHODS, OBJECTIVES, row_of, t
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.ui.address import choose
 from fairdash.ui.files import download
+from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.paper import titles
 from fairdash.ui.paper.reproduction_job import show_reproduction
@@ -42,11 +47,65 @@ def show(name: str) -> None:
     titles = {each: ALL_OBJECTIVES[each].title for each in OBJECTIVES}
     objective = choose("Objective", titles, name=Address.OBJECTIVE, key=KEY("objective"))
     is_comparable = why_not_comparable(result, dataset_of(name)) is None
-    show_rows(result, name, objective, is_comparable=is_comparable)
+    show_dots(result, name, objective)
+    with st.expander("The table: every value, with floors and standard errors"):
+        show_rows(result, name, objective, is_comparable=is_comparable)
     if is_comparable:
         show_missed(result, count(result, dataset_of(name)), objective)
     show_tries(name)
     show_again(result, name)
+
+
+#: What is drawn together: on a scale from 0 to 1, and on one of powers. On a phone one stands below the other.
+_DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fairquant"))
+
+
+def show_dots(result: StudyResult, name: str, objective: str) -> None:
+    """The paper's values and ours, scored as it did, as two pictures side by side."""
+    values = dots(result, dataset_of(name), objective)
+    methods = {each: method_title(each).replace(" network", "") for each in values["method"].unique()}
+    for place, measures, log in zip(st.columns(2), _DRAWN, (False, True), strict=True):
+        with place:
+            chart(
+                dots_figure(
+                    values,
+                    titles={id: column_title(id) for id in measures},
+                    names=methods,
+                    title="χ² and FairQuant" if log else "Error and maximal correlation",
+                    subtitle="hollow: the paper · full: ours ± 2 SE · grey: noise floor",
+                    x="Value (logarithmic)" if log else "Value",
+                    log=log,
+                    theme=theme(),
+                ),
+                key=KEY("dots", *measures),
+                alt=spoken(values, measures),
+            )
+    st.caption(
+        "Orange: the standard model; blue: fair ones; the marker says which. The further left, the better; on "
+        "the right each line of the grid stands for ten times the one before. What lies in the grey band can't "
+        "be told from independence. Both are scored as the paper did; it gives no standard errors, and has no "
+        "Fair HGR with splines."
+    )
+
+
+def dots(result: StudyResult, dataset: str, objective: str) -> pd.DataFrame:
+    """What the dot plot shows: as :func:`fairdash.figures.dots.dots_figure` has it."""
+    table = summary(result)
+    lines = []
+    for method in map(str, table.loc[table["objective"] == objective, "method"]):
+        for cell in cells(result, dataset, method, objective):
+            paper = cell.paper if method in METHODS else float("nan")
+            lines.append(asdict(cell) | {"method": method, "paper": paper})
+    return pd.DataFrame(lines)
+
+
+def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
+    """The dots in words: our Fair HGR beside the paper's, and the floor."""
+    rows = values[(values["method"] == "hgr_nn") & values["measure"].isin(measures)]
+    parts = [
+        f"{column_title(row.measure)} {row.ours:.3f}, paper {row.paper:.3f}" for row in rows.itertuples()
+    ]
+    return f"Dot plot of Table 1. Fair HGR network, ours and the paper's: {'; '.join(parts)}."
 
 
 def show_rows(result: StudyResult, name: str, objective: str, *, is_comparable: bool) -> None:

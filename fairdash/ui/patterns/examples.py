@@ -21,21 +21,19 @@ def show_hint(scene: Scene) -> None:
             st.info(each.look_at, icon=":material/visibility:")
 
 
-def show_examples(scene: Scene) -> None:
+def show_examples(scene: Scene | None) -> None:
     """One click to a scene on which an estimator fails."""
-    with st.container(border=True):
-        st.markdown("##### See an estimator fail")
-        with st.container(horizontal=True):
-            for each in SCENES:
-                name = short_name(each.measure) if each.measure in REGISTRY else "HGR_NN"
-                st.button(
-                    f"{safe(name)}: {each.button}",
-                    key=KEY("example", each.id),
-                    on_click=go_to,
-                    args=(each.scene,),
-                    type="primary" if each.scene == scene else "secondary",
-                )
-        st.caption("Each button sets the controls above. Then move them: when does the estimator recover?")
+    st.markdown("**See an estimator fail.** Then move the controls: when does it recover?")
+    with st.container(horizontal=True, gap="small"):
+        for each in SCENES:
+            name = short_name(each.measure) if each.measure in REGISTRY else "HGR_NN"
+            st.button(
+                f"{safe(name)}: {each.button}",
+                key=KEY("example", each.id),
+                on_click=go_to,
+                args=(each.scene,),
+                type="primary" if each.scene == scene else "secondary",
+            )
 
 
 def show_failures() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,19 +11,23 @@ import streamlit as st
 from fairdash.dependence import REGISTRY
 from fairdash.figures.estimates import Group, estimates_figure
 from fairdash.figures.simulations import scatter_figure, short_name
-from fairdash.studies import Scene, Truth
+from fairdash.studies import SCENES, Scene, Truth
 from fairdash.studies.stack import is_detected, studied, target_of
 from fairdash.studies.store import Study
 from fairdash.ui.frame import chart, theme
-from fairdash.ui.keys import Keys
-from fairdash.ui.patterns.examples import show_examples
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.patterns.examples import show_hint
 from fairdash.ui.simulations import estimates_of
 from fairdash.ui.studies import finished, follow, so_far
 from fairdash.ui.text import number, safe
 
 KEY = Keys(__file__)
 
-HEIGHT = 500
+HEIGHT = 420
+#: Points that F is drawn from: fifty a wave where there are forty.
+POINTS_OF_F = 2001
+#: The estimators that are shown at first.
+FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 
 
 def all_estimates(scene: Scene) -> pd.DataFrame:
@@ -58,11 +61,16 @@ def answer(estimates: pd.DataFrame, truth: Truth) -> str:
     gaps = (hgr.set_index("id")["value"] - truth.hgr).abs()
     near, far = str(gaps.idxmin()), str(gaps.idxmax())
     values = hgr.set_index("id")["value"]
-    blind = [safe(short_name(id)) for id in estimates["id"] if id not in detected]
-    seen = f"{len(detected)} of {count} estimators tell the link from noise"
-    rest = f"; {', '.join(blind)} can't" if blind else ""
+    seeing, blind = (
+        [safe(short_name(id)) for id in estimates["id"] if (id in detected) is sees] for sees in (True, False)
+    )
+    if seeing and len(seeing) < len(blind):
+        seen = f"{len(seeing)} of {count} estimators tell the link from noise: {', '.join(seeing)}"
+    else:
+        seen = f"{len(seeing)} of {count} estimators tell the link from noise"
+        seen += f"; {', '.join(blind)} can't" if blind else ""
     return (
-        f"**{seen}{rest}.** The exact maximal correlation is {truth.hgr:.2f}: {safe(short_name(near))} comes "
+        f"**{seen}.** The exact maximal correlation is {truth.hgr:.2f}: {safe(short_name(near))} comes "
         f"nearest with {values[near]:.2f}, {safe(short_name(far))} stays farthest off with {values[far]:.2f}."
     )
 
@@ -75,31 +83,16 @@ def follow_slow(scene: Scene) -> None:
 
 
 def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
-    u, v = scene.draw()
-    named = scene.named
-    # Without its ends, which heavy tails would send to 0 and to infinity, and as far as there are rows.
-    grid = np.linspace(-10, 10, 801)[1:-1]
-    if scene.heavy_tails:
-        grid = grid[scene.scale_u(grid) <= u.max()]
-    bounded, open_ended = groups_of(estimates, truth)
+    """The rows, and beside them the answer with what the estimators read."""
     left, right = st.columns([1, 1.15])
     with left:
-        chart(
-            scatter_figure(
-                u[0],
-                v[0],
-                (scene.scale_u(grid), scene.scale_v(named(grid))),
-                title=named.title,
-                subtitle=f"{scene.n:,} rows, noise σ = {scene.noise:g}"
-                + (f", U tied on {scene.ties:.0%}" if scene.ties else "")
-                + (", heavy tails" if scene.heavy_tails else ""),
-                theme=theme(),
-                height=HEIGHT,
-            ),
-            key=KEY("scatter"),
-            alt=f"Scatter of V against U: {named.title}, noise {scene.noise:g}, {scene.n} rows.",
-        )
+        show_rows(scene)
     with right:
+        st.markdown(answer(estimates, truth))
+        show_hint(scene)
+        every = st.session_state.get(Address.ESTIMATORS, False)
+        ids = studied() if every else few(scene)
+        bounded = groups_of(ids, truth)
         chart(
             estimates_figure(
                 estimates,
@@ -107,55 +100,72 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
                 title="What each estimator reads",
                 subtitle="grey: noise floor, 95 % of shuffled data · ◇ as published",
                 theme=theme(),
-                height=HEIGHT,
             ),
             key=KEY("readings"),
             alt=spoken(estimates, [id for group in bounded for id in group.ids], truth),
         )
-    left, right = st.columns([1, 1.15])
-    with left:
-        rows = sum(len(group.ids) for group in open_ended)
-        chart(
-            estimates_figure(
-                estimates,
-                open_ended,
-                title="Unbounded measures",
-                subtitle="mutual information in nats, FairQuant in units of V",
-                theme=theme(),
-                height=120 + 36 * rows,
-            ),
-            key=KEY("open-ended"),
-            alt=spoken(estimates, [id for group in open_ended for id in group.ids], truth),
-        )
-    with right:
-        show_examples(scene)
+        show_unbounded(estimates, [id for id in ids if REGISTRY[id].upper != 1], truth)
+        st.toggle(f"All {len(studied())} estimators", key=Address.ESTIMATORS, bind="query-params")
 
 
-def groups_of(estimates: pd.DataFrame, truth: Truth) -> tuple[list[Group], list[Group]]:
-    """Estimators on a scale from 0 to 1, and those that have no upper end."""
-    ids = studied()
+def show_rows(scene: Scene) -> None:
+    u, v = scene.draw()
+    named = scene.named
+    # Without its ends, which heavy tails would send to 0 and to infinity, and as far as there are rows.
+    grid = np.linspace(-10, 10, POINTS_OF_F)[1:-1]
+    if scene.heavy_tails:
+        grid = grid[scene.scale_u(grid) <= u.max()]
+    chart(
+        scatter_figure(
+            u[0],
+            v[0],
+            (scene.scale_u(grid), scene.scale_v(named(grid))),
+            title=named.title,
+            subtitle=f"{scene.n:,} rows, noise σ = {scene.noise:g}"
+            + (f", U tied on {scene.ties:.0%}" if scene.ties else "")
+            + (", heavy tails" if scene.heavy_tails else ""),
+            theme=theme(),
+            height=HEIGHT,
+        ),
+        key=KEY("scatter"),
+        alt=f"Scatter of V against U: {named.title}, noise {scene.noise:g}, {scene.n} rows.",
+    )
+
+
+def few(scene: Scene) -> list[str]:
+    """The estimators that are shown at first: four, and those that this scene is an example of."""
+    told_of = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
+    return [id for id in studied() if id in {*FEW, *told_of}]
+
+
+def groups_of(ids: Sequence[str], truth: Truth) -> list[Group]:
+    """Those of the estimators that lie between 0 and 1, by what they estimate."""
     bounded = [id for id in ids if REGISTRY[id].upper == 1]
     hgr = [id for id in bounded if target_of(id) == "hgr"]
-    others = [id for id in bounded if target_of(id) != "hgr"]
-    open_ended = [id for id in ids if REGISTRY[id].upper != 1]
-    exact = {
-        id: {"chi2": truth.chi2, "mi": truth.mi}[target_of(id) or ""] for id in open_ended if target_of(id)
-    }
-    by_id = estimates.set_index("id")
-    scales = {}
-    for id in open_ended:
-        sizes = [exact.get(id, 0.0)]
-        if id in by_id.index:
-            sizes += [float(by_id[name][id]) for name in ("value", "floor_q95", "published")]
-        finite = [size for size in sizes if math.isfinite(size)]
-        scales[id] = max([*finite, 1e-6])
-    return (
-        [
-            Group("Maximal correlation", hgr, dict.fromkeys(hgr, truth.hgr), {}),
-            Group("Other coefficients", others, {}, {}),
-        ],
-        [Group("Each bar on a scale of its own", open_ended, exact, scales)],
-    )
+    return [
+        Group("Maximal correlation", hgr, truth.hgr),
+        Group("Other coefficients", [id for id in bounded if id not in hgr]),
+    ]
+
+
+def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) -> None:
+    """Measures without an upper end, as numbers: no common scale could compare them."""
+    rows = estimates[estimates["id"].isin(ids)].to_dict("records")
+    if not rows:
+        return
+    exact = {"chi2": truth.chi2, "mi": truth.mi}
+    table = [
+        {
+            "No upper end": short_name(row["id"]),
+            "Reads": number(row["value"]),
+            "Floor, 95 %": number(row["floor_q95"]),
+            "Exact": number(exact[target]) if (target := target_of(row["id"]) or "") in exact else "–",
+            "As published": number(row["published"]) if pd.notna(row["published"]) else "–",
+        }
+        for row in rows
+    ]
+    st.dataframe(pd.DataFrame(table), hide_index=True, height="content", alt="Measures without an upper end.")
+    st.caption("Mutual information in nats, FairQuant in units of V.")
 
 
 def spoken(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) -> str:

@@ -1,0 +1,98 @@
+"""The lesson's scenes that are trained: what an adversary reads on noise, and who pays for fairness.
+
+    python -m benchmarks.lesson            writes fairdash/lesson/data/*.csv again
+    python -m benchmarks.lesson noise      one of the two
+
+A scene's sentence quotes these numbers; each is a plain call of the library.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+import fairdash as fd
+from fairdash.lesson.data import DATA
+from fairdash.lesson.noise import ROWS, STEPS, independent_rows
+from fairdash.lesson.payers import AGES, LAMS
+from fairdash.safe_csv import safe_csv
+from fairdash.storage import write_whole
+
+#: Shuffles behind a floor.
+SHUFFLES = 19
+OBJECTIVES = ("demographic_parity", "equalized_residuals")
+
+
+def noise(rows: Sequence[int] = ROWS, steps: Sequence[int] = STEPS) -> dict[str, pd.DataFrame]:
+    """What HGR_NN reads on independent rows, on its own and on new ones, and its floor in-sample."""
+    found = []
+    for n in rows:
+        u, v = independent_rows(n)
+        shuffled = np.stack([np.random.default_rng([0, n, k]).permutation(v) for k in range(SHUFFLES)])
+        pairs = np.broadcast_to(u, shuffled.shape).copy()
+        for count in steps:
+            options = {"random_state": 0, "n_steps": count}
+            own = fd.measure("hgr_nn", u, v, evaluation="in_sample", **options)
+            new = fd.measure("hgr_nn", u, v, evaluation="cross_fit", **options)
+            floor = fd.measure_many("hgr_nn", pairs, shuffled, evaluation="in_sample", **options)
+            found.append(
+                {"n": n, "steps": count, "own": own, "new": new, "low": floor.min(), "high": floor.max()}
+            )
+    return {"noise": pd.DataFrame(found)}
+
+
+def payers() -> dict[str, pd.DataFrame]:
+    """Error, dependence and averages by age along λ, for both objectives: test rows of two splits."""
+    data = fd.load_dataset("household", n=3000)
+    age, cost = data.sensitive.iloc[:, 0].to_numpy(), data.target.to_numpy()
+    points, profiles = [], []
+    for objective in OBJECTIVES:
+        result = fd.sweep(
+            data, methods=["standard", "hgr_spline"], lams=LAMS, objective=objective, n_splits=2,
+            measures=["hgr_spline"], settings=fd.TrainingSettings(n_epochs=60), device="cpu",
+        )  # fmt: skip
+        for lam, members in result.members.groupby("lam"):
+            reads, edges, ages, prices, residuals = [], [], [], [], []
+            for k, split in zip(members.index, members["split"], strict=True):
+                test = result.splits[split].test
+                price, residual = result.predictions[k][test], result.predictions[k][test] - cost[test]
+                audited = price if objective == "demographic_parity" else residual
+                told = fd.assess_dependence(
+                    "hgr_spline", audited, age[test], n_permutations=100, random_state=0
+                )
+                reads.append(told.value)
+                edges.append(told.floor_q95)
+                ages.append(age[test])
+                prices.append(price)
+                residuals.append(residual)
+            errors = result.frame.query("lam == @lam and part == 'test'")["rmse"]
+            one = {"objective": objective, "lam": lam}
+            values = {"rmse": errors.mean(), "hgr": np.mean(reads), "floor_q95": np.mean(edges)}
+            points.append(one | values)
+            years = np.concatenate(ages)
+            for low, high in zip(AGES[:-1], AGES[1:], strict=True):
+                inside = (years >= low) & (years < high)
+                averages = {
+                    "age": (low + high) / 2,
+                    "n": int(inside.sum()),
+                    "price": np.concatenate(prices)[inside].mean(),
+                    "residual": np.concatenate(residuals)[inside].mean(),
+                }
+                profiles.append(one | averages)
+    return {"payers": pd.DataFrame(points), "payers_by_age": pd.DataFrame(profiles)}
+
+
+PARTS = {"noise": noise, "payers": payers}
+
+
+def main(names: Sequence[str]) -> None:
+    for name in names or PARTS:
+        for table, frame in PARTS[name]().items():
+            write_whole(DATA / f"{table}.csv", safe_csv(frame, float_format="%.9g"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,1 @@
+"""The parts of the lesson: a scene a file."""
