@@ -12,6 +12,7 @@ from fairdash.auditing.words import IN_SHORT, unbroken
 from fairdash.figures.audit import audit_figure
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
+from fairdash.ui.audit.attributes import choose_attribute
 from fairdash.ui.files import download, download_file
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
@@ -30,7 +31,7 @@ def show_audit(audit: AuditJob) -> None:
     """The audit in view: how far it is, or what it has found."""
     status = audit.status
     if status.state == DONE:
-        show_result(audit.read_result(), title=audit.spec.source.title)
+        show_result(choose_attribute(audit.read_result()), title=audit.spec.source.title)
     else:
         st.markdown(f"{_asked(audit)} · {safe(audit.spec.source.title)}")
     st.button("Another audit", key=KEY("close"), icon=":material/add:", on_click=choose_audit, args=(None,))
