@@ -118,9 +118,9 @@ def test_the_page_on_tariffs_says_what_the_code_does():
     assert result.failed == 0
 
 
-def test_the_page_on_audits_does_what_it_says(real_data):
+def test_the_page_on_audits_does_what_it_says():
     result = doctest.testfile(str(ROOT / "docs" / "audit.md"), module_relative=False, encoding="utf-8")
-    assert result.attempted > 10
+    assert result.attempted >= 10
     assert result.failed == 0
 
 
