@@ -32,9 +32,7 @@ FILE = Path(__file__).parents[1] / "fairdash" / "ui" / "home" / "curve.json"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
-    parser.add_argument(
-        "--redraw", action="store_true", help="the kept numbers' pictures anew"
-    )
+    parser.add_argument("--redraw", action="store_true", help="the kept numbers' pictures anew")
     options = parser.parse_args()
     if options.redraw:
         keep({name: values for name, values in read().items() if name not in THEMES})

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.basis import basis_of, quantiles
+from fairdash.auditing.basis import basis_of
 from fairdash.auditing.bridge import Estimate, typical_gap
 from fairdash.auditing.curve import fit_curve
 from fairdash.auditing.gaps import Gap, largest_gap
@@ -37,6 +37,7 @@ from fairdash.auditing.models import (
     weighted_mean,
 )
 from fairdash.auditing.table import AuditTable
+from fairdash.dependence.ranks import quantiles
 from fairdash.training.references import fit_barycentre, sensitive_nodes
 
 Array = NDArray[np.float64]

@@ -142,7 +142,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             [name for name in others if name != groups],
             default=[name for name in roles.features if name in others and name != groups],
             placeholder="Every column without another role",
-            help="Models of the price and of costs learn from these. Leave out what is known only later.",
+            help="Models of price and outcome learn from these. Leave out what is known only later.",
             key=KEY("features", table, groups, *taken),
         )
     totals = _ask_for_totals(frame, [price, outcome, cost, second], exposure, table=table)
