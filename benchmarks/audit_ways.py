@@ -3,8 +3,9 @@
     OMP_NUM_THREADS=1 python -m benchmarks.audit_ways
 
 Normal draws of the normal equations of one table take the place of whole tables, so that a draw takes
-milliseconds. A way is how much the curve may count at a tail beside the tail's own rows (κ). Beside
-them stands the range's own upper limit by the numerical delta method (Fang and Santos 2019). Writes results/audit_ways.csv.
+milliseconds. A way is how much the curve may count at a tail beside the tail's own rows (κ). Beside them
+stands the range's own upper limit by the numerical delta method (Fang and Santos 2019). Writes
+results/audit_ways.csv.
 """
 
 from __future__ import annotations
