@@ -139,6 +139,17 @@ def fit_curve(
     )
 
 
+def told_out_of_fold(y: Array, table: AuditTable, basis: Basis, *, lam: float, n_folds: int = 5) -> Array:
+    """The curve of y (n,) at each row, learned on the other folds."""
+    folds = table.folds(n_folds)
+    told = np.empty(table.n)
+    for fold in range(n_folds):
+        out = folds == fold
+        part = fit_curve(y[~out], table.take(~out), basis, rows=basis.rows[~out], lam=lam)
+        told[out] = np.asarray(basis.rows[out] @ part.coefficients).ravel()
+    return told
+
+
 def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) -> tuple[float, float]:
     """λ and κ by restricted maximum likelihood, λ undersmoothed."""
     if not basis.penalty.any():
@@ -155,7 +166,9 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
         left = square - along[~bends].sum() - (along[bends] / (1 + strength)).sum(axis=1)
         degrees = max(n - int((~bends).sum()) + tails, 1)
         # −2 × the restricted log likelihood, without its constants.
-        score = degrees * np.log(np.maximum(left, 1e-14 * square)) + np.log1p(1 / strength).sum(axis=1)
+        score = degrees * np.log(np.maximum(left, max(1e-14 * square, 1e-300))) + np.log1p(1 / strength).sum(
+            axis=1
+        )
         if tails:
             score += np.linalg.slogdet(own)[1] + np.log(bent[bends]).sum() - tails * np.log(kappa)
         best = int(np.argmin(score))

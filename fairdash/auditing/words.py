@@ -38,6 +38,11 @@ def verdict_in_words(
     return _VERDICTS[verdict].format(delta=percent(delta), smallest=percent(found.smallest / mean), rows=more)
 
 
+def unbroken(text: str) -> str:
+    """A sentence in which no line ends between a number and its per cent."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 _PRIMARY = {
     "independence": "Along “{sensitive}” the average of “{price}” differs by {value} of the mean price "
     "between its lowest and its highest point",
@@ -165,12 +170,4 @@ def undercharged(surface: Surface, residuals: Gap, mean: float, name: str) -> st
         f"p = {surface.p_value:.2g}).{place} Cost less price differs along “{name}” by "
         f"{percent(residuals.value / mean)} ({percent(residuals.ci_low / mean)} to "
         f"{percent(residuals.ci_high / mean)})."
-    )
-
-
-def spread(uf: Estimate, name: str) -> str:
-    """Question 6."""
-    return (
-        f"“{name}” explains {percent(uf.value)} of the price's variance "
-        f"({percent(uf.ci_low)} to {percent(uf.ci_high)})."
     )

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import pandas as pd
 import plotly.graph_objects as go
 
+from fairdash.figures.audit_models import draw_differences, draw_drivers, draw_premiums
+from fairdash.figures.audit_money import MONEY_FIGURES
+from fairdash.figures.audit_view import AuditFigure, AuditView
 from fairdash.figures.parts import band, line_across
 from fairdash.figures.theme import Theme, new_figure
-from fairdash.text import amount
 
 #: Points that are the mean of all rows beyond the curve's range.
 TAILS = ("below", "above")
@@ -104,45 +105,6 @@ def _points(figure: go.Figure, points: pd.DataFrame, *, name: str, symbol: str, 
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditView:
-    """What figures need to know of an audit besides their table.
-
-    Parameters
-    ----------
-    names
-        Role to the column's name, "" where there is none: price, sensitive, outcome, candidate.
-    n
-        Rows.
-    mean_price, max_gap
-        The mean price, and the largest gap allowed, both in units of the price.
-    """
-
-    names: Mapping[str, str]
-    n: int
-    mean_price: float
-    max_gap: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class AuditFigure:
-    """How a table of an audit is drawn.
-
-    Parameters
-    ----------
-    title
-        With the names of :attr:`AuditView.names` in braces.
-    alt
-        What there is to see, for who can't; the title stands before it.
-    draw
-        Takes the table, the title, the view and the theme.
-    """
-
-    title: str
-    alt: str
-    draw: Callable[[pd.DataFrame, str, AuditView, Theme], go.Figure]
-
-
 def audit_figure(
     name: str, table: pd.DataFrame, view: AuditView, *, theme: Theme
 ) -> tuple[go.Figure, str] | None:
@@ -161,8 +123,7 @@ def _curve(
         return gap_curve(
             table,
             title=title,
-            subtitle=f"{view.n:,} rows, mean price {amount(view.mean_price)}; the band holds the whole curve "
-            "in 95 % of samples; diamonds: all rows beyond",
+            subtitle="With its 95 % band; diamonds: all rows beyond",
             x=names["sensitive"],
             y=f"{names['outcome']} less {names['price']}" if about_zero else names[role],
             level=0.0 if about_zero else view.mean_price,
@@ -366,6 +327,21 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "calibration": AuditFigure(
             title="Actual ÷ expected by {price}", alt="points with intervals.", draw=_ratios("price")
         ),
+        "drivers": AuditFigure(
+            title="Through which columns {price} follows {sensitive}",
+            alt="a bar a column with its interval.",
+            draw=draw_drivers,
+        ),
+        "premium_curves": AuditFigure(
+            title="What could be charged instead, by {sensitive}",
+            alt="a line a premium, and today's price.",
+            draw=draw_premiums,
+        ),
+        "premium_differences": AuditFigure(
+            title="How far policies move between premiums",
+            alt="a range a difference, with the middle policy.",
+            draw=draw_differences,
+        ),
         "lorenz": AuditFigure(
             title="How {outcome} is concentrated where {price} is high", alt="a curve under the diagonal.",
             draw=_lorenz,
@@ -374,4 +350,5 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             title="{price} and {candidate} against {outcome}", alt="three lines.", draw=_lift
         ),
     }
+    | dict(MONEY_FIGURES)
 )  # fmt: skip

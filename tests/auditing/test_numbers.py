@@ -56,8 +56,8 @@ def test_actual_to_expected_by_hand():
 
 
 def test_double_lift_by_hand():
-    price, candidate = np.array([1.0, 1, 1, 1]), np.array([0.5, 0.5, 1.5, 1.5])
-    found = double_lift(price, candidate, candidate, np.ones(4), n_bands=2)
+    price, candidate = np.ones(40), np.repeat([0.5, 1.5], 20)
+    found = double_lift(price, candidate, candidate, np.ones(40), n_bands=2)
     assert_allclose(found["price"], 1)
     assert_allclose(found["candidate"], [0.5, 1.5])
     assert_allclose(found["outcome"], [0.5, 1.5])
