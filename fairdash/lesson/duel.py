@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fairdash.lesson.curve import signed
-from fairdash.lesson.data import table
+from fairdash.lesson.data import row_of, table
 
 LAM = 4.0
 STEPS = tuple(range(0, 401, 10))
@@ -33,7 +33,7 @@ def average_price() -> float:
 
 def sentence(frozen: bool, step: int) -> str:
     """Where the game stands, in Markdown."""
-    row = states(frozen).set_index("step").loc[step]
+    row = row_of(states(frozen), "step", step)
     prices = by_age(frozen, step)["price"]
     told = (
         f"**After {step} steps the adversary reads {signed(row['j'])}, and a fresh estimator "

@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.lesson.curve import signed
-from fairdash.lesson.data import table
+from fairdash.lesson.data import row_of, table
 from fairdash.studies import Scene
 
 Array = NDArray[np.float64]
@@ -36,7 +36,7 @@ def readings(n: int) -> pd.DataFrame:
 
 def sentence(n: int, steps: int) -> str:
     """What the networks read after so many steps, in Markdown."""
-    row = readings(n).set_index("steps").loc[steps]
+    row = row_of(readings(n), "steps", steps)
     return (
         f"**After {steps} steps on {n:,} rows without any link the adversary reads {row['own']:.2f} on the "
         f"rows it has learned, and {signed(row['new'])} on rows it has not seen.** "

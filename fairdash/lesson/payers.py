@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from fairdash.lesson.curve import signed
-from fairdash.lesson.data import table
+from fairdash.lesson.data import row_of, table
 
 LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 #: Edges of the groups of age.
@@ -36,8 +36,7 @@ def lams() -> list[float]:
 
 def sentence(objective: str, lam: float) -> str:
     """Who pays what at this weight, against the standard model, in Markdown."""
-    all_points = points(objective).set_index("lam")
-    point, standard = all_points.loc[lam], all_points.iloc[0]
+    point, standard = (row_of(points(objective), "lam", each) for each in (lam, 0.0))
     if lam == 0:
         return (
             f"**Without fairness a {YOUNGER}-year-old pays {_price(objective, 0.0, YOUNGER):.0f} € and a "
@@ -45,7 +44,7 @@ def sentence(objective: str, lam: float) -> str:
             f"{standard['rmse']:.1f} €. Move λ."
         )
     moved = [_price(objective, lam, age) - _price(objective, 0.0, age) for age in (YOUNGER, OLDER)]
-    errors = [_row(objective, lam, age)["residual"] for age in (YOUNGER, OLDER)]
+    errors = [row_of(by_age(objective, lam), "age", age)["residual"] for age in (YOUNGER, OLDER)]
     told = point["hgr"] > point["floor_q95"]
     side = (
         "above the noise floor, {:.2f}: the link is still there"
@@ -60,12 +59,8 @@ def sentence(objective: str, lam: float) -> str:
     )
 
 
-def _row(objective: str, lam: float, age: int) -> pd.Series:
-    return by_age(objective, lam).set_index("age").loc[float(age)]
-
-
 def _price(objective: str, lam: float, age: int) -> float:
-    return float(_row(objective, lam, age)["price"])
+    return float(row_of(by_age(objective, lam), "age", age)["price"])
 
 
 def _change(euros: float) -> str:

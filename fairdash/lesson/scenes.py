@@ -96,7 +96,7 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
             guesses=("Everyone a little", "The young pay more, the middle less", "The old pay more"),
             right="The young pay more, the middle less",
             notes=(
-                "Household prices of the paper's scenario: they rise to the age of 40 and fall again.",
+                "Household prices of the paper's scenario rise to the age of 40 and fall again.",
                 "Equal prices move errors between the ages; equal errors let the hump stand. Both are called "
                 "fair.",
                 "On the front, left of the grey edge a model can't be told from independent: more λ costs "
