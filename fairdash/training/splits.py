@@ -132,7 +132,7 @@ def corrected_standard_error(variance: float, *, n_splits: int, test_to_train: f
 
 @overload
 def corrected_standard_error(
-    variance: NDArray[np.float64], *, n_splits: NDArray[np.int64], test_to_train: float
+    variance: NDArray[np.float64], *, n_splits: NDArray[np.integer], test_to_train: float
 ) -> NDArray[np.float64]: ...
 
 
