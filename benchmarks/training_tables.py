@@ -13,8 +13,10 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.estimator_tables import RESULTS, markdown
+from fairdash.training.architectures import ARCHITECTURES
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import STANDARD
 
 PAGE = Path(__file__).parent.parent / "docs" / "training.md"
@@ -31,6 +33,12 @@ def page() -> str:
             for m in METHODS.values()
         ]
     )
+    architectures = pd.DataFrame(
+        [
+            {"id": each.id, "name": each.title, "what it does": each.meaning, "source": each.source}
+            for each in ARCHITECTURES.values()
+        ]
+    )
     lines = [
         "# The methods: what they reach and what they cost",
         "",
@@ -38,6 +46,21 @@ def page() -> str:
         "`python -m benchmarks.training` and `python -m benchmarks.stack_vs_loop` remake.",
         "",
         markdown(methods),
+        "",
+        "## The networks, beside linear models and trees",
+        "",
+        "The architecture of every method's network is a setting, `architecture`; the default is "
+        f"`{TrainingSettings().architecture}`.",
+        "",
+        markdown(architectures),
+        "",
+        "Loss on test rows divided by the constant's, without a penalty: 0 is perfect. The difference is to "
+        "ridge or the GLM on the same splits, ± Nadeau and Bengio's standard error. Seconds are one core's "
+        "for a split, the settings compared and chosen (`python -m benchmarks.standard`).",
+        "",
+        markdown(standard_networks()),
+        "",
+        "All that follows was made with the default, `tanh`.",
         "",
         "## Error and dependence at the λ that validation rows chose",
         "",
@@ -101,6 +124,26 @@ def page() -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def standard_networks() -> pd.DataFrame:
+    """What benchmarks.standard has found, for people."""
+    found = pd.read_csv(RESULTS / "standard.csv")
+    return pd.DataFrame(
+        {
+            "data": found["data"],
+            "rows": found["rows"],
+            "loss": found["loss"],
+            "splits": found["splits"],
+            "model": found["model"],
+            "error": found["error"].map("{:.4f}".format),
+            "difference": [
+                "–" if row.model == "linear" else f"{row.difference:+.4f} ± {row.difference_se:.4f}"
+                for row in found.itertuples()
+            ],
+            "seconds": found["seconds"].map("{:.2f}".format),
+        }
+    )
 
 
 def matched(fronts: pd.DataFrame) -> pd.DataFrame:

@@ -15,9 +15,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from fairdash.nets.activations import ACTIVATIONS, Activation
+
 
 class StackedMLP(nn.Module):
-    """K multilayer perceptrons with tanh between the layers and a linear output.
+    """K multilayer perceptrons with a linear output.
 
     Parameters
     ----------
@@ -30,11 +32,14 @@ class StackedMLP(nn.Module):
         Factor on the first layer's initial weights: above 1, the network starts with steeper
         functions of its inputs.
     first_bias_spread
-        The first layer's biases are drawn uniformly from ± this number, 0 leaves them at zero.
+        The first layer's biases are drawn uniformly from ± this number, 0 leaves them at the activation's.
+    activation
+        What stands between the layers, in :data:`fairdash.nets.activations.ACTIVATIONS`.
 
     Notes
     -----
-    Initial weights are Xavier uniform (Glorot and Bengio 2010), as in the paper; biases zero.
+    With tanh initial weights are Xavier uniform (Glorot and Bengio 2010), as in the paper; biases zero. With
+    ReLU they are what :class:`fairdash.nets.activations.Activation` says.
     Layer l maps (K, widths[l], batch) to (K, widths[l+1], batch): h ← tanh(W_l h + b_l), with weights
     (K, widths[l+1], widths[l]) and biases (K, widths[l+1], 1).
     """
@@ -46,10 +51,14 @@ class StackedMLP(nn.Module):
         seeds: Sequence[int],
         first_layer_gain: float = 1.0,
         first_bias_spread: float = 0.0,
+        activation: str = "tanh",
     ) -> None:
         super().__init__()
         self.widths = tuple(widths)
-        members = [_initial_layers(self.widths, seed, first_layer_gain, first_bias_spread) for seed in seeds]
+        self.activation = own = ACTIVATIONS[activation]
+        members = [
+            _initial_layers(self.widths, seed, own, first_layer_gain, first_bias_spread) for seed in seeds
+        ]
         self.weights = nn.ParameterList(
             torch.stack([member[layer][0] for member in members]) for layer in range(len(widths) - 1)
         )
@@ -69,25 +78,24 @@ class StackedMLP(nn.Module):
             For each hidden layer a (K, batch, units) factor on its units' outputs, for dropout.
         """
         if masks is None:
-            outputs: Tensor = _Perceptrons.apply(x, *self.weights, *self.biases)
+            outputs: Tensor = _Perceptrons.apply(self.activation, x, *self.weights, *self.biases)
             return outputs
         h = x.repeat_interleave(len(self.weights[0]) // len(x), dim=0).transpose(1, 2)
         for weight, bias, mask in zip(self.weights, self.biases, masks, strict=False):
-            h = torch.baddbmm(bias, weight, h).tanh() * mask.transpose(1, 2)
+            h = self.activation.function(torch.baddbmm(bias, weight, h)) * mask.transpose(1, 2)
         return torch.baddbmm(self.biases[-1], self.weights[-1], h).transpose(1, 2)
 
 
 class _Perceptrons(torch.autograd.Function):
     """All layers of a stack as one node of autograd, with its gradient worked by hand.
 
-    Inside, the batch lies last, (K, units, batch), and the hidden layers hold σ(2z) instead of
-    tanh(z) = 2σ(2z) − 1: torch's sigmoid is vectorised on CPUs and its tanh much less so. The twos and
-    ones go into the next layer's small matrices, 2(W tanh + b) = 4Wσ + 2(b − W1), so that each layer
-    passes over the batch as rarely as it can.
+    Inside, the batch lies last, (K, units, batch), and the hidden layers hold what the activation keeps: for
+    tanh(z) = 2σ(2z) − 1 that is σ(2z). The twos and ones go into the next layer's small matrices,
+    2(W tanh + b) = 4Wσ + 2(b − W1), so that each layer passes over the batch as rarely as it can.
     """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, *parameters: Tensor) -> Tensor:
+    def forward(ctx: Any, activation: Activation, x: Tensor, *parameters: Tensor) -> Tensor:
         last = len(parameters) // 2 - 1
         weights, biases = parameters[: last + 1], parameters[last + 1 :]
         hidden = []
@@ -95,54 +103,63 @@ class _Perceptrons(torch.autograd.Function):
         tables = len(x)
         h = x.transpose(1, 2)
         for layer, (weight, bias) in enumerate(zip(weights, biases, strict=True)):
-            scale = 1.0 if layer == last else 2.0
+            scale = 1.0 if layer == last else activation.scale
             if layer:
-                offset = scale * (bias - weight.sum(dim=2, keepdim=True))
-                h = torch.baddbmm(offset, weight, h, alpha=2 * scale)
+                offset = scale * (bias + activation.shift * weight.sum(dim=2, keepdim=True))
+                h = torch.baddbmm(offset, weight, h, alpha=activation.factor * scale)
             else:
                 wide, offset = (part.reshape(tables, -1, part.shape[2]) for part in (weight, bias))
                 h = torch.baddbmm(offset, wide, h, beta=scale, alpha=scale).view(len(weight), -1, x.shape[1])
             if layer < last:
-                hidden.append(h.sigmoid_())
+                hidden.append(activation.keep(h))
         # Saved tensors are guarded against changes; the hidden layers are nobody else's.
         ctx.save_for_backward(x, *weights)
-        ctx.hidden = hidden
+        ctx.hidden, ctx.activation = hidden, activation
         return h.transpose(1, 2)
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         x, *weights = ctx.saved_tensors
+        activation: Activation = ctx.activation
         slope = grad_outputs[0].transpose(1, 2)  # of the layer's z, (K, units, batch)
         of_weights: list[Tensor] = []
         of_biases: list[Tensor] = []
         for weight, h in zip(weights[:0:-1], reversed(ctx.hidden), strict=True):
             total = slope.sum(dim=2, keepdim=True)
             of_biases.append(total)
-            of_weights.append(2 * torch.bmm(slope, h.transpose(1, 2)) - total)
-            # tanh′(z) = 1 − tanh²(z) = 4(σ − σ²)
-            slope = torch.bmm(4 * weight.transpose(1, 2), slope).mul_(torch.addcmul(h, h, h, value=-1))
+            of_kept = torch.bmm(slope, h.transpose(1, 2))
+            of_weights.append(activation.factor * of_kept + activation.shift * total)
+            slope = torch.bmm(activation.gain * weight.transpose(1, 2), slope).mul_(activation.slope(h))
         of_biases.append(slope.sum(dim=2, keepdim=True))
         wide = slope.reshape(len(x), -1, x.shape[1])
         of_weights.append(torch.bmm(wide, x).view_as(weights[0]))
         of_x = None
-        if ctx.needs_input_grad[0]:
+        if ctx.needs_input_grad[1]:
             of_x = torch.bmm(wide.transpose(1, 2), weights[0].reshape(len(x), -1, x.shape[2]))
-        return of_x, *reversed(of_weights), *reversed(of_biases)
+        return None, of_x, *reversed(of_weights), *reversed(of_biases)
 
 
 def _initial_layers(
-    widths: Sequence[int], seed: int, first_layer_gain: float, first_bias_spread: float
+    widths: Sequence[int],
+    seed: int,
+    activation: Activation,
+    first_layer_gain: float,
+    first_bias_spread: float,
 ) -> list[tuple[Tensor, Tensor]]:
     """Weights (out, in) and biases (out, 1) of one network, drawn on the CPU so that devices agree."""
     generator = torch.Generator().manual_seed(seed)
     layers = []
+    last = len(widths) - 2
     for layer, (n_in, n_out) in enumerate(itertools.pairwise(widths)):
-        bound = (6.0 / (n_in + n_out)) ** 0.5
+        square = activation.last if layer == last else activation.inner if layer else activation.first
+        bound = (6.0 / (n_in + n_out) if square is None else square / n_in) ** 0.5
         weight = (torch.rand(n_in, n_out, generator=generator) * 2 - 1) * bound
-        bias = torch.zeros(n_out, 1)
+        spread = activation.bias if layer < last else 0.0
         if layer == 0:
             weight = weight * first_layer_gain
-            if first_bias_spread:
-                bias = (torch.rand(n_out, 1, generator=generator) * 2 - 1) * first_bias_spread
+            spread = first_bias_spread or spread
+        bias = torch.zeros(n_out, 1)
+        if spread:
+            bias = (torch.rand(n_out, 1, generator=generator) * 2 - 1) * spread
         layers.append((weight.T, bias))
     return layers

@@ -93,7 +93,7 @@ def _of_split(dataset: Dataset, split: Split, loss: Loss, random_state: int, *, 
     inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
     found = {
         MEAN: np.full(len(y), np.average(y[split.train], weights=weight[split.train])),
-        LINEAR: rows.target_scale.undo(_linear(rows, weight, split, inner, loss)),
+        LINEAR: rows.target_scale.undo(linear_predictions(rows, weight, split, inner, loss)),
     }
     if with_trees:
         found[TREES] = rows.target_scale.undo(_trees(rows, weight, split, inner, loss, random_state))
@@ -102,7 +102,7 @@ def _of_split(dataset: Dataset, split: Split, loss: Loss, random_state: int, *, 
     return found
 
 
-def _linear(
+def linear_predictions(
     rows: EncodedRows, weight: NDArray[np.float64], split: Split, inner: Split, loss: Loss
 ) -> NDArray[np.float64]:
     """Predictions (n,) in the loss's units by the linear model that is best on `inner`'s validation rows."""

@@ -18,6 +18,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.training.embeddings import EMBEDDINGS, evaluate
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureEncoder:
@@ -36,6 +38,9 @@ class FeatureEncoder:
     levels
         The levels of each, one output column a level. A missing cell is zero in all of them, and so is a
         level that is not known.
+    knots, heights
+        (q, m) and (q, m, d): d functions of each number, seen beside its standardised value, by their values
+        at m knots each, as :mod:`fairdash.training.embeddings` has them; None for no such functions.
     """
 
     numbers: tuple[Hashable, ...]
@@ -44,6 +49,8 @@ class FeatureEncoder:
     scale: NDArray[np.float64]
     categories: tuple[Hashable, ...]
     levels: tuple[tuple[Any, ...], ...]
+    knots: NDArray[np.float64] | None = None
+    heights: NDArray[np.float64] | None = None
 
     @classmethod
     def fit(
@@ -52,6 +59,7 @@ class FeatureEncoder:
         *,
         rows: NDArray[np.int64] | None = None,
         sample_weight: NDArray[np.float64] | None = None,
+        embedding: str | None = None,
     ) -> FeatureEncoder:
         """Learn from `features`, (n, p).
 
@@ -63,6 +71,8 @@ class FeatureEncoder:
         ----------
         sample_weight
             Weights of the rows learned from; a weight of 2 counts a row twice.
+        embedding
+            Id in :data:`fairdash.training.embeddings.EMBEDDINGS`; None to see a number as it is and no more.
         """
         numbers = [c for c in features.columns if pd.api.types.is_numeric_dtype(features[c].dtype)]
         categories = [c for c in features.columns if c not in numbers]
@@ -76,7 +86,13 @@ class FeatureEncoder:
         spread = (share * (table - mean) ** 2).sum(axis=0) ** 0.5
         # A constant column keeps its unit, and so does one that only rounding varies.
         varies = spread > len(table) * np.finfo(float).eps * np.abs(mean)
+        knots, heights = None, None
+        if embedding is not None and numbers:
+            fitted = [_embedded(embedding, column, mass) for column in table.T]
+            knots, heights = (np.stack(parts) for parts in zip(*fitted, strict=True))
         return cls(
+            knots=knots,
+            heights=heights,
             numbers=tuple(numbers),
             median=median,
             mean=mean,
@@ -93,7 +109,8 @@ class FeatureEncoder:
     @property
     def blocks(self) -> dict[Hashable, slice]:
         """Each column's outputs, as a slice of those of :meth:`transform`."""
-        widths = [1] * len(self.numbers) + [len(levels) for levels in self.levels]
+        of_number = 1 if self.heights is None else 1 + self.heights.shape[2]
+        widths = [of_number] * len(self.numbers) + [len(levels) for levels in self.levels]
         edges = np.cumsum([0, *widths]).tolist()
         return {
             column: slice(*edge) for column, edge in zip(self.columns, itertools.pairwise(edges), strict=True)
@@ -102,7 +119,11 @@ class FeatureEncoder:
     def transform(self, features: pd.DataFrame) -> NDArray[np.float64]:
         """Encode a table, (n, p): each number, then each level. It may have more columns, in any order."""
         table = _numbers(features, self.numbers)
-        parts = [(np.where(np.isnan(table), self.median, table) - self.mean) / self.scale]
+        table = np.where(np.isnan(table), self.median, table)
+        parts = [(table - self.mean) / self.scale]
+        if self.knots is not None and self.heights is not None:
+            functions = evaluate(table, self.knots, self.heights)
+            parts = [np.concatenate([parts[0][:, :, None], functions], axis=2).reshape(len(table), -1)]
         for column, levels in zip(self.categories, self.levels, strict=True):
             codes = _codes(features[column], levels)
             parts.append((codes[:, None] == np.arange(len(levels))).astype(float))
@@ -121,6 +142,15 @@ def _numbers(features: pd.DataFrame, columns: Sequence[Hashable]) -> NDArray[np.
     """The named columns as (n, q) float64, NaN where a cell is missing."""
     cells = [features[c].to_numpy(dtype=float, na_value=np.nan) for c in columns]
     return np.stack(cells, axis=1) if cells else np.empty((len(features), 0))
+
+
+def _embedded(
+    embedding: str, column: NDArray[np.float64], mass: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Knots (m,) and heights (m, d) for a column (n,) whose rows weigh `mass`."""
+    values, which = np.unique(column, return_inverse=True)
+    share = np.bincount(which, weights=mass) / mass.sum()
+    return EMBEDDINGS[embedding].fit(values, share)
 
 
 def _codes(column: pd.Series, levels: tuple[Any, ...]) -> NDArray[np.int64]:

@@ -16,7 +16,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +29,12 @@ from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.preprocessing import TargetScale
 
 if TYPE_CHECKING:
+    from fairdash.training.settings import TrainingSettings
     from fairdash.training.stack import TrainedStack
+
+_ACTIVATIONS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = MappingProxyType(
+    {"tanh": np.tanh, "relu": lambda z: np.maximum(z, 0.0)}
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,7 +46,9 @@ class Predictor:
     encoder
         How a row becomes the network's inputs x.
     weights, biases
-        Of each layer, (out, in) and (out,); tanh between the layers.
+        Of each layer, (out, in) and (out,).
+    activation
+        What stands between the layers: ``"tanh"`` or ``"relu"``.
     has_log_link
         Whether h(x) is the exponential of the last layer's output rather than that output.
     factor, shift
@@ -52,10 +61,16 @@ class Predictor:
     has_log_link: bool
     factor: float
     shift: float
+    activation: str = "tanh"
 
     @classmethod
     def of(
-        cls, trained: TrainedStack, *, encoder: FeatureEncoder, target_scale: TargetScale, has_log_link: bool
+        cls,
+        trained: TrainedStack,
+        *,
+        encoder: FeatureEncoder,
+        target_scale: TargetScale,
+        settings: TrainingSettings,
     ) -> Predictor:
         """The only model of a stack."""
         weights, biases = (
@@ -66,7 +81,8 @@ class Predictor:
             encoder=encoder,
             weights=weights,
             biases=tuple(bias[:, 0] for bias in biases),
-            has_log_link=has_log_link,
+            has_log_link=settings.loss_function.has_log_link,
+            activation=settings.network.activation,
             factor=target_scale.unit * float(trained.factor[0]),
             shift=float(target_scale.undo(trained.shift)[0]),
         )
@@ -78,6 +94,6 @@ class Predictor:
     def predict_encoded(self, h: NDArray[np.float64]) -> NDArray[np.float64]:
         """The same for rows as the encoder gives them, (n, q)."""
         for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
-            h = np.tanh(h @ weight.T + bias)
+            h = _ACTIVATIONS[self.activation](h @ weight.T + bias)
         eta = (h @ self.weights[-1].T + self.biases[-1])[:, 0]
         return self.factor * (np.exp(eta) if self.has_log_link else eta) + self.shift

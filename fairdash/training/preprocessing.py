@@ -61,10 +61,12 @@ class EncodedRows:
     encoder: FeatureEncoder
 
 
-def encode_rows(dataset: Dataset, train: NDArray[np.int64], loss: Loss) -> EncodedRows:
-    """Encode every row; only the rows `train` are learned from."""
+def encode_rows(
+    dataset: Dataset, train: NDArray[np.int64], loss: Loss, *, embedding: str | None = None
+) -> EncodedRows:
+    """Encode every row; only the rows `train` are learned from. `embedding` as the encoder has it."""
     weight = None if dataset.weight is None else dataset.weight.to_numpy()[train]
-    encoder = FeatureEncoder.fit(dataset.features, rows=train, sample_weight=weight)
+    encoder = FeatureEncoder.fit(dataset.features, rows=train, sample_weight=weight, embedding=embedding)
     y = dataset.target.to_numpy(dtype=float)
     scale = TargetScale.of(y[train], loss, weight)
     # Row by row in memory, as batches are drawn.

@@ -56,8 +56,8 @@ class FairRegressor(RegressorMixin, BaseEstimator):
         ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
     validation_fraction
         Share of the rows to set aside for `patience`; without it, all rows are trained on.
-    hidden, lr, weight_decay, batch_size, n_epochs, warm_up_epochs, adversary_hidden, adversary_lr, \
-adversary_steps, dropout, loss, tweedie_power, balance, patience
+    architecture, hidden, lr, weight_decay, batch_size, n_epochs, warm_up_epochs, adversary_hidden, \
+adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         As in :class:`fairdash.training.settings.TrainingSettings`.
 
     Attributes
@@ -98,6 +98,7 @@ adversary_steps, dropout, loss, tweedie_power, balance, patience
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
         validation_fraction: float = 0.1,
+        architecture: str = _DEFAULT.architecture,
         hidden: Sequence[int] = _DEFAULT.hidden,
         lr: float = _DEFAULT.lr,
         weight_decay: float = _DEFAULT.weight_decay,
@@ -120,6 +121,7 @@ adversary_steps, dropout, loss, tweedie_power, balance, patience
         self.random_state = random_state
         self.device = device
         self.validation_fraction = validation_fraction
+        self.architecture = architecture
         self.hidden = hidden
         self.lr = lr
         self.weight_decay = weight_decay

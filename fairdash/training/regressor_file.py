@@ -31,7 +31,7 @@ Regressor = TypeVar("Regressor", bound="FairRegressor")
 
 _KIND = "fairdash.FairRegressor"
 #: Counted up when a file can no longer be read by the fairdash before.
-_FORMAT = 1
+_FORMAT = 2
 #: What fit has learned beside the predictor, and is plain.
 _FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
 
@@ -45,6 +45,8 @@ def write_regressor(model: FairRegressor, path: str | PathLike[str]) -> None:
 
     predictor, encoder = model.predictor_, model.predictor_.encoder
     arrays = {"median": encoder.median, "mean": encoder.mean, "scale": encoder.scale}
+    if encoder.knots is not None and encoder.heights is not None:
+        arrays |= {"knots": encoder.knots, "heights": encoder.heights}
     arrays["output"] = np.array([predictor.factor, predictor.shift])
     for layer, (weight, bias) in enumerate(zip(predictor.weights, predictor.biases, strict=True)):
         arrays |= {f"weight.{layer}": weight, f"bias.{layer}": bias}
@@ -64,6 +66,7 @@ def write_regressor(model: FairRegressor, path: str | PathLike[str]) -> None:
         "levels": encoder.levels,
         "n_layers": len(predictor.weights),
         "has_log_link": predictor.has_log_link,
+        "activation": predictor.activation,
     }
     text = json.dumps(about, default=_plain)
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -110,12 +113,15 @@ def _regressor(
             scale=arrays["scale"],
             categories=tuple(about["categories"]),
             levels=tuple(tuple(levels) for levels in about["levels"]),
+            knots=arrays.get("knots"),
+            heights=arrays.get("heights"),
         ),
         weights=tuple(arrays[f"weight.{layer}"] for layer in layers),
         biases=tuple(arrays[f"bias.{layer}"] for layer in layers),
         has_log_link=about["has_log_link"],
         factor=float(factor),
         shift=float(shift),
+        activation=about.get("activation", "tanh"),
     )
     return model
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from fairdash.errors import Checks, OptionError
+from fairdash.registry import get_entry
+from fairdash.training.architectures import ARCHITECTURES, Architecture
 from fairdash.training.losses import Loss, find_loss
 
 
@@ -16,8 +18,11 @@ class TrainingSettings:
 
     Parameters
     ----------
+    architecture
+        Id in :data:`fairdash.training.architectures.ARCHITECTURES`: what the predictor sees of a number, and
+        what stands between its layers.
     hidden
-        Units of the predictor's hidden layers (tanh).
+        Units of the predictor's hidden layers.
     lr
         Learning rate of the predictor, lowered to zero by a cosine schedule.
     weight_decay
@@ -50,6 +55,7 @@ class TrainingSettings:
         epoch and keeps the last weights.
     """
 
+    architecture: str = "tanh"
     hidden: tuple[int, ...] = (32, 16, 8)
     lr: float = 2e-3
     weight_decay: float = 3e-2
@@ -89,7 +95,14 @@ class TrainingSettings:
             f"Choose fewer than {self.n_epochs} warm-up epochs.",
         )
         checks.finish()
-        self.loss_function  # noqa: B018 (it refuses what is unknown)
+        # These refuse what is unknown.
+        self.loss_function  # noqa: B018
+        self.network  # noqa: B018
+
+    @property
+    def network(self) -> Architecture:
+        """What the architecture's id stands for."""
+        return get_entry(ARCHITECTURES, self.architecture, option="architecture")
 
     @property
     def loss_function(self) -> Loss:

@@ -99,7 +99,10 @@ def train_single(
     train, validation = _parts(len(rows.y), seed, 0.0 if settings.patience is None else validation_share)
     weight = None if rows.weight is None else rows.weight / rows.weight.mean()
     encoder = FeatureEncoder.fit(
-        rows.features, rows=train, sample_weight=None if weight is None else weight[train]
+        rows.features,
+        rows=train,
+        sample_weight=None if weight is None else weight[train],
+        embedding=settings.network.embedding,
     )
     scale = TargetScale.of(rows.y[train], loss, None if weight is None else weight[train])
     s = rows.s if lam > 0 else None
@@ -130,7 +133,7 @@ def train_single(
         on_epoch=lambda epoch: epochs.append(epoch.number),
     )
     return TrainedModel(
-        predictor=Predictor.of(trained, encoder=encoder, target_scale=scale, has_log_link=loss.has_log_link),
+        predictor=Predictor.of(trained, encoder=encoder, target_scale=scale, settings=settings),
         n_epochs=len(epochs),
         best_epoch=int(trained.best_epoch[0]),
         diverged=bool(trained.diverged[0]),

@@ -257,7 +257,9 @@ def _minimax_trainer(
     if penalty_class is not None:
         penalty = penalty_class(seeds=seeds, s=data.s, which_split=tables.which_split, settings=settings)
         penalty = penalty.to(device, data.x.dtype)
-    predictor = StackedMLP([data.x.shape[2], *settings.hidden, 1], seeds=seeds).to(device, data.x.dtype)
+    predictor = StackedMLP(
+        [data.x.shape[2], *settings.hidden, 1], seeds=seeds, activation=settings.network.activation
+    ).to(device, data.x.dtype)
     trainer = MinimaxTrainer(
         predictor=predictor,
         penalty=penalty,

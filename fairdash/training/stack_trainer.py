@@ -70,14 +70,15 @@ class StackTrainer:
         self.batch_seeds = [seed_of(Stream.MINI_BATCHES, random_state, split) for split in range(len(splits))]
         self.device = device
         self.permutations = permutations
-        self._encoded: dict[tuple[int, float], EncodedRows] = {}
+        self._encoded: dict[tuple[int, float, str | None], EncodedRows] = {}
 
     def encoded(self, model: StackedModel) -> EncodedRows:
-        """The rows as the model's split and loss have them."""
-        loss = model.settings.loss_function
-        key = (model.split, loss.power)
+        """The rows as the model's split, loss and architecture have them."""
+        loss, embedding = model.settings.loss_function, model.settings.network.embedding
+        key = (model.split, loss.power, embedding)
         if key not in self._encoded:
-            self._encoded[key] = encode_rows(self.dataset, self.splits[model.split].train, loss)
+            train = self.splits[model.split].train
+            self._encoded[key] = encode_rows(self.dataset, train, loss, embedding=embedding)
         return self._encoded[key]
 
     def train(

@@ -7,11 +7,13 @@ import torch
 from torch import nn
 
 from fairdash.nets import StackedAdam, StackedMLP
+from fairdash.nets.activations import ACTIVATIONS
 
 
+@pytest.mark.parametrize("activation", list(ACTIVATIONS))
 @pytest.mark.parametrize("widths", [[3, 1], [3, 5, 2], [2, 7, 6, 5, 1]])
-def test_the_gradient_worked_by_hand_is_autograds(widths):
-    net = StackedMLP(widths, seeds=[1, 2]).double()
+def test_the_gradient_worked_by_hand_is_autograds(widths, activation):
+    net = StackedMLP(widths, seeds=[1, 2], activation=activation).double()
     generator = torch.Generator().manual_seed(0)
     x = torch.randn(2, 9, widths[0], generator=generator, dtype=torch.float64, requires_grad=True)
     toward = torch.randn(2, 9, widths[-1], generator=generator, dtype=torch.float64)
@@ -19,7 +21,7 @@ def test_the_gradient_worked_by_hand_is_autograds(widths):
     for layer, (weight, bias) in enumerate(zip(net.weights, net.biases, strict=True)):
         plain = plain @ weight.transpose(1, 2) + bias.transpose(1, 2)
         if layer < len(widths) - 2:
-            plain = torch.tanh(plain)
+            plain = getattr(torch, activation)(plain)
     assert torch.allclose(net(x), plain, atol=1e-12)
     inputs = [x, *net.parameters()]
     for mine, expected in zip(
@@ -40,8 +42,9 @@ def test_networks_that_share_a_table_compute_what_each_would_with_its_own():
         assert torch.allclose(mine, expected, atol=1e-12)
 
 
-def test_masks_of_one_change_nothing_and_masks_of_zero_silence_a_layer():
-    net = StackedMLP([3, 5, 4, 1], seeds=[1, 2]).double()
+@pytest.mark.parametrize("activation", list(ACTIVATIONS))
+def test_masks_of_one_change_nothing_and_masks_of_zero_silence_a_layer(activation):
+    net = StackedMLP([3, 5, 4, 1], seeds=[1, 2], activation=activation).double()
     x = torch.randn(1, 9, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     ones = [torch.ones(2, 9, units, dtype=torch.float64) for units in (5, 4)]
     assert torch.allclose(net(x, ones), net(x), atol=1e-12)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import ndtri
+from scipy.stats import rankdata
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from fairdash.training.embeddings import EMBEDDINGS
 from fairdash.training.feature_encoder import FeatureEncoder
 
 
@@ -82,3 +85,45 @@ def test_the_order_of_the_columns_does_not_matter_nor_do_others():
     encoder = FeatureEncoder.fit(frame)
     turned = frame[frame.columns[::-1]].assign(other="x")
     assert (encoder.transform(turned) == encoder.transform(frame)).all()
+
+
+@pytest.mark.parametrize("embedding", list(EMBEDDINGS))
+def test_functions_of_numbers_count_a_weight_of_two_as_a_row_twice_and_stand_in_the_columns_block(embedding):
+    frame, rng = _frame(), np.random.default_rng(1)
+    twice = rng.random(len(frame)) < 0.4
+    repeated = pd.concat([frame, frame[twice]], ignore_index=True)
+    one = FeatureEncoder.fit(frame, sample_weight=1.0 + twice, embedding=embedding)
+    other = FeatureEncoder.fit(repeated, embedding=embedding)
+    encoded = one.transform(frame)
+    np.testing.assert_allclose(encoded, other.transform(frame), atol=1e-9)
+    plain = FeatureEncoder.fit(frame, sample_weight=1.0 + twice)
+    for column in plain.columns:
+        block = encoded[:, one.blocks[column]]
+        of_plain = plain.transform(frame)[:, plain.blocks[column]]
+        np.testing.assert_allclose(block[:, : of_plain.shape[1]], of_plain, atol=1e-12)
+    assert encoded.shape[1] == max(block.stop for block in one.blocks.values())
+
+
+def test_scores_are_normal_whatever_the_numbers_are_and_keep_their_order():
+    x = np.random.default_rng(0).lognormal(sigma=2, size=2000)
+    frame = pd.DataFrame({"x": x})
+    _, scores = FeatureEncoder.fit(frame, embedding="scores").transform(frame).T
+    expected = ndtri((rankdata(x) - 0.5) / len(x))
+    assert np.abs(scores - expected)[np.abs(expected) < 2].max() < 0.1
+    assert scores.mean() == pytest.approx(0, abs=1e-9)
+    assert scores.std() == pytest.approx(1)
+    order = np.argsort(x)
+    assert (np.diff(scores[order]) >= 0).all()
+    far = FeatureEncoder.fit(frame, embedding="scores").transform(pd.DataFrame({"x": [-1e9, 1e9]}))[:, 1]
+    np.testing.assert_allclose(far, [scores.min(), scores.max()])
+
+
+def test_bins_rise_one_after_the_other_between_quantiles():
+    frame = pd.DataFrame({"x": np.arange(801.0)})
+    _, *bins = FeatureEncoder.fit(frame, embedding="bins").transform(frame).T
+    assert len(bins) == 8
+    for k, each in enumerate(bins):
+        assert each.mean() == pytest.approx(0, abs=1e-9)
+        rising = np.flatnonzero(np.diff(each) > 1e-9)
+        assert rising.min() == pytest.approx(100 * k, abs=2)
+        assert rising.max() == pytest.approx(100 * (k + 1), abs=2)

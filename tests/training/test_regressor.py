@@ -441,7 +441,7 @@ def test_a_file_holds_json_and_arrays_and_says_what_made_it(fitted, tmp_path):
 
 def _newer(content):
     header, rest = _header(content)
-    header["__metadata__"]["format"] = "fairdash.FairRegressor/2"
+    header["__metadata__"]["format"] = "fairdash.FairRegressor/3"
     return _with_header(header, rest)
 
 

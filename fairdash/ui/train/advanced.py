@@ -8,6 +8,7 @@ import streamlit as st
 
 from fairdash.errors import FairdashError
 from fairdash.runs.quick import VALIDATION_SHARE
+from fairdash.training.architectures import ARCHITECTURES
 from fairdash.training.settings import TrainingSettings
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
@@ -34,6 +35,14 @@ def ask_for_settings(loss: tuple[str, bool]) -> dict[str, Any] | None:
             key=key("tune"),
             help="One more stack of standard networks, compared on each split's validation rows before the "
             "fair models are trained. The two fields below are then not used.",
+        )
+        architecture = st.selectbox(
+            "Predictor's network",
+            list(ARCHITECTURES),
+            list(ARCHITECTURES).index(default.architecture),
+            key=key("architecture"),
+            format_func=lambda name: ARCHITECTURES[name].title,
+            help="  \n".join(f"{each.title}: {each.meaning}" for each in ARCHITECTURES.values()),
         )
         left, middle, right = st.columns(3)
         hidden = left.text_input(
@@ -90,6 +99,7 @@ def ask_for_settings(loss: tuple[str, bool]) -> dict[str, Any] | None:
         )
         try:
             settings = TrainingSettings(
+                architecture=architecture,
                 hidden=tuple(int(width) for width in numbers(hidden, column="hidden layers")),
                 adversary_hidden=tuple(
                     int(width) for width in numbers(adversary, column="adversary's layers")
