@@ -132,6 +132,12 @@ def corrected_standard_error(variance: float, *, n_splits: int, test_to_train: f
 
 @overload
 def corrected_standard_error(
+    variance: NDArray[np.float64], *, n_splits: NDArray[np.integer], test_to_train: float
+) -> NDArray[np.float64]: ...
+
+
+@overload
+def corrected_standard_error(
     variance: pd.Series, *, n_splits: pd.Series | int, test_to_train: float
 ) -> pd.Series: ...
 
