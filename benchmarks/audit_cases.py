@@ -5,7 +5,8 @@
 A price is a mean along a normal attribute z times a positive factor of mean 1 and coefficient of variation
 .6 that has nothing to do with it, so that the largest gap, the direction and what is earned are known in
 closed form. Each seed of each case is one row of results/audit_cases_rows.csv; rows that are there are not
-made again. Writes results/audit_cases.csv, a row a case.
+made again. Writes results/audit_cases.csv, a row a case. The p-value of no link of any kind takes most of the
+time, and no verdict depends on it: it is found for the first --links seeds alone.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -48,8 +51,10 @@ class Case:
         What expected cost explains of the direction.
     conditional
         The largest gap of the controlled curve.
-    surface
-        Whether the bias surface is 0; None where its size is not known.
+    sufficient
+        Whether the bias surface is 0.
+    found
+        Whether the verdicts, by criterion, say what is special about the case.
     """
 
     draw: Callable[[int, np.random.Generator], dict[str, Any]]
@@ -58,6 +63,7 @@ class Case:
     earned: float | None = None
     conditional: float | None = None
     sufficient: bool = False
+    found: Callable[[pd.DataFrame], bool] | None = None
     roles: dict[str, Any] = field(default_factory=dict)
 
 
@@ -120,10 +126,24 @@ def _lognormal(n: int, rng: np.random.Generator) -> dict[str, Any]:
     return {"price": np.exp(rng.normal(size=n) - 0.5), "s": 45 + 12 * rng.normal(size=n)}
 
 
+def _above(verdicts: pd.DataFrame) -> bool:
+    return bool(verdicts.loc["independence", "verdict"] == "above")
+
+
+def _link_within(verdicts: pd.DataFrame) -> bool:
+    return bool(verdicts.loc["conditional_independence", "p_value"] <= 0.05)
+
+
+def _less_within(verdicts: pd.DataFrame) -> bool:
+    """The gap among equals is surely smaller."""
+    lows, highs = verdicts["ci_low"], verdicts["ci_high"]
+    return _above(verdicts) and bool(highs["conditional_independence"] < lows["independence"])
+
+
 _BY_LINE = 2 * NINETIETH
 _U = 0.3 / TAIL_SQUARE
 _STEEP = _line(0.3)
-_TOP = norm.ppf(0.97)
+_TOP, _END = norm.ppf(0.97), norm.ppf(0.95)
 CASES: dict[str, Case] = {
     "no effect": Case(draw=_along(np.ones_like), gap=0, direction=0),
     "five rows a policy": Case(draw=_policies, gap=0, direction=0, roles={"groups": "policy"}),
@@ -152,25 +172,36 @@ CASES: dict[str, Case] = {
         earned=_STEEP / 2 * _BY_LINE,
         roles={"outcome": "claims"},
     ),
-    "proxy alone": Case(draw=_proxy, gap=0.24, direction=0.8 * _STEEP * _BY_LINE),
-    "within a factor": Case(draw=_within, gap=0, direction=0, conditional=0, roles={"controls": ["side"]}),
+    "proxy alone": Case(draw=_proxy, gap=0.24, direction=0.8 * _STEEP * _BY_LINE, found=_above),
+    "within a factor": Case(
+        draw=_within, gap=0, direction=0, conditional=0, found=_link_within, roles={"controls": ["side"]}
+    ),
     "vanishing given a factor": Case(
         draw=_vanishing,
         gap=0.21,
         direction=0.7 * _STEEP * _BY_LINE,
         conditional=0,
+        found=_less_within,
         roles={"controls": ["bonus"]},
     ),
     "exposure follows s": Case(draw=_exposed, gap=0, direction=0, roles={"exposure": "years"}),
     "heavy tails": Case(draw=_lognormal, gap=0, direction=0),
+    # Made against the estimator: nothing within the range tells of either end.
+    "steps at both ends": Case(
+        draw=_along(lambda z: 1 + DELTA / 2 * ((z > _END).astype(float) - (z < -_END))),
+        gap=DELTA,
+        direction=0,
+    ),
 }
 
 
-def try_case(name: str, n: int, seed: int) -> dict[str, Any]:
-    """One audit of one table, beside the truth."""
+def try_case(name: str, n: int, seed: int, *, link: bool = True) -> dict[str, Any]:
+    """One audit of one table, beside the truth; with the p-value of no link of any kind, or without."""
     case = CASES[name]
     frame = pd.DataFrame(case.draw(n, np.random.default_rng([seed, n, list(CASES).index(name)])))
-    result = fd.audit(frame, price="price", sensitive="s", max_gap=DELTA, random_state=seed, **case.roles)
+    roles = {"price": "price", "sensitive": "s", **case.roles}
+    with nullcontext() if link else patch("fairdash.auditing.audit.p_of_any_link", return_value=np.nan):
+        result = fd.audit(frame, **roles, max_gap=DELTA, questions=(1, 3, 4, 5), random_state=seed)
     row: dict[str, Any] = {"case": name, "n": n, "seed": seed}
     verdicts = result.verdicts.set_index("criterion")
     truths = {"independence": case.gap, "conditional_independence": case.conditional}
@@ -187,6 +218,8 @@ def try_case(name: str, n: int, seed: int) -> dict[str, Any]:
             row[f"{criterion}_covers"] = int(found["ci_low"] <= truth <= found["ci_high"])
             row[f"{criterion}_width"] = found["ci_high"] - found["ci_low"]
     row["p_value"] = verdicts.loc["independence", "p_value"]
+    if case.found is not None:
+        row["found"] = int(case.found(verdicts))
     measures = result.measures.set_index("measure")
     parts = {"direction": case.direction}
     if case.earned is not None:
@@ -200,7 +233,7 @@ def try_case(name: str, n: int, seed: int) -> dict[str, Any]:
 
 
 FIELDS = [
-    *("case", "n", "seed", "p_value"),
+    *("case", "n", "seed", "p_value", "found"),
     *(
         f"{criterion}_{what}"
         for criterion in (
@@ -233,10 +266,13 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
             verdicts = part[f"{criterion}_verdict"].dropna()
             if len(verdicts):
                 row[f"{short}_false"] = int(part[f"{criterion}_false"].sum())
+                row[f"{short}_above"] = float((verdicts == "above").mean())
                 row[f"{short}_undecided"] = float((verdicts == "undecided").mean())
                 row[f"{short}_covers"] = int(part[f"{criterion}_covers"].sum())
                 row[f"{short}_width"] = part[f"{criterion}_width"].mean()
-        row["rejects_flat"] = float((part["p_value"] <= 0.05).mean())
+        if part["found"].notna().any():
+            row["found"] = int(part["found"].sum())
+        row["rejects_flat"] = float((part["p_value"].dropna() <= 0.05).mean())
         for each in ("direction", "earned_s10_s90", "left_s10_s90"):
             if part[each].notna().any():
                 row[f"{each}_mean"] = part[each].mean()
@@ -249,14 +285,17 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
 def page_lines(table: pd.DataFrame) -> list[str]:
     """The table of docs/audit.md, from what was written."""
     lines = [
-        "| case | rows | seeds | false verdicts | undecided | gap covered | direction covered |",
-        "|---|---|---|---|---|---|---|",
+        "| case | rows | seeds | false verdicts | undecided | gap covered | direction covered | recognised |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row in table.itertuples():
         cells = (row.case, f"{row.n:,}", row.seeds, int(row.gap_false), f"{row.gap_undecided:.0%}")
-        lines.append(
-            "| " + " | ".join(map(str, (*cells, int(row.gap_covers), int(row.direction_covers)))) + " |"
+        counts = (
+            int(row.gap_covers),
+            int(row.direction_covers),
+            "" if pd.isna(row.found) else int(row.found),
         )
+        lines.append("| " + " | ".join(map(str, (*cells, *counts))) + " |")
     return lines
 
 
@@ -264,6 +303,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0:40", help="first and last, such as 0:40")
     parser.add_argument("--rows", type=int, default=2000)
+    parser.add_argument("--links", type=int, default=20, help="seeds whose p-value of no link is found")
     parser.add_argument("--cases", default=None, help="comma-separated; all by default")
     options = parser.parse_args()
     first, last = map(int, options.seeds.split(":"))
@@ -279,10 +319,10 @@ def main() -> None:
         for seed in range(first, last):
             for name in names:
                 if (name, options.rows, seed) not in done:
-                    found = try_case(name, options.rows, seed)
+                    found = try_case(name, options.rows, seed, link=seed < options.links)
                     kept = {key: f"{v:.5g}" if isinstance(v, float) else v for key, v in found.items()}
                     writer.writerow(kept)
-            file.flush()
+                    file.flush()
     order = {name: k for k, name in enumerate(CASES)}
     rows = pd.read_csv(ROWS).sort_values(
         ["n", "case", "seed"], key=lambda c: c.map(order) if c.name == "case" else c

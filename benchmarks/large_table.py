@@ -23,16 +23,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from benchmarks.tradeoff_times import ROOT, _app, _page
+from benchmarks.tradeoff_times import DRAWN, ROOT, _app, _page
 from fairdash.detached import ONE_THREAD
 
 RESULTS = Path(__file__).parent / "results" / "large_table.csv"
-#: The front is on the page.
-DRAWN = """
-() => [...document.querySelectorAll('.js-plotly-plot')].some(
-    each => each._fullLayout && each._fullLayout.title.text.includes('What fairness costs'))
-"""
-
 ROLES = """
 import sys, time
 from pathlib import Path

@@ -10,19 +10,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 import fairdash as fd
 from fairdash.lesson.data import DATA
+from fairdash.lesson.duel import FROZEN_AT
+from fairdash.lesson.duel import LAM as LAM_OF_DUEL
+from fairdash.lesson.duel import STEPS as STEPS_OF_DUEL
 from fairdash.lesson.noise import ROWS, STEPS, independent_rows
 from fairdash.lesson.payers import AGES, LAMS
+from fairdash.nets import StackedAdam
+from fairdash.reproduction import fig3
 from fairdash.safe_csv import safe_csv
 from fairdash.storage import write_whole
 
 #: Shuffles behind a floor.
 SHUFFLES = 19
+#: The duel: policies, those of a step, and groups of age that its curves have.
+ROWS_OF_DUEL, BATCH, GROUPS_OF_DUEL = 1000, 256, 15
+#: Steps of its own that the adversary takes before each step of both.
+AHEAD = 4
 OBJECTIVES = ("demographic_parity", "equalized_residuals")
 
 
@@ -73,7 +83,7 @@ def payers() -> dict[str, pd.DataFrame]:
             values = {"rmse": errors.mean(), "hgr": np.mean(reads), "floor_q95": np.mean(edges)}
             points.append(one | values)
             years = np.concatenate(ages)
-            for low, high in zip(AGES[:-1], AGES[1:], strict=True):
+            for low, high in pairwise(AGES):
                 inside = (years >= low) & (years < high)
                 averages = {
                     "age": (low + high) / 2,
@@ -85,7 +95,45 @@ def payers() -> dict[str, pd.DataFrame]:
     return {"payers": pd.DataFrame(points), "payers_by_age": pd.DataFrame(profiles)}
 
 
-PARTS = {"noise": noise, "payers": payers}
+def duel(
+    games: Sequence[bool] = (False, True), steps: Sequence[int] = STEPS_OF_DUEL
+) -> dict[str, pd.DataFrame]:
+    """The game of a predictor and its adversary as it goes on, and with the adversary frozen on the way."""
+    import torch
+
+    data = fd.load_dataset("household", n=ROWS_OF_DUEL)
+    parts = (data.features, data.target.to_frame(), data.sensitive)
+    x, y, s = (fig3.standardised(values) for values in parts)
+    age, cost = data.sensitive.iloc[:, 0].to_numpy(), data.target.to_numpy()
+    order = np.argsort(age)
+    states, curves = [], []
+    for frozen in games:
+        players, rng = fig3.Players(x.shape[2]), np.random.default_rng(0)
+        players.descent = StackedAdam(players.h.parameters(), lr=2e-3)
+        for step in range(max(steps) + 1):
+            if step in steps:
+                with torch.no_grad():
+                    y_pred, _, g, error, j = players.forward(x, y, s)
+                price = y_pred[0, :, 0].numpy() * cost.std() + cost.mean()
+                seen = g[0, :, 0].numpy()
+                seen = (seen - seen.mean()) / max(float(seen.std()), 1e-8)
+                fresh = fd.measure("hgr_spline", price, age)
+                one = {"frozen": frozen, "step": step}
+                states.append(one | {"mse": error.item(), "j": j.item(), "fresh": fresh})
+                for rows in np.array_split(order, GROUPS_OF_DUEL):
+                    means = {"age": age[rows].mean(), "price": price[rows].mean(), "g": seen[rows].mean()}
+                    curves.append(one | means)
+            rows = torch.from_numpy(rng.permutation(len(age))[:BATCH])
+            batch = x[:, rows], y[:, rows], s[:, rows]
+            # The adversary keeps ahead, or the two only turn around each other.
+            for _ in range(0 if frozen and step >= FROZEN_AT else AHEAD):
+                j = players.forward(*batch)[-1]
+                players.ascent.step(torch.autograd.grad(j, players.ascent.parameters))
+            players.step(*batch, lam=LAM_OF_DUEL, frozen=frozen and step >= FROZEN_AT)
+    return {"duel": pd.DataFrame(states), "duel_by_age": pd.DataFrame(curves)}
+
+
+PARTS = {"noise": noise, "payers": payers, "duel": duel}
 
 
 def main(names: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ Prints how many runs the ten have started, and the seconds from a move to the en
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import sys
@@ -90,7 +91,7 @@ def twenty_move_the_slider(home: Path, seconds: float) -> tuple[list[float], int
                 answer = until_run(connection)
                 times.append(time.perf_counter() - begun)
                 errors += bool(complaints(answer)) or not any(
-                    each.delta.new_element.HasField("plotly_chart") for each in answer
+                    each.delta.new_element.HasField("bidi_component") for each in answer
                 )
         return times, errors
 
@@ -112,15 +113,16 @@ def open_trade_off(connection: ClientConnection, query: str) -> list[ForwardMsg]
 
 def a_move(said: list[ForwardMsg], query: str, rng: random.Random) -> BackMsg:
     """The wish to have another λ, from what the page has shown."""
-    (shown,) = (each.delta for each in said if each.delta.new_element.HasField("slider"))
+    (shown,) = (
+        each.delta.new_element.bidi_component
+        for each in said
+        if each.delta.new_element.HasField("bidi_component")
+    )
     (place,) = (each.navigation for each in said if each.WhichOneof("type") == "navigation")
-    slider = shown.new_element.slider
     wish = BackMsg()
     wish.rerun_script.page_script_hash = place.page_script_hash
-    wish.rerun_script.query_string = query
-    wish.rerun_script.fragment_id = shown.fragment_id
-    moved = wish.rerun_script.widget_states.widgets.add(id=slider.id)
-    moved.string_array_value.data.append(rng.choice(slider.options))
+    lam = rng.choice(json.loads(shown.json)["slider"]["stops"])
+    wish.rerun_script.query_string = f"{query}&lam={lam}"
     return wish
 
 

@@ -4,9 +4,10 @@
 
 Moves: a run of 8 λ × 5 splits (two epochs: what is timed does not depend on how well a model was trained)
 is opened; then the slider goes one stop at a time. "Server" is the script run under Streamlit's own test
-runner; "browser" is from the key press to the frame in which the front's chosen point has moved, in a real
-Chromium beside the real server. First front: from the press of "See what fairness costs" on the data page,
-whose roles are set, to the front drawn in the browser. Needs FAIRDASH_DATA and Chromium.
+runner; "browser" is from the key press to the frame in which the answer is another one, in a real Chromium
+beside the real server (pictures follow at once: `benchmarks.stage_frames`). First front: from the press of
+"See what fairness costs" on the data page, whose roles are set, to the front drawn in the browser. Needs
+FAIRDASH_DATA and Chromium.
 """
 
 from __future__ import annotations
@@ -26,21 +27,26 @@ import numpy as np
 ROOT = Path(__file__).parent.parent
 CHROMIUM = os.environ.get("FAIRDASH_CHROMIUM", "/usr/bin/chromium")
 
-#: Resolves with the milliseconds from now until the front's chosen point has another name.
+#: Resolves with the milliseconds from now until the page says something else.
 WATCH = """
 () => {
-    const bold = [...document.querySelectorAll('[data-testid=stMarkdown] strong')];
-    const chosen = () => bold.length && document.querySelector('[data-testid=stMarkdown] strong')?.textContent;
-    const before = chosen(), started = performance.now();
+    const said = () => [...document.querySelectorAll(
+        '[data-testid=stMarkdown], [data-testid=stCaptionContainer]')].map(each => each.textContent).join();
+    const before = said(), started = performance.now();
     window.moved = new Promise(resolve => {
         const look = () => {
-            const now = chosen();
+            const now = said();
             if (now && now !== before) requestAnimationFrame(() => resolve(performance.now() - started));
             else requestAnimationFrame(look);
         };
         look();
     });
 }
+"""
+#: Whether the stage has drawn the front.
+DRAWN = """
+() => [...document.querySelectorAll('*')].some(
+    each => each.shadowRoot?.querySelector('.stage')?.stage?.drawn()['What fairness costs'])
 """
 
 TRAIN = """
@@ -59,19 +65,20 @@ print(run.id)
 """
 
 SERVER = """
-import sys, time
+import json, sys, time
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
 run, moves, root = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
 at = AppTest.from_file(str(root / "fairdash" / "ui" / "main.py"), default_timeout=300).run()
 at.query_params["run"] = run
 at = at.switch_page(str(root / "pages" / "work" / "tradeoff.py")).run()
-options = [float(each) for each in at.select_slider(key="lam").options]
+(stage,) = at.get("bidi_component")
+options = json.loads(stage.proto.json)["slider"]["stops"]
 for k in range(moves):
     lam = options[1 + (7 * k) % (len(options) - 1)]
-    slider = at.select_slider(key="lam").set_value(lam)
+    at.query_params["lam"] = lam
     started = time.perf_counter()
-    at = slider.run()
+    at = at.run()
     print(1e3 * (time.perf_counter() - started))
 assert not at.exception
 """
@@ -104,7 +111,7 @@ def browser_moves(run: str, moves: int, *, home: Path) -> list[float]:
         page.goto(f"{address}/tradeoff?run={run}")
         slider = page.get_by_role("slider").first
         slider.wait_for()
-        page.wait_for_function("document.body.innerText.includes('chosen: λ')")
+        page.wait_for_function(DRAWN)
         page.wait_for_timeout(1500)
         slider.focus()
         times = []
@@ -125,10 +132,7 @@ def first_front(*, home: Path) -> float:
         page.wait_for_timeout(8000)  # the proxies are being ranked at first
         started = time.monotonic()
         page.get_by_role("button", name="See what fairness costs").click()
-        page.wait_for_function(
-            "[...document.querySelectorAll('.js-plotly-plot')].some(each => each._fullLayout "
-            "&& each._fullLayout.title.text.includes('What fairness costs'))"
-        )
+        page.wait_for_function(DRAWN)
         seconds = time.monotonic() - started
         # The sweep that follows the first look would slow the next attempt.
         for run in (home / "runs").iterdir():

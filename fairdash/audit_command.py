@@ -41,7 +41,13 @@ def add_audit_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help="plan.json of an audit's evidence, or its zip: asks the same again, and takes no other question",
     )
     parser.add_argument("--price", default=None, help="column of the price, per unit of exposure")
-    parser.add_argument("--sensitive", default=None, help="column that the price must not follow")
+    parser.add_argument(
+        "--sensitive",
+        action="append",
+        default=None,
+        metavar="COLUMN",
+        help="column that the price must not follow; may come again",
+    )
     parser.add_argument("--exposure", default=None, help="column that says how much a row counts")
     parser.add_argument("--outcome", default=None, help="column of claims or cost, per unit of exposure")
     parser.add_argument(
@@ -78,6 +84,15 @@ def add_audit_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
     )
     parser.add_argument(
         "--question", type=int, action="append", default=None, help="answer these alone; may come again"
+    )
+    parser.add_argument(
+        "--reliability",
+        type=float,
+        action="append",
+        default=None,
+        metavar="SHARE",
+        help="share of the sensitive column's variance that is no error, such as 0.7: adds the curve without "
+        "that error; may come again",
     )
     parser.add_argument("--random-state", type=int, default=0)
     parser.add_argument(
@@ -137,6 +152,7 @@ def _plan(options: argparse.Namespace) -> AuditPlan:
         criterion=options.criterion,
         max_gap=options.max_gap,
         questions="all" if options.question is None else options.question,
+        reliability=options.reliability,
         random_state=options.random_state,
     )
 
@@ -162,7 +178,11 @@ def _table(file: Path | None, before: Mapping[str, Any]) -> tuple[pd.DataFrame, 
 
 def _as_text(result: AuditResult) -> str:
     lines = [f"{each.question}. {each.title} {each.sentence}" for each in result.answers]
-    table = result.verdicts.to_string(index=False, float_format="{:.3g}".format)
+    for each in result.others:
+        lines.append(f"\nAlong “{each.plan.columns.sensitive}”:")
+        lines += [f"{own.question}. {own.title} {own.sentence}" for own in each.answers]
+    verdicts = result.tables["by_sensitive"] if result.others else result.verdicts
+    table = verdicts.to_string(index=False, float_format="{:.3g}".format)
     if result.since is not None:
         lines.append(f"Since the audit before: {result.since.sentence}")
     return "\n".join([*lines, "", "As shares of the mean price:", table, *result.notes])

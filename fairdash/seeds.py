@@ -59,6 +59,9 @@ class Stream(IntEnum):
     AUDIT_DRAWS = 24
     #: Rows on which an audit's trees are grown.
     AUDIT_ROWS = 25
+    #: What an audit's models of a price and of a cost draw; and the permutations behind its proxies.
+    AUDIT_MODELS = 29
+    AUDIT_PROXIES = 30
     #: Errors added to an audit's sensitive attribute; and draws behind the limits of its segments.
     AUDIT_ERRORS = 32
     AUDIT_SEGMENTS = 33

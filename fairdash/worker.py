@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -264,6 +265,21 @@ def _import_all(lane: str) -> None:
         import fairdash.runs.execute_sweep
         import fairdash.runs.worker
         import fairdash.training.stack  # noqa: F401
+
+        if lane == engine.QUICK and not engine.is_needed(lane):
+            _rehearse()
+
+
+def _rehearse() -> None:
+    """Carry out the smallest first look: torch and others load much of themselves when it is first used."""
+    from fairdash.data.source import CatalogueSource
+    from fairdash.runs.execute_sweep import execute_sweep
+    from fairdash.runs.quick import quick_plans
+
+    dataset = CatalogueSource(dataset="household", options={"n": 100}).load()
+    plan, _ = quick_plans(dataset, objective="demographic_parity")
+    settings = replace(plan.settings, n_epochs=2, warm_up_epochs=1)
+    execute_sweep(dataset, replace(plan, lams=plan.lams[:1], settings=settings), is_preview=True)
 
 
 if __name__ == "__main__":

@@ -125,11 +125,19 @@ def test_the_page_on_audits_does_what_it_says(real_data):
 
 
 def test_the_page_on_audits_says_how_often_they_were_wrong():
-    from benchmarks.audit_cases import RESULTS, page_lines
+    from benchmarks import audit_cases, audit_rivals, audit_ways
 
     page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
-    (found,) = re.findall(r"<!-- cases -->\n(.*?)\n<!-- /cases -->", page, flags=re.DOTALL)
-    assert found.splitlines() == page_lines(pd.read_csv(RESULTS / "audit_cases.csv"))
+    cases, rivals, ways = (
+        pd.read_csv(audit_cases.RESULTS / f"audit_{name}.csv") for name in ("cases", "rivals", "ways")
+    )
+    for name, lines in (
+        ("cases", audit_cases.page_lines(cases)),
+        ("rivals", audit_rivals.page_lines(rivals, cases)),
+        ("ways", audit_ways.page_lines(ways)),
+    ):
+        (found,) = re.findall(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", page, flags=re.DOTALL)
+        assert found.splitlines() == lines
 
 
 def test_the_tutorial_goes_from_a_file_to_a_filed_tariff():

@@ -189,6 +189,12 @@ def _metadata(wheel: Path) -> Message:
         return message_from_bytes(archive.read(name))
 
 
+def test_the_wheel_has_what_the_browser_draws_with(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    for name in ("stage/plot.js", "stage/stage.js", "stage/stage.css", "home/curve.json"):
+        assert f"fairdash/ui/{name}" in names
+
+
 def _pip(*arguments: str | Path) -> None:
     command = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

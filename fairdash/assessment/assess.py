@@ -127,24 +127,30 @@ def assess_predictions(
     def figures_of(j: int) -> Found:
         found: dict[str, Any] = {}
         of_split = (members["split"] == j).to_numpy()
-        own = [part for part in splits[j].parts if part in parts]
-        for done, part in enumerate(own):
+        wanted = [part for part in splits[j].parts if part in parts]
+        for done, part in enumerate(wanted):
             count = n_permutations if part == "test" else 0
             tested = judge.tested(predictions[of_split], splits[j], part) if count else {}
             figures, null = judge.figures(
                 predictions[of_split], splits[j], part, split_number=j, n_permutations=count
             )
-            found[part] = members[of_split].assign(part=part, **figures)
+            own = members[of_split]
+            # At once: a column after the other takes longer than to measure some of them.
+            found[part] = pd.concat([own, pd.DataFrame({"part": part, **figures}, index=own.index)], axis=1)
             null = null | tested
             found |= {f"{part} {title}": values for title, values in null.items()}
             if progress is not None:
-                progress((j + (done + 1) / len(own)) / len(splits))
+                progress((j + (done + 1) / len(wanted)) / len(splits))
         return found
 
     frames = []
     nulls: dict[tuple[int, str], Nulls] = {}
     tests: dict[tuple[int, str], Nulls] = {}
-    founds = {j: unit(str(j), partial(figures_of, j)) for j in turns(unit, len(splits))}
+    founds: dict[int, Found] = {}
+    for j in turns(unit, len(splits)):
+        founds[j] = unit(str(j), partial(figures_of, j))
+        if progress is not None:
+            progress(len(founds) / len(splits))
     for j, split in enumerate(splits):
         found = founds[j]
         for part in (part for part in split.parts if part in parts):
@@ -153,8 +159,6 @@ def assess_predictions(
                 own = {title: found[f"{part} {title}"] for title in titles if f"{part} {title}" in found}
                 if own:
                     kept[j, part] = own
-        if progress is not None:
-            progress((j + 1) / len(splits))
     order = ["method", "lam", "split", "part", "diverged"]
     # The nulls have the models in the order of the frames.
     table = with_verdict(

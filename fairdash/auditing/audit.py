@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,16 +17,22 @@ from fairdash.auditing import words
 from fairdash.auditing.basis import Basis, basis_of
 from fairdash.auditing.bridge import Bridge, Estimate, chosen_bridge, fixed_bridge, typical_gap
 from fairdash.auditing.columns import columns_of
+from fairdash.auditing.conclusion import conclude, decide, together
 from fairdash.auditing.controlled import controlled_curve
 from fairdash.auditing.curve import Curve, fit_curve
+from fairdash.auditing.dearest import dearest_curve
 from fairdash.auditing.evidence import environment, hash_of_rows
-from fairdash.auditing.gaps import LEVEL, NONE, Band, Gap, holm, largest_gap
-from fairdash.auditing.insurance import actual_to_expected, double_lift, gini, lorenz
+from fairdash.auditing.gaps import Band, Gap, largest_gap
+from fairdash.auditing.learned import costs_of, through_what, what_instead
 from fairdash.auditing.links import p_among_equals, p_of_any_link
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, TABLES, AuditPlan
-from fairdash.auditing.result import Answer, AuditResult
+from fairdash.auditing.money_answers import how_much_money, insurance_views
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan
+from fairdash.auditing.premiums import Costs
+from fairdash.auditing.result import AuditResult
+from fairdash.auditing.sureness import how_sure
 from fairdash.auditing.surface import Surface, bias_surface
-from fairdash.auditing.table import AuditTable, only_shown
+from fairdash.auditing.table import AuditTable
+from fairdash.auditing.two_prices import OF_EACH_PRICE, compare
 from fairdash.errors import DataError
 from fairdash.text import few
 
@@ -40,7 +46,7 @@ def audit(
     frame: pd.DataFrame,
     *,
     price: str,
-    sensitive: str,
+    sensitive: str | Sequence[str],
     exposure: str | None = None,
     outcome: str | None = None,
     controls: Sequence[str] = (),
@@ -48,6 +54,7 @@ def audit(
     expected_cost: str | None = None,
     candidate: str | None = None,
     groups: str | None = None,
+    reliability: float | Sequence[float] | None = None,
     max_gap: float = 0.05,
     questions: str | Sequence[int] = "all",
     totals: Sequence[str] = (),
@@ -64,7 +71,7 @@ def audit(
         named are left out and counted.
     price, sensitive
         Columns of the price or prediction π, per unit of exposure, and of the attribute s that it must not
-        follow.
+        follow. Several attributes are audited one after another, with Holm's correction over them.
     exposure
         Column that says how much a row counts; all means are weighted by it.
     outcome, expected_cost
@@ -75,9 +82,12 @@ def audit(
         The primary one, named before results are seen: ``"independence"``, ``"conditional_independence"``,
         ``"sufficiency"`` or ``"equalized_residuals"``.
     candidate
-        Column of a second price.
+        Column of a second price: every answer is given for both, with the difference.
     groups
         Column of what rows have in common, such as a policy: folds and variances are by group.
+    reliability
+        Shares of the attribute's variance that are no error of measurement, in (0, 1]: the direction gap and
+        the curve without such an error, at these and at 1, .9, .7 and .5.
     max_gap
         δ, the threshold for the largest gap as a share of the mean price, in (0, 1).
     questions
@@ -115,7 +125,12 @@ def audit(
         features=features,
     )
     plan = AuditPlan.of(
-        columns, criterion=criterion, max_gap=max_gap, questions=questions, random_state=random_state
+        columns,
+        criterion=criterion,
+        max_gap=max_gap,
+        questions=questions,
+        reliability=reliability,
+        random_state=random_state,
     )
     result = carry_out(frame, plan)
     return result if against is None else result.compare(against)
@@ -138,24 +153,45 @@ def carry_out(
         Told what is being done and the share that is, before each step; may raise
         :class:`~fairdash.errors.Cancelled`.
     """
+    names = plan.columns.each
+    parts, done = len(names) * (1 if plan.columns.candidate is None or 10 not in plan.asked else 2), 0
 
     def tell(doing: str, share: float) -> None:
         if progress is not None:
-            progress(doing, share)
+            progress(doing, (done + share) / parts)
 
     tell("Reading the rows", 0.0)
-    table = AuditTable.of(frame, plan.columns, random_state=plan.random_state)
-    work = _Work(table=table, plan=plan, tell=tell)
+    tables = [AuditTable.of(frame, columns, random_state=plan.random_state) for columns in names]
+    works, others = [], []
+    for table in tables:
+        own = replace(plan, columns=table.columns)
+        work = _answered(_Work(table=table, frame=frame, plan=own, tell=tell))
+        works.append(work)
+        done += 1
+        if table.candidate is None or 10 not in plan.asked:
+            continue
+        columns = table.columns.of_candidate
+        same = replace(own, columns=columns, questions=tuple(own.asked & OF_EACH_PRICE), reliability=())
+        seen = replace(table, price=table.candidate, candidate=None, columns=columns, notes=())
+        others.append(_answered(_Work(table=seen, frame=frame, plan=same, tell=tell)))
+        done += 1
+    verdicts = decide(works)
+    for work, second, of_second in zip(works, others, decide(others), strict=False):
+        compare(work, second, conclude(second, of_second))
+    origin = {**(origin or {}), "rows_sha256": hash_of_rows(frame, plan.columns)}
+    results = [conclude(work, said, origin) for work, said in zip(works, verdicts, strict=True)]
+    tell("Done", 0.0)
+    return replace(together(results, plan), made_with=environment())
+
+
+def _answered(work: _Work) -> _Work:
+    """The work, with every question asked answered but for what its verdicts are."""
     work.price_curve()
     for question, answer in _ANSWERS.items():
-        if question in plan.asked:
-            tell(QUESTIONS[question], question / _STEPS)
+        if question in work.plan.asked:
+            work.tell(QUESTIONS[question], work.share(question, 0))
             answer(work)
-    work.insurance_views()
-    origin = {**(origin or {}), "rows_sha256": hash_of_rows(frame, plan.columns)}
-    result = replace(work.result(), origin=origin, made_with=environment())
-    tell("Done", 1.0)
-    return result
+    return work
 
 
 @dataclass(kw_only=True)
@@ -163,11 +199,13 @@ class _Work:
     """What has been found so far."""
 
     table: AuditTable
+    frame: pd.DataFrame
     plan: AuditPlan
     tell: Progress
     basis: Basis = field(init=False)
     curve: Curve = field(init=False)
     found: dict[str, Gap | Surface] = field(default_factory=dict)
+    curves: dict[str, tuple[Curve, AuditTable]] = field(default_factory=dict)
     units: dict[str, int] = field(default_factory=dict)
     p_values: dict[str, float] = field(default_factory=dict)
     band: Band = field(init=False)
@@ -194,10 +232,20 @@ class _Work:
                 column=self.table.columns.sensitive,
             )
         self.curve = fit_curve(self.table.price, self.table, self.basis)
+        self.curves["independence"] = self.curve, self.table
         gap, self.band = largest_gap(self.curve, self.delta, random_state=self.seed)
         self.found["independence"], self.units["independence"] = gap, self.table.n
         self.p_values["independence"] = p_of_any_link(self.table, self.table.price, random_state=self.seed)
         self.tables["curve"] = self.band.frame()
+
+    def share(self, question: int, part: float) -> float:
+        """The share of the whole that is done, with a part of a question's work done."""
+        return (question + part) / (max(QUESTIONS) + 1)
+
+    @cached_property
+    def costs(self) -> Costs | None:
+        """What policies cost, learned once for all questions; None where there is nothing to learn from."""
+        return costs_of(self)
 
     @property
     def cost(self) -> Array | None:
@@ -213,80 +261,6 @@ class _Work:
         for key, money in (("value", "money"), ("ci_low", "money_low"), ("ci_high", "money_high")):
             row[money] = getattr(each, key) if of_price else math.nan
         self.measures.append(row)
-
-    def insurance_views(self) -> None:
-        table = self.table
-        if table.outcome is None:
-            return
-        curve = lorenz(table.price, table.outcome, table.weight)
-        # As many points as a page draws; the index is that of all.
-        self.tables["lorenz"] = curve.iloc[np.unique(np.linspace(0, len(curve) - 1, 201).round().astype(int))]
-        index = gini(table.price, table.outcome, table.weight)
-        self.measures.append({"question": 5, "measure": "gini", "value": index})
-        self.tables["actual_to_expected"] = actual_to_expected(table)
-        self.tables["calibration"] = actual_to_expected(table, by="price")
-        if table.candidate is not None:
-            self.tables["double_lift"] = double_lift(
-                table.price, table.candidate, table.outcome, table.weight
-            )
-
-    def result(self) -> AuditResult:
-        mean, plan = self.table.mean_price, self.plan
-        others = [name for name in CRITERIA if name in self.found and name != plan.criterion]
-        primary = self.found[plan.criterion].verdict()
-        verdicts = {plan.criterion: primary}
-        below = holm([self.found[name].p_below for name in others])
-        above = holm([self.found[name].p_above for name in others])
-        for name, p_below, p_above in zip(others, below, above, strict=True):
-            verdicts[name] = "below" if p_below <= LEVEL else "above" if p_above <= LEVEL else "undecided"
-        rows, details = [], {}
-        for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
-            row: dict[str, Any] = {"question": CRITERIA[name].question, "criterion": name}
-            each = self.found.get(name)
-            if each is None:
-                rows.append(row | dict.fromkeys(("value", "ci_low", "ci_high", "p_value"), math.nan))
-                rows[-1]["verdict"] = NONE
-                continue
-            row |= {key: getattr(each, key) / mean for key in ("value", "ci_low", "ci_high")}
-            rows.append(row | {"p_value": self.p_values.get(name, each.p_value), "verdict": verdicts[name]})
-            needed = self.units[name] * (each.smallest / self.delta) ** 2
-            details[name] = {
-                **{key: getattr(each, key) / mean for key in ("lower", "upper", "smallest")},
-                "floor": each.floor / mean if isinstance(each, Gap) else math.nan,
-                "p_below": each.p_below,
-                "p_above": each.p_above,
-                "rows_needed": needed,
-            }
-            question = CRITERIA[name].question
-            if question in self.sentences and (question != 5 or name == "sufficiency"):
-                said = words.verdict_in_words(
-                    each, verdicts[name], delta=plan.max_gap, mean=mean,
-                    rows_needed=needed if needed > self.units[name] else 0,
-                )  # fmt: skip
-                self.sentences[question] += f" {said}"
-        columns = ["question", "measure", "value", "ci_low", "ci_high", "money", "money_low", "money_high"]
-        return AuditResult(
-            verdict=primary,
-            verdicts=pd.DataFrame(rows),
-            measures=pd.DataFrame(self.measures, columns=columns),
-            curve=self.tables["curve"],
-            tables=MappingProxyType(only_shown(self.tables)),
-            answers=tuple(
-                Answer(
-                    question=number,
-                    title=QUESTIONS[number],
-                    sentence=self.sentences[number],
-                    tables=tuple(name for name in TABLES[number] if name in self.tables),
-                )
-                for number in sorted(self.sentences)
-            ),
-            details=MappingProxyType(details),
-            plan=plan,
-            n=self.table.n,
-            n_units=self.table.n_units,
-            mean_price=mean,
-            notes=(*self.table.notes, *self.notes),
-        )
 
 
 def _does_it_follow(work: _Work) -> None:
@@ -316,9 +290,12 @@ def _where(work: _Work) -> None:
         else f"{at:,.4g}"
         for kind, at in zip(work.basis.kind, work.basis.at, strict=True)
     ]
-    work.sentences[2] = words.where(
-        gap, work.band, named, work.table.mean_price, work.table.columns.sensitive
-    )
+    name = work.table.columns.sensitive
+    work.sentences[2] = words.where(gap, work.band, named, work.table.mean_price, name)
+    dearest = dearest_curve(work.table, work.basis, random_state=work.seed)
+    if dearest is not None:
+        work.tables["dearest_curve"] = dearest[0].frame()
+        work.sentences[2] += " " + words.dearest(*dearest, name)
 
 
 def _is_it_earned(work: _Work) -> None:
@@ -352,11 +329,12 @@ def _among_equals(work: _Work) -> None:
         return
     sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
     for k, among in enumerate(sets):
-        work.tell(f"{QUESTIONS[4]} {few(among)}", (4 + k / len(sets)) / _STEPS)
+        work.tell(f"{QUESTIONS[4]} {few(among)}", work.share(4, k / len(sets)))
         part = controlled_curve(table, table.price, among, random_state=work.seed)
         gap, band = largest_gap(part.curve, work.delta, random_state=work.seed)
         if among is factors:
             work.found["conditional_independence"] = gap
+            work.curves["conditional_independence"] = part.curve, part.table
             work.units["conditional_independence"] = part.table.n
             p_value = p_among_equals(table, table.price, among, random_state=work.seed)
             work.p_values["conditional_independence"] = p_value
@@ -378,23 +356,16 @@ def _undercharged(work: _Work) -> None:
         return
     surface = bias_surface(table, work.delta, random_state=work.seed)
     off = table.outcome - table.price
-    residuals, band = largest_gap(fit_curve(off, table, work.basis), work.delta, random_state=work.seed)
+    curve = fit_curve(off, table, work.basis)
+    residuals, band = largest_gap(curve, work.delta, random_state=work.seed)
+    work.curves["equalized_residuals"] = curve, table
     work.p_values["equalized_residuals"] = p_of_any_link(table, off, random_state=work.seed)
     work.found |= {"sufficiency": surface, "equalized_residuals": residuals}
     work.units |= dict.fromkeys(("sufficiency", "equalized_residuals"), table.n)
     work.tables["residual_curve"] = band.frame()
     work.tables["bias_surface"], work.tables["autocalibration"] = surface.cells, surface.calibration
     work.sentences[5] = words.undercharged(surface, residuals, table.mean_price, table.columns.sensitive)
-
-
-def _share_of_spread(work: _Work) -> None:
-    _, uf = typical_gap(work.table, work.basis, work.curve)
-    work.measure(6, "share_of_variance", uf, of_price=False)
-    work.sentences[6] = words.spread(uf, work.table.columns.sensitive)
-
-
-def _what_instead(work: _Work) -> None:
-    work.sentences[8] = "Not asked: there is no outcome, such as claims, and no expected cost."
+    insurance_views(work)
 
 
 #: What answers each question, in order.
@@ -404,7 +375,8 @@ _ANSWERS = {
     3: _is_it_earned,
     4: _among_equals,
     5: _undercharged,
-    6: _share_of_spread,
-    8: _what_instead,
+    6: through_what,
+    7: how_much_money,
+    8: what_instead,
+    9: how_sure,
 }
-_STEPS = max(QUESTIONS) + 1

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.auditing.basis import Basis, basis_of
-from fairdash.auditing.curve import Curve, fit_curve
+from fairdash.auditing.curve import Curve, fit_curve, told_out_of_fold
 from fairdash.auditing.table import AuditTable
 
 Array = NDArray[np.float64]
 
 #: Two fixed points are compared with little bias: the penalty of the curve is taken this many times.
-_LESS_PENALTY = 0.1
+LESS_PENALTY = 0.1
 _Z = 1.959963984540054
 LOW_POINT, HIGH_POINT = 0.10, 0.90
 
@@ -62,7 +62,7 @@ class Bridge:
 def fixed_bridge(table: AuditTable, basis: Basis, curve: Curve, cost: Array | None) -> Bridge:
     """From the 10th to the 90th percentile of s; `cost` (n,) is what is expected, at any level."""
     low, high = basis.nearest(LOW_POINT), basis.nearest(HIGH_POINT)
-    parts = _parts(table, basis, curve.lam * _LESS_PENALTY, low, high, cost)
+    parts = _parts(table, basis, curve.lam * LESS_PENALTY, low, high, cost)
     return _bridge([parts], [(basis.at[low], basis.at[high])])
 
 
@@ -82,7 +82,7 @@ def chosen_bridge(table: AuditTable, cost: Array | None) -> Bridge | None:
     parts, points = [], []
     for (half, basis, curve, own_cost), (_, other, chooser, _) in zip(halves, halves[::-1], strict=True):
         low, high = (_same_point(basis, other, int(pick(chooser.values))) for pick in (np.argmin, np.argmax))
-        parts.append(_parts(half, basis, curve.lam * _LESS_PENALTY, low, high, own_cost))
+        parts.append(_parts(half, basis, curve.lam * LESS_PENALTY, low, high, own_cost))
         points.append((basis.at[low], basis.at[high]))
     return _bridge(parts, points)
 
@@ -145,12 +145,7 @@ def typical_gap(
     Var(E[π|S]) = Var(π) − E[(π − m(s))²] with m learned on the other folds, so that noise does not count
     (Williamson et al. 2021); below 0 it is reported as 0.
     """
-    folds = table.folds(n_folds)
-    told = np.empty(table.n)
-    for fold in range(n_folds):
-        out = folds == fold
-        part = fit_curve(table.price[~out], table.take(~out), basis, rows=basis.rows[~out], lam=curve.lam)
-        told[out] = np.asarray(basis.rows[out] @ part.coefficients).ravel()
+    told = told_out_of_fold(table.price, table, basis, lam=curve.lam, n_folds=n_folds)
     share = table.weight / table.weight.sum()
     around = (table.price - table.mean_price) ** 2
     total = float(share @ around)

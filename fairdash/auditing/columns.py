@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,8 @@ class Columns:
         Those of the columns that are sums over the exposure; they are divided by it.
     features
         What the price may be made of, as far as the table has it; all columns without a role by default.
+    also
+        Further sensitive attributes; each is audited as the first is.
     """
 
     price: str
@@ -40,6 +42,18 @@ class Columns:
     controls: tuple[str, ...] = ()
     totals: tuple[str, ...] = ()
     features: tuple[str, ...] | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def each(self) -> tuple[Columns, ...]:
+        """The columns of one audit for each of the sensitive attributes."""
+        return tuple(replace(self, sensitive=name, also=()) for name in (self.sensitive, *self.also))
+
+    @property
+    def of_candidate(self) -> Columns:
+        """The columns of the second price's audit."""
+        assert self.candidate is not None
+        return replace(self, price=self.candidate, candidate=None)
 
     def numbers(self) -> dict[str, str]:
         """Role to column, of those that hold numbers."""
@@ -49,7 +63,7 @@ class Columns:
 
 def columns_of(
     price: str,
-    sensitive: str,
+    sensitive: str | Sequence[str],
     *,
     exposure: str | None = None,
     outcome: str | None = None,
@@ -60,10 +74,14 @@ def columns_of(
     totals: Sequence[str] = (),
     features: Sequence[str] | None = None,
 ) -> Columns:
-    """The columns as :class:`Columns`; one factor, total or feature may be given by its name alone."""
+    """The columns as :class:`Columns`; one factor, total or feature may be given by its name alone.
+
+    Of several sensitive attributes the first is `sensitive`, and the others are `also`.
+    """
+    first, *also = _names(sensitive) or ("",)
     return Columns(
         price=price,
-        sensitive=sensitive,
+        sensitive=first,
         exposure=exposure,
         outcome=outcome,
         expected_cost=expected_cost,
@@ -72,6 +90,7 @@ def columns_of(
         controls=_names(controls),
         totals=_names(totals),
         features=None if features is None else _names(features),
+        also=tuple(also),
     )
 
 

@@ -1,7 +1,9 @@
 """A curve E[y|s] along the sensitive attribute, with what is known of how far it is off.
 
-The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ, λ by restricted maximum likelihood (Wahba 1985;
-Wood 2011) and then smaller, so that bias is small beside noise. What is left of the bias stands in the
+The coefficients minimise Σ w (y − B(s)β)² / Σ w + λ β'Pβ + κ β'Qβ: P is the curve's roughness, Q how far the
+tails' means step away from where it goes straight on. λ and κ are found by restricted maximum likelihood
+(Wahba 1985; Wood 2011); λ is then made smaller, and κ is at most .2, so that a tail's own rows count at least
+five times as much as the curve beside it: bias is small beside noise. What is left of it stands in the
 covariance beside the noise (Wahba 1983; Nychka 1988); the noise is the sandwich over units, so that neither
 unequal spread nor rows of one policy make it look smaller than it is. A point of a curve stands at a
 percentile of s, and that percentile is estimated too: its part is added.
@@ -27,6 +29,8 @@ Rows = Any
 #: The penalty that restricted maximum likelihood finds is taken this many times.
 UNDERSMOOTHING = 0.3
 _LAMBDAS = np.logspace(-10, 4, 141)
+#: How much the curve counts at a tail beside the tail's own rows.
+_KAPPAS = (0.003, 0.01, 0.03, 0.1, 0.2)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,7 +94,7 @@ def fit_curve(
     rows : (n, p) array, optional
         The basis' functions less what the controls tell of them, for a curve among equals; y then likewise.
     lam
-        The penalty; found by default.
+        The penalty of roughness, with none on the tails' steps; both are found by default.
     """
     design = basis.rows if rows is None else rows
     weight = table.weight / table.weight.sum()
@@ -103,10 +107,11 @@ def fit_curve(
         # set to 0.
         gram = gram + size / len(gram)
     moment = np.asarray(weighted.T @ y).ravel()
-    lam = (
-        _penalty(gram, basis.penalty, moment, float(weight @ y**2), table.n_distinct) if lam is None else lam
-    )
-    factor = cho_factor(gram + lam * basis.penalty)
+    kappa = 0.0
+    if lam is None:
+        lam, kappa = _penalties(gram, basis, moment, float(weight @ y**2), table.n_distinct)
+    penalty = lam * basis.penalty + kappa * basis.steps
+    factor = cho_factor(gram + penalty)
     solve = cho_solve(factor, np.eye(len(gram)))
     coefficients = solve @ moment
     residual = y - np.asarray(design @ coefficients).ravel()
@@ -115,9 +120,9 @@ def fit_curve(
     n_units = scores.shape[0]
     meat = np.asarray((scores.T @ scores).todense() if issparse(scores) else scores.T @ scores)
     meat = meat * n_units / max(n_units - edf, 1.0)
-    # How much noise a unit of Gram matrix carries, so that the bias is on the same scale: σ²λ A P A.
+    # How much noise a unit of Gram matrix carries, so that the bias is on the same scale: σ² A (λP + κQ) A.
     noise = float(np.trace(solve @ meat) / edf)
-    of_coefficients = solve @ (meat + noise * lam * basis.penalty) @ solve
+    of_coefficients = solve @ (meat + noise * penalty) @ solve
     values = basis.points @ coefficients
     slope = _rank_slope(values, basis)
     covariance = basis.points @ of_coefficients @ basis.points.T + _of_percentiles(slope, basis, table)
@@ -134,20 +139,41 @@ def fit_curve(
     )
 
 
-def _penalty(gram: Array, penalty: Array, moment: Array, square: float, n: int) -> float:
-    """λ by restricted maximum likelihood, undersmoothed."""
-    if not penalty.any():
-        return 0.0
-    # gram = LL', LᵀPL⁻¹ = V diag(γ) V': every λ is then a division.
-    bent, vectors = eigh(penalty, gram)
-    along = (vectors.T @ moment) ** 2
-    bends = bent > 1e-8 * bent.max()
-    strength = _LAMBDAS[:, None] * bent[bends]
-    left = square - along[~bends].sum() - (along[bends] / (1 + strength)).sum(axis=1)
-    degrees = max(n - int((~bends).sum()), 1)
-    # −2 × the restricted log likelihood, without its constants.
-    score = degrees * np.log(np.maximum(left, 1e-14 * square)) + np.log1p(1 / strength).sum(axis=1)
-    return float(_LAMBDAS[int(np.argmin(score))] * UNDERSMOOTHING)
+def told_out_of_fold(y: Array, table: AuditTable, basis: Basis, *, lam: float, n_folds: int = 5) -> Array:
+    """The curve of y (n,) at each row, learned on the other folds."""
+    folds = table.folds(n_folds)
+    told = np.empty(table.n)
+    for fold in range(n_folds):
+        out = folds == fold
+        part = fit_curve(y[~out], table.take(~out), basis, rows=basis.rows[~out], lam=lam)
+        told[out] = np.asarray(basis.rows[out] @ part.coefficients).ravel()
+    return told
+
+
+def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) -> tuple[float, float]:
+    """λ and κ by restricted maximum likelihood, λ undersmoothed."""
+    if not basis.penalty.any():
+        return 0.0, 0.0
+    tails = int(np.linalg.matrix_rank(basis.steps))
+    found = []
+    for kappa in _KAPPAS if tails else (0.0,):
+        own = gram + kappa * basis.steps
+        # own = LL', LᵀPL⁻¹ = V diag(γ) V': every λ is then a division.
+        bent, vectors = eigh(basis.penalty, own)
+        along = (vectors.T @ moment) ** 2
+        bends = bent > 1e-8 * bent.max()
+        strength = _LAMBDAS[:, None] * bent[bends]
+        left = square - along[~bends].sum() - (along[bends] / (1 + strength)).sum(axis=1)
+        degrees = max(n - int((~bends).sum()) + tails, 1)
+        # −2 × the restricted log likelihood, without its constants.
+        score = degrees * np.log(np.maximum(left, max(1e-14 * square, 1e-300))) + np.log1p(1 / strength).sum(
+            axis=1
+        )
+        if tails:
+            score += np.linalg.slogdet(own)[1] + np.log(bent[bends]).sum() - tails * np.log(kappa)
+        best = int(np.argmin(score))
+        found.append((score[best], float(_LAMBDAS[best] * UNDERSMOOTHING), kappa))
+    return min(found)[1:]
 
 
 def _by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:

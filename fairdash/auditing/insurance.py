@@ -8,6 +8,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -17,7 +21,7 @@ from fairdash.auditing.table import FEWEST_SHOWN, AuditTable
 Array = NDArray[np.float64]
 
 _Z = 1.959963984540054
-#: Exposure below which a band of a lift or of actual ÷ expected holds too little to be cut.
+#: Bands of a lift, of actual ÷ expected and along s, of about equal exposure; fewer where there are few rows.
 N_BANDS = 10
 
 
@@ -65,7 +69,7 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
     """
     assert table.outcome is not None
     along = getattr(table, by)
-    code = _band_of(along, table.weight, n_bands)
+    code = bands_of(along, table.weight, n_bands)
     rows = []
     for band in np.unique(code):
         held = code == band
@@ -102,7 +106,7 @@ def double_lift(
         share of its own mean.
     """
     ratio = (candidate / (weight @ candidate)) / (price / (weight @ price))
-    code = _band_of(ratio, weight, n_bands)
+    code = bands_of(ratio, weight, n_bands)
     frame = pd.DataFrame({"code": code, "ratio": candidate / price, "exposure": weight})
     for name, values in (("price", price), ("candidate", candidate), ("outcome", outcome)):
         frame[name] = weight * values / (weight @ values / weight.sum())
@@ -116,10 +120,76 @@ def double_lift(
     return made.reset_index(drop=True)
 
 
-def _band_of(x: Array, weight: Array, count: int) -> NDArray[np.intp]:
-    """Bands of equal exposure, 0 … count − 1; equal values share one. Few rows have fewer bands."""
-    count = int(np.clip(len(x) // (2 * FEWEST_SHOWN), 1, count))
+def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
+    """Bands of about equal exposure, 0 … count − 1 or fewer; equal values share one, and each has 20 rows."""
     order = np.argsort(x, kind="stable")
     below = np.cumsum(weight[order])
     cuts = x[order][np.searchsorted(below, below[-1] * np.arange(1, count) / count - 1e-9 * below[-1])]
-    return np.searchsorted(np.unique(cuts), x, side="left")
+    code = np.searchsorted(np.unique(cuts), x, side="left")
+    # A band of too few rows goes on into the next; the last one, into the one before.
+    place, held = np.zeros(int(code.max()) + 1, dtype=np.intp), 0
+    for band, rows in enumerate(np.bincount(code)):
+        place[band:] = place[band] + (held >= FEWEST_SHOWN)
+        held = rows + (0 if held >= FEWEST_SHOWN else held)
+    if held < FEWEST_SHOWN:
+        place[place == place[-1]] = max(int(place[-1]) - 1, 0)
+    return np.unique(place[code], return_inverse=True)[1]
+
+
+#: Deviances by name: the power of Tweedie's family.
+DEVIANCES: Mapping[str, float] = MappingProxyType({"poisson": 1.0, "tweedie": 1.5, "gamma": 2.0})
+
+
+def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.DataFrame:
+    """Mean deviances of the outcome from each price, by exposure, as scikit-learn's.
+
+    Parameters
+    ----------
+    prices
+        Name to price, (n,).
+
+    Returns
+    -------
+    DataFrame
+        A row a deviance and price: deviance, power, price (its name), value, balanced (of the price at the
+        outcome's level), constant (of the mean outcome) and explained, 1 − balanced ÷ constant: 0 where the
+        price tells no more than the mean, 1 where it tells all. Missing where it is not defined: a price or
+        an outcome below 0, for a gamma one at 0.
+    """
+    from sklearn.metrics import mean_tweedie_deviance
+
+    mean = float(weight @ outcome / weight.sum())
+    rows = []
+    for deviance, power in DEVIANCES.items():
+        for name, price in prices.items():
+            row: dict[str, Any] = {"deviance": deviance, "power": power, "price": name}
+            level = float(weight @ outcome / (weight @ price))
+            for key, of in (
+                ("value", price),
+                ("balanced", price * level),
+                ("constant", np.full_like(price, mean)),
+            ):
+                known = of.min() > 0 and (outcome.min() > 0 if power >= 2 else outcome.min() >= 0)
+                row[key] = (
+                    float(mean_tweedie_deviance(outcome, of, sample_weight=weight, power=power))
+                    if known
+                    else np.nan
+                )
+            row["explained"] = 1 - row["balanced"] / row["constant"] if row["constant"] else np.nan
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def drawn_lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
+    """The :func:`lorenz` curve at up to 201 points that are 20 rows or more apart."""
+    curve = lorenz(price, outcome, weight)
+    below = np.append(0, np.cumsum(np.unique(price, return_counts=True)[1]))
+    steps = max(1, min(200, int(below[-1]) // FEWEST_SHOWN))
+    at = np.searchsorted(below, np.linspace(0, below[-1], steps + 1) - 1e-9)
+    kept = [0]
+    for point in at[1:]:
+        if below[point] - below[kept[-1]] >= FEWEST_SHOWN:
+            kept.append(int(point))
+    # What is left at the end joins the last step.
+    kept[-1] = len(curve) - 1
+    return curve.iloc[kept].reset_index(drop=True)

@@ -27,6 +27,7 @@ QUESTIONS: Mapping[int, str] = MappingProxyType(
         7: "How much money, and whose?",
         8: "What could be charged instead?",
         9: "How sure?",
+        10: "How does the second price compare?",
     }
 )
 
@@ -34,17 +35,21 @@ QUESTIONS: Mapping[int, str] = MappingProxyType(
 TABLES: Mapping[int, tuple[str, ...]] = MappingProxyType(
     {
         1: ("curve", "candidate_curve"),
-        2: ("curve",),
+        2: ("curve", "dearest_curve"),
         3: ("bridge_points",),
         4: ("controlled_curve",),
         5: (
             *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected", "calibration"),
-            *("lorenz", "double_lift"),
+            *("lorenz", "deviances"),
         ),
         6: ("drivers", "proxies", "surrogate_fit"),
-        7: ("money_along_s", "segments", "change_along_s", "change_segments"),
-        8: ("premiums", "premium_curves", "premium_differences"),
+        7: ("money_along_s", "segments"),
+        8: ("premium_curves", "premiums", "premium_differences"),
         9: ("power", "missing_by_price", "reliability", "reliability_curve"),
+        10: (
+            *("two_prices", "candidate_verdicts", "candidate_answers"),
+            *("double_lift", "change_along_s", "change_segments"),
+        ),
     }
 )
 
@@ -145,6 +150,9 @@ class AuditPlan:
         δ, the largest gap allowed as a share of the mean price, in (0, 1).
     questions
         Numbers of :data:`QUESTIONS`; the primary criterion's is always answered.
+    reliability
+        Shares of the sensitive attribute's variance that are no error of measurement, in (0, 1]: what the
+        curve would be without that error is asked at these and at usual ones; not asked where empty.
     random_state
         Seeds folds and draws; without one they are drawn anew.
     written
@@ -160,6 +168,7 @@ class AuditPlan:
     criterion: str = "independence"
     max_gap: float = 0.05
     questions: tuple[int, ...] = tuple(QUESTIONS)
+    reliability: tuple[float, ...] = ()
     random_state: int | None = 0
     written: str = ""
 
@@ -179,6 +188,12 @@ class AuditPlan:
             f"Name {primary.needs}, or another criterion.",
         )
         checks.require(
+            all(0 < each <= 1 for each in self.reliability),
+            "reliability",
+            "It is no share of a variance",
+            "Give numbers above 0 and at most 1, such as 0.7.",
+        )
+        checks.require(
             set(self.questions) <= set(QUESTIONS),
             "questions",
             "There is no such question",
@@ -193,10 +208,20 @@ class AuditPlan:
         checks.finish()
 
     @classmethod
-    def of(cls, columns: Columns, *, questions: str | Sequence[int] = "all", **more: Any) -> AuditPlan:
-        """A plan whose questions may be ``"all"``; `more` are its other fields."""
+    def of(
+        cls,
+        columns: Columns,
+        *,
+        questions: str | Sequence[int] = "all",
+        reliability: float | Sequence[float] | None = None,
+        **more: Any,
+    ) -> AuditPlan:
+        """A plan whose questions may be ``"all"``, and whose reliability one number or none; `more` are its
+        other fields."""
         chosen = tuple(QUESTIONS) if isinstance(questions, str) else tuple(questions)
-        return cls(columns=columns, questions=chosen, **more)
+        single = isinstance(reliability, int | float)
+        stated = (reliability,) if single else () if reliability is None else tuple(reliability)  # type: ignore[arg-type]
+        return cls(columns=columns, questions=chosen, reliability=tuple(map(float, stated)), **more)  # type: ignore[arg-type]
 
     @property
     def asked(self) -> set[int]:

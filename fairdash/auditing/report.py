@@ -14,7 +14,7 @@ import pandas as pd
 from fairdash.auditing.evidence import command_of
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.since import MOVED, MOVED_CURVE
-from fairdash.auditing.words import IN_SHORT, percent
+from fairdash.auditing.words import IN_SHORT, percent, unbroken
 from fairdash.figures.audit import audit_figure
 from fairdash.figures.offline import Picture, Table, plotly_script, templates
 from fairdash.figures.theme import LIGHT
@@ -67,6 +67,8 @@ def render_audit(result: AuditResult, *, hashes: Mapping[str, str]) -> bytes:
         .get_template("report.html")
         .render(
             result=result,
+            in_words=unbroken(result.in_words),
+            answers=[(each.question, each.title, unbroken(each.sentence)) for each in result.answers],
             columns=plan.columns,
             primary=primary,
             verdict=IN_SHORT[result.verdict],
@@ -90,7 +92,7 @@ def _section(title: str, sentence: str, tables: Mapping[str, pd.DataFrame], resu
     drawn = [_picture(name, result, id=name, table=table) for name, table in tables.items()]
     return Section(
         title=title,
-        sentence=sentence,
+        sentence=unbroken(sentence),
         pictures=tuple(each for each in drawn if each is not None),
         tables=tuple(
             _table(table, title=name.replace("_", " "), file=name) for name, table in tables.items()

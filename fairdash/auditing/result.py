@@ -23,7 +23,7 @@ from fairdash.safe_csv import safe_csv
 from fairdash.storage import sha256, write_whole
 
 if TYPE_CHECKING:
-    from fairdash.figures.audit import AuditView
+    from fairdash.figures.audit_view import AuditView
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +82,9 @@ class AuditResult:
         Rows, independent units (policies, or rows), and what shares are shares of.
     notes
         What was left out or sampled.
+    others
+        The results along further sensitive attributes, where there are several: all else is of the first,
+        but `verdict`, which is of all of them, and the table ``by_sensitive``.
     origin
         Where the table came from, and the hash of its rows; see
         :class:`~fairdash.auditing.evidence.KeptPlan`.
@@ -104,15 +107,27 @@ class AuditResult:
     n_units: int
     mean_price: float
     notes: tuple[str, ...]
+    others: tuple[AuditResult, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
     made_with: Mapping[str, str] = field(default_factory=dict)
     since: Since | None = None
 
     @property
+    def along(self) -> tuple[AuditResult, ...]:
+        """A result for each sensitive attribute, in the order in which they were named."""
+        if not self.others:
+            return (self,)
+        own = {name: table for name, table in self.tables.items() if name != "by_sensitive"}
+        plan = replace(self.plan, columns=self.plan.columns.each[0])
+        verdict = str(self.verdicts["verdict"].iloc[0])
+        first = replace(self, verdict=verdict, tables=MappingProxyType(own), plan=plan, others=())
+        return (first, *self.others)
+
+    @property
     def view(self) -> AuditView:
         """What figures need to know besides their table."""
         # Charts take long to import, and a result is read without them.
-        from fairdash.figures.audit import AuditView
+        from fairdash.figures.audit_view import AuditView
 
         columns = self.plan.columns
         roles = ("price", "sensitive", "outcome", "candidate")
@@ -157,6 +172,7 @@ class AuditResult:
             "n_units": self.n_units,
             "mean_price": self.mean_price,
             "notes": list(self.notes),
+            "others": [each.to_dict() for each in self.others],
             "origin": dict(self.origin),
             "made_with": dict(self.made_with),
             "since": None if self.since is None else to_plain(self.since),
@@ -210,6 +226,9 @@ class AuditResult:
         """Name to content of ``audit.json`` and of a CSV a table."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         frames = {"verdicts": self.verdicts, "measures": self.measures, **self.tables}
+        for k, each in enumerate(self.others, start=2):
+            own = {"verdicts": each.verdicts, "measures": each.measures, **each.tables}
+            frames |= {f"{k}_{name}": table for name, table in own.items()}
         return {CONTENT: text.encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
@@ -252,6 +271,7 @@ class AuditResult:
             n_units=content["n_units"],
             mean_price=content["mean_price"],
             notes=tuple(content["notes"]),
+            others=tuple(cls._of(each) for each in content.get("others", [])),
             origin=dict(content.get("origin", {})),
             made_with=dict(content.get("made_with", {})),
             since=None if content.get("since") is None else from_plain(Since, content["since"]),

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.special import ndtr, ndtri
 
-from fairdash.auditing.basis import quantiles
 from fairdash.auditing.gaps import ABOVE, BELOW, LEVEL, POWER, UNDECIDED
 from fairdash.auditing.table import FEWEST_SHOWN, AuditTable
+from fairdash.dependence.ranks import quantiles
 from fairdash.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
@@ -108,8 +108,7 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
 
 
 def _bands(x: Array, weight: Array, count: int) -> NDArray[np.intp]:
-    order = np.argsort(x, kind="stable")
-    cuts = np.unique(quantiles(x[order], weight[order], np.arange(1, count) / count))
+    cuts = np.unique(quantiles(x, weight, np.arange(1, count) / count))
     return np.searchsorted(cuts, x, side="left")
 
 

@@ -103,8 +103,8 @@ class AuditTable:
         part: dict[str, Any] = {
             name: None if getattr(self, name) is None else getattr(self, name)[rows]
             for name in (
-                "price", "sensitive", "weight", "outcome", "expected_cost", "candidate", "controls", "features",
-                "deal",
+                "price", "sensitive", "weight", "outcome", "expected_cost", "candidate", "controls",
+                "features", "deal",
             )
         }  # fmt: skip
         units, distinct = (pd.factorize(each[rows])[0] for each in (self.units, self.distinct))
@@ -164,6 +164,13 @@ class AuditTable:
                 "Choose a price, or a prediction of what can't be below zero.",
                 column=columns.price,
             )
+        for role in ("outcome", "expected_cost"):
+            if role in numbers and float(weight @ numbers[role]) == 0:
+                raise DataError.of(
+                    "it adds up to 0, so nothing can be compared with it",
+                    "Choose another column, or leave it out.",
+                    column=getattr(columns, role),
+                )
         if np.ptp(numbers["sensitive"]) == 0:
             raise DataError.of(
                 "it has the same value in every row",

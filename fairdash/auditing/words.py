@@ -38,6 +38,11 @@ def verdict_in_words(
     return _VERDICTS[verdict].format(delta=percent(delta), smallest=percent(found.smallest / mean), rows=more)
 
 
+def unbroken(text: str) -> str:
+    """A sentence in which no line ends between a number and its per cent."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
 _PRIMARY = {
     "independence": "Along “{sensitive}” the average of “{price}” differs by {value} of the mean price "
     "between its lowest and its highest point",
@@ -111,6 +116,15 @@ def where(gap: Gap, band: Band, curve_at: list[str], mean: float, name: str) -> 
     )
 
 
+def dearest(band: Band, share: float, name: str) -> str:
+    """Question 2, the rest: where the dearest rows are."""
+    most, least = (
+        f"{band.at[j]:,.4g}, {percent(band.value[j])} ({percent(band.low[j])} to {percent(band.high[j])})"
+        for j in (int(np.argmax(band.value)), int(np.argmin(band.value)))
+    )
+    return f"Of the rows about “{name}” {most} are among the dearest {percent(share)} of all; about {least}."
+
+
 def _interval(each: Estimate, mean: float) -> str:
     return f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)})"
 
@@ -156,12 +170,4 @@ def undercharged(surface: Surface, residuals: Gap, mean: float, name: str) -> st
         f"p = {surface.p_value:.2g}).{place} Cost less price differs along “{name}” by "
         f"{percent(residuals.value / mean)} ({percent(residuals.ci_low / mean)} to "
         f"{percent(residuals.ci_high / mean)})."
-    )
-
-
-def spread(uf: Estimate, name: str) -> str:
-    """Question 6."""
-    return (
-        f"“{name}” explains {percent(uf.value)} of the price's variance "
-        f"({percent(uf.ci_low)} to {percent(uf.ci_high)})."
     )

@@ -121,13 +121,13 @@ def _by_size(column: pd.Series) -> Index:
     return rank[codes]
 
 
-def along_normal_scores(x: Array) -> Array:
+def along_normal_scores(x: Array, weight: Array | None = None) -> Array:
     """All smooth functions of the normal scores of x, from smooth to rough; (n, P).
 
     A function that is smooth in x rises without end at the ends of its ranks, where normal scores leave
     it room: bias there would go together in u and in s.
     """
-    scores = ndtri(mid_ranks(x))
+    scores = ndtri(mid_ranks(x, weight))
     place = (scores - scores.min()) / (scores.max() - scores.min())
     return splines(place)
 
@@ -158,12 +158,15 @@ def draw_folds(n: int, groups: Index | None, random_state: int | None) -> Index:
     return fold[codes]
 
 
-def spline_functions(given: Given) -> tuple[Array, Array, str]:
-    """Functions of C, the penalty of each, and in words what they are; (n, p), (p,)."""
+def spline_functions(given: Given, weight: Array | None = None) -> tuple[Array, Array, str]:
+    """Functions of C, the penalty of each, and in words what they are; (n, p), (p,).
+
+    With weights (n,), ranks are weighted.
+    """
     parts: list[tuple[Array, Array, Array]] = []  # functions, their place from smooth to rough, penalty
     for name in given.names:
         if name in given.numbers:
-            table = along_normal_scores(given.numbers[name])
+            table = along_normal_scores(given.numbers[name], weight)
             place = np.arange(1.0, table.shape[1] + 1)
             parts.append((table, place, np.where(place == 1, _NEXT_TO_NOTHING, place**4)))
         else:

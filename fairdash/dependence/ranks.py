@@ -47,3 +47,18 @@ def mid_ranks(
     ranks = np.empty(flat.shape)
     np.put_along_axis(ranks, order, (lower + upper) / 2, axis=-1)
     return ranks.reshape(shape)
+
+
+def quantiles(
+    x: NDArray[np.float64], weight: NDArray[np.float64], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The smallest of the values (n,) at or below which at least a share of the weight (n,) lies, for each
+    share in [0, 1]; zeros of no values.
+
+    >>> quantiles(np.array([3.0, 1.0, 2.0]), np.array([1.0, 1.0, 2.0]), np.array([0.25, 0.5, 1.0]))
+    array([1., 2., 3.])
+    """
+    if not len(x):
+        return np.zeros(len(shares))
+    found: NDArray[np.float64] = np.quantile(x, shares, weights=weight, method="inverted_cdf")
+    return found

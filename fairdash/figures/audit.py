@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import pandas as pd
 import plotly.graph_objects as go
 
+from fairdash.figures.audit_models import draw_differences, draw_drivers, draw_premiums
+from fairdash.figures.audit_money import MONEY_FIGURES
+from fairdash.figures.audit_view import AuditFigure, AuditView
 from fairdash.figures.parts import band, line_across
 from fairdash.figures.theme import Theme, new_figure
-from fairdash.text import amount
 
 #: Points that are the mean of all rows beyond the curve's range.
 TAILS = ("below", "above")
@@ -25,7 +26,7 @@ def gap_curve(
     x: str,
     y: str,
     level: float,
-    max_gap: float,
+    max_gap: float | None,
     theme: Theme,
 ) -> go.Figure:
     """A curve along s with its simultaneous 95 % band, the two tails beside it, and how wide a gap may be.
@@ -38,21 +39,24 @@ def gap_curve(
     level
         The mean of all rows.
     max_gap
-        The threshold δ, in units of y: drawn as a strip of that width about the level.
+        The threshold δ, in units of y: drawn as a strip of that width about the level. Without one, a line.
     """
     figure = new_figure(title=title, subtitle=subtitle, x=x, y=y, theme=theme)
-    figure.add_hrect(
-        y0=level - max_gap / 2,
-        y1=level + max_gap / 2,
-        fillcolor=theme.floor,
-        line_width=0,
-        layer="below",
-        label={
-            "text": "a gap of this width is the threshold",
-            "textposition": "top right",
-            "font": {"size": 12, "color": theme.quiet},
-        },
-    )
+    if max_gap is None:
+        figure.add_shape(line_across(level, colour=theme.quiet))
+    else:
+        figure.add_hrect(
+            y0=level - max_gap / 2,
+            y1=level + max_gap / 2,
+            fillcolor=theme.floor,
+            line_width=0,
+            layer="below",
+            label={
+                "text": "a gap of this width is the threshold",
+                "textposition": "top right",
+                "font": {"size": 12, "color": theme.quiet},
+            },
+        )
     inner, tails = curve[~curve["kind"].isin(TAILS)], curve[curve["kind"].isin(TAILS)]
     if (inner["kind"] == "curve").all():
         figure.add_trace(
@@ -101,45 +105,6 @@ def _points(figure: go.Figure, points: pd.DataFrame, *, name: str, symbol: str, 
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class AuditView:
-    """What figures need to know of an audit besides their table.
-
-    Parameters
-    ----------
-    names
-        Role to the column's name, "" where there is none: price, sensitive, outcome, candidate.
-    n
-        Rows.
-    mean_price, max_gap
-        The mean price, and the largest gap allowed, both in units of the price.
-    """
-
-    names: Mapping[str, str]
-    n: int
-    mean_price: float
-    max_gap: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class AuditFigure:
-    """How a table of an audit is drawn.
-
-    Parameters
-    ----------
-    title
-        With the names of :attr:`AuditView.names` in braces.
-    alt
-        What there is to see, for who can't; the title stands before it.
-    draw
-        Takes the table, the title, the view and the theme.
-    """
-
-    title: str
-    alt: str
-    draw: Callable[[pd.DataFrame, str, AuditView, Theme], go.Figure]
-
-
 def audit_figure(
     name: str, table: pd.DataFrame, view: AuditView, *, theme: Theme
 ) -> tuple[go.Figure, str] | None:
@@ -158,8 +123,7 @@ def _curve(
         return gap_curve(
             table,
             title=title,
-            subtitle=f"{view.n:,} rows, mean price {amount(view.mean_price)}; the band holds the whole curve "
-            "in 95 % of samples; diamonds: all rows beyond",
+            subtitle="With its 95 % band; diamonds: all rows beyond",
             x=names["sensitive"],
             y=f"{names['outcome']} less {names['price']}" if about_zero else names[role],
             level=0.0 if about_zero else view.mean_price,
@@ -168,6 +132,20 @@ def _curve(
         )
 
     return draw
+
+
+def _dearest(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> go.Figure:
+    return gap_curve(
+        table,
+        title=title,
+        subtitle="Of the rows at each value, the share that is among the dearest 5 % of all, with a band "
+        "for the whole curve; dotted: 5 %",
+        x=view.names["sensitive"],
+        y="among the dearest 5 %",
+        level=0.05,
+        max_gap=None,
+        theme=theme,
+    ).update_yaxes(tickformat=".0%", rangemode="tozero")
 
 
 def _ratios(along: str) -> Callable[[pd.DataFrame, str, AuditView, Theme], go.Figure]:
@@ -312,6 +290,9 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "curve": AuditFigure(
             title="Average {price} by {sensitive}", alt="a line with its band.", draw=_curve()
         ),
+        "dearest_curve": AuditFigure(
+            title="The dearest 5 % of {price} by {sensitive}", alt="a line with its band.", draw=_dearest
+        ),
         "candidate_curve": AuditFigure(
             title="Average {candidate} by {sensitive}", alt="a line with its band.", draw=_curve("candidate")
         ),
@@ -346,6 +327,21 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
         "calibration": AuditFigure(
             title="Actual ÷ expected by {price}", alt="points with intervals.", draw=_ratios("price")
         ),
+        "drivers": AuditFigure(
+            title="Through which columns {price} follows {sensitive}",
+            alt="a bar a column with its interval.",
+            draw=draw_drivers,
+        ),
+        "premium_curves": AuditFigure(
+            title="What could be charged instead, by {sensitive}",
+            alt="a line a premium, and today's price.",
+            draw=draw_premiums,
+        ),
+        "premium_differences": AuditFigure(
+            title="How far policies move between premiums",
+            alt="a range a difference, with the middle policy.",
+            draw=draw_differences,
+        ),
         "lorenz": AuditFigure(
             title="How {outcome} is concentrated where {price} is high", alt="a curve under the diagonal.",
             draw=_lorenz,
@@ -354,4 +350,5 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             title="{price} and {candidate} against {outcome}", alt="three lines.", draw=_lift
         ),
     }
+    | dict(MONEY_FIGURES)
 )  # fmt: skip

@@ -19,7 +19,7 @@ MARKERS: Mapping[str, str] = {
     "mine": "triangle-down",
     "hgr_spline": "star",
 }
-#: Height of a lane in pixels, lanes that a chart has room for, lanes between two measures; room for the legend.
+#: Height of a lane in pixels, lanes that a chart has room for, lanes between two measures; the legend's room.
 _LANE, _LANES, _GAP = 17, 26, 0.8
 _LEGEND = 120
 #: Where an axis of powers begins: published values have three digits.

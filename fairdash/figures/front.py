@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from fairdash.assessment import pareto_efficient, trained_points
 from fairdash.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
 from fairdash.figures.parts import line_across, note
-from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, new_figure
+from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, figure_of, new_figure
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES
 from fairdash.training.methods import METHODS
@@ -166,7 +166,7 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     )
     layout["annotations"] = [*layout.get("annotations", ()), words_of_floor, *labels]
     # In one piece: plotly takes several times as long to add to a figure as to begin with this.
-    return go.Figure(data=[*base["data"], *(_point(mark, theme) for mark in marks)], layout=layout)
+    return figure_of([*base["data"], *(_point(mark, theme) for mark in marks)], layout)
 
 
 def _names_of_paths(test: pd.DataFrame, theme: Theme, *, error: str, measure: str) -> list[Label]:

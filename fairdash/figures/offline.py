@@ -7,11 +7,14 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import plotly.graph_objects as go
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 #: What would end a script element, or a line of a script, too early.
 _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
@@ -113,6 +116,9 @@ def plotly_script() -> Markup:
 @cache
 def templates(folder: Path) -> Environment:
     """The templates of a folder, and those that all documents share; what is put into them is escaped."""
+    # Pages that offer a document are waited for; most are left without one.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
     return Environment(
         loader=FileSystemLoader([folder, Path(__file__).parent]),
         autoescape=True,

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from fairdash.figures.parts import band, line_across, note
-from fairdash.figures.theme import Theme, escaped, new_figure
+from fairdash.figures.theme import Theme, escaped, figure_of, new_figure
 
 
 def profile_figure(
@@ -65,13 +65,13 @@ def profile_figure(
         traces.append(
             {
                 "type": "scatter",
-                "x": places,
-                "y": profile["mean"],
+                "x": places.to_numpy(),
+                "y": profile["mean"].to_numpy(),
                 "mode": "lines+markers",
                 "name": label,
                 "line": {"color": colour, "width": 2.5, "dash": dash},
                 "marker": {"symbol": symbol, "size": 7, "color": colour},
-                "customdata": profile[["s_low", "s_high", "n", "low", "high"]],
+                "customdata": profile[["s_low", "s_high", "n", "low", "high"]].to_numpy(),
                 "hovertemplate": (
                     f"<b>{label}</b><br>{name} %{{customdata[0]:.3~g}} to %{{customdata[1]:.3~g}}"
                     "<br>average %{y:.4~g} (95 %: %{customdata[3]:.4~g} to %{customdata[4]:.4~g})"
@@ -88,7 +88,7 @@ def profile_figure(
     }
     if not by_value:
         layout["xaxis"] |= _value_ticks(chosen)
-    return go.Figure(data=traces, layout=layout)
+    return figure_of(traces, layout)
 
 
 def _mid_shares(profile: pd.DataFrame) -> pd.Series:

@@ -106,8 +106,8 @@ def straight_sentence(points: Points, share: float) -> str:
     if share < 1:
         return f"**{share:.0%} of the way the slope is {signed(slope)}.** Both axes are being bent."
     return (
-        f"**Bent by f and g the cloud lies along a line, whose slope is {signed(slope)} on these {ROWS} rows; "
-        f"the exact one is HGR = {hgr:.2f}.** No other two functions make it steeper."
+        f"**Bent by f and g the cloud lies along a line, whose slope is {signed(slope)} on these {ROWS} "
+        f"rows; the exact one is HGR = {hgr:.2f}.** No other two functions make it steeper."
     )
 
 

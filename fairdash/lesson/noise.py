@@ -37,11 +37,9 @@ def readings(n: int) -> pd.DataFrame:
 def sentence(n: int, steps: int) -> str:
     """What the networks read after so many steps, in Markdown."""
     row = readings(n).set_index("steps").loc[steps]
-    within = row["low"] <= row["own"] <= row["high"]
-    shuffled = "just as much on" if within else "not as much on"
     return (
         f"**After {steps} steps on {n:,} rows without any link the adversary reads {row['own']:.2f} on the "
-        f"rows it has learned, and {signed(row['new'])} on rows it has not seen.** It reads {shuffled} the "
-        f"same rows shuffled: {row['low']:.2f} to {row['high']:.2f}. A number says nothing until its noise "
-        "floor stands beside it."
+        f"rows it has learned, and {signed(row['new'])} on rows it has not seen.** "
+        f"On the same rows shuffled it reads {row['low']:.2f} to {row['high']:.2f}. A number says "
+        "nothing until its noise floor stands beside it."
     )

@@ -11,8 +11,8 @@ LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 #: Edges of the groups of age.
 AGES = (25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 55)
 OBJECTIVES = {
-    "demographic_parity": "Equal prices (parity)",
-    "equalized_residuals": "Equal errors (residuals)",
+    "demographic_parity": "Equal prices",
+    "equalized_residuals": "Equal errors",
 }
 #: Whom the scene looks at.
 YOUNGER, OLDER = 30, 40
@@ -54,8 +54,8 @@ def sentence(objective: str, lam: float) -> str:
     ).format(point["floor_q95"])
     return (
         f"**At λ = {lam:g} a {YOUNGER}-year-old pays {_change(moved[0])} and a {OLDER}-year-old "
-        f"{_change(moved[1])}; the typical error goes from {standard['rmse']:.1f} to {point['rmse']:.1f} €.** "
-        f"On average the {YOUNGER}-year-old is now charged {_off(errors[0])}, the {OLDER}-year-old "
+        f"{_change(moved[1])}; the typical error goes from {standard['rmse']:.1f} to {point['rmse']:.1f} "
+        f"€.** On average the {YOUNGER}-year-old is now charged {_off(errors[0])}, the {OLDER}-year-old "
         f"{_off(errors[1])}. HGR {signed(point['hgr'])} is {side}."
     )
 

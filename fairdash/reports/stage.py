@@ -204,30 +204,53 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
 def _moving_profile(
     comparison: Comparison, stops: Stops, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """The averages with an axis that holds every stop's; the chosen line, its band and its name move."""
-    spec = _plain(comparison_figures.profile(comparison, objective=comparison.objective, theme=theme))
-    a = comparison.profile(comparison.a)
+    figure = comparison_figures.profile(comparison, objective=comparison.objective, theme=theme)
+    a, b = comparison.profile(comparison.a), comparison.profile(comparison.b)
     level = 0.0 if OBJECTIVES[comparison.objective].uses_target else comparison.target_mean
-    ends = np.concatenate([stops.low.ravel(), stops.high.ravel(), stops.mean.ravel(), a["low"], a["high"]])
-    low, high = float(np.nanmin([*ends, level])), float(np.nanmax([*ends, level]))
-    room = 0.06 * (high - low) or 0.5
-    spec["layout"]["yaxis"]["range"] = [low - room, high + room]
-    names = [comparison.called(each) for each in stops.points]
-    # Names stand where the two lines are furthest apart.
-    widest = int((comparison.profile(comparison.b)["mean"] - a["mean"]).abs().fillna(0.0).to_numpy().argmax())
+    return moving_lines(
+        figure,
+        profiles=(stops.mean, stops.low, stops.high),
+        names=[comparison.called(each) for each in stops.points],
+        # The lines' names stand where they are furthest apart.
+        named_at=int((b["mean"] - a["mean"]).abs().fillna(0.0).to_numpy().argmax()),
+        besides=np.array([level, *a["low"], *a["high"]]),
+    )
+
+
+def moving_lines(
+    figure: go.Figure,
+    *,
+    profiles: tuple[Array, Array, Array],
+    names: Sequence[str],
+    named_at: int,
+    besides: Array,
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A profile's figure whose axis holds every stop's, and what moves: its second line, band and name.
+
+    Parameters
+    ----------
+    figure
+        Of :func:`fairdash.figures.quantile_profile.profile_figure`.
+    profiles
+        Means of the stops and ends of their intervals, (P, G) each.
+    names
+        What the line is called at each stop.
+    named_at
+        At which group its name stands.
+    besides
+        What the axis must hold besides them.
+    """
+    spec, (mean, low, high) = _plain(figure), profiles
+    everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), besides])
+    least, most = float(np.nanmin(everything)), float(np.nanmax(everything))
+    room = 0.06 * (most - least) or 0.5
+    spec["layout"]["yaxis"]["range"] = [least - room, most + room]
+    texts = [f"<b>{escaped(each)}</b>" for each in names]
+    note = len(spec["layout"]["annotations"]) - 1
     return spec, [
-        {
-            "kind": "trace",
-            "part": 2,
-            "y": _lists(np.concatenate([stops.high, stops.low[:, ::-1]], axis=1)),
-        },
-        {"kind": "trace", "part": 3, "y": _lists(stops.mean), "name": names},
-        {
-            "kind": "note",
-            "part": len(spec["layout"]["annotations"]) - 1,
-            "y": _lists(stops.mean[:, widest]),
-            "text": [f"<b>{escaped(each)}</b>" for each in names],
-        },
+        {"kind": "trace", "part": 2, "y": _lists(np.concatenate([high, low[:, ::-1]], axis=1))},
+        {"kind": "trace", "part": 3, "y": _lists(mean), "name": list(names)},
+        {"kind": "note", "part": note, "y": _lists(mean[:, named_at]), "text": texts},
     ]
 
 
@@ -279,6 +302,8 @@ def _moving_front(
 
 def _plain(figure: go.Figure) -> dict[str, Any]:
     plain: dict[str, Any] = json.loads(str(figure.to_json()))
+    # Plotly's own defaults, of which nothing is drawn here.
+    plain["layout"].pop("template", None)
     return plain
 
 

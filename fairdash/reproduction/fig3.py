@@ -43,9 +43,9 @@ def reproduce_fig3(*, n: int = ROWS, epochs: tuple[int, ...] = EPOCHS, tell: Tel
     started = processor_seconds()
     dataset = load_dataset("household", n=n)
     x, y, s = (
-        _standardised(values) for values in (dataset.features, dataset.target.to_frame(), dataset.sensitive)
+        standardised(values) for values in (dataset.features, dataset.target.to_frame(), dataset.sensitive)
     )
-    players = _Players(x.shape[2])
+    players = Players(x.shape[2])
     rng = np.random.default_rng(0)
     looks = []
     for epoch in range(max(epochs) + 1):
@@ -73,12 +73,12 @@ def reproduce_fig3(*, n: int = ROWS, epochs: tuple[int, ...] = EPOCHS, tell: Tel
     return StudyResult(about, {"flow": pd.DataFrame(looks)})
 
 
-def _standardised(frame: pd.DataFrame) -> Tensor:
+def standardised(frame: pd.DataFrame) -> Tensor:
     values = frame.to_numpy(dtype=float)
     return torch.tensor((values - values.mean(axis=0)) / values.std(axis=0))[None]
 
 
-class _Players:
+class Players:
     """h, f and g, and the two optimisers."""
 
     def __init__(self, n_features: int) -> None:
@@ -94,11 +94,13 @@ class _Players:
         f, g = self.f(y_pred), self.g(s)
         return y_pred, f, g, ((y_pred - y) ** 2).mean(), (_scaled(f) * _scaled(g)).mean()
 
-    def step(self, x: Tensor, y: Tensor, s: Tensor) -> None:
+    def step(self, x: Tensor, y: Tensor, s: Tensor, *, lam: float = LAM, frozen: bool = False) -> None:
+        """One step of both; of the predictor alone where the adversary is frozen."""
         *_, error, j = self.forward(x, y, s)
         up = torch.autograd.grad(j, self.ascent.parameters, retain_graph=True)
-        down = torch.autograd.grad(error + LAM * j, self.descent.parameters)
-        self.ascent.step(up)
+        down = torch.autograd.grad(error + lam * j, self.descent.parameters)
+        if not frozen:
+            self.ascent.step(up)
         self.descent.step(down)
 
     def look(self, x: Tensor, y: Tensor, s: Tensor) -> dict[str, float]:

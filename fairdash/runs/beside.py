@@ -1,7 +1,7 @@
 """A second process at a run: it asks for the same units from the other end, so that no core is idle.
 
 ``python -m fairdash.runs.beside ID`` ends when whoever has started it does. Each unit is kept once, by
-whichever of the two comes to it first (:func:`fairdash.jobs.kept.keep_once`); what is found depends on neither.
+whichever of the two comes to it first (:func:`fairdash.jobs.kept.keep_once`): neither changes what is found.
 """
 
 from __future__ import annotations

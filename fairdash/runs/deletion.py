@@ -127,7 +127,7 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
 
 
 def made_in(*runs: Run) -> Made:
-    """What goes with runs: their own folders, models refitted from them, tables and audits of their prices."""
+    """What goes with runs: their folders, models refitted from them, tables and audits of their prices."""
     # As spec.json writes it: a model whose file is damaged is found too.
     words = (f'"run": {json.dumps(run.id)}' for run in runs)
     models = [folder for each in words for folder in _naming(each, data_folder(ModelJob.folder_name), SPEC)]

@@ -112,6 +112,7 @@ def execute_sweep(
         plan,
         importance=not is_preview,
         confirms=not is_preview,
+        brief=is_preview,
         progress=on_training,
         unit=unit,
     )

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.dependence.ranks import quantiles
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tariff.levels import level_text, levels_of, positions
 from fairdash.tariff.terms import Bands, Curve, Factor, Interaction, Levels, Term, numbers_of
@@ -188,7 +189,7 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Curve:
     if name in options.breakpoints:
         points = _as_filed(options.breakpoints[name])
     else:
-        points = _rounded(_quantiles(cells[there], weight[there], options.n_breakpoints))
+        points = _rounded(quantiles(cells[there], weight[there], np.linspace(0, 1, options.n_breakpoints)))
     # Of each row's weight, what is nearer to a breakpoint counts there.
     place = np.interp(cells[there], points, np.arange(len(points)))
     below = np.minimum(place.astype(int), max(len(points) - 2, 0))
@@ -196,7 +197,7 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Curve:
     part = place - below
     shares = np.bincount(below, weight[there] * (1 - part), len(points))
     shares += np.bincount(above, weight[there] * part, len(points))
-    middle = _quantiles(cells[there], weight[there], 3)[1] if there.any() else points[0]
+    middle = quantiles(cells[there], weight[there], np.array([0.5]))[0] if there.any() else points[0]
     wanted = options.base_levels.get(name, middle)
     base = int(np.abs(np.array(points) - _base_number(name, wanted)).argmin())
     return Curve(
@@ -213,7 +214,7 @@ def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, optio
     there = ~np.isnan(cells)
     if isinstance(edges, (int, np.integer)):
         # A band begins at its edge: one at the smallest number would leave the first without rows.
-        found = _rounded(_quantiles(cells[there], weight[there], int(edges) + 1)[1:-1])
+        found = _rounded(quantiles(cells[there], weight[there], np.linspace(0, 1, int(edges) + 1)[1:-1]))
         inner = tuple(edge for edge in found if edge > cells[there].min()) if there.any() else ()
     else:
         inner = _as_filed(edges)
@@ -291,14 +292,6 @@ def _base_number(name: str, wanted: Any) -> float:
     checks.require(math.isfinite(number), "base_levels", f"That of “{name}” is no number", "Give a number.")
     checks.finish()
     return number
-
-
-def _quantiles(cells: Array, weight: Array, count: int) -> Array:
-    """Quantiles that are cells themselves, (count,), from the least to the largest; zeros of no cells."""
-    if not len(cells):
-        return np.zeros(count)
-    found: Array = np.quantile(cells, np.linspace(0, 1, count), weights=weight, method="inverted_cdf")
-    return found
 
 
 def _rounded(points: Array) -> tuple[float, ...]:

@@ -269,7 +269,7 @@ def _leg(
     except OutOfMemoryError:
         # Found, too: who goes on with this must not try the same stack again.
         return {"fits": False}
-    return {**found, "curves": pd.concat(report.curves, ignore_index=True), "fits": True}
+    return {**found, "curves": report.end(), "fits": True}
 
 
 class OutOfMemoryError(Exception):

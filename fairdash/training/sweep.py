@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
@@ -24,7 +25,7 @@ from fairdash.training.split_kinds import check_groups, draw_splits
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
 from fairdash.training.stacked_model import StackedModel
-from fairdash.training.tuning import settings_of_splits, tune, tuned_settings
+from fairdash.training.tuning import settings_of_splits, tuned_models, tuned_settings
 from fairdash.units import Unit, at_once, within
 
 
@@ -114,6 +115,7 @@ def train_sweep(
     *,
     importance: bool = False,
     confirms: bool = True,
+    brief: bool = False,
     progress: OnProgress | None = None,
     unit: Unit = at_once,
 ) -> TrainedModels:
@@ -126,6 +128,9 @@ def train_sweep(
     confirms
         Whether the models are trained, too, that predict the rows set aside, where there are any: one a
         method and λ, on all the other rows. Without them these rows are left alone all the same.
+    brief
+        Whether standard models that were trained to find their settings need not be trained again, where
+        they would be the same; nothing is told of their epochs then, and nothing of their importance.
     progress
         Called after every step and every epoch. It may raise :class:`fairdash.errors.Cancelled`.
     unit
@@ -134,9 +139,9 @@ def train_sweep(
     device = resolve_device(sweep.device)
     check_groups(dataset)
     splits = sweep.splits(dataset)
-    tuning, settings = None, None
+    tuning, settings, standard = None, None, None
     if sweep.tune:
-        tuning = tune(
+        tuning, standard = tuned_models(
             dataset,
             splits,
             sweep.settings,
@@ -151,10 +156,13 @@ def train_sweep(
     aside = sweep.set_aside(dataset)
     # Models of all other rows are about as much work as those of a split.
     share = sweep.n_splits / (sweep.n_splits + 1) if confirms and len(aside) else 1.0
+    is_known = standard is not None and brief and all(len(split.validation) for split in splits)
+    models = sweep.models(settings)
+    rest = [model for model in models if not (is_known and model.method == STANDARD)] or models
     trained = train_models(
         dataset,
         splits,
-        sweep.models(settings),
+        rest,
         objective=sweep.objective,
         random_state=sweep.random_state,
         device=device,
@@ -162,6 +170,8 @@ def train_sweep(
         progress=None if progress is None else lambda at: progress(replace(at, fraction=share * at.fraction)),
         unit=within(unit, "train"),
     )
+    if standard is not None and len(rest) < len(models):
+        trained = _with_standard(trained, standard, [model.method == STANDARD for model in models])
     diverged = int(trained.members["diverged"].sum())
     notes = trained.notes
     if diverged:
@@ -188,6 +198,19 @@ def train_sweep(
     # Of models that were chosen by, these rows have no predictions: nothing can come to show them.
     trained.predictions[:, aside] = np.nan
     return replace(trained, set_aside=kept)
+
+
+def _with_standard(
+    trained: TrainedModels, standard: TrainedModels, is_standard: Sequence[bool]
+) -> TrainedModels:
+    """The models in a plan's order, `is_standard` for those that were known."""
+    order = np.argsort(np.argsort(~np.array(is_standard), kind="stable"))
+    members = pd.concat([standard.members, trained.members], ignore_index=True)
+    return replace(
+        trained,
+        members=members.iloc[order].reset_index(drop=True),
+        predictions=np.concatenate([standard.predictions, trained.predictions])[order],
+    )
 
 
 def _predict_set_aside(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.training.device import Device
 from fairdash.training.methods import STANDARD
-from fairdash.training.models import train_models
+from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.progress import OnProgress
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, initial_seed, with_held_out
@@ -68,6 +68,26 @@ def tune(
         reaches there and infinite where the training diverged; ``chosen``, True for the smallest of a
         split. A smallest loss flatters: models are judged on test rows, which took no part.
     """
+    frame, _ = tuned_models(
+        dataset, splits, settings, random_state=random_state, device=device, progress=progress, unit=unit
+    )
+    return frame
+
+
+def tuned_models(
+    dataset: Dataset,
+    splits: Sequence[Split],
+    settings: TrainingSettings,
+    *,
+    random_state: int,
+    device: Device,
+    progress: OnProgress | None = None,
+    unit: Unit = at_once,
+) -> tuple[pd.DataFrame, TrainedModels]:
+    """What :func:`tune` gives, and the standard models that were chosen, one a split.
+
+    Where the splits have validation rows, these are the very models that the chosen settings give.
+    """
     parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
     tried = candidates(settings)
     models = [
@@ -95,7 +115,9 @@ def tune(
         }
     )
     frame["chosen"] = frame.index.isin(frame.groupby("split")["loss"].idxmin())
-    return frame
+    chosen = frame["chosen"].to_numpy()
+    members = trained.members[chosen].reset_index(drop=True)
+    return frame, replace(trained, members=members, predictions=trained.predictions[chosen], curves=None)
 
 
 def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tuple[TrainingSettings, ...]:

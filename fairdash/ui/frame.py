@@ -16,7 +16,7 @@ from fairdash.errors import FairdashError, Fix, Problem
 from fairdash.figures.theme import Theme, theme_of
 from fairdash.storage import make_private
 from fairdash.traces import trace_of
-from fairdash.ui.keys import Keys, name_in
+from fairdash.ui.keys import Address, Keys, name_in
 from fairdash.ui.text import safe
 
 KEY = Keys(__file__)
@@ -105,8 +105,41 @@ def picture_format() -> str:
     return str(st.session_state.get(PICTURE_FORMAT, "PNG")).lower()
 
 
+#: Presentation mode: no sidebar, and what is 14 px at least becomes 18.
+_PRESENTED = """<style>
+html { font-size: 21px }
+[data-testid=stSidebar], [data-testid=stHeader] { display: none }
+[data-testid=stMainBlockContainer] { padding-top: 1.5rem; padding-bottom: 1rem }
+</style>"""
+_ENLARGED = 18
+
+
+def presented() -> bool:
+    """Whether the page is in presentation mode."""
+    # On opening, the switch stands below what asks; the address knows already.
+    asked = st.query_params.get(Address.PRESENT) == "true"
+    return bool(st.session_state.get(Address.PRESENT, asked))
+
+
+def ask_for_presentation() -> None:
+    """The switch of presentation mode, which the address keeps."""
+    st.toggle("Presentation mode", key=Address.PRESENT, bind="query-params")
+    if presented():
+        st.html(_PRESENTED)
+
+
+def _enlarged(figure: go.Figure) -> go.Figure:
+    """The figure with no text below 18 px, and the more room for it."""
+    figure.update_layout(font_size=_ENLARGED, title_font_size=_ENLARGED + 4, hoverlabel_font_size=_ENLARGED)
+    figure.update_layout(title_subtitle_font_size=_ENLARGED, height=1.15 * figure.layout.height)
+    figure.update_annotations(font_size=_ENLARGED)
+    return figure
+
+
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     """A chart with its camera button; `alt` says in words what it shows."""
+    if presented():
+        figure = _enlarged(figure)
     form = picture_format()
     image = {"filename": f"fairdash-{name_in(key)}", "scale": 2 if form == "png" else 1, "format": form}
     st.plotly_chart(figure, key=key, alt=alt, theme=None, config=_PLOTLY | {"toImageButtonOptions": image})

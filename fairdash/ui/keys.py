@@ -42,7 +42,10 @@ class Address(StrEnum):
     ESTIMATORS = "all"
     # The lesson.
     SCENE = "scene"
+    PRESENT = "present"
     STEP = "step"
+    TRAINED = "trained"
+    FROZEN = "frozen"
     BENT = "bent"
     WEIGHT = "weight"
     # Gaussians.

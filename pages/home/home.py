@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairdash.ui.home.curve import show_curve
 from fairdash.ui.home.doors import show_doors
 from fairdash.ui.home.runs import show_recent_runs
 from fairdash.ui.pages import page
@@ -13,6 +14,7 @@ st.markdown(
     "fairdash trains regressors whose predictions, or errors, depend less and less on a continuous sensitive "
     "attribute such as age or income, and shows the trade-off with accuracy."
 )
+show_curve()
 show_doors()
 st.page_link(
     page("paper"),

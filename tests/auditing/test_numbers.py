@@ -13,8 +13,11 @@ from sklearn.metrics import auc
 from benchmarks.audit_cases import CASES, FIELDS, summary, try_case
 from fairdash.auditing import gaps, insurance, words
 from fairdash.auditing.audit import carry_out
+from fairdash.auditing.basis import basis_of
 from fairdash.auditing.columns import columns_of
-from fairdash.auditing.gaps import holm
+from fairdash.auditing.controlled import controlled_curve
+from fairdash.auditing.curve import fit_curve
+from fairdash.auditing.gaps import holm, largest_gap
 from fairdash.auditing.insurance import actual_to_expected, double_lift, gini, lorenz
 from fairdash.auditing.plan import AuditPlan
 from fairdash.auditing.table import AuditTable
@@ -53,12 +56,59 @@ def test_actual_to_expected_by_hand():
 
 
 def test_double_lift_by_hand():
-    price, candidate = np.array([1.0, 1, 1, 1]), np.array([0.5, 0.5, 1.5, 1.5])
-    found = double_lift(price, candidate, candidate, np.ones(4), n_bands=2)
+    price, candidate = np.ones(40), np.repeat([0.5, 1.5], 20)
+    found = double_lift(price, candidate, candidate, np.ones(40), n_bands=2)
     assert_allclose(found["price"], 1)
     assert_allclose(found["candidate"], [0.5, 1.5])
     assert_allclose(found["outcome"], [0.5, 1.5])
     assert_allclose(found["ratio_high"], [0.5, 1.5])
+
+
+def test_the_dearest_by_s_are_those_counted_by_hand():
+    rng = np.random.default_rng(4)
+    level = rng.integers(0, 3, 3000).astype(float)
+    frame = pd.DataFrame({"p": 100 + 2 * level + rng.gamma(2, 2, 3000), "s": level})
+    frame["w"] = rng.integers(1, 4, 3000).astype(float)
+    found = carry_out(frame, AuditPlan(columns=columns_of("p", "s", exposure="w"), questions=(2,)))
+    alone = frame.loc[frame.index.repeat(frame["w"].astype(int)), "p"].sort_values(ascending=False)
+    # The fewest rows of highest price that are 5 % of the exposure or more.
+    least = alone.iloc[int(np.ceil(0.05 * len(alone))) - 1]
+    by_hand = [np.average(part["p"] >= least, weights=part["w"]) for _, part in frame.groupby("s", sort=True)]
+    table = found.tables["dearest_curve"].set_index("at")["value"]
+    assert_allclose(table, by_hand, rtol=1e-6)
+    said = found.answers[1].sentence
+    assert "among the dearest 5." in said
+    assert words.percent(max(by_hand)) in said
+
+
+def test_nobody_is_dearest_where_all_pay_alike():
+    frame = pd.DataFrame({"p": 7.0, "s": np.arange(400.0)})
+    found = carry_out(frame, AuditPlan(columns=columns_of("p", "s"), questions=(2,)))
+    assert "dearest_curve" not in found.tables
+    assert "dearest" not in found.answers[1].sentence
+
+
+def test_a_straight_line_goes_on_to_the_tails():
+    rng = np.random.default_rng(5)
+    s = rng.normal(size=4000)
+    frame = pd.DataFrame({"p": 10 + s, "s": s})
+    basis = basis_of(AuditTable.of(frame, columns_of("p", "s")))
+    line = np.linalg.lstsq(basis.points, basis.at, rcond=None)[0]
+    assert line @ basis.steps @ line == pytest.approx(0, abs=1e-8)
+    line[-1] += 2  # the mean of the rows above steps away by 2
+    assert line @ basis.steps @ line == pytest.approx(4 * (1 - basis.ends[1]), rel=1e-6)
+
+
+def test_a_lower_limit_agrees_with_the_claim_above():
+    rng = np.random.default_rng(6)
+    z = rng.normal(size=3000)
+    table = AuditTable.of(
+        pd.DataFrame({"p": 1 + 0.1 * z + 0.3 * rng.normal(size=3000), "s": z}), columns_of("p", "s")
+    )
+    curve = fit_curve(table.price, table, basis_of(table))
+    limit = largest_gap(curve, 0.05)[0].lower
+    assert limit > 0.2
+    assert largest_gap(curve, 0.99 * limit)[0].p_above <= 0.05 < largest_gap(curve, 1.02 * limit)[0].p_above
 
 
 def test_holm_by_hand():
@@ -114,6 +164,22 @@ def test_factors_that_act_together_are_taken_out_together():
     found = carry_out(frame, plan).verdicts.set_index("criterion")
     assert found["verdict"]["independence"] == "above"
     assert found["verdict"]["conditional_independence"] == "below"
+
+
+@pytest.mark.parametrize("factors", [("bonus",), ("zone",), ("bonus", "zone")])
+def test_the_curve_among_equals_is_that_of_rows_repeated_by_integer_weights(factors):
+    rng = np.random.default_rng(7)
+    s, zone = rng.normal(size=1200), rng.choice(["city", "land"], 1200)
+    frame = pd.DataFrame({"p": 3 + 0.2 * s + rng.normal(size=1200), "s": s, "zone": zone})
+    frame["bonus"], frame["w"] = 0.5 * s + rng.normal(size=1200), rng.integers(1, 4, 1200).astype(float)
+    repeated = frame.loc[frame.index.repeat(frame["w"].astype(int))].assign(w=1.0)
+    columns = columns_of("p", "s", exposure="w", controls=factors)
+    once, again = (
+        controlled_curve(table, table.price, factors).curve.values
+        for table in (AuditTable.of(each, columns) for each in (frame, repeated))
+    )
+    # A tree may cut a leaf otherwise where weights add up in another order.
+    assert_allclose(again, once, atol=1e-6 if len(factors) == 1 else 2e-3 * np.ptp(once))
 
 
 def test_every_case_of_the_benchmark_is_there():

@@ -1,38 +1,101 @@
-"""The audit in a browser: from the form to the answers, on a desk and on a phone, readable for all."""
+"""The audit in a browser: the example, its report opened offline, and a table of one's own."""
 
 from __future__ import annotations
 
 import re
 import zipfile
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.steps import chart, come_to_rest, take_screenshots
+from fairdash.auditing.plan import QUESTIONS
+from tests.browser.conftest import SCREENSHOTS
+from tests.browser.steps import chart, choose, come_to_rest, take_screenshots
 from tests.browser.test_runs import violations
+from tests.ui.test_audit_page import policies
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_price_is_audited(page: Page) -> None:
+def taken(page: Page, folder: Path) -> Path:
+    """The evidence, unpacked."""
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Evidence (zip)").click()
+    with zipfile.ZipFile(download.value.path()) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_example_answers_before_anything_is_uploaded(
+    page: Page, browser: Browser, tmp_path: Path, scheme
+) -> None:
+    page.emulate_media(color_scheme=scheme)
     page.goto("/audit")
+    expect(page.get_by_role("heading", name=re.compile("Independence: shown above"))).to_be_visible()
+    expect(page.get_by_text("Along “Age” the average of “Premium” differs by")).to_be_visible()
+    curve = chart(page, "Average Premium by Age")["curve"]
+    assert curve["y"][0] > curve["y"][-1]
+    come_to_rest(page)
+    assert violations(page) == []
+    take_screenshots(page, f"audit-example-{scheme}")
+    page.get_by_text("Picture and figures of question 1").click()
+    come_to_rest(page)
+    assert violations(page) == []
+    if scheme == "light":
+        folder = taken(page, tmp_path / "evidence")
+        opens_offline(folder / "report.html", browser)
+
+
+def opens_offline(report: Path, browser: Browser) -> None:
+    for width in (1440, 390):
+        context = browser.new_context(offline=True, viewport={"width": width, "height": 900})
+        page = context.new_page()
+        complaints: list[str] = []
+        page.on("pageerror", lambda error: complaints.append(str(error)))  # noqa: B023
+        page.on("console", lambda each: complaints.append(each.text) if each.type == "error" else None)  # noqa: B023
+        page.goto(report.as_uri())
+        page.wait_for_selector(".plot .main-svg")
+        assert page.locator("h1").inner_text().startswith("Does “Premium” follow “Age”?")
+        assert page.locator(".plot").count() == page.locator(".plot .plot-container").count() > 5
+        assert (
+            page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 1
+        )
+        assert violations(page) == []
+        page.screenshot(path=SCREENSHOTS / f"audit-report-{width}.png", full_page=width == 1440)
+        assert complaints == []
+        context.close()
+
+
+def test_a_table_of_one_s_own_from_the_file_to_the_evidence(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "policies.csv"
+    policies().rename(columns={"<b>premium</b>": "premium"}).to_csv(path, index=False)
+    page.goto("/audit")
+    page.get_by_text("Audit a table of your own").click()
+    page.get_by_text("Your own file").click()
+    page.locator("input[type=file]").set_input_files(path)
+    choose(page, "Target", "claims")
+    choose(page, "Sensitive attribute", "age")
+    expect(page.get_by_text("sensitive: age")).to_be_visible()
+    page.get_by_role("link", name="Audit a price").click()
     page.get_by_role("button", name="Audit this price").wait_for()
     come_to_rest(page)
     assert violations(page) == []
+    take_screenshots(page, "audit-form")
     page.get_by_role("button", name="Audit this price").click()
-    expect(page.get_by_text("Independence: ")).to_be_visible(timeout=90_000)
-    expect(page.get_by_text("shown above the threshold").first).to_be_visible()
-    # A parabola in age: no correlation, and a wide gap.
-    curve = chart(page, "Average Cost by Age")["curve"]
-    middle = curve["y"][len(curve["y"]) // 2]
-    assert middle > 1.1 * max(curve["y"][0], curve["y"][-1])
+    expect(page.get_by_role("heading", name=re.compile("Independence: "))).to_be_visible(timeout=120_000)
+    for number, title in QUESTIONS.items():
+        if number <= 6:
+            expect(page.get_by_text(f"{number}. {title}")).to_be_visible()
     come_to_rest(page)
     assert violations(page) == []
     take_screenshots(page, "audit")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Everything (zip)").click()
-    with zipfile.ZipFile(download.value.path()) as taken:
-        assert {"audit.json", "curve.csv", "verdicts.csv"} <= set(taken.namelist())
+    folder = taken(page, tmp_path / "evidence")
+    assert {"audit.json", "plan.json", "curve.csv", "verdicts.csv"} <= {
+        each.name for each in folder.iterdir()
+    }
+    assert "Written down" in (folder / "report.html").read_text(encoding="utf-8")
     page.reload()
     expect(page).to_have_url(re.compile("audit="))
     expect(page.get_by_text("1. Does the price follow it?")).to_be_visible()

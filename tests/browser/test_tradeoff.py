@@ -67,6 +67,81 @@ def test_keys_move_the_slider_through_blends_to_trained_weights(opened: Page):
     opened.get_by_text("chosen: λ = 4", exact=True).wait_for()
 
 
+def stage(page: Page) -> dict:
+    """Where the stage's pictures are, as the browser draws them."""
+    return page.locator(".stage").evaluate(
+        """each => ({at: each.stage.at, target: each.stage.target, told: each.stage.told,
+            lam: each.stage.data.slider.stops[each.stage.at],
+            chosen: each.stage.figures[1].traces.at(-1), line: each.stage.figures[0].traces[3]})"""
+    )
+
+
+def test_pictures_follow_the_hand_and_the_server_hears_of_the_end(opened: Page):
+    said = opened.get_by_text("At λ = ").first.text_content()
+    slider = opened.get_by_role("slider").first
+    begun, box = stage(opened), slider.bounding_box()
+    opened.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
+    opened.mouse.down()
+    opened.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2, steps=10)
+    opened.wait_for_function(
+        "before => [...document.querySelectorAll('*')].some(each => {"
+        "const stage = each.shadowRoot?.querySelector('.stage')?.stage;"
+        "return stage && stage.at === stage.target && stage.at !== before})",
+        arg=begun["at"],
+    )
+    held = stage(opened)
+    assert held["line"]["y"] != begun["line"]["y"]
+    assert held["chosen"]["x"] != begun["chosen"]["x"]
+    opened.wait_for_timeout(500)
+    assert opened.get_by_text("At λ = ").first.text_content() == said, "the hand has not let go"
+    assert "lam=" not in opened.url
+    opened.mouse.up()
+    opened.wait_for_url(re.compile(rf"lam={re.escape(held['lam'])}"))
+    opened.get_by_text(f"At λ = {held['lam']} ").first.wait_for()
+    come_to_rest(opened)
+    after = stage(opened)
+    assert after["at"] == held["at"]
+    assert after["line"]["y"] == pytest.approx(held["line"]["y"])
+
+
+def test_without_motion_pictures_stand_where_the_slider_is(opened: Page):
+    opened.emulate_media(reduced_motion="reduce")
+    slider = opened.get_by_role("slider").first
+    slider.focus()
+    opened.keyboard.down("End")
+    now = stage(opened)
+    assert now["at"] == now["target"], "no way between"
+    assert "λ = 4; Test error" in slider.get_attribute("aria-valuetext")
+    opened.keyboard.up("End")
+    opened.wait_for_url(re.compile("lam=4"))
+
+
+def test_what_is_in_play_stands_in_a_table(opened: Page):
+    opened.get_by_text("Average prediction as a table").click()
+    rows = opened.locator(".stage tbody tr")
+    heads = opened.locator(".stage thead th").all_text_contents()
+    assert heads == ["Age", "standard model", "λ = 1"]
+    drawn = stage(opened)["line"]["y"]
+    shown = [float(text) for text in opened.locator(".stage tbody tr td:last-child").all_text_contents()]
+    assert rows.count() == len(drawn)
+    assert shown == pytest.approx(drawn, rel=1e-3)
+
+
+def test_on_a_phone_the_slider_stays_above_its_pictures(opened: Page):
+    opened.set_viewport_size({"width": 390, "height": 800})
+    come_to_rest(opened)
+    opened.locator(".stage .cards").scroll_into_view_if_needed()
+    box = opened.get_by_role("slider").first.bounding_box()
+    assert 0 < box["y"] < 200
+    assert box["x"] + box["width"] <= 390
+
+
+def test_a_picture_is_saved(opened: Page):
+    with opened.expect_download() as download:
+        opened.get_by_role("button", name="Save the picture “What fairness costs”").click()
+    assert download.value.path().read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+
+
 def test_two_points_are_compared_and_the_address_says_so(opened: Page):
     opened.get_by_role("button", name="Keep this point to compare with").click()
     opened.wait_for_url(re.compile("against=hgr_nn"))

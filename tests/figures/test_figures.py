@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
 from fairdash.assessment import assess_curve, quantile_profile, summarise_splits
@@ -69,6 +70,11 @@ def test_the_front_draws_the_least_error_of_independence_with_its_standard_error
         text == "least error of independence: 0.3 ± 0.02"
         for text in (a.text for a in figure.layout.annotations)
     )
+
+
+def test_plotly_knows_all_that_is_in_a_figure():
+    for figure in _all_figures():
+        assert go.Figure(figure.to_dict()).to_dict() == figure.to_dict()
 
 
 def test_names_never_become_html():

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fairdash.errors import Cancelled
-from fairdash.runs.execute_sweep import execute_sweep
+from fairdash.runs.execute_sweep import execute_sweep, lend_a_hand
 from fairdash.training import stack, stack_trainer
 from fairdash.training.lam_search import search_lam
 from fairdash.training.search import search_settings
@@ -130,6 +130,17 @@ def test_a_job_that_was_ended_goes_on_where_it_was(job, dataset):
     again = Kept(ended.files)
     assert_same(carry_out(dataset, again), undisturbed)
     assert [*ended.computed, *again.computed] == kept.asked
+
+
+def test_a_second_process_finds_the_same_from_the_other_end(dataset):
+    other = Kept()
+    other.from_the_end = True
+    lend_a_hand(dataset, RUN, unit=other)
+    again = Kept(other.files)
+    assert_same(execute_sweep(dataset, RUN, unit=again), execute_sweep(dataset, RUN))
+    assert again.computed == []
+    assert set(again.asked) == set(other.asked)
+    assert again.asked != other.asked
 
 
 def test_curves_and_progress_of_known_units_are_told_in_one_go(dataset):

@@ -8,16 +8,18 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairdash.auditing.columns import Columns
-from fairdash.auditing.plan import AuditPlan
+from fairdash.auditing.example import example_audit
+from fairdash.auditing.plan import QUESTIONS, AuditPlan
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
-from fairdash.data.source import UploadSource, save_source
+from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import RunError
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.storage import LOCAL
+from tests.runs.finished import finished
 from tests.ui.conftest import charts, numbers, open_page, words
 
 
@@ -84,11 +86,23 @@ def test_from_the_form_to_the_answers(source: UploadSource) -> None:
     assert len(numbers(curve["x"])) == (result.curve["kind"] == "curve").sum()
 
 
-def test_a_price_that_is_missing_is_asked_for() -> None:
+def test_an_example_answers_before_anything_is_uploaded() -> None:
     at = calm(open_page("audit"))
-    assert "Household insurance" in words(at)
+    shown = words(at)
+    assert "pg15training" in shown
+    result = example_audit()
+    assert {answer.question for answer in result.answers} <= set(QUESTIONS)
+    for answer in result.answers:
+        assert f"{answer.question}. {answer.title}" in shown
+    assert any("Premium" in title and "by Age" in title for title in charts(at))
+
+
+def test_a_price_that_is_missing_is_asked_for() -> None:
+    source = CatalogueSource(dataset="portfolio", options={"n": 1_000})
+    at = calm(open_page("audit", dataset=save_source(source, owner=LOCAL)))
+    assert "Motor portfolio with a GLM's premiums" in words(at)
     price = at.selectbox[0]
-    assert price.value == "Cost"
+    assert price.value == "Premium"
     at = calm(price.set_value("None").run())
     assert "Choose the price and the sensitive attribute" in words(at)
     (button,) = (each for each in at.button if each.label == "Audit this price")
@@ -103,6 +117,21 @@ def test_a_criterion_without_its_column_is_explained(source: UploadSource) -> No
     assert not at.exception
     assert "controls" in at.error[0].value
     assert "audit" not in at.query_params
+
+
+def test_from_a_run_to_the_audit_of_its_price_by_one_click() -> None:
+    run = finished()
+    at = calm(open_page("tradeoff", run=run.id))
+    (button,) = (each for each in at.button if each.label == "Audit this price")
+    at = calm(button.click().run())
+    kept = [load_source(path.stem, owner=LOCAL) for path in sources_folder(LOCAL).glob("*.json")]
+    (made,) = (each for each in kept if isinstance(each, UploadSource))
+    assert made.made_from == (run.id,)
+    at = calm(open_page("audit", dataset=made.id))
+    values = {each.label: each.value for each in at.selectbox}
+    assert (values["Price, or prediction"], values["Sensitive attribute"], values["Outcome"]) == (
+        *("price", "Age", "Cost"),
+    )
 
 
 def test_an_audit_goes_with_its_file_and_tells_what_was_altered(source: UploadSource) -> None:

@@ -8,10 +8,11 @@ import streamlit as st
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.result import AuditResult
 from fairdash.auditing.since import MOVED, MOVED_CURVE
-from fairdash.auditing.words import IN_SHORT
+from fairdash.auditing.words import IN_SHORT, unbroken
 from fairdash.figures.audit import audit_figure
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
+from fairdash.ui.audit.attributes import choose_attribute
 from fairdash.ui.files import download, download_file
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
@@ -30,7 +31,7 @@ def show_audit(audit: AuditJob) -> None:
     """The audit in view: how far it is, or what it has found."""
     status = audit.status
     if status.state == DONE:
-        show_result(audit.read_result(), title=audit.spec.source.title)
+        show_result(choose_attribute(audit.read_result()), title=audit.spec.source.title)
     else:
         st.markdown(f"{_asked(audit)} · {safe(audit.spec.source.title)}")
     st.button("Another audit", key=KEY("close"), icon=":material/add:", on_click=choose_audit, args=(None,))
@@ -62,7 +63,7 @@ def show_result(result: AuditResult, *, title: str) -> None:
     _show_first_screen(result, title)
     st.subheader("The answers, one by one", anchor=False)
     for answer, tables in result.sections():
-        st.markdown(f"**{answer.question}. {safe(answer.title)}** {safe(answer.sentence)}")
+        st.markdown(f"**{answer.question}. {safe(answer.title)}** {safe(unbroken(answer.sentence))}")
         if tables:
             with st.expander(f"Picture and figures of question {answer.question}"):
                 _show_tables(tables, result)
@@ -80,7 +81,7 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
             f"{_ICONS[result.verdict]} {primary.title}: {IN_SHORT[result.verdict]}",
             anchor=False,
         )
-        st.markdown(safe(result.in_words))
+        st.markdown(safe(unbroken(result.in_words)))
         st.caption(
             f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {result.n:,} rows. "
             f"Decided before any result: {primary.title.lower()}, and a gap of at most "

@@ -54,13 +54,23 @@ def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:
         help="The highest less the lowest average price along the sensitive attribute. Choose it before you "
         "see a result: it is kept with the audit.",
     )
+    reliability = st.number_input(
+        "Reliability of the sensitive attribute, if it was measured or imputed with error (optional)",
+        0.05,
+        1.0,
+        None,
+        step=0.05,
+        key=KEY("reliability"),
+        help="The share of its variance that is no error, such as 0.7: the answers then say what it "
+        "would show without.",
+    )
     st.caption("Criterion and threshold are fixed with the audit before any result is computed.")
     if columns is None:
         st.info("Choose the price and the sensitive attribute to go on.")
     if st.button("Audit this price", type="primary", icon=":material/fact_check:", disabled=columns is None):
         assert columns is not None
         try:
-            plan = AuditPlan(columns=columns, criterion=criterion, max_gap=percent / 100)
+            plan = AuditPlan.of(columns, criterion=criterion, max_gap=percent / 100, reliability=reliability)
             choose_audit(start_audit(source, plan, owner=current_owner()))
         except FairdashError as error:
             show_problems(error)
@@ -104,6 +114,14 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             left, "Expected cost", None, "Your own expectation of the outcome, in place of its averages."
         )
         second = ask(right, "A second price", None, "A candidate to compare with the price.")
+        also = right.multiselect(
+            "Further sensitive attributes",
+            [name for name in numbers if name not in taken],
+            placeholder="None",
+            help="Each is audited as the first is; the verdicts are corrected for being several.",
+            key=KEY("also", table, *taken),
+        )
+        taken.extend(also)
         others = [name for name in names if name not in taken]
         groups = left.selectbox(
             "Policy, or another group of rows",
@@ -119,6 +137,14 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
             help="Columns that may explain differences: among equals in them, does the price still follow?",
             key=KEY("controls", table, *taken),
         )
+        features = st.multiselect(
+            "What the price may be made of",
+            [name for name in others if name != groups],
+            default=[name for name in roles.features if name in others and name != groups],
+            placeholder="Every column without another role",
+            help="Models of price and outcome learn from these. Leave out what is known only later.",
+            key=KEY("features", table, groups, *taken),
+        )
     totals = _ask_for_totals(frame, [price, outcome, cost, second], exposure, table=table)
     if price is None or sensitive is None:
         return None
@@ -132,6 +158,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         groups=None if groups == NONE else groups,
         controls=tuple(controls),
         totals=tuple(totals),
+        also=tuple(also),
+        features=tuple(features) or None,
     )
 
 

@@ -1,11 +1,21 @@
 // A curve through five points that follow the hand, rows about it, and two dials worked out here as it moves.
 // Python hears of it once, on release.
-const WIDTH = 760, HEIGHT = 430, LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 46, CELLS = 60;
+const LEFT = 62, RIGHT = 14, TOP = 12, BOTTOM = 64, CELLS = 60;
 const SVG = "http://www.w3.org/2000/svg";
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".stage");
+  // Every rerun of the page comes by here. What it says of the curve is older than the hand, unless it is new.
+  const said = JSON.stringify(data.heights);
+  if (root.curve?.isKnown(said)) {
+    root.curve.answer(data.answered);
+    return;
+  }
+  // As wide as there is room: text keeps its size on a phone.
+  const WIDTH = Math.max(320, root.clientWidth || 760), HEIGHT = Math.min(0.5 * window.innerHeight, 0.9 * WIDTH);
   const heights = [...data.heights];
+  const known = new Set([said]);
+  let answered = data.answered, later = 0;
   const [low, high] = data.range;
   const places = heights.map((_, k) => -10 + (20 * k) / (heights.length - 1));
   const across = (u) => LEFT + ((u + 10) / 20) * (WIDTH - LEFT - RIGHT);
@@ -24,8 +34,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
     svg.append(make("line", { x1: LEFT, x2: WIDTH - RIGHT, y1: up(f), y2: up(f), class: "grid" }));
     svg.append(label(`${price(f)} €`, LEFT - 8, up(f) + 5, "end"));
   }
-  for (const u of places) svg.append(label(String(age(u)), across(u), HEIGHT - 24, "middle"));
-  svg.append(label("Age (years)", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 4, "middle"));
+  for (const u of places) svg.append(label(String(age(u)), across(u), HEIGHT - 36, "middle"));
+  svg.append(label("Age (years)", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, "middle"));
   const [us, noise] = data.dots;
   const dots = us.map((u) => make("circle", { cx: across(u), r: 3, fill: data.colours.rows, "fill-opacity": 0.5 }));
   const line = make("polyline", { fill: "none", stroke: data.colours.curve, "stroke-width": 4 });
@@ -49,7 +59,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       event.preventDefault();
       put(k, heights[k] + by);
     });
-    handle.addEventListener("keyup", (event) => { if (/^(Arrow|Page)/.test(event.key)) tell(); });
+    handle.addEventListener("keyup", (event) => { if (/^(Arrow|Page)/.test(event.key)) tellSoon(); });
     return handle;
   });
   svg.append(...handles);
@@ -58,6 +68,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   help.textContent = "Drag the five points, or step through them with Tab and move them with the arrow keys.";
   root.append(dials, svg, help);
   draw();
+  root.curve = {
+    isKnown: (each) => known.has(each),
+    answer: (whether) => { answered = whether; draw(); },
+  };
 
   function put(k, f) {
     heights[k] = Math.round(Math.min(high, Math.max(low, f)) * 4) / 4;
@@ -65,7 +79,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   }
 
   function tell() {
-    if (heights.some((f, k) => f !== data.heights[k])) setTriggerValue("heights", [...heights]);
+    clearTimeout(later);
+    known.add(JSON.stringify(heights));
+    setTriggerValue("heights", [...heights]);
+  }
+
+  // A key is pressed again before long: Python hears of the last one.
+  function tellSoon() {
+    clearTimeout(later);
+    later = setTimeout(tell, 250);
   }
 
   function at(u) {
@@ -82,7 +104,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       handle.setAttribute("aria-valuenow", price(heights[k]));
       handle.setAttribute("aria-valuetext", `${price(heights[k])} euros`);
     });
-    const read = data.answered ? [pearson(), hgr()] : [null, null];
+    const read = answered ? [pearson(), hgr()] : [null, null];
     dials.replaceChildren(...[["Pearson", data.colours.line], ["HGR", data.colours.rows]].flatMap(([name, colour], k) => {
       const value = read[k], bar = element("div", "bar"), track = element("div", "track");
       bar.style.cssText = `width: ${value === null ? 0 : Math.abs(value) * 100}%; background: ${colour}`;

@@ -15,20 +15,24 @@ KEY = Keys(__file__)
 
 def show_noise() -> None:
     left, right = st.columns([2, 1])
+    with right:
+        answered = guessed("3")
+        said = st.empty()
+        way = st.container()
     with left:
         rows, steps = st.columns(2)
         n = rows.select_slider("Rows", noise.ROWS, value=200, key=Address.N, bind="query-params")
-        at = steps.select_slider("Steps", noise.STEPS, value=500, key=Address.STEP, bind="query-params")
+        at = steps.select_slider("Steps", noise.STEPS, value=500, key=Address.TRAINED, bind="query-params")
         readings = noise.readings(n)
         chart(
-            noise_figure(readings, steps=at, subtitle=f"{n:,} rows", theme=theme()),
+            noise_figure(readings, steps=at, answered=answered, subtitle=f"{n:,} rows", theme=theme()),
             key=KEY("noise"),
-            alt=f"HGR by networks against steps of training on {n} rows: on their own rows, on new rows, shuffled.",
+            alt=f"HGR by networks against steps of training on {n} rows: their own, new and shuffled ones.",
         )
-    with right:
-        if guessed("3"):
-            st.markdown(noise.sentence(n, at))
-        scene = noise.scene_of(n)
+    if answered:
+        said.markdown(noise.sentence(n, at))
+    scene = noise.scene_of(n)
+    with way:
         to_lab(
             "patterns",
             {"pattern": scene.pattern, "n": str(n), "noise": f"{scene.noise:g}", "draw": str(scene.seed)},

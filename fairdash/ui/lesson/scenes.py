@@ -9,9 +9,11 @@ import streamlit as st
 
 from fairdash.lesson.scenes import SCENES
 from fairdash.ui.address import choose
+from fairdash.ui.frame import ask_for_presentation
 from fairdash.ui.glossary import explain
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.lesson.curve import show_curve
+from fairdash.ui.lesson.duel import show_duel
 from fairdash.ui.lesson.noise import show_noise
 from fairdash.ui.lesson.payers import show_payers
 from fairdash.ui.lesson.stage import show_notes
@@ -20,7 +22,7 @@ from fairdash.ui.lesson.straight import show_straight
 KEY = Keys(__file__)
 
 _STAGES: Mapping[str, Callable[[], None]] = MappingProxyType(
-    {"1": show_curve, "2": show_straight, "3": show_noise, "5": show_payers}
+    {"1": show_curve, "2": show_straight, "3": show_noise, "4": show_duel, "5": show_payers}
 )
 
 
@@ -35,3 +37,4 @@ def show_lesson() -> None:
         _STAGES[name]()
     show_notes(SCENES[name])
     explain()
+    ask_for_presentation()

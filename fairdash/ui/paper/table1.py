@@ -56,7 +56,7 @@ def show(name: str) -> None:
     show_again(result, name)
 
 
-#: What is drawn together: on a scale from 0 to 1, and on one of powers. On a phone one stands below the other.
+#: What is drawn together: on a scale from 0 to 1, and on one of powers. On a phone one is below the other.
 _DRAWN = (("mse", "hgr_nn", "hgr_kde", "hgr_rdc"), ("chi2_kde", "chi2_nn", "fairquant"))
 
 
@@ -81,10 +81,10 @@ def show_dots(result: StudyResult, name: str, objective: str) -> None:
                 alt=spoken(values, measures),
             )
     st.caption(
-        "Orange: the standard model; blue: fair ones; the marker says which. The further left, the better; on "
-        "the right each line of the grid stands for ten times the one before. What lies in the grey band can't "
-        "be told from independence. Both are scored as the paper did; it gives no standard errors, and has no "
-        "Fair HGR with splines."
+        "Orange: the standard model; blue: fair ones; the marker says which. The further left, the better; "
+        "on the right each line of the grid stands for ten times the one before. What lies in the grey band "
+        "can't be told from independence. Both are scored as the paper did; it gives no standard errors, and "
+        "has no Fair HGR with splines."
     )
 
 

@@ -19,6 +19,7 @@ from fairdash.studies.store import Study
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Keys
+from fairdash.ui.patterns.picture import FEW
 from fairdash.ui.studies import Tables, finished, follow
 
 KEY = Keys(__file__)
@@ -158,7 +159,7 @@ def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = T
     ids = st.pills(
         "Estimators",
         offered,
-        default=[id for id in offered if target_of(id) == "hgr"] or offered,
+        default=[id for id in offered if id in FEW] or offered,
         selection_mode="multi",
         format_func=short_name,
         key=KEY("estimators", name),

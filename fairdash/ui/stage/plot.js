@@ -137,7 +137,7 @@ class Figure {
         if (!whole) return;
         const {layout} = this, quiet = layout.modebar.color, text = layout.font.color;
         const [low, high] = layout.yaxis.range, [first, last] = layout.xaxis.range;
-        const up = ticksBetween(low, high, 6);
+        const up = ticksBetween(low, high, 7);
         const left = 30 + 7 * Math.max(...up.map(([, each]) => each.length));
         this.width = whole - left - ROOM.right;
         this.x = value => this.width * (value - first) / (last - first);

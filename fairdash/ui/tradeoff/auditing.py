@@ -37,8 +37,8 @@ def show_audit_of_point(comparison: Comparison, run: Run) -> None:
         price,
         title=f"{comparison.title}, {comparison.b.title}",
         key="point",
-        about="What the chosen model foretells for test rows, each by a split that did not train on it: opens "
-        "the audit with its columns filled in. The table is kept as yours, and goes with the run.",
+        about="What the chosen model foretells for test rows, each by a split that did not train on it. "
+        "Opens the audit with its columns filled in; the table is kept as yours, and goes with the run.",
     )
 
 
@@ -49,8 +49,8 @@ def show_audit_of_tariff(run: Run, price: Callable[[], pd.Series], *, title: str
         price,
         title=title,
         key="tariff",
-        about="What this tariff charges for each row: opens the audit with its columns filled in. The table is "
-        "kept as yours, and goes with the run.",
+        about="What this tariff charges for each row. Opens the audit with its columns filled in; the table "
+        "is kept as yours, and goes with the run.",
     )
 
 

@@ -14,7 +14,6 @@ from fairdash.runs.log import note
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
-from fairdash.tariff.rating import rate
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Keys
@@ -110,6 +109,9 @@ def _show_fitted(run: Run, job: ModelJob, lam: float) -> None:
     )
 
     def price() -> pd.Series:
+        # It loads scikit-learn, which the app's process does without until then.
+        from fairdash.tariff.rating import rate
+
         return pd.Series(rate(after, dataset_of(run.spec.source).features))
 
     show_audit_of_tariff(run, price, title=f"{run.spec.source.title}, {title_of(lam)}")

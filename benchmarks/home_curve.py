@@ -1,0 +1,133 @@
+"""The curve with which the home page opens: prices by age on the way from accurate to fair, made again.
+
+    python -m benchmarks.home_curve [--check | --redraw]
+
+Trains the household example as the trade-off page does (2,000 rows, the spline penalty, 8 weights, 3 splits)
+and writes every stop's averages by age, error and dependence to ``fairdash/ui/home/curve.json``, which the
+package ships. ``--check`` writes nothing and says how far the file is from what was made; ``--redraw`` makes
+the pictures anew from the numbers that are there, where the figures' code has changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairdash.figures.quantile_profile import profile_figure
+from fairdash.figures.theme import DARK, LIGHT, Theme
+
+#: The λ at which the page opens.
+BEGIN = 1.0
+THEMES = {"light": LIGHT, "dark": DARK}
+FILE = Path(__file__).parents[1] / "fairdash" / "ui" / "home" / "curve.json"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--redraw", action="store_true", help="the kept numbers' pictures anew")
+    options = parser.parse_args()
+    if options.redraw:
+        keep({name: values for name, values in read().items() if name not in THEMES})
+        return
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        os.environ["FAIRDASH_HOME"] = folder
+        made = curve()
+    if not options.check:
+        keep(made)
+        return
+    kept = read()
+    for name, values in made.items():
+        print(f"{name}: {np.abs(np.array(values, float) - np.array(kept[name], float)).max():.1e}")
+
+
+def read() -> dict[str, Any]:
+    """The file's numbers and pictures."""
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found
+
+
+def keep(made: dict[str, Any]) -> None:
+    """Write the file: the numbers of :func:`curve`, and their picture in each theme."""
+    whole = made | {name: picture(made, theme) for name, theme in THEMES.items()}
+    FILE.write_text(json.dumps(whole, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def curve() -> dict[str, Any]:
+    """Of each stop: λ, averages by age with their interval, error, dependence, its edge and the verdict."""
+    from fairdash.api import DEFAULT_LAMS
+    from fairdash.data.source import CatalogueSource
+    from fairdash.reports.comparison import Comparison
+    from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
+    from fairdash.reports.stage import stops_of
+    from fairdash.runs import worker
+    from fairdash.runs.store import create_run
+    from fairdash.training.sweep import Sweep
+
+    plan = Sweep(methods=("standard", "hgr_spline"), lams=DEFAULT_LAMS, n_splits=3)
+    run = create_run(CatalogueSource(dataset="household", options={"n": 2000}), plan)
+    if worker.main(run.id):
+        raise SystemExit(run.status.message)
+    result = run.read_result()
+    fronts = fronts_of(result, sensitive="Age")
+    found = Comparison(
+        title="", plan=plan, result=result, fronts=fronts, objective=plan.objective, measure="hgr_spline",
+        a=THE_STANDARD, b=Point("hgr_spline", 1.0),
+    )  # fmt: skip
+    stops = stops_of(found)
+    rows = [found.front.row(each) for each in stops.points]
+    groups = found.profile(THE_STANDARD)
+
+    def of_front(name: str) -> list[float]:
+        return [round(float(row[name]), 5) for row in rows]
+
+    return {
+        "lam": [float(each) for each in stops.lams],
+        **{name: groups[name].round(2).tolist() for name in ("s_low", "s_high", "s_mean", "n")},
+        "mean": stops.mean.round(3).tolist(),
+        "low": stops.low.round(3).tolist(),
+        "high": stops.high.round(3).tolist(),
+        "average": round(found.target_mean, 3),
+        "change": [round(float(each[3].partition(" ")[0]), 3) for each in stops.values],
+        "error": of_front(found.front.error),
+        "dependence": of_front("hgr_spline"),
+        "edge": [round(found.edge(each), 5) for each in stops.points],
+        "p": [round(found.verdict_p(each), 5) for each in stops.points],
+        "trained": [found.curve_point(each).is_trained for each in stops.points],
+    }
+
+
+def picture(found: dict[str, Any], theme: Theme) -> dict[str, Any]:
+    """The figure that the numbers of :func:`curve` make, and what moves in it: the app imports no plotly."""
+    from fairdash.reports.stage import moving_lines
+
+    groups = pd.DataFrame({name: found[name] for name in ("s_low", "s_high", "s_mean", "n")})
+    lines = {name: np.array(found[name]) for name in ("mean", "low", "high")}
+    at = found["lam"].index(BEGIN)
+    standard, chosen = (groups.assign(**{name: lines[name][k] for name in lines}) for k in (0, at))
+    figure = profile_figure(
+        standard, chosen, chosen_name=f"λ = {BEGIN:g}", by_value=True, audited="price",
+        sensitive="age (years)",
+        level="Average price (€)", reference=found["average"], reference_name="average cost",
+        subtitle="Synthetic household insurance, test rows", theme=theme,
+    )  # fmt: skip
+    figure.update_xaxes(range=[groups["s_mean"].min() - 2, groups["s_mean"].max() + 2])
+    spec, moves = moving_lines(
+        figure,
+        profiles=(lines["mean"], lines["low"], lines["high"]),
+        names=["fairer model" if lam == 0 else f"λ = {lam:g}" for lam in found["lam"]],
+        named_at=int(np.abs(lines["mean"][at] - lines["mean"][0]).argmax()),
+        besides=np.array([found["average"]]),
+    )
+    return {"spec": spec, "moves": [{"figure": 0, **each} for each in moves]}
+
+
+if __name__ == "__main__":
+    main()

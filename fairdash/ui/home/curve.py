@@ -1,0 +1,80 @@
+"""What fairdash is about, in one curve: prices by age, and the weight of fairness under a hand."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import streamlit as st
+
+from fairdash.ui.keys import Keys
+from fairdash.ui.stage.component import show_stage
+
+KEY = Keys(__file__)
+#: λ to begin with.
+BEGIN = 1.0
+
+
+def show_curve() -> None:
+    """One sentence, one slider, one curve; from numbers that the package brings along."""
+    found = _found()
+    lams = found["lam"]
+    at = st.session_state.get(KEY("at"), lams.index(BEGIN))
+
+    def let_go(at: int) -> None:
+        st.session_state[KEY("at")] = at
+
+    st.markdown(f"**{sentence(found, at)}**")
+    picture = found["dark" if st.context.theme.type == "dark" else "light"]
+    stage = {
+        "slider": {
+            "label": "Weight of fairness, λ: drag it",
+            "symbol": "λ",
+            "help": "How much a unit of dependence on age counts against a unit of error in training. A tick "
+            "is a trained model, what lies between is a blend of two.",
+            "stops": [f"{lam:g}" for lam in lams],
+            "ticks": [k for k, is_trained in enumerate(found["trained"]) if is_trained],
+            "at": at,
+        },
+        "figures": [
+            {
+                "spec": picture["spec"],
+                "alt": "Average price by age: the most accurate model, and one that is asked for fairness.",
+            }
+        ],
+        "moves": picture["moves"],
+        "cards": [],
+        "table": {
+            "title": "Average price as a table",
+            "head": ["Age", "standard model"],
+            "rows": [
+                [f"{low:.3g} to {high:.3g}", f"{mean:.1f}"]
+                for low, high, mean in zip(found["s_low"], found["s_high"], found["mean"][0], strict=True)
+            ],
+            "move": 1,
+        },
+    }
+    show_stage(stage, key=KEY("stage"), on_release=let_go)
+
+
+def sentence(found: dict[str, Any], at: int) -> str:
+    """What the chosen weight does to prices by age and to the error."""
+    apart, before = (max(found["mean"][k]) - min(found["mean"][k]) for k in (at, 0))
+    if at == 0:
+        return f"The most accurate price follows age: its averages by age lie up to {apart:.0f} € apart."
+    growth = 100 * (found["error"][at] / found["error"][0] - 1)
+    link = "no longer finds a link with age" if found["p"][at] > 0.05 else "still finds a link with age"
+    change = f"{'grows' if growth >= 0 else 'falls'} by {abs(growth):.0f} %"
+    return (
+        f"At λ = {found['lam'][at]:g} average prices by age lie {apart:.0f} € apart instead of "
+        f"{before:.0f} €, the error {change}, and a test {link}."
+    )
+
+
+@cache
+def _found() -> dict[str, Any]:
+    text = files(__package__).joinpath("curve.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found

@@ -1,0 +1,159 @@
+"""Question 7 and the insurance views: amounts by hand, segments that are noise, deviances of scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance
+
+import fairdash as fd
+from fairdash.auditing.basis import basis_of
+from fairdash.auditing.columns import columns_of
+from fairdash.auditing.insurance import bands_of, deviances, drawn_lorenz
+from fairdash.auditing.money import along_s, moved, segments
+from fairdash.auditing.table import AuditTable
+from tests.auditing.test_audit import ROLES, policies
+
+
+def table_of(frame: pd.DataFrame, **roles) -> AuditTable:
+    return AuditTable.of(frame, columns_of("p", "s", **roles))
+
+
+def test_amounts_along_s_by_hand():
+    n = 400
+    s = np.repeat([1.0, 2.0], n // 2)
+    frame = pd.DataFrame({"p": np.where(s == 1, 8.0, 12.0) + np.tile([-1.0, 1.0], n // 2), "s": s})
+    frame["y"] = np.where(s == 1, 3.0, 5.0)
+    frame["w"] = np.where(s == 1, 1.0, 3.0)
+    table = table_of(frame, exposure="w", outcome="y")
+    # The mean price is (8 + 3 × 12) ÷ 4 = 11, the mean cost 4.5: what is earned is 11 ÷ 4.5 of the cost.
+    found = along_s(table, table.price, None)
+    assert_allclose(found["per_head"], [-3, 1])
+    assert_allclose(found["total"], [-600, 600])
+    earned = along_s(table, table.price, table.outcome)
+    assert_allclose(earned["per_head"], [8 - 3 * 11 / 4.5, 12 - 5 * 11 / 4.5])
+    assert earned["total"].sum() == pytest.approx(0, abs=1e-9)
+    assert (found["per_head_low"] < found["per_head"]).all()
+    assert_allclose(found["total_low"], found["per_head_low"] * found["exposure"])
+
+
+def test_a_segment_that_pays_more_is_first_and_noise_is_not_shown():
+    rng = np.random.default_rng(0)
+    n = 4000
+    s, zone, x = rng.uniform(0, 1, n), rng.choice(list("abcde"), n), rng.normal(size=n)
+    price = 100 * rng.gamma(10, 0.1, n)
+    plain = pd.DataFrame({"p": price, "s": s, "zone": zone, "x": x})
+    table = table_of(plain)
+    found, count = segments(table, table.features, table.price, None)
+    assert count == 50
+    assert len(found) == 20
+    assert (found["shown"] == 0).all()
+    dear = plain.assign(p=price + 40 * ((zone == "c") & (s > 0.8)))
+    table = table_of(dear)
+    found, _ = segments(table, table.features, table.price, None)
+    assert (found["column"][0], found["level"][0]) == ("zone", "c")
+    assert found["s_low"][0] == pytest.approx(0.8, abs=0.02)
+    # Against rows alike in the zone, of which a fifth pays 40 more.
+    assert found["per_head_low"][0] < 32 < found["per_head_high"][0]
+    assert (found["rows"] >= 20).all()
+
+
+def test_a_small_segment_without_a_claim_is_not_shown_to_be_overcharged():
+    rng = np.random.default_rng(1)
+    n = 3000
+    zone = np.where(np.arange(n) % 25 == 0, "small", "large")
+    claims = rng.poisson(0.05, n) * 2000.0
+    claims[zone == "small"] = 0.0
+    frame = pd.DataFrame(
+        {"p": 100.0 + rng.normal(size=n), "s": rng.normal(size=n), "zone": zone, "y": claims}
+    )
+    table = table_of(frame, outcome="y", controls=["zone"])
+    found, _ = segments(table, table.controls, table.price, table.outcome)
+    small = found[found["level"] == "small"]
+    assert len(small)
+    assert (small["shown"] == 0).all()
+
+
+def test_what_is_moved_is_found_and_is_nothing_without_a_link():
+    rng = np.random.default_rng(2)
+    z = rng.normal(size=5000)
+    frame = pd.DataFrame({"p": 100 * (1 + 0.1 * z) * rng.gamma(10, 0.1, 5000), "s": z})
+    table = table_of(frame)
+    found = moved(table, basis_of(table), table.price, None)
+    # E[10 z | z > 0] = 10 √(2 ÷ π), for half of the rows.
+    assert found.per_head.ci_low < 10 * np.sqrt(2 / np.pi) < found.per_head.ci_high
+    assert found.share == pytest.approx(0.5, abs=0.05)
+    covers = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        flat = table_of(pd.DataFrame({"p": rng.gamma(4, 25, 500), "s": rng.normal(size=500)}))
+        of_all = moved(flat, basis_of(flat), flat.price, None).of_all
+        covers += of_all.ci_low <= 0 <= of_all.ci_high
+    assert covers >= 17
+
+
+def test_amounts_are_those_of_rows_repeated_and_of_any_order():
+    frame = policies(1200)
+    weighted = fd.audit(frame, **ROLES, controls=["zone"], questions=[7])
+    repeated = frame.loc[frame.index.repeat(frame["years"].astype(int))].assign(years=1.0)
+    again = fd.audit(repeated, **ROLES, controls=["zone"], questions=[7])
+    shuffled = fd.audit(frame.sample(frac=1, random_state=0), **ROLES, controls=["zone"], questions=[7])
+    for name in ("money_along_s", "segments"):
+        keys = [
+            each
+            for each in ("s_low", "s_high", "column", "level", "base", "low")
+            if each in again.tables[name]
+        ]
+        tables = [
+            each.tables[name].set_index(keys).sort_index()[["exposure", "price", "per_head", "total"]]
+            for each in (weighted, again)
+        ]
+        both = tables[0].join(tables[1].add_suffix("_again"), how="inner")
+        assert len(both) >= 10
+        for column in tables[0]:
+            assert_allclose(both[column], both[f"{column}_again"], rtol=1e-8, atol=1e-8)
+        pd.testing.assert_frame_equal(shuffled.tables[name], weighted.tables[name])
+    of_all = [each.measures.set_index("measure")["value"]["paid_above_of_all"] for each in (weighted, again)]
+    assert of_all[0] == pytest.approx(of_all[1], rel=1e-8)
+
+
+def test_deviances_are_those_of_scikit_learn():
+    rng = np.random.default_rng(3)
+    price, outcome, weight = rng.gamma(2, 1, 300), rng.gamma(1, 1, 300) + 0.01, rng.uniform(0.2, 1, 300)
+    found = deviances({"now": price}, outcome, weight).set_index("deviance")
+    level = weight @ outcome / (weight @ price)
+    for name, theirs in (("poisson", mean_poisson_deviance), ("gamma", mean_gamma_deviance)):
+        assert found["value"][name] == pytest.approx(theirs(outcome, price, sample_weight=weight))
+        assert found["balanced"][name] == pytest.approx(theirs(outcome, price * level, sample_weight=weight))
+    tweedie = mean_tweedie_deviance(outcome, price, sample_weight=weight, power=1.5)
+    assert found["value"]["tweedie"] == pytest.approx(tweedie)
+    counts = deviances({"now": price}, rng.poisson(0.1, 300).astype(float), weight).set_index("deviance")
+    assert np.isnan(counts["value"]["gamma"])
+    assert np.isfinite(counts["value"]["poisson"])
+    # A price is explained in full by itself, and the mean explains nothing.
+    assert_allclose(deviances({"now": outcome}, outcome, weight)["explained"], 1)
+    mean = np.full(300, weight @ outcome / weight.sum())
+    assert_allclose(deviances({"now": mean}, outcome, weight)["explained"], 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [20, 39, 100, 150, 5000])
+def test_no_band_holds_fewer_than_20_rows(n):
+    rng = np.random.default_rng(n)
+    for x in (rng.normal(size=n), rng.integers(0, 7, n).astype(float), np.full(n, 3.0)):
+        code = bands_of(x, rng.uniform(0.01, 1, n))
+        rows = np.bincount(code)
+        assert rows.min() >= 20
+        assert len(rows) <= 10
+        # Bands are in the order of x, and equal values share one.
+        ends = pd.Series(x).groupby(code).agg(["min", "max"])
+        assert (ends["min"].to_numpy()[1:] > ends["max"].to_numpy()[:-1]).all()
+
+
+def test_points_of_a_lorenz_curve_are_20_rows_apart():
+    rng = np.random.default_rng(4)
+    price, outcome = rng.gamma(2, 1, 150), rng.gamma(1, 1, 150)
+    curve = drawn_lorenz(price, outcome, np.ones(150))
+    assert (np.diff(curve["exposure"]) * 150 >= 20 - 1e-9).all()
+    assert_allclose(curve.iloc[[0, -1]], [[0, 0], [1, 1]])

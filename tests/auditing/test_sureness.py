@@ -1,0 +1,139 @@
+"""Question 9: what could be shown, rows without the attribute, and errors in it against a simulated truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import norm
+
+import fairdash as fd
+from fairdash.auditing.columns import columns_of
+from fairdash.auditing.reliability import SHARES, corrected
+from fairdash.auditing.sureness import without_sensitive
+from fairdash.auditing.table import AuditTable
+from tests.auditing.test_audit import ROLES, policies
+
+#: 2 × the 90th percentile of a normal variable.
+BETWEEN = 2 * norm.ppf(0.9)
+
+
+def line(x: np.ndarray) -> np.ndarray:
+    return 1 + 0.1 * x
+
+
+def parabola(x: np.ndarray) -> np.ndarray:
+    return 1 + 0.05 * x + 0.08 * (x**2 - 1)
+
+
+def with_errors(curve: Callable, n: int, reliability: float, seed: int) -> AuditTable:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    s = x + np.sqrt((1 - reliability) / reliability) * rng.normal(size=n)
+    return AuditTable.of(
+        pd.DataFrame({"p": curve(x) * rng.gamma(16, 1 / 16, n), "s": s}), columns_of("p", "s")
+    )
+
+
+@pytest.mark.parametrize(("curve", "slope"), [(line, 0.1), (parabola, 0.05)])
+def test_the_direction_gap_is_that_of_the_attribute_without_errors(curve, slope):
+    truth, found = slope * BETWEEN, []
+    for seed in range(4):
+        told = corrected(with_errors(curve, 6000, 0.7, seed), (0.7,)).direction
+        found.append([told[1.0].value, told[0.7].value, told[0.7].ci_low, told[0.7].ci_high])
+    plain, mended, low, high = np.mean(found, axis=0)
+    # Within what four intervals together allow: each is 2 × 1.96 standard errors wide.
+    assert abs(mended - truth) < 3 * (high - low) / 3.92 / 2
+    assert plain < mended
+    assert sum(each[2] < truth < each[3] for each in found) >= 3
+
+
+def test_the_curve_is_that_of_the_attribute_without_errors():
+    found = [corrected(with_errors(parabola, 12_000, 0.7, seed), (0.7,)).curve for seed in range(4)]
+    truth = parabola(norm.ppf(SHARES))
+    inner = (SHARES > 0.05) & (SHARES < 0.95)  # a spline's ends are its noisiest points
+    plain, mended = (
+        [each[each["reliability"] == reliability].reset_index() for each in found]
+        for reliability in (1.0, 0.7)
+    )
+    bias = [
+        np.abs(np.mean([each["value"] for each in group], axis=0) - truth)[inner].mean()
+        for group in (plain, mended)
+    ]
+    assert bias[1] < 0.85 * bias[0]
+    covers = np.mean([(each["low"] < truth) & (truth < each["high"]) for each in mended])
+    assert covers >= 0.8
+    # The true attribute is less spread than what was measured.
+    assert mended[0]["at"].std() == pytest.approx(np.sqrt(0.7) * plain[0]["at"].std(), rel=1e-6)
+
+
+def test_a_reliability_of_1_is_the_attribute_as_it_stands():
+    result = fd.audit(policies(800), **ROLES, questions=[1, 9], reliability=0.6)
+    found = result.tables["reliability"].set_index("reliability")
+    assert list(found.index) == [1.0, 0.9, 0.7, 0.6, 0.5]
+    direction = result.measures.set_index("measure").loc["direction"]
+    assert_allclose(found["value"][1.0], direction["value"], rtol=1e-9)
+    assert_allclose(found["ci_low"][1.0], direction["ci_low"], rtol=0.05)
+    (sentence,) = (each.sentence for each in result.answers if each.question == 9)
+    assert "Berkson" in sentence
+    assert "60.0 % of the variance" in sentence
+
+
+def test_errors_of_levels_are_not_covered_and_said_so():
+    frame = policies(600).assign(age=lambda table: table["age"].round(-1))
+    result = fd.audit(frame, price="premium", sensitive="age", questions=[9], reliability=[0.7, 0.8])
+    assert "reliability" not in result.tables
+    assert "not covered" in result.answers[-1].sentence
+
+
+def test_rows_of_a_policy_have_one_error():
+    once = policies(400, noise=0.2)
+    years = pd.concat([once.assign(policy=range(400))] * 3)
+    found = [
+        fd.audit(frame, price="premium", sensitive="age", groups=groups, questions=[9], reliability=0.7)
+        .tables["reliability"]
+        .set_index("reliability")
+        for frame, groups in ((once, None), (years, "policy"))
+    ]
+    width = [each["ci_high"][0.7] - each["ci_low"][0.7] for each in found]
+    assert width[1] == pytest.approx(width[0], rel=0.35)
+
+
+def test_rows_without_the_attribute_by_hand():
+    n = 300
+    frame = pd.DataFrame({"p": np.full(n, 10.0), "s": np.arange(n, dtype=float), "w": 1.0})
+    frame.loc[:59, "s"] = np.nan
+    frame.loc[:59, "p"] = np.tile([11.0, 15.0], 30)
+    frame.loc[:29, "w"] = 3.0
+    columns = columns_of("p", "s", exposure="w")
+    apart, count, table = without_sensitive(frame, columns)
+    assert count == 60
+    assert apart.value == pytest.approx(3.0)
+    # 30 rows of weight 3 and 30 of weight 1, each 2 off the mean: √(30 × 36 + 30 × 4) ÷ 120.
+    assert apart.ci_high - apart.value == pytest.approx(1.959964 * np.sqrt(1200) / 120)
+    assert (table["rows"] >= 20).all()
+    assert table["share"].iloc[-1] > table["share"].iloc[0]
+    frame.loc[19:59, "s"] = 1.0
+    assert without_sensitive(frame, columns) is None
+
+
+def test_power_is_that_of_the_verdicts_and_missing_rows_are_told():
+    frame = policies(900)
+    frame.loc[frame["premium"] > 380, "age"] = np.nan
+    result = fd.audit(frame, **ROLES, questions=[1, 9])
+    power = result.tables["power"].set_index("criterion")
+    details = result.details["independence"]
+    assert power["smallest"]["independence"] == pytest.approx(details["smallest"])
+    assert power["rows_needed"]["independence"] == np.ceil(details["rows_needed"])
+    apart = result.measures.set_index("measure").loc["price_without_sensitive"]
+    assert apart["ci_low"] > 0
+    assert "“age” is missing in" in result.answers[-1].sentence
+
+
+@pytest.mark.parametrize("wrong", [0, 1.2, [0.5, -1]])
+def test_a_reliability_that_is_none_is_refused(wrong):
+    with pytest.raises(fd.errors.OptionError, match="no share of a variance"):
+        fd.audit(policies(200), **ROLES, reliability=wrong)

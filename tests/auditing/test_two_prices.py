@@ -1,0 +1,127 @@
+"""Two prices side by side, and several sensitive attributes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.auditing.gaps import holm
+from tests.auditing.test_audit import ROLES, policies
+
+
+@pytest.fixture(scope="module")
+def both():
+    return fd.audit(policies(), **ROLES, candidate="new", controls=["zone"], questions=[1, 3, 4, 5, 10])
+
+
+def test_the_second_price_is_answered_as_if_it_were_the_first(both):
+    alone = fd.audit(
+        policies().drop(columns="premium"),
+        **(ROLES | {"price": "new"}),
+        controls=["zone"],
+        questions=[1, 3, 4, 5],
+    )
+    # Its own audit deals folds anew: what has none is the same to the last digits.
+    theirs = both.tables["candidate_verdicts"].set_index("criterion")["value"]
+    for name in ("independence", "sufficiency", "equalized_residuals"):
+        assert theirs[name] == pytest.approx(alone.verdicts.set_index("criterion")["value"][name], rel=1e-6)
+    assert len(both.tables["candidate_answers"]) >= 4
+
+
+def test_differences_have_paired_intervals(both):
+    found = both.tables["two_prices"].set_index("measure")
+    assert (found["difference"] - (found["candidate"] - found["price"])).abs().max() < 1e-12
+    # The candidate takes 5 % a standard deviation off a slope of 10 % ÷ 1.1; the prices share their noise.
+    direction = found.loc["direction"]
+    truth = -0.05 * 2 * 1.2816
+    assert direction["ci_low"] < truth < direction["ci_high"]
+    alone = both.measures.set_index("measure").loc["direction"]
+    assert direction["ci_high"] - direction["ci_low"] < 0.5 * (alone["ci_high"] - alone["ci_low"])
+    for name in ("independence", "conditional_independence", "equalized_residuals", "gini", "sufficiency"):
+        assert found["ci_low"][name] <= found["difference"][name] <= found["ci_high"][name]
+
+
+def test_paired_intervals_cover_about_as_often_as_they_say():
+    covers = 0
+    for seed in range(10):
+        frame = policies(600, seed=seed)
+        frame["new"] = frame["premium"] * np.random.default_rng(seed).uniform(0.8, 1.2, 600)
+        found = fd.audit(frame, price="premium", sensitive="age", candidate="new", questions=[1, 10])
+        each = found.tables["two_prices"].set_index("measure").loc["direction"]
+        covers += each["ci_low"] <= 0 <= each["ci_high"]
+    assert covers >= 8
+
+
+def test_who_wins_and_loses(both):
+    change = both.tables["change_along_s"]
+    # The young (low z) pay more with the candidate, the old less.
+    assert change["per_head_low"].iloc[0] > 0 > change["per_head_high"].iloc[-1]
+    frame = policies()
+    total = float(((frame["new"] - frame["premium"]) * frame["years"]).sum())
+    assert change["total"].sum() == pytest.approx(total)
+    assert both.tables["change_segments"]["shown"].iloc[0] > 0
+    assert {"double_lift", "deviances"} <= set(both.tables)
+    (answer,) = (each for each in both.answers if each.question == 10)
+    assert "“new”" in answer.sentence
+
+
+def test_a_price_beside_itself_differs_nowhere():
+    frame = policies(600).assign(new=lambda table: table["premium"])
+    found = fd.audit(frame, **ROLES, candidate="new", questions=[1, 10]).tables["two_prices"]
+    assert (found["difference"] == 0).all()
+    assert (found["ci_high"].dropna() == 0).all()
+
+
+@pytest.fixture(scope="module")
+def several():
+    rng = np.random.default_rng(0)
+    frame = policies().assign(income=rng.normal(size=1500), place=rng.normal(size=1500))
+    frame["premium"] *= 1 + 0.1 * frame["place"]
+    return fd.audit(frame, **(ROLES | {"sensitive": ["age", "income", "place"]}), questions=[1, 5])
+
+
+def test_several_attributes_are_answered_each_with_holm_over_them(several):
+    assert [each.plan.columns.sensitive for each in several.along] == ["age", "income", "place"]
+    table = several.tables["by_sensitive"]
+    primary = table[table["criterion"] == "independence"].set_index("sensitive")
+    assert primary["verdict"]["place"] == "above"
+    assert several.verdict == "above"
+    above = holm([each.details["independence"]["p_above"] for each in several.along])
+    for each, p_value in zip(several.along, above, strict=True):
+        assert (each.verdict == "above") == (p_value <= 0.05)
+    assert "“income”" in several.others[0].answers[0].sentence
+
+
+def test_one_of_several_is_what_it_is_alone(several):
+    frame = policies()
+    alone = fd.audit(frame, **ROLES, questions=[1])
+    again = fd.audit(frame, **(ROLES | {"sensitive": ["age"]}), questions=[1])
+    assert alone.to_dict() == again.to_dict()
+    assert several.along[0].verdict == several.verdicts["verdict"].iloc[0]
+
+
+def test_several_are_kept_whole(several, tmp_path):
+    loaded = type(several).load(several.save(tmp_path / "audit.zip"))
+    assert loaded.to_dict() == several.to_dict()
+    json.dumps(several.to_dict(), allow_nan=False)
+    several.save(tmp_path / "folder")
+    assert (tmp_path / "folder" / "2_curve.csv").exists()
+
+
+def test_an_attribute_that_is_not_there_is_refused_before_any_work():
+    with pytest.raises(fd.errors.OptionError, match="incom"):
+        fd.audit(policies(200).assign(income=1.0), **(ROLES | {"sensitive": ["age", "incom"]}))
+
+
+def test_below_for_all_is_below():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {"p": 100 + rng.normal(size=1500), "a": rng.normal(size=1500), "b": rng.normal(size=1500)}
+    )
+    found = fd.audit(frame, price="p", sensitive=["a", "b"], questions=[1])
+    assert found.verdict == "below"
+    assert {each.verdict for each in found.along} == {"below"}
