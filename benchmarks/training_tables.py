@@ -56,8 +56,8 @@ def page() -> str:
         "",
         "Loss on test rows divided by the constant's, without a penalty: 0 is perfect. The difference is to "
         "ridge or the GLM on the same splits, ± Nadeau and Bengio's standard error. Seconds are one core's "
-        "for a split, the settings compared and chosen (`python -m benchmarks.standard`). Towards large λ the "
-        "default's independence carries over better to new rows.",
+        "for a split, the settings compared and chosen (`python -m benchmarks.standard`). Towards large λ "
+        "the default's independence carries over better to new rows.",
         "",
         markdown(standard_networks()),
         "",
