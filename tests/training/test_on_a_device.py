@@ -79,8 +79,10 @@ def train_on_meta(data, settings, *, method, objective):
 
 @pytest.mark.parametrize("objective", list(OBJECTIVES))
 @pytest.mark.parametrize("method", list(METHODS))
-def test_no_step_reads_a_number_from_the_device(method, objective):
-    train_on_meta(rows(), SETTINGS, method=method, objective=objective)
+@pytest.mark.parametrize("architecture", ["tanh", "scores"])
+def test_no_step_reads_a_number_from_the_device(method, objective, architecture):
+    settings = replace(SETTINGS, architecture=architecture)
+    train_on_meta(rows(), settings, method=method, objective=objective)
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
