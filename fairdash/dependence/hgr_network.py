@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -36,10 +37,10 @@ class HGRNetwork(nn.Module):
         first_bias_spread: float = 0.0,
     ) -> None:
         super().__init__()
-        start = {"first_layer_gain": first_layer_gain, "first_bias_spread": first_bias_spread}
-        self.f = StackedMLP([1, *hidden, 1], seeds=seeds, **start)
+        start = partial(StackedMLP, first_layer_gain=first_layer_gain, first_bias_spread=first_bias_spread)
+        self.f = start([1, *hidden, 1], seeds=seeds)
         # g must not start as a copy of f: that would favour links close to the identity.
-        self.g = StackedMLP([n_sensitive, *hidden, 1], seeds=[seed + 1_000_003 for seed in seeds], **start)
+        self.g = start([n_sensitive, *hidden, 1], seeds=[seed + 1_000_003 for seed in seeds])
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """J(θ_f, θ_g) of shape (K,), between −1 and 1, for u (K, batch, 1) and v (K, batch, d).

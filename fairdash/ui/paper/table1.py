@@ -103,7 +103,7 @@ def spoken(values: pd.DataFrame, measures: Sequence[str]) -> str:
     """The dots in words: our Fair HGR beside the paper's, and the floor."""
     rows = values[(values["method"] == "hgr_nn") & values["measure"].isin(measures)]
     parts = [
-        f"{column_title(row.measure)} {row.ours:.3f}, paper {row.paper:.3f}" for row in rows.itertuples()
+        f"{column_title(str(row.measure))} {row.ours:.3f}, paper {row.paper:.3f}" for row in rows.itertuples()
     ]
     return f"Dot plot of Table 1. Fair HGR network, ours and the paper's: {'; '.join(parts)}."
 
