@@ -49,6 +49,8 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.import_times
 	$(BIN)/python -m benchmarks.stack_vs_loop
 	$(BIN)/python -m benchmarks.training
+	$(BIN)/python -m benchmarks.standard
+	$(BIN)/python -m benchmarks.architectures
 	$(BIN)/python -m benchmarks.training_tables
 	$(BIN)/python -m benchmarks.crime_front
 	$(BIN)/python -m benchmarks.blends
@@ -65,7 +67,6 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.weighted_null
 	$(BIN)/python -m benchmarks.grouped_null
 	$(BIN)/python -m benchmarks.conditional
-	$(BIN)/python -m benchmarks.standard
 	$(BIN)/python -m benchmarks.price
 	$(BIN)/python -m benchmarks.tariff
 	$(BIN)/python -m benchmarks.estimator_tables

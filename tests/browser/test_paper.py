@@ -24,6 +24,7 @@ def fits_a_phone(page) -> None:
 def test_the_paper_is_read_part_by_part(page) -> None:
     page.goto("/paper")
     page.get_by_text("fairness values are at or below").first.wait_for()
+    page.get_by_text("The table: every value").click()
     page.get_by_test_id("stDataFrame").first.wait_for()
     page.get_by_text("Fig. 3: the networks").click()
     page.locator(".js-plotly-plot").wait_for()

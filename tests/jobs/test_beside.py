@@ -1,0 +1,71 @@
+"""A second process at a run: it finds what the first would have, and does not outlive it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from fairdash.jobs.kept import keep_once, kept
+from fairdash.runs import beside, worker
+from fairdash.runs.result import RunResult
+from fairdash.runs.store import create_run
+from fairdash.units import Found, from_files, to_files
+from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units, until
+from tests.runs.test_runs import ENDLESS, SOURCE
+
+__all__ = ["undisturbed"]
+
+MODULE = "fairdash.runs.beside"
+#: A process that has another one beside it until it is killed.
+FIRST = """
+import sys, time
+from fairdash.runs import beside
+from fairdash.runs.store import Run
+beside.FEWEST_SECONDS = -1.0
+run = Run(sys.argv[1])
+with beside.second_hand(run, run.spec.source.load(), run.spec.plan):
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(autouse=True)
+def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where there is one."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
+    monkeypatch.setattr(beside, "FEWEST_SECONDS", -1.0)
+
+
+def test_two_processes_at_a_run_find_what_one_finds(undisturbed: RunResult) -> None:
+    run = create_run(SOURCE, LONGER)
+    with beside.second_hand(run, SOURCE.load(), LONGER):
+        until(lambda: units(run))
+    assert not processes(MODULE), "it ends with what it was started for"
+    of_the_second = set(units(run))
+
+    def unit(name: str, compute: object, /) -> Found:
+        assert callable(compute)
+        digest = keep_once(run.units, name, lambda: to_files(compute()), waiting=lambda: None)
+        found.add(digest)
+        return from_files(kept(run.units, digest))
+
+    found: set[str] = set()
+    assert worker.main(run.id, unit=unit) == 0
+    assert of_the_second & found, "what the second process has found is not computed again"
+    assert_equal(run.read_result(), undisturbed)
+    assert not processes(MODULE)
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2, reason="one core"
+)
+def test_a_second_process_ends_where_the_first_is_killed() -> None:
+    run = create_run(SOURCE, ENDLESS)
+    first = subprocess.Popen([sys.executable, "-c", FIRST, run.id])
+    until(lambda: processes(MODULE))
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    until(lambda: not processes(MODULE))
