@@ -52,6 +52,8 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
     from fairdash.training.device import resolve_device
     from fairdash.training.stack_trainer import seconds_of
 
+    if os.environ.get("FAIRDASH_NO_STANDBY"):
+        return False
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return (
         cores > 1

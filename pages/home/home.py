@@ -1,4 +1,4 @@
-"""Home: three doors and the recent runs."""
+"""Home: a curve that moves, three doors, and the recent runs where there are some."""
 
 from __future__ import annotations
 
@@ -21,5 +21,4 @@ st.page_link(
     label="Check the paper behind it: its tables and figures, theirs beside ours",
     icon=":material/article:",
 )
-st.subheader("Recent runs")
 show_recent_runs()

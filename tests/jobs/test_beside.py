@@ -35,6 +35,7 @@ with beside.second_hand(run, run.spec.source.load(), run.spec.plan):
 @pytest.fixture(autouse=True)
 def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where there is one."""
+    monkeypatch.delenv("FAIRDASH_NO_STANDBY")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     monkeypatch.setattr(beside, "FEWEST_SECONDS", -1.0)
 

@@ -9,19 +9,19 @@ from fairdash.ui.pages import page
 #: Page, title and words of each.
 DOORS = (
     (
-        "patterns",
-        "Learn how dependence is measured",
-        "Bend a cloud of points, add noise, and see which measure notices and which is fooled.",
+        "lesson",
+        "Start the lesson",
+        "Five scenes with a guess before each answer: when correlation misses a link, what is noise, who pays.",
+    ),
+    (
+        "audit",
+        "Audit a price",
+        "Does a tariff that exists follow age or income, where, is it earned, and how sure is that?",
     ),
     (
         "data",
-        "Choose data and train",
+        "Explore your data",
         "A built-in example, or your own table: a whole range of models, from most accurate to most fair.",
-    ),
-    (
-        "tradeoff",
-        "See what fairness costs",
-        "Move one slider; read how the averages of each group and the error change.",
     ),
 )
 

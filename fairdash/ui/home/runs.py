@@ -16,10 +16,11 @@ RUNS_SHOWN = 8
 
 
 def show_recent_runs() -> None:
-    """The newest runs, and which ones can't be read."""
+    """The newest runs, and which ones can't be read; nothing where there are none."""
     found = list_runs(owner=current_owner())
-    if not found.runs:
-        st.info("No run yet. The trade-off page trains a first look at the built-in example within seconds.")
+    if not (found.runs or found.damaged):
+        return
+    st.subheader("Recent runs")
     for recent in found.runs[:RUNS_SHOWN]:
         _show_run(recent)
     if found.runs:
