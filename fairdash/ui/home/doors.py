@@ -11,7 +11,7 @@ DOORS = (
     (
         "lesson",
         "Start the lesson",
-        "Five scenes with a guess before each answer: when correlation misses a link, what is noise, who pays.",
+        "Five scenes, each with a guess first: links that correlation misses, what is noise, who pays.",
     ),
     (
         "audit",
