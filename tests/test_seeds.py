@@ -33,6 +33,10 @@ def test_the_streams_are_those_of_stored_results():
         "AUDIT_FOLDS": 23,
         "AUDIT_DRAWS": 24,
         "AUDIT_ROWS": 25,
+        "AUDIT_MODELS": 29,
+        "AUDIT_PROXIES": 30,
+        "AUDIT_ERRORS": 32,
+        "AUDIT_SEGMENTS": 33,
     }
     assert {name: int(each) for name, each in Stream.__members__.items()} == numbers
     assert seed_of(Stream.INITIAL_WEIGHTS, 7, 2) == np.random.SeedSequence([7, 2, 1]).generate_state(1)[0]

@@ -100,3 +100,18 @@ def take_screenshots(page: Page, name: str) -> None:
             f"{name} scrolls at {width} px"
         )
     page.set_viewport_size({"width": 1440, "height": 1000})
+
+
+def to_the_largest(page: Page, lam: str) -> None:
+    """Let the slider of λ go at its end, which is `lam`; once more where the page was just drawn anew."""
+    chosen = page.get_by_text(f"chosen: λ = {lam}", exact=True)
+    for last in (False, False, True):
+        slider = page.get_by_role("slider").first
+        slider.focus()
+        slider.press("End")
+        try:
+            chosen.wait_for(timeout=20_000)
+            return
+        except NotThere:
+            if last:
+                raise

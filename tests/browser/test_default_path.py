@@ -20,7 +20,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from fairdash.data.crime import crime
-from tests.browser.steps import chart, choose, take_screenshots
+from tests.browser.steps import chart, choose, take_screenshots, to_the_largest
 from tests.serving import ROOT
 
 pytestmark = pytest.mark.browser
@@ -100,10 +100,7 @@ def walk(page: Page, name: str) -> Path:
     assert len(page.get_by_role("combobox", name=re.compile("Method")).all()) == 1, (
         "several methods by default"
     )
-    slider = page.get_by_role("slider").first
-    slider.focus()
-    slider.press("End")
-    page.get_by_text("chosen: λ = 5", exact=True).wait_for()
+    to_the_largest(page, "5")
     assert any(each.endswith("path") for each in chart(page, "What fairness costs"))
     for each in PANELS:
         panel(page, each).click()

@@ -80,7 +80,7 @@ def test_resume_goes_on_with_what_was_stopped(run: Run, capsys: pytest.CaptureFi
     put_in_line(stopped)
     stopped.ask_to_cancel()
     stopped.units.mkdir()
-    (stopped.units / "one").touch()
+    (stopped.units / f"{1:064x}").touch()
     assert stopped.status.state == "cancelled"
     assert main(["runs", "resume", stopped.id, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"id": stopped.id, "goes_on": True}

@@ -109,6 +109,7 @@ def test_every_setting_reaches_the_training(monkeypatch):
     seen = []
     monkeypatch.setattr(regressor_fit, "train_single", lambda rows, **given: seen.append(given) or 1 / 0)
     other = TrainingSettings(
+        architecture="scores",
         hidden=(5, 4),
         lr=1e-4,
         weight_decay=0.5,

@@ -158,7 +158,7 @@ def test_stacks_are_cut_without_changing_the_models(monkeypatch):
     monkeypatch.setattr(stack, "train_stack", counted)
     assert np.allclose(whole.predictions, train_sweep(dataset, plan).predictions, atol=1e-3)
     # A stack holds one method, and whole splits where they fit.
-    assert sizes == [2, 3, 3]
+    assert sorted(sizes) == [2, 3, 3]
 
 
 def _short_of_memory(monkeypatch, *, largest: int):

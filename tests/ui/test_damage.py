@@ -21,7 +21,7 @@ from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.store import Run, create_run
 from fairdash.sealed import open_sealed_text
 from tests.runs.test_searches import LAM
-from tests.ui.conftest import PLAN, SOURCE, open_page, words
+from tests.ui.conftest import PLAN, SOURCE, charts, open_page, words
 
 PAGES = ("home", "patterns", "gaussians", "paper", "data", "train", "tradeoff", "audit")
 UNFORESEEN = "did not foresee"
@@ -169,7 +169,7 @@ def test_what_is_in_a_home_that_cant_be_written_is_shown(home: Path, finished_ru
         assert "waiting" in words(at)
         at = open_page("tradeoff", run=finished_run.id)
         assert not at.exception
-        assert at.get("plotly_chart"), "the run is shown"
+        assert charts(at), "the run is shown"
         assert "Read-only file system" in errors(at)
         at = open_page("train", run=waiting.id)
         assert UNFORESEEN not in errors(at)
@@ -213,4 +213,4 @@ def test_an_address_that_names_nothing_gets_the_default(finished_run: Run, name:
     at = open_page("tradeoff", run=finished_run.id, **{name: value})
     assert not at.exception
     assert not at.error
-    assert at.get("plotly_chart")
+    assert charts(at)

@@ -98,7 +98,7 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
             st.caption(safe(note))
     with picture:
         if primary.picture in result.tables:
-            _show_figure(primary.picture, result.tables[primary.picture], result, key="first")
+            _show_figure(primary.picture, result.tables[primary.picture], result, part="first")
     with st.expander("All four criteria"):
         st.dataframe(
             _verdicts(result),
@@ -130,18 +130,18 @@ def _verdicts(result: AuditResult) -> pd.DataFrame:
     )
 
 
-def _show_figure(name: str, table: pd.DataFrame, result: AuditResult, *, key: str) -> None:
+def _show_figure(name: str, table: pd.DataFrame, result: AuditResult, *, part: str) -> None:
     drawn = audit_figure(name, table, result.view, theme=theme())
     if drawn is not None:
         figure, alt = drawn
-        chart(figure, key=KEY("figure", key), alt=alt)
+        chart(figure, key=KEY("figure", part), alt=alt)
 
 
 def _show_tables(tables: dict[str, pd.DataFrame], result: AuditResult) -> None:
     for name, table in tables.items():
         # The picture of the first screen is not drawn twice.
         if name != CRITERIA[result.plan.criterion].picture:
-            _show_figure(name, table, result, key=name)
+            _show_figure(name, table, result, part=name)
         st.dataframe(table, hide_index=True, alt=f"The table {name.replace('_', ' ')} of this answer.")
         download(
             table,

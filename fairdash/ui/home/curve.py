@@ -13,6 +13,7 @@ from fairdash.ui.keys import Keys
 from fairdash.ui.stage.component import show_stage
 
 KEY = Keys(__file__)
+_AT = KEY("at")
 #: λ to begin with.
 BEGIN = 1.0
 
@@ -21,10 +22,10 @@ def show_curve() -> None:
     """One sentence, one slider, one curve; from numbers that the package brings along."""
     found = _found()
     lams = found["lam"]
-    at = st.session_state.get(KEY("at"), lams.index(BEGIN))
+    at = st.session_state.get(_AT, lams.index(BEGIN))
 
     def let_go(at: int) -> None:
-        st.session_state[KEY("at")] = at
+        st.session_state[_AT] = at
 
     st.markdown(f"**{sentence(found, at)}**")
     picture = found["dark" if st.context.theme.type == "dark" else "light"]

@@ -36,7 +36,7 @@ def show_audit_of_point(comparison: Comparison, run: Run) -> None:
         run,
         price,
         title=f"{comparison.title}, {comparison.b.title}",
-        key="point",
+        key=KEY("point"),
         about="What the chosen model foretells for test rows, each by a split that did not train on it. "
         "Opens the audit with its columns filled in; the table is kept as yours, and goes with the run.",
     )
@@ -48,7 +48,7 @@ def show_audit_of_tariff(run: Run, price: Callable[[], pd.Series], *, title: str
         run,
         price,
         title=title,
-        key="tariff",
+        key=KEY("tariff"),
         about="What this tariff charges for each row. Opens the audit with its columns filled in; the table "
         "is kept as yours, and goes with the run.",
     )
@@ -58,7 +58,7 @@ def _ask(run: Run, price: Callable[[], pd.Series], *, title: str, key: str, abou
     missing = missing_data(run.spec.source)
     clicked = st.button(
         "Audit this price",
-        key=KEY(key),
+        key=key,
         icon=":material/fact_check:",
         disabled=bool(missing),
         help=missing or about,
