@@ -27,7 +27,8 @@ def test_the_paper_is_read_part_by_part(page) -> None:
     page.get_by_text("The table: every value").click()
     page.get_by_test_id("stDataFrame").first.wait_for()
     page.get_by_text("Fig. 3: the networks").click()
-    page.locator(".js-plotly-plot").wait_for()
+    # Table 1 has two.
+    expect(page.locator(".js-plotly-plot")).to_have_count(1)
     notes = page.evaluate(
         "document.querySelector('.js-plotly-plot').layout.annotations.map(each => each.text)"
     )
