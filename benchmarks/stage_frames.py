@@ -95,7 +95,7 @@ def measured(run: str, seconds: float, releases: int, *, home: Path) -> dict[str
         page.goto(f"{address}/tradeoff?run={run}")
         page.wait_for_function(DRAWN)
         page.wait_for_timeout(2000)
-        box = page.get_by_role("slider").first.bounding_box()
+        box = page.get_by_role("slider", name="Weight of fairness").bounding_box()
         assert box is not None
         middle = box["y"] + box["height"] / 2
 

@@ -109,7 +109,7 @@ def browser_moves(run: str, moves: int, *, home: Path) -> list[float]:
     """Milliseconds from key press to redrawn front, one a move."""
     with _app(home) as address, _page() as page:
         page.goto(f"{address}/tradeoff?run={run}")
-        slider = page.get_by_role("slider").first
+        slider = page.get_by_role("slider", name="Weight of fairness")
         slider.wait_for()
         page.wait_for_function(DRAWN)
         page.wait_for_timeout(1500)

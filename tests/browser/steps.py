@@ -106,7 +106,7 @@ def to_the_largest(page: Page, lam: str) -> None:
     """Let the slider of λ go at its end, which is `lam`; once more where the page was just drawn anew."""
     chosen = page.get_by_text(f"chosen: λ = {lam}", exact=True)
     for last in (False, False, True):
-        slider = page.get_by_role("slider").first
+        slider = page.get_by_role("slider", name="Weight of fairness")
         slider.focus()
         slider.press("End")
         try:
