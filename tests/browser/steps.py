@@ -48,7 +48,7 @@ def figures_taken(page: Page) -> Path:
 
 def chart(page: Page, title: str) -> dict:
     """Traces of the chart with this title, name to x and y, as the browser draws them: plotly's or a stage's."""
-    page.get_by_text(title, exact=True).first.wait_for()
+    page.get_by_text(title, exact=True).first.wait_for(timeout=90_000)
     return page.evaluate(
         """title => {
             for (const each of document.querySelectorAll('*')) {
