@@ -28,6 +28,11 @@ _REACH = 3.0
 _NO_MASS = 1e-12
 #: Added to the published density before it is normed, as the published code does.
 DAMPING = 1e-10
+#: Exponent from which on a kernel is 1e-40, nothing: products of what is far smaller underflow, which takes a
+#: processor a hundred times as long as any other product.
+_FAR = 92.0
+#: Numbers that one product of permuted kernels may take in memory.
+_MOST_NUMBERS = 4_000_000
 
 
 def hgr_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover") -> Any:
@@ -93,10 +98,21 @@ def chi2_kde_permuted(u: Any, v: Any, permutations: Any, *, grid: Grid = "cover"
 def _permuted(value: Any, u: Any, v: Any, permutations: Any, grid: Grid, damping: float) -> Any:
     xp = array_namespace(u, v)
     f, g = _kernels(xp, u, None, grid), _kernels(xp, v, None, grid)
-    columns = [
-        value(xp, _joint(xp, f, xp.take(g, permutation, axis=-1), damping)) for permutation in permutations
-    ]
-    return xp.stack(columns, axis=-1)
+    members, lines, n = f.shape
+    at_once = max(1, _MOST_NUMBERS // (n * g.shape[1] + members * lines * g.shape[1]))
+    columns = []
+    for start in range(0, len(permutations), at_once):
+        orders = permutations[start : start + at_once]
+        flat = xp.reshape(orders, (-1,))
+        # One product of large matrices takes a fraction of the time that many of small ones do.
+        moved = [xp.reshape(xp.take(each, flat, axis=-1), (-1, n)) for each in g]
+        if len(moved) == 1:
+            products = xp.reshape(f, (-1, n)) @ xp.matrix_transpose(moved[0])
+        else:
+            products = xp.concat([a @ xp.matrix_transpose(b) for a, b in zip(f, moved, strict=True)])
+        joint = xp.reshape(products, (members, lines, g.shape[1], len(orders)))
+        columns.append(value(xp, _as_law(xp, xp.permute_dims(joint, (0, 3, 1, 2)) / n + damping)))
+    return xp.concat(columns, axis=-1)
 
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
@@ -136,12 +152,19 @@ def kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Grid
     # Scaled before they meet: every pass over the G × n matrix that is spared counts.
     scale = 2**0.5 * bandwidth
     distance = (points / scale)[..., None] - (z / scale)[..., None, :]
-    kernels = xp.exp(-(distance * distance))
+    if isinstance(distance, np.ndarray):
+        # In place: the passes over memory are what takes the time.
+        np.multiply(distance, distance, out=distance)
+        np.minimum(distance, _FAR, out=distance)
+        kernels = np.exp(np.negative(distance, out=distance), out=distance)
+    else:
+        kernels = xp.exp(-(distance * distance))
     if steps is None:
         return kernels
     # A stack shares the longest grid. What lies beyond a member's own grid is emptied, so that its value does
     # not depend on its neighbours.
-    return xp.where((index <= steps)[..., None], kernels, xp.zeros_like(kernels))
+    inside = (index <= steps)[..., None]
+    return kernels if bool(xp.all(inside)) else xp.where(inside, kernels, xp.zeros_like(kernels))
 
 
 def _standardised(xp: Any, x: Any, sample_weight: Any, correction: int = 0) -> Any:
@@ -177,7 +200,10 @@ def _weighed(xp: Any, kernels: Any, sample_weight: Any) -> Any:
 def _joint(xp: Any, f: Any, g: Any, damping: float) -> Any:
     """Probabilities on the grid, (..., G, H), from kernels (..., G, n) and (..., H, n)."""
     n = f.shape[-1]
-    joint = xp.matmul(f, xp.matrix_transpose(g)) / n + damping
+    return _as_law(xp, xp.matmul(f, xp.matrix_transpose(g)) / n + damping)
+
+
+def _as_law(xp: Any, joint: Any) -> Any:
     return joint / xp.sum(joint, axis=(-2, -1), keepdims=True)
 
 
@@ -194,8 +220,15 @@ def _normed(xp: Any, joint: Any) -> tuple[Any, Any]:
 def hgr_of(xp: Any, joint: Any) -> Any:
     """The second singular value of Q, from probabilities on the grid, (..., G, H)."""
     residual, _ = _normed(xp, joint)
+    if isinstance(residual, np.ndarray):
+        # The largest singular value is as exact from the smaller Gram matrix, and takes a tenth of the time.
+        across = np.swapaxes(residual, -2, -1)
+        gram = residual @ across if residual.shape[-2] < residual.shape[-1] else across @ residual
+        largest = np.sqrt(np.maximum(np.linalg.eigvalsh(gram)[..., -1], 0.0))
+    else:
+        largest = xp.max(xp.linalg.svdvals(residual), axis=-1)
     # Rounding may exceed 1 by 1e-16.
-    return xp.clip(xp.max(xp.linalg.svdvals(residual), axis=-1), 0.0, 1.0)
+    return xp.clip(largest, 0.0, 1.0)
 
 
 def chi2_of(xp: Any, joint: Any) -> Any:
