@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -28,8 +29,9 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
         with path.open("a", encoding="utf-8") as file:
             file.write(curve.to_json(orient="records", lines=True))
     except OSError as error:
-        # Half a line would spoil the next.
-        os.truncate(path, before)
+        # Half a line would spoil the next; where not even this can be done, nothing has been written.
+        with suppress(OSError):
+            os.truncate(path, before)
         raise cant_keep(error) from error
 
 
