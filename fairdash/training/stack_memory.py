@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fairdash.registry import get_entry
 from fairdash.training.methods import METHODS
-from fairdash.training.stacked_model import StackedModel
+from fairdash.training.settings import TrainingSettings
 
 _BYTES = 4
 #: A weight has a gradient and two moments beside it.
@@ -41,13 +41,14 @@ class StackMemory:
     rows: float
 
     @classmethod
-    def of(cls, model: StackedModel, *, n_inputs: int, n_rows: int, n_sensitive: int) -> StackMemory:
-        """Of models like this one, on a table of so many rows, encoded inputs and sensitive columns."""
-        settings = model.settings
+    def of(
+        cls, method: str, settings: TrainingSettings, *, n_inputs: int, n_rows: int, n_sensitive: int
+    ) -> StackMemory:
+        """Of such models, on a table of so many rows, encoded inputs and sensitive columns."""
         weights = sum(a * b for a, b in itertools.pairwise([n_inputs, *settings.hidden, 1]))
         batch = min(settings.batch_size, n_rows)
         a_row = _A_UNIT * sum(settings.hidden)
-        penalty = get_entry(METHODS, model.method, option="method").penalty_class()
+        penalty = get_entry(METHODS, method, option="method").penalty_class()
         if penalty is not None:
             a_row += penalty.floats_a_row(settings)
         training = _A_WEIGHT * weights + batch * a_row

@@ -172,7 +172,11 @@ class StackTrainer:
 
         rows = self.encoded(model).x
         memory = StackMemory.of(
-            model, n_inputs=rows.shape[1], n_rows=len(rows), n_sensitive=self.dataset.sensitive.shape[1]
+            model.method,
+            model.settings,
+            n_inputs=rows.shape[1],
+            n_rows=len(rows),
+            n_sensitive=self.dataset.sensitive.shape[1],
         )
         if self.device == "cuda":
             room = SHARE_OF_GPU * torch.cuda.mem_get_info()[0] - len(self.splits) * memory.rows

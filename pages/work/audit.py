@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.ui.audit.answers import show_audit
+from fairdash.ui.audit.earlier import show_earlier
 from fairdash.ui.audit.example import show_example
 from fairdash.ui.audit.form import show_form
 from fairdash.ui.cached import roles_of, table_of
@@ -19,5 +20,7 @@ elif is_source_chosen():
     with st.spinner("Reading the data…"):
         frame, roles = table_of(source), roles_of(source)
     show_form(source, frame, roles)
+    show_earlier()
 else:
     show_example()
+    show_earlier()

@@ -108,7 +108,7 @@ def walk(page: Page, name: str) -> Path:
         page.wait_for_timeout(300)
         calm(page)
     panel(page, "Distributions").click()
-    page.get_by_text("are spread, by").first.wait_for()
+    chart(page, "are spread, by")
     take_screenshots(page, f"default-{name}")
     with page.expect_download(timeout=90_000) as download:
         page.get_by_role("button", name="Report (HTML)").click()

@@ -109,7 +109,7 @@ def test_an_uploaded_table_is_read_and_shown(page: Page, scheme, tmp_path):
     for label, column in (("Target", "Prämie"), ("Sensitive attribute", "Alter")):
         choose(page, label, column, exact=False)
     expect(page.get_by_text("200 rows · 1 feature ·")).to_be_visible()
-    page.get_by_text("How the target follows the sensitive attribute").wait_for()
+    chart(page, "How the target follows the sensitive attribute")
     take_screenshots(page, f"upload-{scheme}")
     page.reload()
     expect(page.get_by_text("200 rows · 1 feature ·")).to_be_visible()

@@ -56,7 +56,7 @@ def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
 def test_it_is_what_the_allocator_hands_out(method: str, shape: str) -> None:
     settings, n_inputs, n_rows = SHAPES[shape]
     model = StackedModel(method, 1.0, settings, 0, seed=1)
-    foretold = StackMemory.of(model, n_inputs=n_inputs, n_rows=n_rows, n_sensitive=1)
+    foretold = StackMemory.of(method, settings, n_inputs=n_inputs, n_rows=n_rows, n_sensitive=1)
     share = foretold.bytes_of(N_MODELS, n_splits=N_SPLITS) / handed_out(model, n_inputs, n_rows)
     assert 0.8 < share < 1.35
 
@@ -69,7 +69,7 @@ def test_a_stack_is_cut_to_what_a_gpu_has_left(monkeypatch: pytest.MonkeyPatch) 
     )
     model = StackedModel("hgr_nn", 1.0, SETTINGS, 0, seed=1)
     rows = trainer.encoded(model).x
-    foretold = StackMemory.of(model, n_inputs=rows.shape[1], n_rows=len(rows), n_sensitive=1)
+    foretold = StackMemory.of("hgr_nn", SETTINGS, n_inputs=rows.shape[1], n_rows=len(rows), n_sensitive=1)
     free = 2 * foretold.bytes_of(50, n_splits=2) / SHARE_OF_GPU
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (int(free), int(free)))
     n_models = trainer.models_per_stack(model)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,9 @@ from fairdash.errors import RunError
 from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.deletion import delete_made_from, made_from
+from fairdash.runs.listing import finished_audits
 from fairdash.storage import LOCAL
+from fairdash.ui.text import safe
 from tests.runs.finished import finished
 from tests.ui.conftest import charts, numbers, open_page, words
 
@@ -173,3 +176,26 @@ def test_the_zip_of_a_job_is_made_again_byte_for_byte_by_its_own_command(
     assert main(command[1:]) == 1
     assert again.read_bytes() == evidence.read_bytes()
     capsys.readouterr()
+
+
+def test_audits_of_before_are_opened_again_and_held_beside(source: UploadSource) -> None:
+    assert not any("against" in each.label for each in calm(open_page("audit", dataset=source.id)).button)
+    first = audited(source)
+    dearer = policies().assign(**{"<b>premium</b>": lambda t: t["<b>premium</b>"] + 3 * (t["age"] - 18)})
+    upload = keep_upload(dearer.to_csv(index=False).encode(), name="next.csv", owner=LOCAL)
+    later = replace(source, sha256=upload.sha256, name="next.csv")
+    save_source(later, owner=LOCAL)
+    second = audited(later)
+
+    at = calm(open_page("audit", dataset=source.id))
+    offered = [each for each in at.button if "against age" in each.label]
+    assert [each.label.split(" · ")[1] for each in offered] == [safe("next.csv"), safe("policies.csv")]
+    at = calm(offered[1].click().run())
+    assert at.query_params["audit"] == first.id
+
+    at = calm(open_page("audit", audit=second.id))
+    assert "What has moved since?" not in words(at)
+    (beside,) = (each for each in at.selectbox if each.label == "What has moved since")
+    at = calm(beside.select(first.id).run())
+    assert safe(second.read_result().compare(first.read_result()).since.sentence) in words(at)
+    assert finished_audits(owner="0" * 32) == []

@@ -13,6 +13,7 @@ from fairdash.figures.audit import audit_figure
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
 from fairdash.ui.audit.attributes import choose_attribute
+from fairdash.ui.audit.earlier import beside_earlier
 from fairdash.ui.files import download, download_file
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
@@ -31,7 +32,8 @@ def show_audit(audit: AuditJob) -> None:
     """The audit in view: how far it is, or what it has found."""
     status = audit.status
     if status.state == DONE:
-        show_result(choose_attribute(audit.read_result()), title=audit.spec.source.title)
+        result = beside_earlier(audit, choose_attribute(audit.read_result()))
+        show_result(result, title=audit.spec.source.title)
     else:
         st.markdown(f"{_asked(audit)} · {safe(audit.spec.source.title)}")
     st.button("Another audit", key=KEY("close"), icon=":material/add:", on_click=choose_audit, args=(None,))
