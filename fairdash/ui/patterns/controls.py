@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.errors import FairdashError
+from fairdash.reports.noise_stage import NOISES
 from fairdash.studies import SHAPES, Scene
 from fairdash.studies.scene import POINTS
 from fairdash.ui.frame import show_problems
@@ -21,20 +24,9 @@ DEFAULT = Scene()
 
 def ask_for_scene() -> Scene | None:
     """The controls; None, with the reason shown, if the points make no curve."""
-    left, middle, right = st.columns([2, 1.2, 2])
+    left, middle, formula, more = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
     pattern = ask_for_pattern(left)
     n = middle.select_slider("Rows, n", ROWS, value=DEFAULT.n, key=Address.N, bind="query-params")
-    noise = right.slider(
-        "Noise, σ",
-        0.0,
-        10.0,
-        DEFAULT.noise,
-        0.25,
-        key=Address.NOISE,
-        bind="query-params",
-        help="Standard deviation of ε, in the units of V. F takes values between about −5 and 10.",
-    )
-    formula, more = st.columns([4, 1], vertical_alignment="center")
     with more.popover("More options", icon=":material/tune:"):
         ties = st.slider(
             "Share of rows on which U is exactly 0",
@@ -62,7 +54,7 @@ def ask_for_scene() -> Scene | None:
             pattern=pattern,
             points=points,
             n=n,
-            noise=noise,
+            noise=noise_in_view(),
             ties=ties,
             heavy_tails=heavy_tails,
             seed=int(seed),
@@ -80,6 +72,21 @@ def ask_for_scene() -> Scene | None:
                 "mutual information: the exact values hold."
             )
     return scene
+
+
+def noise_in_view() -> float:
+    """The noise that the address names, as near as the stage's slider can stand."""
+    try:
+        asked = float(st.query_params.get(Address.NOISE, DEFAULT.noise))
+    except ValueError:
+        asked = DEFAULT.noise
+    if math.isnan(asked):
+        asked = DEFAULT.noise
+    return min(NOISES, key=lambda each: abs(each - asked))
+
+
+def noise_to_address(noise: float) -> None:
+    st.query_params[Address.NOISE] = f"{noise:g}"
 
 
 def ask_for_pattern(place: DeltaGenerator) -> str:
@@ -127,7 +134,7 @@ def ask_for_points() -> tuple[tuple[float, float], ...]:
 def go_to(scene: Scene) -> None:
     st.session_state[Address.PATTERN] = scene.pattern
     st.session_state[Address.N] = scene.n
-    st.session_state[Address.NOISE] = scene.noise
+    noise_to_address(scene.noise)
     st.session_state[Address.TIES] = scene.ties
     st.session_state[Address.HEAVY] = scene.heavy_tails
     st.session_state[Address.DRAW] = scene.seed
