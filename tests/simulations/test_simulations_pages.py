@@ -62,7 +62,7 @@ def stages(app: AppTest) -> list[dict]:
 
 def moved(app: AppTest, noise: float) -> AppTest:
     """The page after the hand let the noise go there."""
-    app.query_params["noise"] = f"{noise:g}"
+    app.session_state["noise"] = noise
     return app.run()
 
 

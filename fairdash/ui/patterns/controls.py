@@ -24,6 +24,7 @@ DEFAULT = Scene()
 
 def ask_for_scene() -> Scene | None:
     """The controls; None, with the reason shown, if the points make no curve."""
+    noise = _noise_in_view()
     left, middle, formula, more = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
     pattern = ask_for_pattern(left)
     n = middle.select_slider("Rows, n", ROWS, value=DEFAULT.n, key=Address.N, bind="query-params")
@@ -54,7 +55,7 @@ def ask_for_scene() -> Scene | None:
             pattern=pattern,
             points=points,
             n=n,
-            noise=noise_in_view(),
+            noise=noise,
             ties=ties,
             heavy_tails=heavy_tails,
             seed=int(seed),
@@ -74,19 +75,23 @@ def ask_for_scene() -> Scene | None:
     return scene
 
 
-def noise_in_view() -> float:
-    """The noise that the address names, as near as the stage's slider can stand."""
-    try:
-        asked = float(st.query_params.get(Address.NOISE, DEFAULT.noise))
-    except ValueError:
-        asked = DEFAULT.noise
-    if math.isnan(asked):
-        asked = DEFAULT.noise
-    return min(NOISES, key=lambda each: abs(each - asked))
+def _noise_in_view() -> float:
+    """The noise where the hand left it; on opening the address's, as near as the slider can stand.
 
-
-def noise_to_address(noise: float) -> None:
-    st.query_params[Address.NOISE] = f"{noise:g}"
+    The session holds it, not the address: a rerun that was asked for before the browser heard of the new
+    address would bring the old one along.
+    """
+    if Address.NOISE not in st.session_state or Address.N not in st.session_state:
+        try:
+            asked = float(st.query_params.get(Address.NOISE, DEFAULT.noise))
+        except ValueError:
+            asked = math.nan
+        asked = DEFAULT.noise if math.isnan(asked) else asked
+        st.session_state[Address.NOISE] = min(NOISES, key=lambda each: abs(each - asked))
+    noise = float(st.session_state[Address.NOISE])
+    if st.query_params.get(Address.NOISE, f"{DEFAULT.noise:g}") != f"{noise:g}":
+        st.query_params[Address.NOISE] = f"{noise:g}"
+    return noise
 
 
 def ask_for_pattern(place: DeltaGenerator) -> str:
@@ -134,7 +139,7 @@ def ask_for_points() -> tuple[tuple[float, float], ...]:
 def go_to(scene: Scene) -> None:
     st.session_state[Address.PATTERN] = scene.pattern
     st.session_state[Address.N] = scene.n
-    noise_to_address(scene.noise)
+    st.session_state[Address.NOISE] = scene.noise
     st.session_state[Address.TIES] = scene.ties
     st.session_state[Address.HEAVY] = scene.heavy_tails
     st.session_state[Address.DRAW] = scene.seed

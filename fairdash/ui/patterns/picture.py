@@ -16,7 +16,6 @@ from fairdash.studies.stack import is_detected, studied, target_of
 from fairdash.studies.store import Study
 from fairdash.ui.frame import theme
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.patterns.controls import noise_to_address
 from fairdash.ui.patterns.examples import show_hint
 from fairdash.ui.simulations import along_noise_of, estimates_of
 from fairdash.ui.stage.component import show_stage
@@ -90,7 +89,7 @@ def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
     bounded = [id for id in ids if REGISTRY[id].upper == 1]
 
     def let_go(at: int) -> None:
-        noise_to_address(NOISES[at])
+        st.session_state[Address.NOISE] = NOISES[at]
 
     data = stage_of(scene, levels_of(scene, bounded, estimates), theme=theme())
     show_stage(data, key=KEY("stage"), on_release=let_go)

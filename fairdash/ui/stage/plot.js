@@ -186,7 +186,7 @@ class Figure {
     }
 
     title_of_axis(inner, text, style, room, transform) {
-        const [line] = linesOf(text), size = Math.max(9, Math.min(this.text, room / (0.5 * line.length)));
+        const [line] = linesOf(text), size = Math.max(9, Math.min(this.text, room / (0.5 * (line.length || 1))));
         this.write(make("g", {transform}, inner), line, 0, 0,
             {size, colour: this.layout.font.color, anchor: "middle"}).setAttribute("class", style);
     }

@@ -43,6 +43,7 @@ class Stage {
         this.input.addEventListener("change", () => { this.held = false; this.release(); });
         for (const name of ["pointerup", "pointercancel"])
             this.input.addEventListener(name, () => { this.held = false; this.release(); });
+        this.find(".table").addEventListener("toggle", () => { if (this.data?.table) this.fill(); });
         this.watch = new ResizeObserver(() => this.fit());
     }
 
