@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,7 +40,7 @@ class Group:
 
 
 @dataclass
-class _Rows:
+class Rows:
     """What is drawn, gathered first: a trace for all rows is drawn far sooner than a trace a row."""
 
     bars: list[dict[str, Any]] = field(default_factory=list)
@@ -47,16 +48,10 @@ class _Rows:
     lines: list[tuple[float, float, float, str]] = field(default_factory=list)
     notes: list[dict[str, Any]] = field(default_factory=list)
     ticks: dict[int, str] = field(default_factory=dict)
+    height: int = 0
 
 
-def estimates_figure(
-    estimates: pd.DataFrame,
-    groups: Sequence[Group],
-    *,
-    title: str,
-    subtitle: str,
-    theme: Theme,
-) -> go.Figure:
+def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -> Rows:
     """Bars of one scene, of measures between 0 and 1.
 
     Parameters
@@ -67,7 +62,7 @@ def estimates_figure(
         From top to bottom.
     """
     by_id = {row["id"]: row for row in estimates.to_dict("records")}
-    rows, place = _Rows(), 0
+    rows, place = Rows(), 0
     for group in groups:
         if not group.ids:
             continue
@@ -75,63 +70,67 @@ def estimates_figure(
         first = place + 1
         for id in group.ids:
             place += 1
-            if id not in by_id:
-                rows.ticks[place] = f"{short_name(id)} &nbsp;…"
-                continue
-            _add_row(rows, id, by_id[id], place, theme)
+            _add_row(rows, id, by_id.get(id, {}), place, theme)
         if group.exact is not None:
-            rows.lines.append((group.exact, first - 0.5, place + 0.5, f"exact {_digits(group.exact)}"))
+            rows.lines.append((group.exact, first - 0.5, place + 0.5, f"exact {digits(group.exact)}"))
         place += 1
-    height = 130 + _ROW * place
+    rows.height = place
+    return rows
+
+
+def estimates_figure(rows: Rows, *, lowest: float, title: str, subtitle: str, theme: Theme) -> go.Figure:
+    """The bars; the axis begins at `lowest`, or a little below 0."""
+    height = 130 + _ROW * rows.height
     figure = new_figure(title=title, subtitle=subtitle, x="Value", y="", theme=theme, height=height)
     figure.add_traces(_traces(rows, theme))
-    points = [bar["x"] for bar in rows.bars] + [diamond["x"] for diamond in rows.diamonds]
-    # A held-out score may be far below 0: its bar is cut off, its number is told.
-    lowest = max(min([0.0, *points]), -0.3) - 0.02
     figure.update_layout(
         annotations=rows.notes,
         barmode="overlay",
-        xaxis={"range": [lowest, 1.04], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
+        # A held-out score may be far below 0: its bar is cut off, its number is told.
+        xaxis={"range": [max(min(0.0, lowest), -0.3) - 0.02, 1.04], "tickvals": [0, 0.25, 0.5, 0.75, 1]},
         yaxis={
-            "range": [place - 0.4, -0.8],
+            "range": [rows.height - 0.4, -0.8],
             "tickvals": list(rows.ticks),
             "ticktext": list(rows.ticks.values()),
             "showgrid": False,
             "ticks": "",
         },
     )
+    figure.update_xaxes(ticktext=["0", "0.25", "0.5", "0.75", "1"])
     return figure
 
 
-def _add_row(rows: _Rows, id: str, row: dict[Hashable, Any], place: int, theme: Theme) -> None:
+def _add_row(rows: Rows, id: str, row: dict[Hashable, Any], place: int, theme: Theme) -> None:
+    """One without a reading has a row of its own already: it may follow."""
     measure, colour = REGISTRY[id], mark_of(id, theme).colour
-    value = abs(row["value"]) if measure.signed else row["value"]
-    told = value > row["floor_q95"]
-    rows.ticks[place] = f"{short_name(id)} &nbsp;<b>{_digits(row['value'])}</b>"
+    read, floor = row.get("value", math.nan), row.get("floor_q95", math.nan)
+    value = abs(read) if measure.signed else read
+    rows.ticks[place] = (
+        f"{short_name(id)} &nbsp;<b>{digits(read)}</b>" if row else f"{short_name(id)} &nbsp;…"
+    )
     rows.bars.append(
         {
             "x": value,
             "y": place,
-            "colour": colour if told else faded(colour, 0.45),
-            "floor": row["floor_q95"],
-            "hover": f"<b>{measure.title}</b><br>reads {row['value']:.3f}<br>noise floor {row['floor']:.3f}, "
-            f"95 % below {row['floor_q95']:.3f}<br>{'above' if told else 'within'} its floor",
+            "colour": colour if value > floor else faded(colour, 0.45),
+            "floor": floor,
+            "title": measure.title,
         }
     )
-    if pd.notna(row["published"]):
-        hover = f"{short_name(id)}, {published_way(REGISTRY[id])}: {row['published']:.3f}"
-        rows.diamonds.append({"x": row["published"], "y": place, "hover": hover})
+    if way := published_way(REGISTRY[id]):
+        named = f"{short_name(id)}, {way}"
+        rows.diamonds.append({"x": row.get("published", math.nan), "y": place, "title": named})
 
 
 def _heading(group: Group, place: int, theme: Theme) -> dict[str, Any]:
     """The heading above a group's bars; with the exact value, if its members estimate the same."""
     text = f"<i>{group.title}</i>"
     if group.exact is not None:
-        text += " &nbsp;" + coloured(f"exact {_digits(group.exact)}", REFERENCE)
+        text += " &nbsp;" + coloured(f"exact {digits(group.exact)}", REFERENCE)
     return note(text, x=0, y=place, xanchor="left", colour=theme.quiet)
 
 
-def _traces(rows: _Rows, theme: Theme) -> list[go.Bar | go.Scatter]:
+def _traces(rows: Rows, theme: Theme) -> list[go.Bar | go.Scatter]:
     places = [bar["y"] for bar in rows.bars]
     line: dict[str, list[Any]] = {"x": [], "y": [], "text": []}
     for x, top, bottom, words in rows.lines:
@@ -145,7 +144,8 @@ def _traces(rows: _Rows, theme: Theme) -> list[go.Bar | go.Scatter]:
             width=_BAND,
             orientation="h",
             marker={"color": theme.floor, "line": {"width": 0}},
-            hoverinfo="skip",
+            customdata=[[bar["title"]] for bar in rows.bars],
+            hovertemplate="<b>%{customdata[0]}</b><br>95 % of its noise below %{x:.3f}<extra></extra>",
             name="noise floor",
         ),
         go.Bar(
@@ -154,8 +154,8 @@ def _traces(rows: _Rows, theme: Theme) -> list[go.Bar | go.Scatter]:
             width=_BAR,
             orientation="h",
             marker={"color": [bar["colour"] for bar in rows.bars], "line": {"width": 0}},
-            customdata=[bar["hover"] for bar in rows.bars],
-            hovertemplate="%{customdata}<extra></extra>",
+            customdata=[[bar["title"]] for bar in rows.bars],
+            hovertemplate="<b>%{customdata[0]}</b><br>reads %{x:.3f}<extra></extra>",
             name="value",
         ),
         go.Scatter(
@@ -170,14 +170,15 @@ def _traces(rows: _Rows, theme: Theme) -> list[go.Bar | go.Scatter]:
             y=[diamond["y"] for diamond in rows.diamonds],
             mode="markers",
             marker={"symbol": "diamond-open", "size": 9, "color": theme.text, "line": {"width": 1.5}},
-            customdata=[diamond["hover"] for diamond in rows.diamonds],
-            hovertemplate="%{customdata}<extra></extra>",
+            customdata=[[diamond["title"]] for diamond in rows.diamonds],
+            hovertemplate="%{customdata[0]}: %{x:.3f}<extra></extra>",
             name="as published",
         ),
     ]
 
 
-def _digits(value: float) -> str:
+def digits(value: float) -> str:
+    """Two decimals, or fewer of a large number."""
     if abs(value) < 0.005:
         return "0.00"  # not −0.00
     text = f"{value:.2f}" if abs(value) < 10 else f"{value:,.1f}" if abs(value) < 1000 else f"{value:,.0f}"

@@ -240,7 +240,7 @@ def moving_lines(
     besides
         What the axis must hold besides them.
     """
-    spec, (mean, low, high) = _plain(figure), profiles
+    spec, (mean, low, high) = plain(figure), profiles
     everything = np.concatenate([mean.ravel(), low.ravel(), high.ravel(), besides])
     least, most = float(np.nanmin(everything)), float(np.nanmax(everything))
     room = 0.06 * (most - least) or 0.5
@@ -248,9 +248,9 @@ def moving_lines(
     texts = [f"<b>{escaped(each)}</b>" for each in names]
     note = len(spec["layout"]["annotations"]) - 1
     return spec, [
-        {"kind": "trace", "part": 2, "y": _lists(np.concatenate([high, low[:, ::-1]], axis=1))},
-        {"kind": "trace", "part": 3, "y": _lists(mean), "name": list(names)},
-        {"kind": "note", "part": note, "y": _lists(mean[:, named_at]), "text": texts},
+        {"kind": "trace", "part": 2, "y": lists(np.concatenate([high, low[:, ::-1]], axis=1))},
+        {"kind": "trace", "part": 3, "y": lists(mean), "name": list(names)},
+        {"kind": "note", "part": note, "y": lists(mean[:, named_at]), "text": texts},
     ]
 
 
@@ -258,7 +258,7 @@ def _moving_front(
     comparison: Comparison, stops: Stops, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The front on which the chosen point, its name and the end of the noise floor move."""
-    spec = _plain(comparison_figures.front(comparison, theme=theme))
+    spec = plain(comparison_figures.front(comparison, theme=theme))
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:
         # There but not seen: the standard model's own mark stands there.
@@ -296,18 +296,19 @@ def _moving_front(
                 for each in stops.points
             ],
         },
-        {"kind": "shape", "part": len(spec["layout"]["shapes"]) - 1, "x1": _lists(edges)},
+        {"kind": "shape", "part": len(spec["layout"]["shapes"]) - 1, "x1": lists(edges)},
     ]
 
 
-def _plain(figure: go.Figure) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(str(figure.to_json()))
+def plain(figure: go.Figure) -> dict[str, Any]:
+    """A figure as plain values."""
+    spec: dict[str, Any] = json.loads(str(figure.to_json()))
     # Plotly's own defaults, of which nothing is drawn here.
-    plain["layout"].pop("template", None)
-    return plain
+    spec["layout"].pop("template", None)
+    return spec
 
 
-def _lists(values: Array) -> Sequence[Any]:
+def lists(values: Array) -> Sequence[Any]:
     """Nested lists with four significant digits or more of the whole range, None for NaN: half the bytes."""
     span = float(np.nanmax(values) - np.nanmin(values)) or 1.0
     rounded = np.round(values, max(0, 5 - int(np.floor(np.log10(span)))))

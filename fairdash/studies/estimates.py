@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -49,6 +50,28 @@ def scene_estimates(
     chosen = studied(quick=True) if ids is None else ids
     rows = [_estimate(id, u, v, known.get(id) or floor_of(id, u, v, n_permutations)) for id in chosen]
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def along_noise(scene: Scene, ids: Sequence[str], noises: Sequence[float]) -> dict[str, tuple[Array, Array]]:
+    """What estimators read on a scene at each noise level, in one stack.
+
+    Returns
+    -------
+    dict
+        By id: values as fairdash uses the estimator and as it was published, NaN where that is the same;
+        (K,) both, and those that :func:`scene_estimates` gives at each level.
+    """
+    draws = [replace(scene, noise=noise).draw() for noise in noises]
+    u, v = (np.concatenate(each) for each in zip(*draws, strict=True))
+    return {
+        id: (
+            values_of(id, u, v),
+            values_of(id, u, v, evaluation=PUBLISHED)
+            if published_way(REGISTRY[id])
+            else np.full(len(noises), np.nan),
+        )
+        for id in ids
+    }
 
 
 def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, float]:

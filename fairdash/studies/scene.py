@@ -136,11 +136,17 @@ class Scene:
         """Values of V on the scale of the rows: themselves, or e^(2 standard deviations)."""
         if not self.heavy_tails:
             return v
+        mean, share = self.heavy_scale
+        return np.asarray(np.exp(share * (v - mean)))
+
+    @property
+    def heavy_scale(self) -> tuple[float, float]:
+        """Mean of V, and what a unit of V is on the logarithm of the scale of heavy tails."""
         # The law's own mean and spread, not the sample's: a row must not depend on the other rows.
         middles = HALF_WIDTH * (2 * (np.arange(_POINTS_OF_F) + 0.5) / _POINTS_OF_F - 1)
         f = self.shape(middles)
         sd = math.hypot(float(f.std()), self.noise)
-        return np.asarray(np.exp(_LOG_SD * (v - f.mean()) / (sd if sd > 0 else 1.0)))
+        return float(f.mean()), _LOG_SD / (sd if sd > 0 else 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)

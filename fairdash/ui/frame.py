@@ -111,7 +111,8 @@ html { font-size: 21px }
 [data-testid=stSidebar], [data-testid=stHeader] { display: none }
 [data-testid=stMainBlockContainer] { padding-top: 1.5rem; padding-bottom: 1rem }
 </style>"""
-_ENLARGED = 18
+#: Text of charts in presentation mode, in pixels.
+ENLARGED = 18
 
 
 def presented() -> bool:
@@ -130,9 +131,9 @@ def ask_for_presentation() -> None:
 
 def _enlarged(figure: go.Figure) -> go.Figure:
     """The figure with no text below 18 px, and the more room for it."""
-    figure.update_layout(font_size=_ENLARGED, title_font_size=_ENLARGED + 4, hoverlabel_font_size=_ENLARGED)
-    figure.update_layout(title_subtitle_font_size=_ENLARGED, height=1.15 * figure.layout.height)
-    figure.update_annotations(font_size=_ENLARGED)
+    figure.update_layout(font_size=ENLARGED, title_font_size=ENLARGED + 4, hoverlabel_font_size=ENLARGED)
+    figure.update_layout(title_subtitle_font_size=ENLARGED, height=1.15 * figure.layout.height)
+    figure.update_annotations(font_size=ENLARGED)
     return figure
 
 

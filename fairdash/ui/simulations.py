@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,10 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
+from fairdash.dependence.exact import pattern_hgr
+from fairdash.reports.noise_stage import NOISES
 from fairdash.studies import Scene, Truth, scene_estimates, truth_of
-from fairdash.studies.estimates import floors_of, learned_curves
+from fairdash.studies.estimates import COLUMNS, along_noise, floors_of, learned_curves
 from fairdash.studies.gaussians import gaussian_pairs, gaussian_study
 from fairdash.studies.stack import studied, target_of, values_of
 from fairdash.ui.keys import Address
@@ -60,10 +63,31 @@ def floor_level(scene: Scene) -> float:
 @st.cache_data(max_entries=500, show_spinner=False)
 def estimates_of(scene: Scene) -> pd.DataFrame:
     """The quick estimators on a scene, as :func:`fairdash.studies.scene_estimates`."""
+    return scene_estimates(scene, floors=_floors(scene))
+
+
+def _floors(scene: Scene) -> Floors:
     floors = _level_floors(replace(scene, noise=floor_level(scene)))
     if scene.noise > 0:
         floors = floors | _rank_floors(scene.n, scene.ties, scene.seed)
-    return scene_estimates(scene, floors=floors)
+    return floors
+
+
+def along_noise_of(scene: Scene, ids: Sequence[str]) -> list[tuple[float, pd.DataFrame]]:
+    """The exact maximal correlation and what `ids` read at each stop of the noise, as on that scene alone."""
+    return _along_noise(replace(scene, noise=0.0), tuple(ids))
+
+
+@st.cache_data(max_entries=50, show_spinner=False)
+def _along_noise(scene: Scene, ids: tuple[str, ...]) -> list[tuple[float, pd.DataFrame]]:
+    found = along_noise(scene, ids, NOISES)
+    tables = []
+    for k, noise in enumerate(NOISES):
+        floors = _floors(replace(scene, noise=noise))
+        rows = [(id, value[k], *floors[id], published[k]) for id, (value, published) in found.items()]
+        hgr = pattern_hgr(scene.shape, noise=noise).value
+        tables.append((hgr, pd.DataFrame(rows, columns=COLUMNS)))
+    return tables
 
 
 @st.cache_data(max_entries=500, show_spinner=False)

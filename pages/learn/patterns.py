@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairdash.ui.frame import ask_for_presentation
 from fairdash.ui.glossary import explain
 from fairdash.ui.patterns.controls import ask_for_scene
 from fairdash.ui.patterns.details import show_take_away
@@ -13,14 +14,15 @@ from fairdash.ui.patterns.picture import all_estimates, follow_slow, show_pictur
 from fairdash.ui.simulations import exact_of
 
 st.title("Which measure sees the link?")
-explain()
-examples = st.container()
 scene = ask_for_scene()
-with examples:
-    show_examples(scene)
 if scene is not None:
     estimates, truth = all_estimates(scene), exact_of(scene)
     show_picture(scene, estimates, truth)
     follow_slow(scene)
+# Below the picture, which should stand whole on the first screen.
+show_examples(scene)
+explain()
+if scene is not None:
     show_more(scene, estimates, truth)
     show_take_away(scene, estimates, truth)
+ask_for_presentation()

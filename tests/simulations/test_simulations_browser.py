@@ -7,7 +7,11 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
+from fairdash.studies import Scene, scene_estimates, truth_of
+from tests.browser.steps import come_to_rest
+from tests.browser.test_tradeoff import NOT_OURS, SERIOUS
 from tests.serving import served
 
 pytestmark = pytest.mark.browser
@@ -25,7 +29,7 @@ def shown(browser, url: str, *, width: int = 1440):
     page.set_default_timeout(60_000)
     page.goto(url)
     page.get_by_test_id("stMain").get_by_role("heading", level=1).wait_for()
-    page.locator(".js-plotly-plot").first.wait_for()
+    page.locator(".js-plotly-plot, .stage .main-svg").first.wait_for()
     return page
 
 
@@ -54,6 +58,98 @@ def test_a_deep_link_opens_its_scene_and_a_slider_moves_it(browser, address: str
         slider.press("ArrowRight")
     wait_until(lambda: "noise=3" in page.url)
     wait_until(lambda: "0.73" in answer(page))
+    page.close()
+
+
+def stage(page) -> dict:
+    """Where the pictures are, as the browser draws them."""
+    return page.locator(".stage").evaluate(
+        """each => ({at: each.stage.at, target: each.stage.target,
+            noise: Number(each.stage.data.slider.stops[each.stage.at]),
+            v: [...each.stage.figures[0].traces[0].y], bars: [...each.stage.figures[1].traces[1].x],
+            exact: each.stage.figures[1].traces[2].x[0]})"""
+    )
+
+
+def at_rest(page) -> dict:
+    wait_until(lambda: (now := stage(page))["at"] == now["target"])
+    return stage(page)
+
+
+def test_rows_and_readings_follow_the_hand_and_the_server_hears_of_the_end(browser, address: str) -> None:
+    page = shown(browser, f"{address}/patterns?n=200&noise=1")
+    said, begun = answer(page), stage(page)
+    assert begun["noise"] == 1
+    box = page.get_by_role("slider", name="Noise, σ").bounding_box()
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] * 0.12, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, middle, steps=10)
+    held = at_rest(page)
+    scene = Scene(n=200, noise=held["noise"])
+    assert held["noise"] > 5
+    assert held["v"] == pytest.approx(scene.draw()[1][0], rel=1e-3, abs=1e-3)
+    read = scene_estimates(scene, ["hgr_kde", "hgr_spline", "pearson"])["value"].abs()
+    assert [held["bars"][k] for k in (0, 2, 3)] == pytest.approx(list(read), abs=1e-4)
+    assert held["exact"] == pytest.approx(truth_of(scene.shape, noise=scene.noise).hgr, abs=1e-4)
+    page.wait_for_timeout(500)
+    assert answer(page) == said, "the hand has not let go"
+    page.mouse.up()
+    page.wait_for_url(re.compile(rf"noise={held['noise']:g}(&|$)"))
+    wait_until(lambda: f"{held['exact']:.2f}" in answer(page))
+    after = at_rest(page)
+    assert (after["at"], after["v"]) == (held["at"], pytest.approx(held["v"], abs=1e-3))
+    page.close()
+
+
+def test_without_motion_and_by_keys_the_numbers_stand_in_words_and_in_a_table(browser, address: str) -> None:
+    page = shown(browser, f"{address}/patterns?n=200")
+    page.emulate_media(reduced_motion="reduce")
+    slider = page.get_by_role("slider", name="Noise, σ")
+    slider.focus()
+    page.keyboard.down("End")
+    now = stage(page)
+    assert now["at"] == now["target"] == 40, "no way between"
+    exact = truth_of(Scene().shape, noise=10.0).hgr
+    assert slider.get_attribute("aria-valuetext").startswith(f"σ = 10; exact HGR {exact:.2f}; HGR_KDE")
+    page.get_by_text("What each reads, as a table").click()
+    page.keyboard.up("End")
+    wait_until(lambda: "noise=10" in page.url)
+    rows = page.locator(".stage tbody tr").all_text_contents()
+    assert rows[0] == f"Exact HGR{exact:.2f}–"
+    assert len(rows) == 5
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_kept_out_of_the_patterns(browser, address: str, scheme: str) -> None:
+    page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
+    page.goto(f"{address}/patterns?n=50")
+    page.locator(".stage .main-svg").first.wait_for(timeout=60_000)
+    come_to_rest(page)
+    found = [
+        (each["id"], [node["html"][:200] for node in each["nodes"]][:3])
+        for each in Axe().run(page, context=NOT_OURS).response["violations"]
+        if each["impact"] in SERIOUS
+    ]
+    assert not found
+    page.close()
+
+
+def test_presented_there_is_no_sidebar_and_no_small_text(browser, address: str) -> None:
+    page = browser.new_page(viewport={"width": 1920, "height": 1080})
+    page.goto(f"{address}/patterns?n=200&present=true")
+    page.locator(".stage .main-svg").first.wait_for(timeout=60_000)
+    assert page.get_by_test_id("stSidebar").is_hidden()
+    sizes = page.locator(".stage").evaluate(
+        "each => [...each.querySelectorAll('text, label, output, figcaption div, summary')]"
+        ".map(text => parseFloat(getComputedStyle(text).fontSize))"
+    )
+    assert len(sizes) > 10
+    assert min(sizes) >= 18
+    answered = page.get_by_test_id("stMarkdownContainer").filter(has_text="exact maximal").last
+    lower = [each.bounding_box() for each in (answered, *page.locator(".stage figure").all())]
+    assert max(box["y"] + box["height"] for box in lower) <= 1080, "nothing of it below the fold"
     page.close()
 
 

@@ -52,7 +52,24 @@ def calm(app: AppTest) -> AppTest:
 
 def figure(app: AppTest, title: str) -> dict:
     figures = [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
+    figures += [each["spec"] for data in stages(app) for each in data["figures"]]
     return next(each for each in figures if title in each["layout"]["title"]["text"])
+
+
+def stages(app: AppTest) -> list[dict]:
+    return [json.loads(each.proto.json) for each in app.get("bidi_component")]
+
+
+def moved(app: AppTest, noise: float) -> AppTest:
+    """The page after the hand let the noise go there."""
+    app.session_state["noise"] = noise
+    return app.run()
+
+
+def at(app: AppTest) -> float:
+    """Where the noise stands."""
+    slider = stages(app)[0]["slider"]
+    return float(slider["stops"][slider["at"]])
 
 
 def decoded(values) -> np.ndarray:
@@ -88,7 +105,7 @@ def test_patterns_opens_with_an_answer() -> None:
 def test_every_pattern_can_be_chosen(id: str) -> None:
     app = opened("patterns", pattern=id, noise="1.0", n="100")
     assert app.selectbox(key="pattern").value == id
-    assert app.slider(key="noise").value == 1.0
+    assert at(app) == 1.0
     assert SHAPES[id].title in figure(app, SHAPES[id].title)["layout"]["title"]["text"]
 
 
@@ -101,7 +118,7 @@ def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
     app = opened("patterns")
     calm(app.button(key=f'patterns.examples example "{each.id}"').click().run())
     assert app.selectbox(key="pattern").value == each.scene.pattern
-    assert app.slider(key="noise").value == each.scene.noise
+    assert at(app) == each.scene.noise
     assert app.toggle(key="heavy").value == each.scene.heavy_tails
     assert app.info[0].value == each.look_at
 
@@ -143,14 +160,14 @@ def test_without_a_link_the_answer_says_so() -> None:
 def test_noise_lowers_the_exact_value() -> None:
     app = opened("patterns")
     before = answer(app)
-    calm(app.slider(key="noise").set_value(9.0).run())
+    calm(moved(app, 9.0))
     assert "0.37" in answer(app)
     assert answer(app) != before
 
 
 def test_a_moved_slider_estimates_once_and_takes_floors_at_hand(monkeypatch) -> None:
     app = opened("patterns", draw="17")
-    app.slider(key="noise").set_value(3.0).run()
+    moved(app, 3.0)
     computed = []
     for name, own in (("floor_of", estimates_module.floor_of), ("_estimate", estimates_module._estimate)):
 
@@ -159,14 +176,14 @@ def test_a_moved_slider_estimates_once_and_takes_floors_at_hand(monkeypatch) -> 
             return own(id, *rest)
 
         monkeypatch.setattr(estimates_module, name, counted)
-    moved = (2.75, 3.25, 3.5, 3.75)
-    for noise in (*moved, *moved):
-        calm(app.slider(key="noise").set_value(noise).run())
+    stops = (2.75, 3.25, 3.5, 3.75)
+    for noise in (*stops, *stops):
+        calm(moved(app, noise))
     # Each estimator once a place of the slider; its floor is that of the nearest noise level, or has a unit.
     ids = studied(quick=True)
     expected = [("_estimate", id) for id in ids]
     expected += [("floor_of", id) for id in ids if not REGISTRY[id].scale_free]
-    assert sorted(computed) == sorted(len(moved) * expected)
+    assert sorted(computed) == sorted(len(stops) * expected)
 
 
 def test_heavy_tails_come_from_the_address_and_leave_the_exact_value() -> None:
@@ -298,7 +315,7 @@ def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
     calm(app.button(key='patterns.examples example "ties"').click().run())
     assert "ordinal ranks of a Python port" in app.info[0].value
     (diamonds,) = [trace for trace in figure(app, "What each")["data"] if trace["name"] == "as published"]
-    (rdc,) = [text for text in diamonds["customdata"] if text.startswith("HGR_RDC")]
+    (rdc,) = [text for (text,) in diamonds["customdata"] if text.startswith("HGR_RDC")]
     assert "as a Python port has it" in rdc
     calm(app.segmented_control(key="patterns.more more").set_value("When each fails").run())
     said = everything(app).replace("\\", "")
@@ -385,3 +402,31 @@ def test_the_app_does_not_load_torch_for_the_lab() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("heavy", [False, True])
+def test_what_moves_is_what_the_library_says_at_each_noise(heavy: bool) -> None:
+    """Rows, curve and readings at every stop, though the page stands at one of them."""
+    app = opened("patterns", n="200", ties="0.2", heavy=str(heavy).lower())
+    data = stages(app)[0]
+    assert len(json.dumps(data)) < 500_000
+    (rows,) = [each["mix"] for each in data["moves"] if each["part"] == 0 and "mix" in each]
+    moves = {each["part"]: each for each in data["moves"] if each["figure"] == 1 and each["kind"] == "trace"}
+    for stop, noise in ((0, 0.0), (3, 0.75), (40, 10.0)):
+        scene = Scene(n=200, ties=0.2, heavy_tails=heavy, noise=noise)
+        assert data["slider"]["stops"][stop] == f"{noise:g}"
+        shares = [each[stop] for each in rows["shares"]]
+        summed = np.array(shares) @ np.array(rows["parts"])
+        v = scene.draw()[1][0]
+        assert (np.exp(summed) if heavy else summed) == pytest.approx(v, rel=1e-3, abs=1e-3)
+        low, high = data["moves"][0]["range"][stop]
+        assert low <= v.min() <= v.max() <= high * (1 + 1e-4)
+        found = scene_estimates(scene, ["hgr_kde", "hgr_spline", "pearson"]).set_index("id")
+        kde, network, spline, pearson = moves[1]["x"][stop]
+        assert network is None
+        readings = found["value"].abs()[["hgr_kde", "hgr_spline", "pearson"]]
+        assert [kde, spline, pearson] == pytest.approx(list(readings), abs=1e-4)
+        exact = truth_of(scene.shape, noise=noise).hgr
+        assert moves[2]["x"][stop][0] == pytest.approx(exact, abs=1e-4)
+        said = data["slider"]["said"][stop]
+        assert said.startswith(f"σ = {noise:g}; exact HGR {fixed(exact, 2)}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.errors import FairdashError
+from fairdash.reports.noise_stage import NOISES
 from fairdash.studies import SHAPES, Scene
 from fairdash.studies.scene import POINTS
 from fairdash.ui.frame import show_problems
@@ -21,20 +24,10 @@ DEFAULT = Scene()
 
 def ask_for_scene() -> Scene | None:
     """The controls; None, with the reason shown, if the points make no curve."""
-    left, middle, right = st.columns([2, 1.2, 2])
+    noise = _noise_in_view()
+    left, middle, formula, more = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
     pattern = ask_for_pattern(left)
     n = middle.select_slider("Rows, n", ROWS, value=DEFAULT.n, key=Address.N, bind="query-params")
-    noise = right.slider(
-        "Noise, σ",
-        0.0,
-        10.0,
-        DEFAULT.noise,
-        0.25,
-        key=Address.NOISE,
-        bind="query-params",
-        help="Standard deviation of ε, in the units of V. F takes values between about −5 and 10.",
-    )
-    formula, more = st.columns([4, 1], vertical_alignment="center")
     with more.popover("More options", icon=":material/tune:"):
         ties = st.slider(
             "Share of rows on which U is exactly 0",
@@ -80,6 +73,25 @@ def ask_for_scene() -> Scene | None:
                 "mutual information: the exact values hold."
             )
     return scene
+
+
+def _noise_in_view() -> float:
+    """The noise where the hand left it; on opening the address's, as near as the slider can stand.
+
+    The session holds it, not the address: a rerun that was asked for before the browser heard of the new
+    address would bring the old one along.
+    """
+    if Address.NOISE not in st.session_state or Address.N not in st.session_state:
+        try:
+            asked = float(st.query_params.get(Address.NOISE, DEFAULT.noise))
+        except ValueError:
+            asked = math.nan
+        asked = DEFAULT.noise if math.isnan(asked) else asked
+        st.session_state[Address.NOISE] = min(NOISES, key=lambda each: abs(each - asked))
+    noise = float(st.session_state[Address.NOISE])
+    if st.query_params.get(Address.NOISE, f"{DEFAULT.noise:g}") != f"{noise:g}":
+        st.query_params[Address.NOISE] = f"{noise:g}"
+    return noise
 
 
 def ask_for_pattern(place: DeltaGenerator) -> str:

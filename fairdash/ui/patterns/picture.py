@@ -4,28 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.estimates import Group, estimates_figure
-from fairdash.figures.simulations import scatter_figure, short_name
+from fairdash.figures.estimates import Group
+from fairdash.figures.simulations import short_name
+from fairdash.reports.noise_stage import NOISES, Noise, stage_of
 from fairdash.studies import SCENES, Scene, Truth
 from fairdash.studies.stack import is_detected, studied, target_of
 from fairdash.studies.store import Study
-from fairdash.ui.frame import chart, theme
+from fairdash.ui.frame import theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.patterns.examples import show_hint
-from fairdash.ui.simulations import estimates_of
+from fairdash.ui.simulations import along_noise_of, estimates_of
+from fairdash.ui.stage.component import show_stage
 from fairdash.ui.studies import finished, follow, so_far
 from fairdash.ui.text import number, safe
 
 KEY = Keys(__file__)
 
-HEIGHT = 420
-#: Points that F is drawn from: fifty a wave where there are forty.
-POINTS_OF_F = 2001
 #: The estimators that are shown at first.
 FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
 
@@ -83,53 +81,36 @@ def follow_slow(scene: Scene) -> None:
 
 
 def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
-    """The rows, and beside them the answer with what the estimators read."""
-    left, right = st.columns([1, 1.15])
-    with left:
-        show_rows(scene)
-    with right:
-        st.markdown(answer(estimates, truth))
-        show_hint(scene)
-        every = st.session_state.get(Address.ESTIMATORS, False)
-        ids = studied() if every else few(scene)
-        bounded = groups_of(ids, truth)
-        chart(
-            estimates_figure(
-                estimates,
-                bounded,
-                title="What each estimator reads",
-                subtitle="grey: noise floor, 95 % of shuffled data · ◇ as published",
-                theme=theme(),
-            ),
-            key=KEY("readings"),
-            alt=spoken(estimates, [id for group in bounded for id in group.ids], truth),
+    """The answer, and below it the stage: rows and readings that follow the noise under the hand."""
+    st.markdown(answer(estimates, truth))
+    show_hint(scene)
+    every = st.session_state.get(Address.ESTIMATORS, False)
+    ids = studied() if every else few(scene)
+    bounded = [id for id in ids if REGISTRY[id].upper == 1]
+
+    def let_go(at: int) -> None:
+        st.session_state[Address.NOISE] = NOISES[at]
+
+    data = stage_of(scene, levels_of(scene, bounded, estimates), theme=theme())
+    show_stage(data, key=KEY("stage"), on_release=let_go)
+    show_unbounded(estimates, [id for id in ids if REGISTRY[id].upper != 1], truth)
+    st.toggle(f"All {len(studied())} estimators", key=Address.ESTIMATORS, bind="query-params")
+
+
+def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
+    """What estimators read at each stop of the noise; at the scene's own that is `estimates`.
+
+    The slow ones are known there alone.
+    """
+    quick = [id for id in ids if REGISTRY[id].quick]
+    along = along_noise_of(scene, quick)
+    return [
+        Noise(
+            estimates=estimates if noise == scene.noise else table,
+            groups=groups_of(ids, hgr),
         )
-        show_unbounded(estimates, [id for id in ids if REGISTRY[id].upper != 1], truth)
-        st.toggle(f"All {len(studied())} estimators", key=Address.ESTIMATORS, bind="query-params")
-
-
-def show_rows(scene: Scene) -> None:
-    u, v = scene.draw()
-    named = scene.named
-    # Without its ends, which heavy tails would send to 0 and to infinity, and as far as there are rows.
-    grid = np.linspace(-10, 10, POINTS_OF_F)[1:-1]
-    if scene.heavy_tails:
-        grid = grid[scene.scale_u(grid) <= u.max()]
-    chart(
-        scatter_figure(
-            u[0],
-            v[0],
-            (scene.scale_u(grid), scene.scale_v(named(grid))),
-            title=named.title,
-            subtitle=f"{scene.n:,} rows, noise σ = {scene.noise:g}"
-            + (f", U tied on {scene.ties:.0%}" if scene.ties else "")
-            + (", heavy tails" if scene.heavy_tails else ""),
-            theme=theme(),
-            height=HEIGHT,
-        ),
-        key=KEY("scatter"),
-        alt=f"Scatter of V against U: {named.title}, noise {scene.noise:g}, {scene.n} rows.",
-    )
+        for noise, (hgr, table) in zip(NOISES, along, strict=True)
+    ]
 
 
 def few(scene: Scene) -> list[str]:
@@ -138,13 +119,12 @@ def few(scene: Scene) -> list[str]:
     return [id for id in studied() if id in {*FEW, *told_of}]
 
 
-def groups_of(ids: Sequence[str], truth: Truth) -> list[Group]:
-    """Those of the estimators that lie between 0 and 1, by what they estimate."""
-    bounded = [id for id in ids if REGISTRY[id].upper == 1]
-    hgr = [id for id in bounded if target_of(id) == "hgr"]
+def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
+    """Estimators that lie between 0 and 1, by what they estimate; `exact` is the maximal correlation."""
+    hgr = [id for id in ids if target_of(id) == "hgr"]
     return [
-        Group("Maximal correlation", hgr, truth.hgr),
-        Group("Other coefficients", [id for id in bounded if id not in hgr]),
+        Group("Maximal correlation", hgr, exact),
+        Group("Other coefficients", [id for id in ids if id not in hgr]),
     ]
 
 
@@ -166,12 +146,3 @@ def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) ->
     ]
     st.dataframe(pd.DataFrame(table), hide_index=True, height="content", alt="Measures without an upper end.")
     st.caption("Mutual information in nats, FairQuant in units of V.")
-
-
-def spoken(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) -> str:
-    """The bars in words."""
-    rows = estimates[estimates["id"].isin(ids)].to_dict("records")
-    parts = [
-        f"{short_name(row['id'])} {number(row['value'])}, floor {number(row['floor_q95'])}" for row in rows
-    ]
-    return f"Estimators with their noise floors: {'; '.join(parts)}. Exact HGR {number(truth.hgr)}."

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from fairdash.ui.frame import picture_format
+from fairdash.ui.frame import ENLARGED, picture_format, presented
 from fairdash.ui.keys import name_in
 
 
@@ -21,10 +21,13 @@ def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], No
     data
         Plain values, as :func:`fairdash.reports.stage.stage_of` makes them: ``slider`` (``label``,
         ``symbol``, ``help``, ``stops`` as texts, ``ticks`` and ``at``, places among them), ``figures``
-        (``spec``, a plotly figure whose axes have ranges, and ``alt``), ``moves``, ``cards`` and ``table``.
-        A move names what it moves: ``figure``, ``kind`` ("trace", "note" or "shape") and ``part``, its place
-        there, and has a list over the stops for each of its properties. Numbers, and lists of them, glide
-        from stop to stop; all else changes at once.
+        (``spec``, a plotly figure whose axes have ranges, ``alt``, and ``height`` between the axes),
+        ``moves``, ``cards`` and ``table``, whose ``cells`` are a list over the stops, or the y of the move
+        that it names.
+        A move names what it moves: ``figure``, ``kind`` ("trace", "note", "shape", "tick" or "scale") and
+        ``part``, its place there, and has a list over the stops for each of its properties. Numbers, and
+        lists of them, glide from stop to stop; all else changes at once. A trace's ``mix`` gives its y as a
+        sum of ``parts`` with ``shares`` that glide, or as the exponential of the sum.
     on_release
         Called with the place of the stop at which the hand let go.
     """
@@ -36,8 +39,9 @@ def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], No
         if isinstance(at, int) and 0 <= at < len(data["slider"]["stops"]):
             on_release(at)
 
+    text = {"text": ENLARGED} if presented() else {}
     figures = [
-        each | {"form": form, "name": f"fairdash-{name_in(key)}-{place + 1}"}
+        each | text | {"form": form, "name": f"fairdash-{name_in(key)}-{place + 1}"}
         for place, each in enumerate(data["figures"])
     ]
     _component()(key=key, data=data | {"figures": figures}, on_released_change=released)

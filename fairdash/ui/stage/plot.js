@@ -4,6 +4,9 @@
 const SVG = "http://www.w3.org/2000/svg";
 // Between the axes; fairdash/figures/labels.py places labels for this height.
 const HEIGHT = 285;
+const TEXT = 14;
+// So many dots of one look are one path: drawn and moved far sooner than as many.
+const DOTS_APART = 150;
 const ROOM = {top: 10, right: 16, bottom: 62};
 const FONT = '"Source Sans", "Source Sans Pro", sans-serif';
 const TYPES = {f8: Float64Array, f4: Float32Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array,
@@ -30,9 +33,9 @@ function listed(given) {
 
 // Plain lines of a text in plotly's marking: what users named is escaped in it, and set as text here.
 function linesOf(text) {
-    const entities = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&"};
+    const entities = {"&nbsp;": "\u00a0", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#x27;": "'", "&amp;": "&"};
     return String(text).split(/<br\s*\/?>/).map(line => line.replace(/<[^>]*>/g, "")
-        .replace(/&(lt|gt|quot|#x27|amp);/g, each => entities[each]));
+        .replace(/&(nbsp|lt|gt|quot|#x27|amp);/g, each => entities[each]));
 }
 
 function formatted(value, format) {
@@ -95,8 +98,12 @@ function atOf(given, k) {
 }
 
 class Figure {
-    constructor({spec, alt, name, form}, place) {
+    constructor({spec, alt, name, form, height = HEIGHT, text = TEXT}, place) {
         this.layout = spec.layout;
+        [this.height, this.text] = [height, text];
+        this.scales = [spec.layout.xaxis, spec.layout.yaxis].map(each => ({...each}));
+        this.ticks = listed(spec.layout.yaxis.tickvals)
+            .map((value, k) => ({value, text: spec.layout.yaxis.ticktext[k]}));
         this.traces = spec.data.map(trace => ({...trace, x: listed(trace.x), y: listed(trace.y),
             data: listed(trace.customdata)}));
         this.notes = (spec.layout.annotations ?? []).map(each => ({...each}));
@@ -136,13 +143,15 @@ class Figure {
         const whole = this.element.clientWidth;
         if (!whole) return;
         const {layout} = this, quiet = layout.modebar.color, text = layout.font.color;
-        const [low, high] = layout.yaxis.range, [first, last] = layout.xaxis.range;
-        const up = ticksBetween(low, high, 7);
-        const left = 30 + 7 * Math.max(...up.map(([, each]) => each.length));
+        const [[first, last], [low, high]] = this.scales.map(each => each.range);
+        const HEIGHT = this.height, size = this.text, named = this.ticks.length > 0;
+        const up = named ? this.ticks.map(each => [each.value, linesOf(each.text)[0]])
+            : ticksBetween(low, high, HEIGHT / 40);
+        const left = 17 + size + size * 0.54 * Math.max(...up.map(([, each]) => each.length));
         this.width = whole - left - ROOM.right;
         this.x = value => this.width * (value - first) / (last - first);
         this.y = value => HEIGHT * (high - value) / (high - low);
-        const full = HEIGHT + ROOM.top + ROOM.bottom;
+        const full = HEIGHT + ROOM.top + ROOM.bottom + 3 * (size - TEXT);
         this.svg.replaceChildren();
         for (const [key, value] of Object.entries({width: whole, height: full, viewBox: `0 0 ${whole} ${full}`}))
             this.svg.setAttribute(key, value);
@@ -151,31 +160,33 @@ class Figure {
         const across = layout.xaxis.tickvals
             ? listed(layout.xaxis.tickvals).map((each, k) => [each, layout.xaxis.ticktext[k]])
             : ticksBetween(first, last, Math.max(2, Math.min(7, this.width / 70)));
-        for (const [value, name] of up) {
-            make("path", {d: `M0,${this.y(value)}H${this.width}`, stroke: layout.yaxis.gridcolor}, inner);
-            this.write(inner, name, -7, this.y(value) + 4, {size: 13, colour: text, anchor: "end"});
-        }
+        this.parts = {shape: [], trace: [], note: [], tick: [], scale: []};
+        up.forEach(([value, name], k) => {
+            if (layout.yaxis.showgrid !== false)
+                make("path", {d: `M0,${this.y(value)}H${this.width}`, stroke: layout.yaxis.gridcolor}, inner);
+            this.parts.tick[k] = this.write(inner, name, -7, this.y(value) + 0.34 * size,
+                {size, colour: text, anchor: "end"});
+        });
         for (const [value, name] of across) {
             make("path", {d: `M${this.x(value)},0V${HEIGHT}`, stroke: layout.xaxis.gridcolor}, inner);
-            linesOf(name).forEach((line, k) => this.write(inner, line, this.x(value), HEIGHT + 17 + 15 * k,
-                {size: 13, colour: text, anchor: "middle"}));
+            linesOf(name).forEach((line, k) => this.write(inner, line, this.x(value), HEIGHT + 4 + size + 1.15 * size * k,
+                {size, colour: text, anchor: "middle"}));
         }
-        const below = HEIGHT + 24 + 15 * Math.max(...across.map(([, name]) => linesOf(name).length));
+        const below = HEIGHT + 9 + size + 1.15 * size * Math.max(...across.map(([, name]) => linesOf(name).length));
         this.title_of_axis(inner, layout.xaxis.title.text, "xtitle", this.width,
             `translate(${this.width / 2},${below})`);
         this.title_of_axis(inner, layout.yaxis.title.text, "ytitle", HEIGHT + 20,
-            `translate(${14 - left},${HEIGHT / 2})rotate(-90)`);
+            `translate(${size - left},${HEIGHT / 2})rotate(-90)`);
         // Error bars end at the axes.
         const clip = make("clipPath", {id: `in-${this.name}`}, inner);
         make("rect", {x: 0, y: -ROOM.top, width: this.width, height: HEIGHT + ROOM.top}, clip);
-        this.parts = {shape: [], trace: [], note: []};
         this.shapes.forEach((_, k) => { this.parts.shape[k] = make("path", {}, inner); this.place("shape", k); });
         this.traces.forEach((trace, k) => this.begin(trace, k, inner));
         this.notes.forEach((_, k) => { this.parts.note[k] = make("g", {}, inner); this.place("note", k); });
     }
 
     title_of_axis(inner, text, style, room, transform) {
-        const [line] = linesOf(text), size = Math.max(9, Math.min(13, room / (0.5 * line.length)));
+        const [line] = linesOf(text), size = Math.max(9, Math.min(this.text, room / (0.5 * (line.length || 1))));
         this.write(make("g", {transform}, inner), line, 0, 0,
             {size, colour: this.layout.font.color, anchor: "middle"}).setAttribute("class", style);
     }
@@ -190,7 +201,9 @@ class Figure {
     }
 
     begin(trace, k, inner) {
-        const group = make("g", {}, inner), mode = trace.mode ?? "lines", marker = trace.marker ?? {};
+        const group = make("g", {}, inner);
+        const mode = trace.mode ?? (trace.type === "bar" ? "" : "lines");
+        const marker = trace.marker ?? {};
         const part = {group, marks: [], line: null, bars: []};
         if (mode.includes("lines")) {
             part.line = make("path", trace.fill
@@ -198,7 +211,12 @@ class Figure {
                 : {fill: "none", stroke: trace.line.color, "stroke-width": trace.line.width ?? 2,
                     "stroke-linejoin": "round", "stroke-dasharray": DASHES[trace.line.dash] ?? "none"}, group);
         }
-        if (mode.includes("markers")) {
+        if (trace.type === "bar")
+            part.boxes = trace.x.map((_, j) => make("rect", {fill: atOf(marker.color, j)}, group));
+        else if (trace.x.length > DOTS_APART && mode === "markers" && !Array.isArray(marker.size ?? []))
+            part.dots = make("path", {fill: "none", stroke: marker.color, "stroke-width": marker.size,
+                "stroke-linecap": "round", opacity: marker.opacity ?? 1}, group);
+        else if (mode.includes("markers")) {
             const symbol = marker.symbol ?? "circle", open = symbol.endsWith("-open") || symbol === "x";
             for (const axis of ["x", "y"]) if (trace[`error_${axis}`])
                 part.bars.push([axis, listed(trace[`error_${axis}`].array), make("path",
@@ -217,10 +235,11 @@ class Figure {
         const part = this.parts[kind][k];
         if (kind === "trace") this.place_trace(this.traces[k], part);
         else if (kind === "note") this.place_note(this.notes[k], part);
+        else if (kind === "tick") part.textContent = linesOf(this.ticks[k].text)[0];
         else this.place_shape(this.shapes[k], part);
     }
 
-    place_trace(trace, {group, marks, line, bars}) {
+    place_trace(trace, {group, marks, line, bars, boxes = [], dots}) {
         const {x, y} = trace, at = x.map((each, j) => [this.x(each), this.y(y[j])]);
         group.setAttribute("opacity", trace.opacity ?? 1);
         if (line) {
@@ -233,6 +252,17 @@ class Figure {
             }
             line.setAttribute("d", trace.fill && d ? `${d}Z` : d);
         }
+        if (dots) dots.setAttribute("d", at.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b))
+            .map(([a, b]) => `M${a.toFixed(1)},${b.toFixed(1)}h0`).join(""));
+        boxes.forEach((box, j) => {
+            const begin = this.x(0), end = Math.max(0, at[j][0]), tall = trace.width / 2;
+            const [top, foot] = [this.y(y[j] - tall), this.y(y[j] + tall)];
+            const is_there = Number.isFinite(at[j][0]);
+            for (const [key, value] of Object.entries({visibility: is_there ? "visible" : "hidden",
+                x: is_there ? Math.min(begin, end) : 0, width: is_there ? Math.abs(end - begin) : 0,
+                y: Math.min(top, foot), height: Math.abs(foot - top)})) box.setAttribute(key, value);
+            if (trace.colours) box.setAttribute("fill", trace.colours[j]);
+        });
         marks.forEach((mark, j) => {
             const there = Number.isFinite(at[j][0]) && Number.isFinite(at[j][1]);
             mark.setAttribute("visibility", there ? "visible" : "hidden");
@@ -247,10 +277,10 @@ class Figure {
 
     place_note(note, group) {
         const x = note.xref === "paper" ? this.width * note.x : this.x(note.x);
-        const y = note.yref === "paper" ? HEIGHT * (1 - note.y) : this.y(note.y);
+        const y = note.yref === "paper" ? this.height * (1 - note.y) : this.y(note.y);
         const dx = note.showarrow ? note.ax : note.xshift ?? 0;
         const dy = note.showarrow ? note.ay : -(note.yshift ?? 0);
-        const {size, color} = note.font, written = linesOf(note.text), step = 1.3 * size;
+        const {color} = note.font, size = Math.max(note.font.size, this.text), written = linesOf(note.text), step = 1.3 * size;
         const upper = {top: 0, middle: -step * written.length / 2, bottom: -step * written.length};
         const begins = upper[note.yanchor ?? "middle"] + size;
         const anchor = {left: "start", right: "end"}[note.xanchor] ?? "middle";
@@ -270,7 +300,7 @@ class Figure {
 
     place_shape(shape, path) {
         const x = value => shape.xref === "paper" ? this.width * value : this.x(value);
-        const y = value => shape.yref === "paper" ? HEIGHT * (1 - value) : this.y(value);
+        const y = value => shape.yref === "paper" ? this.height * (1 - value) : this.y(value);
         const [a, b] = [x(shape.x0), x(shape.x1)], [c, d] = [y(shape.y0), y(shape.y1)];
         const is_box = shape.type === "rect";
         path.setAttribute("d", is_box ? `M${a},${c}H${b}V${d}H${a}Z` : `M${a},${c}L${b},${d}`);
@@ -284,7 +314,7 @@ class Figure {
         const [px, py] = [event.clientX - frame.left - this.left, event.clientY - frame.top - ROOM.top];
         let best = 22, found = null;
         for (const trace of this.traces) {
-            if (!trace.hovertemplate || !(trace.mode ?? "").includes("markers")) continue;
+            if (!trace.hovertemplate || !(trace.type === "bar" || (trace.mode ?? "").includes("markers"))) continue;
             trace.x.forEach((each, k) => {
                 const far = Math.hypot(this.x(each) - px, this.y(trace.y[k]) - py);
                 if (far < best) [best, found] = [far, [trace, k]];

@@ -43,6 +43,7 @@ class Stage {
         this.input.addEventListener("change", () => { this.held = false; this.release(); });
         for (const name of ["pointerup", "pointercancel"])
             this.input.addEventListener(name, () => { this.held = false; this.release(); });
+        this.find(".table").addEventListener("toggle", () => { if (this.data?.table) this.fill(); });
         this.watch = new ResizeObserver(() => this.fit());
     }
 
@@ -104,7 +105,7 @@ class Stage {
         this.input.value = target;
         const {slider, cards} = this.data, name = slider.stops[target];
         this.find("output").textContent = `${slider.symbol} = ${name}`;
-        this.input.setAttribute("aria-valuetext", [`${slider.symbol} = ${name}`,
+        this.input.setAttribute("aria-valuetext", slider.said?.[target] ?? [`${slider.symbol} = ${name}`,
             ...cards.map(each => `${each.title} ${each.values[target]}`)].join("; "));
         this.cards.forEach(([value, below], k) => {
             value.textContent = cards[k].values[target];
@@ -133,30 +134,41 @@ class Stage {
     place(at) {
         const low = Math.floor(at), high = Math.ceil(at), share = at - low, near = Math.round(at);
         const between = (a, b) => a === null || b === null ? (share < 0.5 ? a : b) : a + share * (b - a);
-        for (const {figure, kind, part, ...moved} of this.data.moves) {
+        const rescaled = new Set();
+        for (const {figure, kind, part, mix, ...moved} of this.data.moves) {
             const drawn = this.figures[figure], own = drawn[`${kind}s`][part];
+            if (mix) {
+                const shares = mix.shares.map(each => between(each[low], each[high]));
+                const sum = k => mix.parts.reduce((all, each, j) => all + shares[j] * each[k], 0);
+                own.y = mix.parts[0].map((_, k) => mix.exp ? Math.exp(sum(k)) : sum(k));
+            }
             for (const [name, values] of Object.entries(moved)) {
                 const a = values[low], b = values[high];
                 if (Array.isArray(a)) own[name] = a.map((each, k) => between(each, b[k]) ?? NaN);
                 else own[name] = typeof a === "number" ? between(a, b) : values[near];
             }
-            if (drawn.parts) drawn.place(kind, part);
+            if (kind === "scale") rescaled.add(drawn);
+            else if (drawn.parts && !rescaled.has(drawn)) drawn.place(kind, part);
         }
+        // A new scale moves everything.
+        rescaled.forEach(each => each.draw());
     }
 
     fill() {
         const {table, moves} = this.data, drawn = this.find("table");
         if (!this.find(".table").open && drawn.childElementCount) return;
-        const now = moves[table.move].y[this.target];
         const name = `${this.data.slider.symbol} = ${this.data.slider.stops[this.target]}`;
+        const cells = table.cells?.[this.target]
+            ?? moves[table.move].y[this.target].map(each => [formatted(each, ".4~g")]);
+        const heads = table.cells ? table.head : [...table.head, name];
         drawn.replaceChildren();
         const head = element("tr", "", element("thead", "", drawn));
-        for (const each of [...table.head, name]) element("th", "", head, each).scope = "col";
+        for (const each of heads) element("th", "", head, each).scope = "col";
         const body = element("tbody", "", drawn);
         table.rows.forEach((row, k) => {
             const line = element("tr", "", body);
             row.forEach((each, j) => { element(j ? "td" : "th", "", line, each).scope = j ? "" : "row"; });
-            element("td", "", line, formatted(now[k], ".4~g"));
+            for (const each of cells[k]) element("td", "", line, each);
         });
     }
 
