@@ -25,6 +25,9 @@ def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], No
         A move names what it moves: ``figure``, ``kind`` ("trace", "note" or "shape") and ``part``, its place
         there, and has a list over the stops for each of its properties. Numbers, and lists of them, glide
         from stop to stop; all else changes at once.
+        A slider with ``play`` (milliseconds a stop) has buttons to play and step. With ``variants``
+        (``label``, ``names``, ``at``) all lists go over the stops of the first, then of the second …, and
+        the place of release too. A figure's ``share`` is that of the window's height which it takes.
     on_release
         Called with the place of the stop at which the hand let go.
     """
@@ -33,7 +36,8 @@ def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], No
     def released() -> None:
         # Whatever the browser says, it is a stop or nothing.
         at = st.session_state[key].released
-        if isinstance(at, int) and 0 <= at < len(data["slider"]["stops"]):
+        places = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
+        if isinstance(at, int) and 0 <= at < places:
             on_release(at)
 
     figures = [

@@ -95,7 +95,9 @@ function atOf(given, k) {
 }
 
 class Figure {
-    constructor({spec, alt, name, form}, place) {
+    constructor({spec, alt, name, form, share}, place) {
+        this.share = share;
+        this.size = spec.layout.font.size;
         this.layout = spec.layout;
         this.traces = spec.data.map(trace => ({...trace, x: listed(trace.x), y: listed(trace.y),
             data: listed(trace.customdata)}));
@@ -137,12 +139,15 @@ class Figure {
         if (!whole) return;
         const {layout} = this, quiet = layout.modebar.color, text = layout.font.color;
         const [low, high] = layout.yaxis.range, [first, last] = layout.xaxis.range;
-        const up = ticksBetween(low, high, 7);
-        const left = 30 + 7 * Math.max(...up.map(([, each]) => each.length));
+        const up = ticksBetween(low, high, 7), grown = this.size / 13, bottom = ROOM.bottom * grown;
+        const left = (30 + 7 * Math.max(...up.map(([, each]) => each.length))) * grown;
+        // A share of the window, but no taller than a narrow place bears.
+        const most = whole * (window.innerWidth < 640 ? 0.9 : 1.7);
+        this.tall = this.share ? Math.min(this.share * window.innerHeight, most) - ROOM.top - bottom : HEIGHT;
         this.width = whole - left - ROOM.right;
         this.x = value => this.width * (value - first) / (last - first);
-        this.y = value => HEIGHT * (high - value) / (high - low);
-        const full = HEIGHT + ROOM.top + ROOM.bottom;
+        this.y = value => this.tall * (high - value) / (high - low);
+        const full = this.tall + ROOM.top + bottom;
         this.svg.replaceChildren();
         for (const [key, value] of Object.entries({width: whole, height: full, viewBox: `0 0 ${whole} ${full}`}))
             this.svg.setAttribute(key, value);
@@ -153,21 +158,21 @@ class Figure {
             : ticksBetween(first, last, Math.max(2, Math.min(7, this.width / 70)));
         for (const [value, name] of up) {
             make("path", {d: `M0,${this.y(value)}H${this.width}`, stroke: layout.yaxis.gridcolor}, inner);
-            this.write(inner, name, -7, this.y(value) + 4, {size: 13, colour: text, anchor: "end"});
+            this.write(inner, name, -7, this.y(value) + 4, {size: this.size, colour: text, anchor: "end"});
         }
         for (const [value, name] of across) {
-            make("path", {d: `M${this.x(value)},0V${HEIGHT}`, stroke: layout.xaxis.gridcolor}, inner);
-            linesOf(name).forEach((line, k) => this.write(inner, line, this.x(value), HEIGHT + 17 + 15 * k,
-                {size: 13, colour: text, anchor: "middle"}));
+            make("path", {d: `M${this.x(value)},0V${this.tall}`, stroke: layout.xaxis.gridcolor}, inner);
+            linesOf(name).forEach((line, k) => this.write(inner, line, this.x(value), this.tall + (17 + 15 * k) * grown,
+                {size: this.size, colour: text, anchor: "middle"}));
         }
-        const below = HEIGHT + 24 + 15 * Math.max(...across.map(([, name]) => linesOf(name).length));
+        const below = this.tall + (24 + 15 * Math.max(...across.map(([, name]) => linesOf(name).length))) * grown;
         this.title_of_axis(inner, layout.xaxis.title.text, "xtitle", this.width,
             `translate(${this.width / 2},${below})`);
-        this.title_of_axis(inner, layout.yaxis.title.text, "ytitle", HEIGHT + 20,
-            `translate(${14 - left},${HEIGHT / 2})rotate(-90)`);
+        this.title_of_axis(inner, layout.yaxis.title.text, "ytitle", this.tall + 20,
+            `translate(${14 * grown - left},${this.tall / 2})rotate(-90)`);
         // Error bars end at the axes.
         const clip = make("clipPath", {id: `in-${this.name}`}, inner);
-        make("rect", {x: 0, y: -ROOM.top, width: this.width, height: HEIGHT + ROOM.top}, clip);
+        make("rect", {x: 0, y: -ROOM.top, width: this.width, height: this.tall + ROOM.top}, clip);
         this.parts = {shape: [], trace: [], note: []};
         this.shapes.forEach((_, k) => { this.parts.shape[k] = make("path", {}, inner); this.place("shape", k); });
         this.traces.forEach((trace, k) => this.begin(trace, k, inner));
@@ -175,7 +180,7 @@ class Figure {
     }
 
     title_of_axis(inner, text, style, room, transform) {
-        const [line] = linesOf(text), size = Math.max(9, Math.min(13, room / (0.5 * line.length)));
+        const [line] = linesOf(text), size = Math.max(9, Math.min(this.size, room / (0.5 * line.length)));
         this.write(make("g", {transform}, inner), line, 0, 0,
             {size, colour: this.layout.font.color, anchor: "middle"}).setAttribute("class", style);
     }
@@ -247,7 +252,7 @@ class Figure {
 
     place_note(note, group) {
         const x = note.xref === "paper" ? this.width * note.x : this.x(note.x);
-        const y = note.yref === "paper" ? HEIGHT * (1 - note.y) : this.y(note.y);
+        const y = note.yref === "paper" ? this.tall * (1 - note.y) : this.y(note.y);
         const dx = note.showarrow ? note.ax : note.xshift ?? 0;
         const dy = note.showarrow ? note.ay : -(note.yshift ?? 0);
         const {size, color} = note.font, written = linesOf(note.text), step = 1.3 * size;
@@ -270,7 +275,7 @@ class Figure {
 
     place_shape(shape, path) {
         const x = value => shape.xref === "paper" ? this.width * value : this.x(value);
-        const y = value => shape.yref === "paper" ? HEIGHT * (1 - value) : this.y(value);
+        const y = value => shape.yref === "paper" ? this.tall * (1 - value) : this.y(value);
         const [a, b] = [x(shape.x0), x(shape.x1)], [c, d] = [y(shape.y0), y(shape.y1)];
         const is_box = shape.type === "rect";
         path.setAttribute("d", is_box ? `M${a},${c}H${b}V${d}H${a}Z` : `M${a},${c}L${b},${d}`);
