@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from fairdash.figures.parts import band, corner_note, line_across, line_up, note
-from fairdash.figures.theme import REFERENCE, Theme, new_figure
+from fairdash.figures.theme import REFERENCE, Theme, figure_of, new_figure
+from fairdash.lesson.duel import FROZEN_AT
 
 Array = NDArray[Any]
 
@@ -28,17 +30,17 @@ def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str,
     Parameters
     ----------
     figures
-        The same figure in each state: the same traces, notes and shapes, as many points in each.
+        The same figure in each state: the same traces, notes and shapes, as many points in each. Traces move,
+        and how far up shapes reach.
     """
     plain = [_plain(figure) for figure in figures]
-    parts = [("trace", [each["data"] for each in plain], ("x", "y"))] + [
-        (kind, [each["layout"].get(name, []) for each in plain], properties)
-        for kind, name, properties in (("note", "annotations", ("x", "y")), ("shape", "shapes", ("x1", "y1")))
-    ]
     moves = []
-    for kind, states, properties in parts:
+    for kind, states, properties in (
+        ("trace", [each["data"] for each in plain], ("x", "y")),
+        ("shape", [each["layout"].get("shapes", []) for each in plain], ("y1",)),
+    ):
         for part, _ in enumerate(states[0]):
-            found = {name: [state[part].get(name) for state in states] for name in properties}
+            found = {name: [state[part][name] for state in states] for name in properties}
             moved = {name: each for name, each in found.items() if any(one != each[0] for one in each)}
             if moved:
                 moves.append({"kind": kind, "part": part, **moved})
@@ -54,6 +56,26 @@ def _plain(figure: go.Figure) -> dict[str, Any]:
             values = np.asarray(own[name], dtype=float).round(4)
             trace[name] = np.where(np.isnan(values), None, values).tolist()
     return plain
+
+
+@cache
+def _frame(title: str, subtitle: str, x: str, y: str, theme: Theme) -> dict[str, Any]:
+    figure = new_figure(title=title, subtitle=subtitle, x=x, y=y, theme=theme, height=_TALL)
+    layout: dict[str, Any] = figure.update_layout(font_size=_SIZE).layout.to_plotly_json()
+    return layout
+
+
+def _in_one_piece(
+    frame: dict[str, Any],
+    traces: Sequence[dict[str, Any]],
+    *,
+    across: list[float],
+    up: list[float],
+    **layout: Any,
+) -> go.Figure:
+    """A figure of a game that has many: plotly takes ten times as long to add to one."""
+    axes = {"xaxis": frame["xaxis"] | {"range": across}, "yaxis": frame["yaxis"] | {"range": up}}
+    return figure_of([{"type": "scatter"} | each for each in traces], frame | axes | layout)
 
 
 def _legend(lines: Sequence[tuple[str, str, str]], theme: Theme) -> list[dict[str, Any]]:
@@ -148,33 +170,31 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
     average
         The average price, which a wholly fair model charges everyone.
     """
-    figure = new_figure(
-        title="Average price by age",
-        subtitle="blue: the predictor; grey, dashed: g, where the adversary looks",
-        x="Age (years)",
-        y="Price (€)",
-        theme=theme,
-        height=_TALL,
-    )
     sign = 1 if curve["g"].corr(curve["price"]) >= 0 else -1
-    for y, name, colour, dash, symbol in (
+    lines = (
         (average + 30 * sign * curve["g"], "g", theme.quiet, "dash", "square"),
         (curve["price"], "price", theme.chosen, "solid", "diamond"),
-    ):
-        figure.add_scatter(
-            x=curve["age"], y=y, mode="lines+markers", name=name,
-            line={"color": colour, "width": 3, "dash": dash},
-            marker={"symbol": symbol, "size": 9, "color": colour},
-            hovertemplate=f"{name}, %{{x:.0f}} years: %{{y:.0f}}<extra></extra>",
-        )  # fmt: skip
-    figure.update_layout(shapes=[line_across(average, colour=theme.quiet)], font_size=_SIZE)
-    figure.update_xaxes(range=[curve["age"].min() - 1, curve["age"].max() + 1])
-    figure.update_yaxes(range=[120, 320])
-    return figure
+    )
+    traces = [
+        {
+            "x": curve["age"].to_numpy(), "y": y.to_numpy(), "mode": "lines+markers", "name": name,
+            "line": {"color": colour, "width": 3, "dash": dash},
+            "marker": {"symbol": symbol, "size": 9, "color": colour},
+            "hovertemplate": f"{name}, %{{x:.0f}} years: %{{y:.0f}}<extra></extra>",
+        }
+        for y, name, colour, dash, symbol in lines
+    ]  # fmt: skip
+    return _in_one_piece(
+        _frame("Average price by age", "blue: price; dashed: g, as seen", "Age (years)", "Price (€)", theme),
+        traces,
+        across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
+        up=[120, 320],
+        shapes=[line_across(average, colour=theme.quiet)],
+    )
 
 
 def duel_path_figure(
-    states: pd.DataFrame, *, step: int, frozen_at: int | None, answered: bool, theme: Theme
+    states: pd.DataFrame, *, step: int, frozen: bool, answered: bool, theme: Theme
 ) -> go.Figure:
     """What the adversary reads, what a fresh estimator reads, and the error, as far as the game has come.
 
@@ -184,46 +204,42 @@ def duel_path_figure(
         As :func:`fairdash.lesson.duel.states` gives them.
     step
         How far it has come.
-    frozen_at
-        Where the adversary stops learning; None if it goes on.
+    frozen
+        Whether to mark where the adversary stops learning.
     answered
         Whether to show what follows.
     """
-    figure = new_figure(
-        title="The game", subtitle="what follows is dotted", x="Steps", y="Value", theme=theme, height=_TALL
-    )
-    there = states["step"] <= step
-    here = states[there]
+    there = states["step"].to_numpy() <= step
     lines = (
         ("j", "J, as the adversary reads", theme.chosen, "circle", "●"),
         ("fresh", "HGR, read afresh", REFERENCE, "diamond", "◆"),
         ("mse", "error", theme.standard, "square", "■"),
     )
+    steps, traces = states["step"].to_numpy(), []
     for column, name, colour, symbol, _ in lines:
-        figure.add_scatter(
-            x=states["step"], y=states[column].where(there | answered),
-            mode="lines", name=f"{name}, later", hoverinfo="skip",
-            line={"color": colour, "width": 1, "dash": "dot"},
-        )  # fmt: skip
-        figure.add_scatter(
-            x=states["step"], y=states[column].where(there), mode="lines", name=name,
-            line={"color": colour, "width": 3},
-        )  # fmt: skip
-        figure.add_scatter(
-            x=here["step"][-1:], y=here[column][-1:], mode="markers", name=f"{name}, now",
-            hovertemplate=f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
-            marker={"color": colour, "symbol": symbol, "size": 12},
-        )  # fmt: skip
+        later, past = (states[column].where(each).to_numpy() for each in (there | answered, there))
+        traces += [
+            {
+                "x": steps, "y": later, "mode": "lines", "name": f"{name}, later",
+                "line": {"color": colour, "width": 1, "dash": "dot"},
+            },
+            {"x": steps, "y": past, "mode": "lines", "name": name, "line": {"color": colour, "width": 3}},
+            {
+                "x": steps[there][-1:], "y": past[there][-1:], "mode": "markers", "name": f"{name}, now",
+                "hovertemplate": f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
+                "marker": {"color": colour, "symbol": symbol, "size": 12},
+            },
+        ]  # fmt: skip
     # There in every state, or the stage could not move it.
-    mark = line_up(frozen_at or 0, colour=theme.quiet, top=0.0 if frozen_at is None else 1.0)
-    figure.update_layout(
+    mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
+    return _in_one_piece(
+        _frame("The game", "what follows is dotted", "Steps", "Value", theme),
+        traces,
+        across=[-10, int(steps.max()) + 10],
+        up=[-0.65, 1.65],
         annotations=_legend([(name, colour, glyph) for _, name, colour, _, glyph in lines], theme),
         shapes=[mark, line_across(0, colour=theme.quiet)],
-        xaxis={"range": [-10, states["step"].max() + 10]},
-        yaxis={"range": [-0.65, 1.65]},
-        font_size=_SIZE,
     )
-    return figure
 
 
 def payers_front_figure(points: pd.DataFrame, *, lam: float, theme: Theme) -> go.Figure:

@@ -50,10 +50,7 @@ def _pictures(*, answered: bool, look: Theme, large: bool) -> list[dict[str, Any
         states = duel.states(frozen)
         for step in duel.STEPS:
             curves.append(duel_curve_figure(duel.by_age(frozen, step), average=average, theme=look))
-            frozen_at = duel.FROZEN_AT if frozen else None
-            paths.append(
-                duel_path_figure(states, step=step, frozen_at=frozen_at, answered=answered, theme=look)
-            )
+            paths.append(duel_path_figure(states, step=step, frozen=frozen, answered=answered, theme=look))
     told = "What the adversary reads, what a fresh estimator reads, and the error, against steps."
     return [
         drawn(

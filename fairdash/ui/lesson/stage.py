@@ -19,7 +19,7 @@ from fairdash.ui.stage.component import show_stage
 KEY = Keys(__file__)
 
 #: Share of the window's height that a picture takes.
-_SHARE = 0.62
+_SHARE = 0.6
 #: Milliseconds that playing takes from end to end.
 _WHOLE_GAME = 4000
 
@@ -92,7 +92,8 @@ def show_moving(
             "symbol": slider.symbol,
             "help": "",
             "stops": list(slider.values.values()),
-            "ticks": list(range(len(slider.values))),
+            # Not a comb.
+            "ticks": list(range(len(slider.values))) if len(slider.values) < 12 else [],
             "at": slider.at(),
             "play": _WHOLE_GAME / (len(slider.values) - 1),
         },
