@@ -147,6 +147,33 @@ def test_scene_5_says_who_pays() -> None:
     assert "€ less" in said
 
 
+def test_scene_5_is_trained_again_and_says_the_same(monkeypatch) -> None:
+    objective, lam = "demographic_parity", 3.0
+    committed = payers.sentence(objective, lam)
+    again = maker.payers(objectives=(objective,), lams=(lam,))
+    for name, frame in again.items():
+        was = payers.table(name).query("objective == @objective and lam in (0, @lam)")
+        # To 1e-6 on the same kind of processor (--check), and what one reads elsewhere.
+        np.testing.assert_allclose(
+            frame.drop(columns="objective").to_numpy(), was.drop(columns="objective").to_numpy(), atol=0.01
+        )
+    monkeypatch.setattr(payers, "table", again.__getitem__)
+    assert payers.sentence(objective, lam) == committed
+
+
+def test_the_check_finds_what_is_not_as_committed(monkeypatch, capsys) -> None:
+    tables = {name: pd.read_csv(maker.DATA / f"{name}.csv") for name in ("noise", "payers")}
+    monkeypatch.setattr(maker, "PARTS", {"all": lambda: tables})
+    assert maker.main(["--check"]) == 0
+    tables["noise"].loc[3, "own"] += 1e-4
+    tables["payers"] = tables["payers"][:-1]
+    assert maker.main(["--check"]) == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "noise.own: up to 0.0001 apart",
+        "payers: other columns or rows",
+    ]
+
+
 def test_the_pictures_keep_the_answer_until_it_is_guessed() -> None:
     readings = noise.readings(200)
     for answered in (False, True):
