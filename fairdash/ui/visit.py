@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 import streamlit as st
@@ -21,7 +21,7 @@ class Step:
 
     page: str
     words: str
-    address: Mapping[str, str] = MappingProxyType({})
+    address: Mapping[str, str] = field(default_factory=dict)
 
 
 STEPS = (
