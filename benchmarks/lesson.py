@@ -1,7 +1,8 @@
 """The lesson's scenes that are trained: what an adversary reads on noise, and who pays for fairness.
 
     python -m benchmarks.lesson            writes fairdash/lesson/data/*.csv again
-    python -m benchmarks.lesson noise      one of the two
+    python -m benchmarks.lesson noise      one of noise, payers and duel
+    python -m benchmarks.lesson --check    compares instead of writing; exits with 1 where something differs
 
 A scene's sentence quotes these numbers; each is a plain call of the library.
 """
@@ -54,14 +55,14 @@ def noise(rows: Sequence[int] = ROWS, steps: Sequence[int] = STEPS) -> dict[str,
     return {"noise": pd.DataFrame(found)}
 
 
-def payers() -> dict[str, pd.DataFrame]:
+def payers(objectives: Sequence[str] = OBJECTIVES, lams: Sequence[float] = LAMS) -> dict[str, pd.DataFrame]:
     """Error, dependence and averages by age along λ, for both objectives: test rows of two splits."""
     data = fd.load_dataset("household", n=3000)
     age, cost = data.sensitive.iloc[:, 0].to_numpy(), data.target.to_numpy()
     points, profiles = [], []
-    for objective in OBJECTIVES:
+    for objective in objectives:
         result = fd.sweep(
-            data, methods=["standard", "hgr_spline"], lams=LAMS, objective=objective, n_splits=2,
+            data, methods=["standard", "hgr_spline"], lams=lams, objective=objective, n_splits=2,
             measures=["hgr_spline"], settings=fd.TrainingSettings(n_epochs=60), device="cpu",
         )  # fmt: skip
         for lam, members in result.members.groupby("lam"):
@@ -136,11 +137,37 @@ def duel(
 PARTS = {"noise": noise, "payers": payers, "duel": duel}
 
 
-def main(names: Sequence[str]) -> None:
-    for name in names or PARTS:
-        for table, frame in PARTS[name]().items():
+#: How far a value that is made again may lie from the committed one, on the same kind of processor.
+SAME = 1e-6
+
+
+def differences(table: str, again: pd.DataFrame) -> list[str]:
+    """Columns of a committed table that are not as they are made again, each with how far they lie apart."""
+    committed = pd.read_csv(DATA / f"{table}.csv")
+    if list(committed) != list(again) or len(committed) != len(again):
+        return [f"{table}: other columns or rows"]
+    found = []
+    for name in committed:
+        was, now = committed[name], again[name]
+        if not pd.api.types.is_float_dtype(was):
+            if list(was) != list(now):
+                found.append(f"{table}.{name}: other values")
+        elif not np.allclose(now, was, rtol=SAME, atol=SAME):
+            found.append(f"{table}.{name}: up to {np.abs(now - was).max():.2g} apart")
+    return found
+
+
+def main(arguments: Sequence[str]) -> int:
+    names = [each for each in arguments if each != "--check"] or list(PARTS)
+    made = {table: frame for name in names for table, frame in PARTS[name]().items()}
+    if "--check" not in arguments:
+        for table, frame in made.items():
             write_whole(DATA / f"{table}.csv", safe_csv(frame, float_format="%.9g"))
+        return 0
+    found = [line for table, frame in made.items() for line in differences(table, frame)]
+    print("\n".join(found) or f"{', '.join(made)}: as committed")
+    return int(bool(found))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -2,26 +2,92 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from fairdash.figures.parts import band, corner_note, line_across, line_up, note
-from fairdash.figures.simulations import coloured
-from fairdash.figures.theme import REFERENCE, Theme, new_figure
+from fairdash.figures.theme import REFERENCE, Theme, figure_of, new_figure
+from fairdash.lesson.duel import FROZEN_AT
 
 Array = NDArray[Any]
 
 _TALL = 520
-#: Milliseconds a frame is shown.
-_FRAME = 60
+#: Of text; plotly's own is smaller.
+_SIZE = 14
+#: Pixels from line to line of a legend, which must do for enlarged text.
+_LINE = 25
 
 
-def noise_figure(
-    readings: pd.DataFrame, *, steps: int, answered: bool, subtitle: str, theme: Theme
+def moving(figures: Sequence[go.Figure]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The first of these figures as plain values, and what differs in the others, as the stage moves it.
+
+    Parameters
+    ----------
+    figures
+        The same figure in each state: the same traces, notes and shapes, as many points in each. Traces move,
+        and how far up shapes reach.
+    """
+    plain = [_plain(figure) for figure in figures]
+    moves = []
+    for kind, states, properties in (
+        ("trace", [each["data"] for each in plain], ("x", "y")),
+        ("shape", [each["layout"].get("shapes", []) for each in plain], ("y1",)),
+    ):
+        for part, _ in enumerate(states[0]):
+            found = {name: [state[part][name] for state in states] for name in properties}
+            moved = {name: each for name, each in found.items() if any(one != each[0] for one in each)}
+            if moved:
+                moves.append({"kind": kind, "part": part, **moved})
+    return plain[0], moves
+
+
+def _plain(figure: go.Figure) -> dict[str, Any]:
+    plain = figure.to_dict()
+    plain["layout"].pop("template", None)
+    # Lists, and no more digits than a picture shows: they are sent to the browser.
+    for trace, own in zip(plain["data"], figure.data, strict=True):
+        for name in ("x", "y"):
+            values = np.asarray(own[name], dtype=float).round(4)
+            trace[name] = np.where(np.isnan(values), None, values).tolist()
+    return plain
+
+
+@cache
+def _frame(title: str, subtitle: str, x: str, y: str, theme: Theme) -> dict[str, Any]:
+    figure = new_figure(title=title, subtitle=subtitle, x=x, y=y, theme=theme, height=_TALL)
+    layout: dict[str, Any] = figure.update_layout(font_size=_SIZE).layout.to_plotly_json()
+    return layout
+
+
+def _in_one_piece(
+    frame: dict[str, Any],
+    traces: Sequence[dict[str, Any]],
+    *,
+    across: list[float],
+    up: list[float],
+    **layout: Any,
 ) -> go.Figure:
+    """A figure of a game that has many: plotly takes ten times as long to add to one."""
+    axes = {"xaxis": frame["xaxis"] | {"range": across}, "yaxis": frame["yaxis"] | {"range": up}}
+    return figure_of([{"type": "scatter"} | each for each in traces], frame | axes | layout)
+
+
+def _legend(lines: Sequence[tuple[str, str, str]], theme: Theme) -> list[dict[str, Any]]:
+    """Words, colour and glyph of each line; the words in the colour of text, so that they can be read."""
+    return [
+        corner_note(text, x=0.02, y=1, xshift=shift, yshift=-_LINE * k, colour=colour, size=_SIZE)
+        for k, (words, own, glyph) in enumerate(lines)
+        for text, colour, shift in ((glyph, own, 0), (words, theme.text, 22))
+    ]
+
+
+def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: Theme) -> go.Figure:
     """What an adversary reads on its own rows and on new ones against its steps, as far as it has come.
 
     Parameters
@@ -35,88 +101,63 @@ def noise_figure(
     """
     figure = new_figure(
         title="What the adversary reads",
-        subtitle=subtitle,
+        subtitle="what follows is dotted",
         x="Steps of training (logarithmic)",
         y="Correlation",
         theme=theme,
         height=_TALL,
     )
-    x = readings["steps"]
+    # The stage knows no logarithmic axis.
+    x, names = np.log10(readings["steps"]), [f"{each:,}" for each in readings["steps"]]
     lines = [("own", "rows it has learned", theme.chosen, "circle")]
-    words = [coloured("rows it has learned", theme.chosen)]
+    words = [("rows it has learned", theme.chosen, "●")]
     if answered:
         lines.append(("new", "new rows", REFERENCE, "diamond"))
-        words.append(coloured("new rows", REFERENCE, "◆"))
-        words.append(coloured("the same rows shuffled, lowest to highest", theme.quiet, "■"))
+        words.append(("new rows", REFERENCE, "◆"))
+        words.append(("the same rows shuffled, lowest to highest", theme.quiet, "■"))
         low, high = readings["low"], readings["high"]
         figure.add_trace(band(x, low, high, colour=theme.quiet, name="shuffled", opacity=0.25))
-    here = readings[readings["steps"] <= steps]
+    there = readings["steps"] <= steps
     for column, name, colour, symbol in lines:
         figure.add_scatter(
             x=x, y=readings[column], mode="lines", line={"color": colour, "width": 1, "dash": "dot"},
             hoverinfo="skip", name=f"{name}, later",
         )  # fmt: skip
         figure.add_scatter(
-            x=here["steps"], y=here[column], mode="lines+markers",
-            line={"color": colour, "width": 4}, marker={"symbol": symbol, "size": 11},
-            hovertemplate=f"{name}, %{{x}} steps: %{{y:.3f}}<extra></extra>", name=name,
+            x=x, y=readings[column].where(there), mode="lines+markers", text=names,
+            line={"color": colour, "width": 4}, marker={"symbol": symbol, "size": 11, "color": colour},
+            hovertemplate=f"{name}, %{{text}} steps: %{{y:.3f}}<extra></extra>", name=name,
         )  # fmt: skip
     figure.update_layout(
-        annotations=[corner_note("<br>".join(words), x=0.02, y=0.98, colour=theme.text, size=14)],
+        annotations=_legend(words, theme),
         shapes=[line_across(0, colour=theme.quiet)],
-        xaxis={"type": "log", "tickvals": list(x), "ticktext": [f"{each:,}" for each in x]},
-        yaxis={"range": [-0.4, 1.05]},
+        xaxis={"range": [x.min() - 0.1, x.max() + 0.1], "tickvals": list(x), "ticktext": names},
+        yaxis={"range": [-0.4, 1.25]},
+        font_size=_SIZE,
     )
     return figure
 
 
-def straight_figure(clouds: list[tuple[Array, Array]], *, shown: int, theme: Theme) -> go.Figure:
-    """A cloud that plotly moves from (u, v) to (f(u), g(v)): play, or the slider beneath.
-
-    Parameters
-    ----------
-    clouds
-        x and y of each frame, standardised.
-    shown
-        Which frame stands there at first.
-    """
+def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
+    """A cloud on its way from (u, v) to (f(u), g(v)), standardised, and the line of its slope."""
     figure = new_figure(
         title="The cloud", subtitle="each dot a policy, in standard deviations; line: its slope",
         x="age, bent by f", y="price, bent by g", theme=theme, height=_TALL,
     )  # fmt: skip
-    figure.add_traces(_cloud(*clouds[shown], theme=theme))
-    figure.frames = [
-        go.Frame(data=_cloud(x, y, theme=theme), name=str(k), traces=[0, 1])
-        for k, (x, y) in enumerate(clouds)
-    ]
-    now = {"frame": {"duration": _FRAME, "redraw": False}, "transition": {"duration": 0}, "mode": "immediate"}
-    play = {"label": "▶ Play", "method": "animate", "args": [None, now | {"fromcurrent": False}]}
-    figure.update_layout(
-        xaxis={"range": [-3.2, 3.2]},
-        yaxis={"range": [-3.2, 3.2]},
-        updatemenus=[
-            {
-                "type": "buttons", "buttons": [play], "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom",
-                "showactive": False, "font": {"color": "#1c2430"}, "bgcolor": "#ffffff",
-            }
-        ],
-    )  # fmt: skip
-    return figure
-
-
-def _cloud(x: Array, y: Array, *, theme: Theme) -> list[go.Scatter]:
     slope = float((x * y).mean())
-    return [
-        go.Scatter(
-            x=x.round(3), y=y.round(3), mode="markers",
-            marker={"color": theme.chosen, "size": 7, "opacity": 0.6},
-            hoverinfo="skip", name="rows",
-        ),
-        go.Scatter(
-            x=[-3, 3], y=[-3 * slope, 3 * slope], mode="lines", line={"color": REFERENCE, "width": 4},
-            hoverinfo="skip", name="slope",
-        ),
-    ]  # fmt: skip
+    figure.add_scatter(
+        x=x.round(3), y=y.round(3), mode="markers", name="rows",
+        marker={"color": theme.chosen, "size": 7}, opacity=0.6,
+    )  # fmt: skip
+    figure.add_scatter(
+        x=[-3, 3],
+        y=[-3 * slope, 3 * slope],
+        mode="lines",
+        line={"color": REFERENCE, "width": 4},
+        name="slope",
+    )
+    figure.update_layout(xaxis_range=[-3.2, 3.2], yaxis_range=[-3.2, 3.2], font_size=_SIZE)
+    return figure
 
 
 def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> go.Figure:
@@ -129,30 +170,32 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
     average
         The average price, which a wholly fair model charges everyone.
     """
-    figure = new_figure(
-        title="Average price by age",
-        subtitle="blue: the predictor; grey, dashed: g, where the adversary looks",
-        x="Age (years)",
-        y="Price (€)",
-        theme=theme,
-        height=_TALL,
-    )
     sign = 1 if curve["g"].corr(curve["price"]) >= 0 else -1
-    for y, name, colour, dash, symbol in (
+    lines = (
         (average + 30 * sign * curve["g"], "g", theme.quiet, "dash", "square"),
         (curve["price"], "price", theme.chosen, "solid", "diamond"),
-    ):
-        figure.add_scatter(
-            x=curve["age"], y=y, mode="lines+markers", name=name,
-            line={"color": colour, "width": 3, "dash": dash}, marker={"symbol": symbol, "size": 9},
-            hovertemplate=f"{name}, %{{x:.0f}} years: %{{y:.0f}}<extra></extra>",
-        )  # fmt: skip
-    figure.update_layout(shapes=[line_across(average, colour=theme.quiet)])
-    figure.update_yaxes(range=[120, 320])
-    return figure
+    )
+    traces = [
+        {
+            "x": curve["age"].to_numpy(), "y": y.to_numpy(), "mode": "lines+markers", "name": name,
+            "line": {"color": colour, "width": 3, "dash": dash},
+            "marker": {"symbol": symbol, "size": 9, "color": colour},
+            "hovertemplate": f"{name}, %{{x:.0f}} years: %{{y:.0f}}<extra></extra>",
+        }
+        for y, name, colour, dash, symbol in lines
+    ]  # fmt: skip
+    return _in_one_piece(
+        _frame("Average price by age", "blue: price; dashed: g, as seen", "Age (years)", "Price (€)", theme),
+        traces,
+        across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
+        up=[120, 320],
+        shapes=[line_across(average, colour=theme.quiet)],
+    )
 
 
-def duel_path_figure(states: pd.DataFrame, *, step: int, frozen_at: int | None, theme: Theme) -> go.Figure:
+def duel_path_figure(
+    states: pd.DataFrame, *, step: int, frozen: bool, answered: bool, theme: Theme
+) -> go.Figure:
     """What the adversary reads, what a fresh estimator reads, and the error, as far as the game has come.
 
     Parameters
@@ -161,39 +204,42 @@ def duel_path_figure(states: pd.DataFrame, *, step: int, frozen_at: int | None, 
         As :func:`fairdash.lesson.duel.states` gives them.
     step
         How far it has come.
-    frozen_at
-        Where the adversary stops learning; None if it goes on.
+    frozen
+        Whether to mark where the adversary stops learning.
+    answered
+        Whether to show what follows.
     """
-    figure = new_figure(
-        title="The game", subtitle="what follows is dotted", x="Steps", y="Value", theme=theme, height=_TALL
-    )
-    here = states[states["step"] <= step]
+    there = states["step"].to_numpy() <= step
     lines = (
         ("j", "J, as the adversary reads", theme.chosen, "circle", "●"),
         ("fresh", "HGR, read afresh", REFERENCE, "diamond", "◆"),
         ("mse", "error", theme.standard, "square", "■"),
     )
+    steps, traces = states["step"].to_numpy(), []
     for column, name, colour, symbol, _ in lines:
-        figure.add_scatter(
-            x=states["step"], y=states[column], mode="lines", name=f"{name}, later", hoverinfo="skip",
-            line={"color": colour, "width": 1, "dash": "dot"},
-        )  # fmt: skip
-        figure.add_scatter(
-            x=here["step"], y=here[column], mode="lines", name=name, line={"color": colour, "width": 3},
-            hovertemplate=f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
-        )  # fmt: skip
-        figure.add_scatter(
-            x=here["step"][-1:], y=here[column][-1:], mode="markers", name=f"{name}, now", hoverinfo="skip",
-            marker={"color": colour, "symbol": symbol, "size": 12},
-        )  # fmt: skip
-    words = "<br>".join(coloured(name, colour, glyph) for _, name, colour, _, glyph in lines)
-    marks = [] if frozen_at is None else [line_up(frozen_at, colour=theme.quiet)]
-    figure.update_layout(
-        annotations=[corner_note(words, x=0.98, y=0.98, xanchor="right", colour=theme.text, size=14)],
-        shapes=[*marks, line_across(0, colour=theme.quiet)],
-        yaxis={"range": [-0.65, 1.45]},
+        later, past = (states[column].where(each).to_numpy() for each in (there | answered, there))
+        traces += [
+            {
+                "x": steps, "y": later, "mode": "lines", "name": f"{name}, later",
+                "line": {"color": colour, "width": 1, "dash": "dot"},
+            },
+            {"x": steps, "y": past, "mode": "lines", "name": name, "line": {"color": colour, "width": 3}},
+            {
+                "x": steps[there][-1:], "y": past[there][-1:], "mode": "markers", "name": f"{name}, now",
+                "hovertemplate": f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
+                "marker": {"color": colour, "symbol": symbol, "size": 12},
+            },
+        ]  # fmt: skip
+    # There in every state, or the stage could not move it.
+    mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
+    return _in_one_piece(
+        _frame("The game", "what follows is dotted", "Steps", "Value", theme),
+        traces,
+        across=[-10, int(steps.max()) + 10],
+        up=[-0.65, 1.65],
+        annotations=_legend([(name, colour, glyph) for _, name, colour, _, glyph in lines], theme),
+        shapes=[mark, line_across(0, colour=theme.quiet)],
     )
-    return figure
 
 
 def payers_front_figure(points: pd.DataFrame, *, lam: float, theme: Theme) -> go.Figure:
@@ -204,21 +250,26 @@ def payers_front_figure(points: pd.DataFrame, *, lam: float, theme: Theme) -> go
     )  # fmt: skip
     edge = float(points["floor_q95"].mean())
     left = -0.08
-    figure.add_vrect(x0=left, x1=edge, fillcolor=theme.floor, line_width=0, layer="below")
+    floor = {"type": "rect", "x0": left, "x1": edge, "y0": 0, "y1": 1, "yref": "paper"}
+    floor |= {"fillcolor": theme.floor, "line": {"width": 0}, "layer": "below"}
+    # There in every state, or the stage could not move it.
     chosen = points[points["lam"] == lam]
     standard = points[points["lam"] == 0]
     for rows, name, colour, symbol, size in (
         (points, "weights", theme.quiet, "circle", 8),
         (standard, "standard", theme.standard, "circle", 14),
-        (chosen[chosen["lam"] > 0], "chosen", theme.chosen, "diamond", 16),
+        (chosen, "chosen", theme.chosen, "diamond", 16),
     ):
         figure.add_scatter(
-            x=rows["hgr"], y=rows["rmse"], mode="lines+markers", name=name, customdata=rows["lam"],
+            x=rows["hgr"], y=rows["rmse"].where((rows["lam"] > 0) | (name != "chosen")),
+            mode="lines+markers", name=name,
+            text=[f"{each:g}" for each in rows["lam"]],
             line={"color": colour, "width": 1}, marker={"symbol": symbol, "size": size, "color": colour},
-            hovertemplate="λ = %{customdata:g}: HGR %{x:.2f}, error %{y:.1f} €<extra></extra>",
+            hovertemplate="λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €<extra></extra>",
         )  # fmt: skip
     beside = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
-    figure.add_annotation(note("can't be told from none", x=left, y=1, colour=theme.quiet) | beside)
+    words = note("can't be told from none", x=left, y=1, colour=theme.text, size=_SIZE)
+    figure.update_layout(annotations=[words | beside], shapes=[floor], font_size=_SIZE)
     figure.update_xaxes(range=[left, 0.55])
     figure.update_yaxes(range=[54, 83])
     return figure
@@ -249,14 +300,18 @@ def payers_age_figure(
         (chosen, "chosen", theme.chosen, "diamond"),
     )
     for rows, name, colour, symbol in lines:
-        if rows is None:
-            continue
+        # There in every state, or the stage could not move it.
+        y = standard[column] * np.nan if rows is None else rows[column]
+        rows = standard if rows is None else rows
         figure.add_scatter(
-            x=rows["age"], y=rows[column], mode="lines+markers", name=name, customdata=rows["n"],
-            line={"color": colour, "width": 3}, marker={"symbol": symbol, "size": 9},
-            hovertemplate=f"{name}, %{{x}} years: %{{y:.0f}} € (%{{customdata}} rows)<extra></extra>",
+            x=rows["age"], y=y, mode="lines+markers", name=name,
+            text=[str(each) for each in rows["n"]],
+            line={"color": colour, "width": 3}, marker={"symbol": symbol, "size": 9, "color": colour},
+            hovertemplate=f"{name}, %{{x}} years: %{{y:.0f}} € (%{{text}} rows)<extra></extra>",
         )  # fmt: skip
     shapes = [line_up(age, colour=theme.quiet) for age in ages]
-    figure.update_layout(shapes=[*shapes, line_across(0, colour=theme.quiet)] if residual else shapes)
+    shapes.append(line_across(0, colour=theme.quiet))
+    figure.update_layout(shapes=shapes if residual else shapes[:-1], font_size=_SIZE)
+    figure.update_xaxes(range=[standard["age"].min() - 1, standard["age"].max() + 1])
     figure.update_yaxes(range=[-60, 80] if residual else [130, 260])
     return figure

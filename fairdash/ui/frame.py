@@ -129,7 +129,7 @@ def ask_for_presentation() -> None:
         st.html(_PRESENTED)
 
 
-def _enlarged(figure: go.Figure) -> go.Figure:
+def enlarged(figure: go.Figure) -> go.Figure:
     """The figure with no text below 18 px, and the more room for it."""
     figure.update_layout(font_size=ENLARGED, title_font_size=ENLARGED + 4, hoverlabel_font_size=ENLARGED)
     figure.update_layout(title_subtitle_font_size=ENLARGED, height=1.15 * figure.layout.height)
@@ -140,7 +140,7 @@ def _enlarged(figure: go.Figure) -> go.Figure:
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
     """A chart with its camera button; `alt` says in words what it shows."""
     if presented():
-        figure = _enlarged(figure)
+        figure = enlarged(figure)
     form = picture_format()
     image = {"filename": f"fairdash-{name_in(key)}", "scale": 2 if form == "png" else 1, "format": form}
     st.plotly_chart(figure, key=key, alt=alt, theme=None, config=_PLOTLY | {"toImageButtonOptions": image})

@@ -24,6 +24,7 @@ class Address(StrEnum):
     RUN = "run"
     SEARCH = "search"
     AUDIT = "audit"
+    VISIT = "visit"
     # The trade-off page.
     OBJECTIVE = "objective"
     METHOD = "model"

@@ -13,6 +13,7 @@ from fairdash.ui.owner import let_in, show_who
 from fairdash.ui.pages import sections
 from fairdash.ui.state import source_title
 from fairdash.ui.text import safe
+from fairdash.ui.visit import show_visit
 
 HERE = Path(__file__).parent
 
@@ -34,6 +35,7 @@ with plain_errors():
     say_what_was_open()
     see_to_all()
 with plain_errors():
+    show_visit(chosen)
     chosen.run()
 with plain_errors(), st.sidebar:
     show_who()

@@ -8,6 +8,7 @@ from fairdash.ui.home.curve import show_curve
 from fairdash.ui.home.doors import show_doors
 from fairdash.ui.home.runs import show_recent_runs
 from fairdash.ui.pages import page
+from fairdash.ui.visit import show_start
 
 st.title("How fair is a price, and what does fairness cost?")
 st.markdown(
@@ -15,6 +16,7 @@ st.markdown(
     "attribute such as age or income, and shows the trade-off with accuracy."
 )
 show_curve()
+show_start()
 show_doors()
 st.page_link(
     page("paper"),

@@ -13,6 +13,7 @@ from benchmarks import lesson as maker
 from fairdash.figures.lesson import (
     duel_curve_figure,
     duel_path_figure,
+    moving,
     noise_figure,
     payers_front_figure,
     straight_figure,
@@ -117,9 +118,9 @@ def test_scene_4_shows_what_its_notes_say() -> None:
     # Up to the freezing it is one game.
     before = [duel.states(frozen)[lambda rows: rows["step"] <= duel.FROZEN_AT] for frozen in (False, True)]
     assert before[0].drop(columns="frozen").equals(before[1].drop(columns="frozen"))
-    figure = duel_path_figure(duel.states(True), step=200, frozen_at=duel.FROZEN_AT, theme=LIGHT)
-    drawn = {trace.name: list(trace.x)[-1] for trace in figure.data}
-    assert drawn["HGR, read afresh"] == drawn["HGR, read afresh, now"] == 200
+    figure = duel_path_figure(duel.states(True), step=200, frozen=True, answered=False, theme=LIGHT)
+    drawn = {trace.name: trace.x[~np.isnan(trace.y)][-1] for trace in figure.data}
+    assert set(drawn.values()) == {200}
     curve_of = duel_curve_figure(duel.by_age(True, 200), average=duel.average_price(), theme=LIGHT)
     assert {trace.name for trace in curve_of.data} == {"price", "g"}
 
@@ -146,21 +147,48 @@ def test_scene_5_says_who_pays() -> None:
     assert "€ less" in said
 
 
+def test_scene_5_is_trained_again_and_says_the_same(monkeypatch) -> None:
+    objective, lam = "demographic_parity", 3.0
+    committed = payers.sentence(objective, lam)
+    again = maker.payers(objectives=(objective,), lams=(lam,))
+    for name, frame in again.items():
+        was = payers.table(name).query("objective == @objective and lam in (0, @lam)")
+        # To 1e-6 on the same kind of processor (--check), and what one reads elsewhere.
+        np.testing.assert_allclose(
+            frame.drop(columns="objective").to_numpy(), was.drop(columns="objective").to_numpy(), atol=0.01
+        )
+    monkeypatch.setattr(payers, "table", again.__getitem__)
+    assert payers.sentence(objective, lam) == committed
+
+
+def test_the_check_finds_what_is_not_as_committed(monkeypatch, capsys) -> None:
+    tables = {name: pd.read_csv(maker.DATA / f"{name}.csv") for name in ("noise", "payers")}
+    monkeypatch.setattr(maker, "PARTS", {"all": lambda: tables})
+    assert maker.main(["--check"]) == 0
+    tables["noise"].loc[3, "own"] += 1e-4
+    tables["payers"] = tables["payers"][:-1]
+    assert maker.main(["--check"]) == 1
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "noise.own: up to 0.0001 apart",
+        "payers: other columns or rows",
+    ]
+
+
 def test_the_pictures_keep_the_answer_until_it_is_guessed() -> None:
     readings = noise.readings(200)
     for answered in (False, True):
-        figure = noise_figure(readings, steps=50, answered=answered, subtitle="", theme=LIGHT)
+        figure = noise_figure(readings, steps=50, answered=answered, theme=LIGHT)
         names = {trace.name for trace in figure.data}
         assert ("new rows" in names) == ("shuffled" in names) == answered
         (own,) = [trace for trace in figure.data if trace.name == "rows it has learned"]
-        assert list(own.x) == [5, 10, 20, 50]
+        assert list(own.x[~np.isnan(own.y)]) == pytest.approx(np.log10([5, 10, 20, 50]))
     points = payers.points("demographic_parity")
     (chosen,) = [t for t in payers_front_figure(points, lam=3.0, theme=LIGHT).data if t.name == "chosen"]
     assert list(chosen.x) == [points.set_index("lam").loc[3.0, "hgr"]]
     clouds = [curve.straightened(curve.HUMP, share) for share in (0.0, 0.5, 1.0)]
-    figure = straight_figure(clouds, shown=2, theme=LIGHT)
-    assert len(figure.frames) == 3
-    assert figure.data[1].y[1] == pytest.approx(3 * float(np.mean(clouds[2][0] * clouds[2][1])))
+    spec, moves = moving([straight_figure(*cloud, theme=LIGHT) for cloud in clouds])
+    assert spec["data"][1]["y"] == moves[1]["y"][0]
+    assert moves[1]["y"][2][1] == pytest.approx(3 * float(np.mean(clouds[2][0] * clouds[2][1])), abs=1e-4)
 
 
 @pytest.mark.parametrize("scene", SCENES.values(), ids=SCENES)

@@ -32,7 +32,7 @@ def current_points() -> Points:
 
 
 def show_curve() -> None:
-    left, right = st.columns([2, 1])
+    left, right = st.columns([3, 1])
     points = current_points()
     with right:
         answered = guessed("1")

@@ -2,48 +2,62 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+from typing import Any
+
 import streamlit as st
 
 from fairdash.figures.lesson import duel_curve_figure, duel_path_figure
+from fairdash.figures.theme import Theme
 from fairdash.lesson import duel
-from fairdash.ui.frame import chart, theme
-from fairdash.ui.keys import Address, Keys
-from fairdash.ui.lesson.stage import guessed, to_lab
+from fairdash.ui.frame import presented, theme
+from fairdash.ui.keys import Address
+from fairdash.ui.lesson.stage import Control, drawn, guessed, show_moving, to_lab
 
-KEY = Keys(__file__)
+_STEP = Control(
+    label="Steps of the game",
+    symbol="step",
+    name=Address.STEP,
+    values=MappingProxyType({str(each): str(each) for each in duel.STEPS}),
+    default="0",
+)
+_GAME = Control(
+    label="Adversary",
+    symbol="",
+    name=Address.FROZEN,
+    values=MappingProxyType({"false": "keeps learning", "true": f"frozen at step {duel.FROZEN_AT}"}),
+    default="false",
+)
 
 
 def show_duel() -> None:
     stage, words = st.columns([3, 1])
     with words:
         answered = guessed("4")
-        said = st.empty()
+        if answered:
+            st.markdown(duel.sentence(bool(_GAME.at()), duel.STEPS[_STEP.at()]))
         to_lab("paper", {"part": "fig3"})
     with stage:
-        steps, switch = st.columns([2, 1], vertical_alignment="bottom")
-        at = steps.select_slider("Step", duel.STEPS, value=0, key=Address.STEP, bind="query-params")
-        frozen = switch.toggle(
-            f"Freeze the adversary at step {duel.FROZEN_AT}", key=Address.FROZEN, bind="query-params"
-        )
-        left, right = st.columns(2)
-        with left:
-            curve = duel.by_age(frozen, at)
-            chart(
-                duel_curve_figure(curve, average=duel.average_price(), theme=theme()),
-                key=KEY("curve"),
-                alt=f"Average price by age after {at} steps, and the adversary's g of age.",
-            )
-        with right:
-            shown = duel.states(frozen)
-            chart(
-                duel_path_figure(
-                    shown if answered else shown[shown["step"] <= at],
-                    step=at,
-                    frozen_at=duel.FROZEN_AT if frozen else None,
-                    theme=theme(),
-                ),
-                key=KEY("path"),
-                alt="What the adversary reads, what a fresh estimator reads, and the error, against steps.",
-            )
-    if answered:
-        said.markdown(duel.sentence(frozen, at))
+        pictures = _pictures(answered=answered, look=theme(), large=presented())
+        show_moving("4", pictures, slider=_STEP, variants=_GAME)
+
+
+@st.cache_data(show_spinner=False)
+def _pictures(*, answered: bool, look: Theme, large: bool) -> list[dict[str, Any]]:
+    average = duel.average_price()
+    curves, paths = [], []
+    for frozen in (False, True):
+        states = duel.states(frozen)
+        for step in duel.STEPS:
+            curves.append(duel_curve_figure(duel.by_age(frozen, step), average=average, theme=look))
+            paths.append(duel_path_figure(states, step=step, frozen=frozen, answered=answered, theme=look))
+    told = "What the adversary reads, what a fresh estimator reads, and the error, against steps."
+    return [
+        drawn(
+            curves,
+            alt="Average price by age as the game goes on, and the adversary's g of age.",
+            large=large,
+            table=("Average price as a table", "price", "Age"),
+        ),
+        drawn(paths, alt=told, large=large),
+    ]

@@ -21,13 +21,17 @@ def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], No
     data
         Plain values, as :func:`fairdash.reports.stage.stage_of` makes them: ``slider`` (``label``,
         ``symbol``, ``help``, ``stops`` as texts, ``ticks`` and ``at``, places among them), ``figures``
-        (``spec``, a plotly figure whose axes have ranges, ``alt``, and ``height`` between the axes),
+        (``spec``, a plotly figure whose axes have ranges, ``alt``, and ``height`` between the axes in pixels or
+        ``share``, that of the window's height which it takes),
         ``moves``, ``cards`` and ``table``, whose ``cells`` are a list over the stops, or the y of the move
         that it names.
         A move names what it moves: ``figure``, ``kind`` ("trace", "note", "shape", "tick" or "scale") and
         ``part``, its place there, and has a list over the stops for each of its properties. Numbers, and
         lists of them, glide from stop to stop; all else changes at once. A trace's ``mix`` gives its y as a
         sum of ``parts`` with ``shares`` that glide, or as the exponential of the sum.
+        A slider with ``play`` (milliseconds a stop) has buttons to play and step. With ``variants``
+        (``label``, ``names``, ``at``) all lists go over the stops of the first, then of the second …, and
+        the place of release too.
     on_release
         Called with the place of the stop at which the hand let go.
     """
@@ -36,7 +40,8 @@ def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], No
     def released() -> None:
         # Whatever the browser says, it is a stop or nothing.
         at = st.session_state[key].released
-        if isinstance(at, int) and 0 <= at < len(data["slider"]["stops"]):
+        places = len(data["slider"]["stops"]) * len(data.get("variants", {}).get("names", [""]))
+        if isinstance(at, int) and 0 <= at < places:
             on_release(at)
 
     text = {"text": ENLARGED} if presented() else {}

@@ -98,9 +98,9 @@ function atOf(given, k) {
 }
 
 class Figure {
-    constructor({spec, alt, name, form, height = HEIGHT, text = TEXT}, place) {
+    constructor({spec, alt, name, form, height = HEIGHT, share, text = TEXT}, place) {
         this.layout = spec.layout;
-        [this.height, this.text] = [height, text];
+        [this.height, this.share, this.text] = [height, share, Math.max(text, spec.layout.font.size)];
         this.scales = [spec.layout.xaxis, spec.layout.yaxis].map(each => ({...each}));
         this.ticks = listed(spec.layout.yaxis.tickvals)
             .map((value, k) => ({value, text: spec.layout.yaxis.ticktext[k]}));
@@ -144,14 +144,18 @@ class Figure {
         if (!whole) return;
         const {layout} = this, quiet = layout.modebar.color, text = layout.font.color;
         const [[first, last], [low, high]] = this.scales.map(each => each.range);
-        const HEIGHT = this.height, size = this.text, named = this.ticks.length > 0;
+        const size = this.text, named = this.ticks.length > 0;
+        const bottom = ROOM.bottom + 3 * (size - TEXT);
+        // A share of the window, but no taller than a narrow place bears.
+        const most = whole * (window.innerWidth < 640 ? 0.9 : 1.7);
+        if (this.share) this.height = Math.min(this.share * window.innerHeight, most) - ROOM.top - bottom;
         const up = named ? this.ticks.map(each => [each.value, linesOf(each.text)[0]])
-            : ticksBetween(low, high, HEIGHT / 40);
+            : ticksBetween(low, high, Math.min(10, this.height / 40));
         const left = 17 + size + size * 0.54 * Math.max(...up.map(([, each]) => each.length));
         this.width = whole - left - ROOM.right;
         this.x = value => this.width * (value - first) / (last - first);
-        this.y = value => HEIGHT * (high - value) / (high - low);
-        const full = HEIGHT + ROOM.top + ROOM.bottom + 3 * (size - TEXT);
+        this.y = value => this.height * (high - value) / (high - low);
+        const full = this.height + ROOM.top + bottom;
         this.svg.replaceChildren();
         for (const [key, value] of Object.entries({width: whole, height: full, viewBox: `0 0 ${whole} ${full}`}))
             this.svg.setAttribute(key, value);
@@ -168,18 +172,18 @@ class Figure {
                 {size, colour: text, anchor: "end"});
         });
         for (const [value, name] of across) {
-            make("path", {d: `M${this.x(value)},0V${HEIGHT}`, stroke: layout.xaxis.gridcolor}, inner);
-            linesOf(name).forEach((line, k) => this.write(inner, line, this.x(value), HEIGHT + 4 + size + 1.15 * size * k,
-                {size, colour: text, anchor: "middle"}));
+            make("path", {d: `M${this.x(value)},0V${this.height}`, stroke: layout.xaxis.gridcolor}, inner);
+            linesOf(name).forEach((line, k) => this.write(inner, line, this.x(value),
+                this.height + 4 + size + 1.15 * size * k, {size, colour: text, anchor: "middle"}));
         }
-        const below = HEIGHT + 9 + size + 1.15 * size * Math.max(...across.map(([, name]) => linesOf(name).length));
+        const lines = Math.max(...across.map(([, name]) => linesOf(name).length));
         this.title_of_axis(inner, layout.xaxis.title.text, "xtitle", this.width,
-            `translate(${this.width / 2},${below})`);
-        this.title_of_axis(inner, layout.yaxis.title.text, "ytitle", HEIGHT + 20,
-            `translate(${size - left},${HEIGHT / 2})rotate(-90)`);
+            `translate(${this.width / 2},${this.height + 9 + size + 1.15 * size * lines})`);
+        this.title_of_axis(inner, layout.yaxis.title.text, "ytitle", this.height + 20,
+            `translate(${size - left},${this.height / 2})rotate(-90)`);
         // Error bars end at the axes.
         const clip = make("clipPath", {id: `in-${this.name}`}, inner);
-        make("rect", {x: 0, y: -ROOM.top, width: this.width, height: HEIGHT + ROOM.top}, clip);
+        make("rect", {x: 0, y: -ROOM.top, width: this.width, height: this.height + ROOM.top}, clip);
         this.shapes.forEach((_, k) => { this.parts.shape[k] = make("path", {}, inner); this.place("shape", k); });
         this.traces.forEach((trace, k) => this.begin(trace, k, inner));
         this.notes.forEach((_, k) => { this.parts.note[k] = make("g", {}, inner); this.place("note", k); });

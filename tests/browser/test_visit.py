@@ -1,0 +1,64 @@
+"""The guided visit in a browser: on every page it names, by keys, over a reload, and left at any time."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from fairdash.ui.visit import STEPS
+from tests.browser.steps import come_to_rest
+from tests.browser.test_lesson import serious
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_a_visit_goes_from_page_to_page_by_keys_and_is_kept(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.goto("/")
+    come_to_rest(page)
+    expect(page.get_by_text("Visit, 1 of")).to_have_count(0)
+    page.get_by_role("link", name="two-minute visit").press("Enter")
+    for place, step in enumerate(STEPS, 1):
+        page.get_by_text(f"Visit, {place} of {len(STEPS)}.").wait_for()
+        page.get_by_text(step.words).wait_for()
+        come_to_rest(page)
+        path = page.url.partition("?")[0].rpartition("/")[2]
+        assert path == ("" if step.page == "home" else step.page)
+        assert f"visit={place}" in page.url
+        main = page.get_by_test_id("stMain")
+        assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 1
+        if place == 2:
+            page.reload()
+            page.get_by_text(step.words).wait_for()
+            come_to_rest(page)
+            assert serious(page) == []
+        if place < len(STEPS):
+            page.get_by_role("button", name="Next", exact=True).press("Enter")
+    page.get_by_role("button", name="Leave").click()
+    expect(page.get_by_text("Visit, ")).to_have_count(0)
+    assert "visit" not in page.url
+    page.reload()
+    page.get_by_role("heading", name="How far should fairness go?").wait_for()
+    come_to_rest(page)
+    expect(page.get_by_text("Visit, ")).to_have_count(0)
+
+
+def test_a_visit_follows_to_other_pages_and_escape_leaves_it(page: Page) -> None:
+    page.goto("/?visit=3")
+    page.get_by_text(STEPS[2].words).wait_for()
+    come_to_rest(page)
+    page.get_by_role("link", name="Gaussians").click()
+    page.get_by_role("button", name="Show me").wait_for()
+    come_to_rest(page)
+    assert "visit=3" in page.url
+    page.get_by_role("button", name="Show me").click()
+    page.get_by_role("button", name="Next", exact=True).wait_for()
+    come_to_rest(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("Visit, ")).to_have_count(0)
+    page.wait_for_url(lambda url: "visit" not in url)
+    page.goto("/?visit=9")
+    page.get_by_role("heading", name="How fair is a price").wait_for()
+    come_to_rest(page)
+    expect(page.get_by_text("Visit, ")).to_have_count(0)
