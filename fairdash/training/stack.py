@@ -36,10 +36,9 @@ from fairdash.training.methods import METHODS
 from fairdash.training.minimax import MinimaxTrainer
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
+from fairdash.training.stack_memory import ROWS_AT_ONCE
 from fairdash.training.stack_state import State, go_on, state_of
 from fairdash.training.stacked_model import StackedModel
-
-ROWS_AT_ONCE = 4096  # when predicting: bounds the memory of K hidden layers
 
 
 @dataclass(frozen=True)

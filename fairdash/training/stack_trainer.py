@@ -7,7 +7,6 @@ the weights are the very same however often the training is gone on with.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +27,7 @@ from fairdash.training.methods import METHODS
 from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.progress import StackReporter
 from fairdash.training.splits import Split
+from fairdash.training.stack_memory import StackMemory
 from fairdash.training.stacked_model import StackedModel
 from fairdash.units import Found, Unit
 
@@ -170,18 +170,16 @@ class StackTrainer:
         """How many models like this one: what the cache of a CPU holds, or a share of a GPU's memory."""
         import torch
 
-        available = BYTES_PER_STACK_ON_CPU
-        if self.device == "cuda":
-            available = int(SHARE_OF_GPU * torch.cuda.mem_get_info()[0])
-        settings = model.settings
-        widths = [self.encoded(model).x.shape[1], *settings.hidden, 1]
-        weights = sum(a * b for a, b in itertools.pairwise(widths))
-        adversary = sum(a * b for a, b in itertools.pairwise([1, *settings.adversary_hidden, 1]))
-        # Weights have two moments and a gradient beside them; a hidden layer has its slope.
-        floats = 4 * (weights + 2 * adversary) + 2 * settings.batch_size * (
-            sum(settings.hidden) + 2 * sum(settings.adversary_hidden)
+        rows = self.encoded(model).x
+        memory = StackMemory.of(
+            model, n_inputs=rows.shape[1], n_rows=len(rows), n_sensitive=self.dataset.sensitive.shape[1]
         )
-        return int(np.clip(available // (4 * floats), 1, MOST_MODELS_PER_STACK))
+        if self.device == "cuda":
+            room = SHARE_OF_GPU * torch.cuda.mem_get_info()[0] - len(self.splits) * memory.rows
+            most = room / max(memory.training, memory.predicting)
+        else:
+            most = BYTES_PER_STACK_ON_CPU / memory.training
+        return int(np.clip(most, 1, MOST_MODELS_PER_STACK))
 
     def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
         """The rows of the splits `used`, as the stack's models have them."""

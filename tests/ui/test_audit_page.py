@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from fairdash.__main__ import main
 from fairdash.auditing.columns import Columns
 from fairdash.auditing.example import example_audit
 from fairdash.auditing.plan import QUESTIONS, AuditPlan
@@ -150,3 +155,21 @@ def test_another_owner_s_audit_is_gone(source: UploadSource) -> None:
     at = open_page("audit", audit=audit.id)
     assert not at.exception
     assert "is gone" in at.error[0].value
+
+
+def test_the_zip_of_a_job_is_made_again_byte_for_byte_by_its_own_command(
+    source: UploadSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = audited(source).read_result()
+    evidence, again, table = tmp_path / "evidence.zip", tmp_path / "again.zip", tmp_path / "policies.csv"
+    evidence.write_bytes(kept.to_zip())
+    policies().to_csv(table, index=False)
+    with zipfile.ZipFile(evidence) as archive:
+        named = json.loads(archive.read("plan.json"))["command"]
+        plan = archive.extract("plan.json", tmp_path)
+    words_of = {"FILE": str(table), "plan.json": plan, "again.zip": str(again)}
+    command = [words_of.get(word, word) for word in named.split()]
+    assert command[0] == "fairdash"
+    assert main(command[1:]) == 1
+    assert again.read_bytes() == evidence.read_bytes()
+    capsys.readouterr()

@@ -57,6 +57,11 @@ class Penalty(Protocol):
         """What the adversary climbs, (K,): Ψ itself, or a bound that is steadier to climb."""
         ...
 
+    @staticmethod
+    def floats_a_row(settings: TrainingSettings) -> float:
+        """Numbers that live at once for each row of a mini-batch and model, about."""
+        ...
+
     def parameters(self) -> Iterator[nn.Parameter]:
         """The adversary's parameters, with the leading dimension K; none if Ψ is a closed form."""
         ...

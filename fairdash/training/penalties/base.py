@@ -40,6 +40,11 @@ class BasePenalty(nn.Module):
             encoded.append(torch.where(varies, (rows - mean) / torch.where(varies, spread, 1.0), 0.0))
         return torch.stack(encoded)
 
+    @staticmethod
+    def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 closed forms have no networks
+        """Numbers that live at once for each row of a mini-batch, about."""
+        return 16.0
+
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ itself."""
         psi: Tensor = self(u, v, sample_weight)

@@ -20,6 +20,11 @@ class HGRPenalty(BasePenalty):
         super().__init__(seeds=seeds, s=s, which_split=which_split, settings=settings)
         self.networks = HGRNetwork(hidden=settings.adversary_hidden, seeds=seeds, n_sensitive=s.shape[2])
 
+    @staticmethod
+    def floats_a_row(settings: TrainingSettings) -> float:
+        """Two networks' units, with their slopes."""
+        return 3.5 * sum(settings.adversary_hidden)
+
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """J of shape (K,), between −1 and 1: below 0 the adversary lags behind."""
         j: Tensor = self.networks(u, v, sample_weight)

@@ -68,6 +68,11 @@ class RatioPenalty(BasePenalty):
         """Normal quantiles of the mid-ranks: both divergences are the same for any increasing map of S."""
         return normal_scores(s, train, weight)
 
+    @staticmethod
+    def floats_a_row(settings: TrainingSettings) -> float:
+        """The network's units at a pair of the joint law and those of the product."""
+        return 2.5 * (1 + _PAIRS) * sum(settings.adversary_hidden)
+
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """The bound of Donsker and Varadhan, (K,)."""
         return self.log_ratios(u, v, sample_weight).bound()
