@@ -45,9 +45,10 @@ class StackMemory:
         """Of models like this one, on a table of so many rows, encoded inputs and sensitive columns."""
         settings = model.settings
         weights = sum(a * b for a, b in itertools.pairwise([n_inputs, *settings.hidden, 1]))
-        batch = min(settings.batch_size, n_rows)
+        method = get_entry(METHODS, model.method, option="method")
+        batch = min(max(settings.batch_size, method.rows_a_step), n_rows)
         a_row = _A_UNIT * sum(settings.hidden)
-        penalty = get_entry(METHODS, model.method, option="method").penalty_class()
+        penalty = method.penalty_class()
         if penalty is not None:
             a_row += penalty.floats_a_row(settings)
         training = _A_WEIGHT * weights + batch * a_row
