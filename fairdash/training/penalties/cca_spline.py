@@ -35,7 +35,7 @@ class CanonicalPenalty(SplineHGRPenalty):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """As HGR_spline's, each function divided by its place from smooth to rough."""
+        """As HGR_spline's, each function divided by its place from smooth to rough, and scaled."""
         return of_ranks(s, train, _scaled, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
