@@ -31,7 +31,7 @@ def main() -> None:
     result = carry_out(load_dataset("motor_tariff").table(), PLAN, origin=origin)
     write_whole(FOLDER / CONTENT, result.files()[CONTENT])
     for answer in result.answers:
-        print(f"{answer.question}. {answer.title} {answer.sentence}")
+        print(f"{answer.question}. {answer.title} {answer.text}")
 
 
 if __name__ == "__main__":

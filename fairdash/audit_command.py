@@ -177,10 +177,10 @@ def _table(file: Path | None, before: Mapping[str, Any]) -> tuple[pd.DataFrame, 
 
 
 def _as_text(result: AuditResult) -> str:
-    lines = [f"{each.question}. {each.title} {each.sentence}" for each in result.answers]
+    lines = [f"{each.question}. {each.title} {each.text}" for each in result.answers]
     for each in result.others:
         lines.append(f"\nAlong “{each.plan.columns.sensitive}”:")
-        lines += [f"{own.question}. {own.title} {own.sentence}" for own in each.answers]
+        lines += [f"{own.question}. {own.title} {own.text}" for own in each.answers]
     verdicts = result.tables["by_sensitive"] if result.others else result.verdicts
     table = verdicts.to_string(index=False, float_format="{:.3g}".format)
     if result.since is not None:

@@ -211,7 +211,8 @@ class _Work:
     band: Band = field(init=False)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     measures: list[dict[str, Any]] = field(default_factory=list)
-    sentences: dict[int, str] = field(default_factory=dict)
+    #: Question to its answer, and what more is said.
+    sentences: dict[int, tuple[str, ...]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -291,11 +292,11 @@ def _where(work: _Work) -> None:
         for kind, at in zip(work.basis.kind, work.basis.at, strict=True)
     ]
     name = work.table.columns.sensitive
-    work.sentences[2] = words.where(gap, work.band, named, work.table.mean_price, name)
+    said = words.where(gap, work.band, named, work.table.mean_price, name)
     dearest = dearest_curve(work.table, work.basis, random_state=work.seed)
     if dearest is not None:
         work.tables["dearest_curve"] = dearest[0].frame()
-        work.sentences[2] += " " + words.dearest(*dearest, name)
+    work.sentences[2] = (said, *([] if dearest is None else [words.dearest(*dearest, name)]))
 
 
 def _is_it_earned(work: _Work) -> None:
@@ -311,7 +312,7 @@ def _is_it_earned(work: _Work) -> None:
     mean, name = work.table.mean_price, work.table.columns.sensitive
     if chosen is None:
         work.notes.append("Too few rows to choose the lowest and highest point on one half of them.")
-    work.sentences[3] = words.earned(fixed if chosen is None else chosen, mean, name)
+    work.sentences[3] = (words.earned(fixed if chosen is None else chosen, mean, name),)
 
 
 def _measure_bridge(work: _Work, bridge: Bridge, name: str) -> None:
@@ -325,7 +326,7 @@ def _among_equals(work: _Work) -> None:
     table = work.table
     factors = table.columns.controls
     if not factors:
-        work.sentences[4] = CRITERIA["conditional_independence"].missing
+        work.sentences[4] = (CRITERIA["conditional_independence"].missing,)
         return
     sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
     for k, among in enumerate(sets):
@@ -339,11 +340,9 @@ def _among_equals(work: _Work) -> None:
             p_value = p_among_equals(table, table.price, among, random_state=work.seed)
             work.p_values["conditional_independence"] = p_value
             work.tables["controlled_curve"] = band.frame()
-            work.sentences[4] = words.among_equals(
-                gap, table.mean_price, among, part.table.n, any_link=p_value
-            )
-            if part.table.n < table.n:
-                work.notes.append(f"Among equals: looked at on {part.table.n:,} rows drawn at random.")
+            said = words.among_equals(gap, table.mean_price, among, any_link=p_value)
+            drawn = f"Looked at on {part.table.n:,} rows drawn at random."
+            work.sentences[4] = (*said, *([drawn] if part.table.n < table.n else []))
         if len(among) == 1:
             each = Estimate(value=gap.value, ci_low=gap.ci_low, ci_high=gap.ci_high)
             work.measure(4, f"among_equals_in_{among[0]}", each)
@@ -352,7 +351,7 @@ def _among_equals(work: _Work) -> None:
 def _undercharged(work: _Work) -> None:
     table = work.table
     if table.outcome is None:
-        work.sentences[5] = CRITERIA["sufficiency"].missing
+        work.sentences[5] = (CRITERIA["sufficiency"].missing,)
         return
     surface = bias_surface(table, work.delta, random_state=work.seed)
     off = table.outcome - table.price

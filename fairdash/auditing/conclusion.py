@@ -66,7 +66,8 @@ def conclude(work: _Work, verdicts: dict[str, str], origin: Mapping[str, Any] | 
                 each, verdicts[name], delta=plan.max_gap, mean=mean,
                 rows_needed=needed if needed > work.units[name] else 0,
             )  # fmt: skip
-            sentences[question] += f" {said}"
+            answer, *more = sentences[question]
+            sentences[question] = (f"{answer} {said}", *more)
     return AuditResult(
         verdict=verdicts[plan.criterion],
         verdicts=pd.DataFrame(rows),
@@ -77,7 +78,8 @@ def conclude(work: _Work, verdicts: dict[str, str], origin: Mapping[str, Any] | 
             Answer(
                 question=number,
                 title=QUESTIONS[number],
-                sentence=sentences[number],
+                sentence=sentences[number][0],
+                more=sentences[number][1:],
                 tables=tuple(name for name in TABLES[number] if name in work.tables),
             )
             for number in sorted(sentences)

@@ -79,7 +79,7 @@ class Encoder:
 
 
 def used_in_words(names: Sequence[str], *, named: bool) -> str:
-    """Which columns were taken for features, as a note."""
+    """Which columns were taken for features, as a sentence."""
     listed = ", ".join(f"“{name}”" for name in names)
     how = "the columns that you named" if named else "every column that has no other role"
     return f"Features that models of the price and of cost were learned from, {how}: {listed}."

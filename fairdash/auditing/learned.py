@@ -31,11 +31,10 @@ def through_what(work: _Work) -> None:
     table = work.table
     _, uf = typical_gap(table, work.basis, work.curve)
     work.measure(6, "share_of_variance", uf, of_price=False)
-    said = [words.spread(uf, table.columns.sensitive)]
+    spread = words.spread(uf, table.columns.sensitive)
     if table.features.columns.empty or uf.ci_high <= 0:
-        work.sentences[6] = " ".join([*said, *([words.NO_FEATURES] if table.features.columns.empty else [])])
+        work.sentences[6] = (spread, *([words.NO_FEATURES] if table.features.columns.empty else []))
         return
-    _note_features(work)
     drivers = drivers_of(table, random_state=work.seed)
     work.tables["drivers"] = drivers.shares
     for name, each in (("surrogate_share_of_variance", drivers.whole), ("uses_itself", drivers.itself)):
@@ -49,26 +48,29 @@ def through_what(work: _Work) -> None:
         pd_value, _ = proxy_discrimination(costs.table.price, costs.at_nodes, costs.table)
         work.measure(6, "proxy_discrimination", pd_value, of_price=False)
     work.tables["surrogate_fit"] = _fits(drivers, costs, told=told)
-    said.append(words.through(drivers, uf, table.columns.sensitive))
-    said.append(words.proxies(work.tables["proxies"], table.columns.sensitive))
-    said.append(words.proxy_discrimination(pd_value, costs))
-    work.sentences[6] = " ".join(said)
+    parts, itself = words.through(drivers, uf, table.columns.sensitive)
+    work.sentences[6] = (
+        f"{spread} {parts}",
+        itself,
+        words.proxies(work.tables["proxies"], table.columns.sensitive),
+        words.proxy_discrimination(pd_value, costs),
+        _features_of(table),
+    )
 
 
 def what_instead(work: _Work) -> None:
     """Question 8."""
     costs = work.costs
     if costs is None:
-        work.sentences[8] = words.no_costs(work.table)
+        work.sentences[8] = (words.no_costs(work.table),)
         return
-    _note_features(work)
     found = compare_premiums(costs, work.delta, random_state=work.seed)
     work.tables["premiums"], work.tables["premium_curves"] = found.premiums, found.curves
     work.tables["premium_differences"] = found.differences
     for name, each in found.sizes.items():
         work.measure(8, name, each)
     work.measure(8, "explained", costs.fit, of_price=False)
-    work.sentences[8] = words.instead(found, costs)
+    work.sentences[8] = (*words.instead(found, costs), _features_of(work.table))
 
 
 def can_learn_costs(table: AuditTable) -> bool:
@@ -88,11 +90,8 @@ def costs_of(work: _Work) -> Costs | None:
     )
 
 
-def _note_features(work: _Work) -> None:
-    table = work.table
-    note = used_in_words(list(map(str, table.features)), named=table.columns.features is not None)
-    if note not in work.notes:
-        work.notes.append(note)
+def _features_of(table: AuditTable) -> str:
+    return used_in_words(list(map(str, table.features)), named=table.columns.features is not None)
 
 
 def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, float]:

@@ -41,7 +41,7 @@ def spread(uf: Estimate, name: str) -> str:
     return f"“{name}” explains {within(uf)} of the price's variance."
 
 
-def through(drivers: Drivers, uf: Estimate, name: str) -> str:
+def through(drivers: Drivers, uf: Estimate, name: str) -> tuple[str, str]:
     """Through which features, by the surrogate, and whether through s itself."""
     made_of = f"the other columns{f' and “{name}”' if drivers.uses_itself else ''}"
     fit = drivers.fit_with if drivers.uses_itself else drivers.fit
@@ -62,7 +62,7 @@ def through(drivers: Drivers, uf: Estimate, name: str) -> str:
         itself = f"{with_it}: the price does not use it beyond what these columns tell of it."
     else:
         itself = f"{with_it}: whether the price uses it beyond these columns is not decided."
-    return f"{made}: {parts}. {itself}"
+    return f"{made}: {parts}.", itself
 
 
 def proxies(table: pd.DataFrame, name: str) -> str:
@@ -109,8 +109,8 @@ def no_costs(table: AuditTable) -> str:
     return _NO_COSTS.format(what="cost above zero to learn from")
 
 
-def instead(found: Comparison, costs: Costs) -> str:
-    """Question 8."""
+def instead(found: Comparison, costs: Costs) -> tuple[str, ...]:
+    """Question 8, the answer and more."""
     columns, mean = costs.table.columns, costs.table.mean_price
     name, learned = columns.sensitive, columns.expected_cost or columns.outcome
     gaps = ", ".join(
@@ -121,13 +121,15 @@ def instead(found: Comparison, costs: Costs) -> str:
         for id in ("proxy_effect", "cost_of_parity")
     )
     return (
-        f"Five premiums learned from “{learned}” ({fit_of(costs)}) differ between their lowest and highest "
-        f"point along “{name}” by, of the mean price: {gaps}. Without “{name}” other columns stand in for "
-        f"it: that moves a policy by {proxy} of the mean price (unaware less aware). A premium that does not "
-        f"follow it at all moves a policy by {parity} (corrective less best estimate) and explains "
-        f"{points(found.less['corrective'])} less of the {_loss_in_words(costs)}. Intervals count the "
-        "policies alone: the models are taken as they are. Premiums between these, with their error, are "
-        "points of a front: train one on this table."
+        f"Five premiums learned from “{learned}” differ between their lowest and highest point along "
+        f"“{name}” by, of the mean price: {gaps}.",
+        f"How well that was learned: {fit_of(costs)}.",
+        f"Without “{name}” other columns stand in for it: that moves a policy by {proxy} of the mean price "
+        "(unaware less aware).",
+        f"A premium that does not follow it at all moves a policy by {parity} (corrective less best "
+        f"estimate) and explains {points(found.less['corrective'])} less of the {_loss_in_words(costs)}.",
+        "Intervals count the policies alone: the models are taken as they are.",
+        "Premiums between these, with their error, are points of a front: train one on this table.",
     )
 
 

@@ -38,7 +38,7 @@ def how_much_money(work: _Work) -> None:
         above_mean = moved(table, work.basis, table.price, None)
         work.measure(7, "paid_above_mean_per_head", above_mean.per_head)
         said.insert(0, _moved_in_words(above_mean, work, earned=False))
-    work.sentences[7] = " ".join(said)
+    work.sentences[7] = tuple(said)
 
 
 def other_columns(table: AuditTable) -> pd.DataFrame:

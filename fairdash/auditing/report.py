@@ -56,7 +56,7 @@ def render_audit(result: AuditResult, *, hashes: Mapping[str, str]) -> bytes:
     primary = CRITERIA[plan.criterion]
     picture = _picture(primary.picture, result, id="first")
     sections = [
-        _section(f"{answer.question}. {answer.title}", answer.sentence, tables, result)
+        _section(f"{answer.question}. {answer.title}", answer.text, tables, result)
         for answer, tables in result.sections()
     ]
     if result.since is not None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """One plain sentence to one of the audit's questions.
+    """One plain sentence to one of the audit's questions, and what an actuary wants to know besides.
 
     Parameters
     ----------
@@ -37,7 +37,9 @@ class Answer:
     title
         The question in words.
     sentence
-        The answer with its number, or what is missing.
+        The answer with its number and its interval, or what is missing.
+    more
+        Further sentences.
     tables
         Names of the tables of the result that belong to it.
     """
@@ -45,7 +47,13 @@ class Answer:
     question: int
     title: str
     sentence: str
+    more: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """All that is said."""
+        return " ".join((self.sentence, *self.more))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

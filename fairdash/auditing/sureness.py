@@ -30,7 +30,7 @@ _BERKSON = (
 
 def how_sure(work: _Work) -> None:
     """Power, missing attributes, and what an attribute without error would show."""
-    work.sentences[9] = " ".join([_power(work), *_missing(work), _reliable(work)])
+    work.sentences[9] = (_power(work), *_missing(work), *_reliable(work))
 
 
 def _power(work: _Work) -> str:
@@ -120,14 +120,14 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     return Estimate.of(means[0] - means[1], float(np.sqrt(off @ off))), int(gone.sum()), table
 
 
-def _reliable(work: _Work) -> str:
+def _reliable(work: _Work) -> tuple[str, ...]:
     name, mean = work.table.columns.sensitive, work.table.mean_price
     if not work.plan.reliability:
-        return f"Errors in “{name}” itself are not looked at: state its reliability to have it corrected."
+        return (f"Errors in “{name}” itself are not looked at: state its reliability to have it corrected.",)
     work.tell("Errors in the attribute", work.share(9, 0.5))
     found = corrected(work.table, work.plan.reliability, random_state=work.seed)
     if found is None:
-        return f"“{name}” has few values: errors in which of them a row has are not covered."
+        return (f"“{name}” has few values: errors in which of them a row has are not covered.",)
     rows = [
         {
             "reliability": reliability,
@@ -148,5 +148,6 @@ def _reliable(work: _Work) -> str:
         f"If {percent(stated)} of the variance of {few([name])} is no error, the price would differ by "
         f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)}) "
         f"from its 10th to its 90th percentile, in place of {percent(plain.value / mean)} (simulation "
-        f"and extrapolation by a parabola in the root of the reliability). {_BERKSON}"
+        "and extrapolation by a parabola in the root of the reliability).",
+        _BERKSON,
     )

@@ -57,7 +57,7 @@ def compare(work: _Work, other: _Work, result: AuditResult) -> None:
         tables["double_lift"] = double_lift(table.price, second.price, table.outcome, table.weight)
         both = {table.columns.price: table.price, second.columns.price: second.price}
         tables["deviances"] = deviances(both, table.outcome, table.weight)
-    work.sentences[10] = _in_words(work, other)
+    work.sentences[10] = (_in_words(work, other),)
 
 
 def side_by_side(work: _Work, other: _Work) -> pd.DataFrame:

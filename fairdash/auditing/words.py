@@ -79,8 +79,8 @@ def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
     return f"{said} ({between}). {_DECIDED[row['verdict']].format(delta=percent(plan.max_gap))}"
 
 
-def follows(gap: Gap, mean: float, name: str, *, any_link: float) -> str:
-    """Question 1; `any_link` is the p-value of no link of any kind."""
+def follows(gap: Gap, mean: float, name: str, *, any_link: float) -> tuple[str, str]:
+    """Question 1, the answer and more; `any_link` is the p-value of no link of any kind."""
     if any_link > LEVEL:
         test = f"One test of several measures finds no link of any kind (p = {any_link:.2g})."
     elif gap.p_value > LEVEL:
@@ -94,8 +94,8 @@ def follows(gap: Gap, mean: float, name: str, *, any_link: float) -> str:
         f"Between its lowest and highest point along “{name}” the price differs by "
         f"{percent(gap.value / mean)} of the "
         f"mean price ({gap.value:,.4g}; 95 % interval {percent(gap.ci_low / mean)} to "
-        f"{percent(gap.ci_high / mean)}). "
-        f"{_noise(gap, mean)} {test}"
+        f"{percent(gap.ci_high / mean)}). {_noise(gap, mean)}",
+        test,
     )
 
 
@@ -142,32 +142,34 @@ def earned(bridge: Bridge, mean: float, name: str) -> str:
     return f"{gap}, expected cost explains {explained}; {left} is left."
 
 
-def among_equals(gap: Gap, mean: float, factors: tuple[str, ...], rows: int, *, any_link: float) -> str:
-    """Question 4; `any_link` is the p-value of no link, which may differ between unequal rows."""
+def among_equals(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
+    """Question 4, the answer and more; `any_link` is the p-value of no link, which may differ between
+    unequal rows."""
     return (
         f"Among rows that are equal in {few(factors)} the price differs by {percent(gap.value / mean)} "
         f"({percent(gap.ci_low / mean)} to {percent(gap.ci_high / mean)}) between its lowest and "
-        "highest point, "
-        f"on {rows:,} rows. {_noise(gap, mean)} A test that lets the link differ with the factors finds "
-        f"{'one' if any_link <= LEVEL else 'none'} (p = {any_link:.2g})."
+        "highest point.",
+        _noise(gap, mean),
+        "A test that lets the link differ with the factors finds "
+        f"{'one' if any_link <= LEVEL else 'none'} (p = {any_link:.2g}).",
     )
 
 
-def undercharged(surface: Surface, residuals: Gap, mean: float, name: str) -> str:
-    """Question 5."""
+def undercharged(surface: Surface, residuals: Gap, mean: float, name: str) -> tuple[str, ...]:
+    """Question 5, the answer and more."""
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
-        f" The clearest undercharge: {worst['b']:,.4g} a row at prices from {worst['price_low']:,.4g} to "
+        f"The clearest undercharge: {worst['b']:,.4g} a row at prices from {worst['price_low']:,.4g} to "
         f"{worst['price_high']:,.4g} and “{name}” from {worst['s_low']:,.4g} to {worst['s_high']:,.4g}."
-        if surface.p_value <= LEVEL and worst["b"] > 0
-        else ""
     )
+    is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
         f"At a given price, cost misses the price by {percent(surface.value / mean)} of the mean price "
         f"({percent(surface.ci_low / mean)} to {percent(surface.ci_high / mean)}; root mean square "
         "without noise, "
-        f"p = {surface.p_value:.2g}).{place} Cost less price differs along “{name}” by "
-        f"{percent(residuals.value / mean)} ({percent(residuals.ci_low / mean)} to "
-        f"{percent(residuals.ci_high / mean)})."
+        f"p = {surface.p_value:.2g}).",
+        *([place] if is_clear else []),
+        f"Cost less price differs along “{name}” by {percent(residuals.value / mean)} "
+        f"({percent(residuals.ci_low / mean)} to {percent(residuals.ci_high / mean)}).",
     )

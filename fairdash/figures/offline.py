@@ -13,6 +13,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from markupsafe import Markup
 
+from fairdash.figures.theme import room_of
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -54,9 +56,10 @@ class Picture:
     @classmethod
     def of(cls, figure: go.Figure, *, id: str, alt: str) -> Picture:
         """Take titles out of a figure: as HTML they wrap on a phone and on paper."""
-        title = _plain(figure.layout.title.text.removeprefix("<b>").removesuffix("</b>"))
-        subtitle = _plain(figure.layout.title.subtitle.text)
-        height, margin = figure.layout.height - _TITLE_ROOM, figure.layout.margin.t - _TITLE_ROOM
+        titles = figure.layout.title.text, figure.layout.title.subtitle.text
+        title, subtitle = (_plain(each.removeprefix("<b>").removesuffix("</b>")) for each in titles)
+        room = _TITLE_ROOM + room_of(*titles)
+        height, margin = figure.layout.height - room, figure.layout.margin.t - room
         figure.update_layout(title=None, height=height, margin_t=margin)
         figure.update_xaxes(title_font_size=_AXIS_TITLE).update_yaxes(title_font_size=_AXIS_TITLE)
         return cls(id, title, subtitle, alt, height, figure.to_json())
@@ -129,4 +132,4 @@ def templates(folder: Path) -> Environment:
 
 
 def _plain(text: str) -> str:
-    return html.unescape(text)
+    return html.unescape(text.replace("<br>", " "))

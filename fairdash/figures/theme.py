@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -64,6 +66,12 @@ DARK = Theme(
 )
 
 
+#: Characters of a line of a title and of a subtitle that a phone shows, and their heights in pixels.
+_TITLE, _SUBTITLE = 42, 52
+_TITLE_LINE, _SUBTITLE_LINE = 21, 17
+_BREAK = "<br>"
+
+
 def theme_of(*, dark: bool) -> Theme:
     return DARK if dark else LIGHT
 
@@ -80,8 +88,30 @@ def faded(colour: str, opacity: float) -> str:
     return f"rgba({red},{green},{blue},{opacity})"
 
 
+def in_lines(text: str, *, most: int) -> list[str]:
+    """A text in lines of about equal length, none longer than `most` characters but for a long word.
+
+    >>> in_lines("limits hold for all at once in most samples", most=24)
+    ['limits hold for all at', 'once in most samples']
+    """
+    count = max(math.ceil(len(text) / most), 1)
+    if count > 1:
+        # A number and its per cent stay together.
+        text = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    for width in range(max(math.ceil(len(text) / count), 1), most + 1):
+        lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
+        if len(lines) <= count:
+            return lines
+    return textwrap.wrap(text, most, break_long_words=False, break_on_hyphens=False)
+
+
 def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, height: int = HEIGHT) -> go.Figure:
-    """An empty figure with its title, subtitle and axis titles; all four are escaped here."""
+    """An empty figure with its title, subtitle and axis titles; all four are escaped here.
+
+    Long titles go over several lines, for which the figure grows: a picture's text does not wrap by itself.
+    """
+    titles, subtitles = in_lines(title, most=_TITLE), in_lines(subtitle, most=_SUBTITLE)
+    more = room_of(_broken(titles), _broken(subtitles))
     axis: dict[str, Any] = {
         "gridcolor": theme.grid,
         "zeroline": False,
@@ -94,8 +124,8 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
     return go.Figure(
         layout={
             "title": {
-                "text": f"<b>{escaped(title)}</b>",
-                "subtitle": {"text": escaped(subtitle), "font": {"size": 13, "color": theme.quiet}},
+                "text": f"<b>{_broken(titles)}</b>",
+                "subtitle": {"text": _broken(subtitles), "font": {"size": 13, "color": theme.quiet}},
                 "x": 0,
                 "xref": "container",
                 "font": {"size": 16, "color": theme.text},
@@ -107,8 +137,8 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
             "colorway": [theme.chosen, theme.standard, REFERENCE, *OTHERS],
             "paper_bgcolor": "rgba(0,0,0,0)",
             "plot_bgcolor": "rgba(0,0,0,0)",
-            "height": height,
-            "margin": {"l": 8, "r": 16, "t": 72, "b": 8},
+            "height": height + more,
+            "margin": {"l": 8, "r": 16, "t": 72 + more, "b": 8},
             "showlegend": False,
             "hovermode": "closest",
             "hoverlabel": {"font": {"family": FONT}},
@@ -117,6 +147,15 @@ def new_figure(*, title: str, subtitle: str, x: str, y: str, theme: Theme, heigh
             "yaxis": axis | {"title": {"text": escaped(y), "standoff": 8}},
         }
     )
+
+
+def room_of(title: str, subtitle: str) -> int:
+    """Pixels that the lines of a figure's titles take beyond the first of each."""
+    return _TITLE_LINE * title.count(_BREAK) + _SUBTITLE_LINE * subtitle.count(_BREAK)
+
+
+def _broken(lines: Sequence[str]) -> str:
+    return _BREAK.join(escaped(line) for line in lines)
 
 
 def figure_of(data: Sequence[Mapping[str, Any]], layout: Mapping[str, Any]) -> go.Figure:

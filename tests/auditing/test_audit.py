@@ -63,7 +63,7 @@ def test_what_is_missing_switches_off_what_needs_it():
     result = fd.audit(policies(), price="premium", sensitive="age")
     verdicts = result.verdicts.set_index("criterion")["verdict"]
     assert verdicts.drop("independence").eq("none").all()
-    sentences = {each.question: each.sentence for each in result.answers}
+    sentences = {each.question: each.text for each in result.answers}
     assert "controls" in sentences[4]
     assert "outcome" in sentences[5]
 
@@ -303,7 +303,7 @@ def test_a_spread_that_follows_age_is_a_link_without_a_gap():
     frame = pd.DataFrame({"premium": 300 + 30 * np.exp(0.5 * z) * rng.normal(size=2000), "age": 45 + 12 * z})
     result = fd.audit(frame, price="premium", sensitive="age", questions=[1])
     assert result.verdicts["p_value"].iloc[0] < 0.01
-    assert "not in the average" in result.answers[-1].sentence
+    assert "not in the average" in result.answers[-1].text
 
 
 def test_opposite_effects_within_a_factor_are_found_among_equals():
@@ -315,4 +315,4 @@ def test_opposite_effects_within_a_factor_are_found_among_equals():
     among = result.verdicts.set_index("criterion").loc["conditional_independence"]
     assert among["p_value"] < 0.01
     assert among["value"] < 0.1  # the curve of all rows together has hardly a gap
-    assert "lets the link differ with the factors finds one" in result.answers[-1].sentence
+    assert "lets the link differ with the factors finds one" in result.answers[-1].text

@@ -195,7 +195,7 @@ def test_both_questions_are_answered_with_tables_and_fits():
     shares = [share for _, share in told]
     assert shares == sorted(shares)
     assert {"drivers", "proxies", "surrogate_fit", "premiums", "premium_differences"} <= set(result.tables)
-    sentences = {each.question: each.sentence for each in result.answers}
+    sentences = {each.question: each.text for each in result.answers}
     assert "“a”" in sentences[6]
     assert "R²" in sentences[6]
     assert "deviance" in sentences[8]
@@ -206,7 +206,7 @@ def test_both_questions_are_answered_with_tables_and_fits():
     assert table["explained"]["best_estimate"] > table["explained"]["corrective"]
     assert table["less"]["best_estimate"] == 0
     assert set(result.tables["premium_curves"]["premium"]) == set(table.index)
-    assert any("every column that has no other role: “a”, “b”, “town”" in note for note in result.notes)
+    assert "every column that has no other role: “a”, “b”, “town”" in sentences[8]
 
 
 @pytest.mark.parametrize(
@@ -219,14 +219,14 @@ def test_both_questions_are_answered_with_tables_and_fits():
 )
 def test_what_is_missing_is_said(change, roles, words):
     result = fd.audit(policies(300).assign(**change), **ROLES, **roles, questions=[6, 8])
-    sentences = {each.question: each.sentence for each in result.answers}
+    sentences = {each.question: each.text for each in result.answers}
     assert words in sentences[8]
     assert "variance" in sentences[6]
 
 
 def test_a_price_that_never_changes_has_no_drivers():
     result = fd.audit(policies(300).assign(p=2.0), **ROLES, outcome="y", questions=[6, 8])
-    sentences = {each.question: each.sentence for each in result.answers}
+    sentences = {each.question: each.text for each in result.answers}
     assert sentences[6] == "“s” explains 0.0 % (0.0 % to 0.0 %) of the price's variance."
     assert "Five premiums" in sentences[8]
 
@@ -259,7 +259,7 @@ def test_tables_of_any_shape(kind):
 def test_features_may_be_named_and_must_be_free():
     named = fd.audit(policies(300), **ROLES, features="a", questions=[6])
     assert list(named.tables["drivers"]["feature"]) == ["a"]
-    assert any("that you named: “a”" in note for note in named.notes)
+    assert "that you named: “a”" in named.answers[-1].text
     with pytest.raises(OptionError, match="Leave it out of the features"):
         fd.audit(policies(300), **ROLES, features=["p"])
     with pytest.raises(OptionError, match="town"):

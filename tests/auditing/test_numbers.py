@@ -76,7 +76,7 @@ def test_the_dearest_by_s_are_those_counted_by_hand():
     by_hand = [np.average(part["p"] >= least, weights=part["w"]) for _, part in frame.groupby("s", sort=True)]
     table = found.tables["dearest_curve"].set_index("at")["value"]
     assert_allclose(table, by_hand, rtol=1e-6)
-    said = found.answers[1].sentence
+    said = found.answers[1].text
     assert "among the dearest 5." in said
     assert words.percent(max(by_hand)) in said
 
@@ -85,7 +85,7 @@ def test_nobody_is_dearest_where_all_pay_alike():
     frame = pd.DataFrame({"p": 7.0, "s": np.arange(400.0)})
     found = carry_out(frame, AuditPlan(columns=columns_of("p", "s"), questions=(2,)))
     assert "dearest_curve" not in found.tables
-    assert "dearest" not in found.answers[1].sentence
+    assert "dearest" not in found.answers[1].text
 
 
 def test_a_straight_line_goes_on_to_the_tails():

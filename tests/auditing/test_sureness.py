@@ -77,7 +77,7 @@ def test_a_reliability_of_1_is_the_attribute_as_it_stands():
     direction = result.measures.set_index("measure").loc["direction"]
     assert_allclose(found["value"][1.0], direction["value"], rtol=1e-9)
     assert_allclose(found["ci_low"][1.0], direction["ci_low"], rtol=0.05)
-    (sentence,) = (each.sentence for each in result.answers if each.question == 9)
+    (sentence,) = (each.text for each in result.answers if each.question == 9)
     assert "Berkson" in sentence
     assert "60.0 % of the variance" in sentence
 
@@ -86,7 +86,7 @@ def test_errors_of_levels_are_not_covered_and_said_so():
     frame = policies(600).assign(age=lambda table: table["age"].round(-1))
     result = fd.audit(frame, price="premium", sensitive="age", questions=[9], reliability=[0.7, 0.8])
     assert "reliability" not in result.tables
-    assert "not covered" in result.answers[-1].sentence
+    assert "not covered" in result.answers[-1].text
 
 
 def test_rows_of_a_policy_have_one_error():
@@ -130,7 +130,7 @@ def test_power_is_that_of_the_verdicts_and_missing_rows_are_told():
     assert power["rows_needed"]["independence"] == np.ceil(details["rows_needed"])
     apart = result.measures.set_index("measure").loc["price_without_sensitive"]
     assert apart["ci_low"] > 0
-    assert "“age” is missing in" in result.answers[-1].sentence
+    assert "“age” is missing in" in result.answers[-1].text
 
 
 @pytest.mark.parametrize("wrong", [0, 1.2, [0.5, -1]])

@@ -48,20 +48,22 @@ def figures_taken(page: Page) -> Path:
 
 def chart(page: Page, title: str) -> dict:
     """Traces of the chart with this title, name to x and y, as the browser draws them: plotly's or a stage's."""
-    page.get_by_text(title, exact=True).first.wait_for(timeout=90_000)
-    return page.evaluate(
+    drawn = page.wait_for_function(
         """title => {
             for (const each of document.querySelectorAll('*')) {
                 const stage = each.shadowRoot?.querySelector('.stage')?.stage;
                 if (stage?.drawn()[title]) return stage.drawn()[title];
             }
+            // A long title is drawn in several lines.
             const drawn = [...document.querySelectorAll('.js-plotly-plot')]
-                .find(each => each._fullLayout.title.text.includes(title));
-            return Object.fromEntries(drawn._fullData.map(
+                .find(each => each._fullLayout?.title.text?.replaceAll('<br>', ' ').includes(title));
+            return drawn && Object.fromEntries(drawn._fullData.map(
                 trace => [trace.name, {x: [...trace.x], y: [...trace.y]}]));
         }""",
-        title,
+        arg=title,
+        timeout=90_000,
     )
+    return drawn.json_value()
 
 
 def come_to_rest(page: Page) -> None:

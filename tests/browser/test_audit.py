@@ -40,7 +40,7 @@ def test_the_example_answers_before_anything_is_uploaded(
     come_to_rest(page)
     assert violations(page) == []
     take_screenshots(page, f"audit-example-{scheme}")
-    page.get_by_text("Picture and figures of question 1").click()
+    page.get_by_text("More on question 1: pictures and figures").click()
     come_to_rest(page)
     assert violations(page) == []
     if scheme == "light":

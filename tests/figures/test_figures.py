@@ -14,8 +14,9 @@ from fairdash.figures.curves import curves_figure
 from fairdash.figures.data import distribution_figure, link_figure
 from fairdash.figures.front import front_without_marks, with_marks
 from fairdash.figures.labels import Label
+from fairdash.figures.offline import Picture
 from fairdash.figures.quantile_profile import profile_figure
-from fairdash.figures.theme import DARK, LIGHT, theme_of
+from fairdash.figures.theme import DARK, LIGHT, new_figure, theme_of
 from fairdash.safe_csv import safe_csv
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
@@ -169,7 +170,7 @@ def test_long_tables_are_drawn_as_a_sample_and_say_so():
     profile = quantile_profile(s[None], s, random_splits(5000, n_splits=1, random_state=0))
     figure = link_figure(s, s, profile, sensitive="s", target="y", theme=LIGHT)
     assert len(figure.data[0].x) == 1500
-    assert "1,500 of 5,000 rows, at random" in figure.layout.title.subtitle.text
+    assert "1,500 of 5,000 rows, at random" in figure.layout.title.subtitle.text.replace("<br>", " ")
 
 
 def _contrast(a, b):
@@ -208,3 +209,18 @@ def test_exported_numbers_come_back_as_they_were():
     assert back["x"].tolist() == frame["x"].tolist()
     assert back["k"].tolist() == [1, -2, 3]
     assert back["t"].tolist()[:2] == ["a", "'=b"]
+
+
+def test_long_titles_go_over_several_lines_for_which_the_figure_grows() -> None:
+    words = {"x": "x", "y": "y", "theme": LIGHT, "height": 300}
+    long = "Bands of about equal exposure, 95 % intervals; above 1: paid out more than charged"
+    plain, grown = (new_figure(title="Title", subtitle=each, **words).layout for each in ("", long))
+    assert grown.title.subtitle.text.count("<br>") == 1
+    assert grown.title.subtitle.text.replace("<br>", " ").replace("\N{NO-BREAK SPACE}", " ") == long
+    more = grown.height - plain.height
+    assert more == grown.margin.t - plain.margin.t > 0
+    picture = Picture.of(new_figure(title="Title", subtitle=long, **words), id="a", alt="b")
+    assert (
+        picture.height == Picture.of(new_figure(title="Title", subtitle="", **words), id="a", alt="b").height
+    )
+    assert picture.subtitle.replace("\N{NO-BREAK SPACE}", " ") == long

@@ -57,7 +57,7 @@ def test_the_front_draws_the_means_of_the_test_rows(trained):
     }
     for _, row in test.iterrows():
         assert (row["hgr_kde"], row["mse"]) in places
-    assert "mean of 2 random splits" in figure.layout.title.subtitle.text
+    assert "mean of 2 random splits" in figure.layout.title.subtitle.text.replace("<br>", " ")
     other = fd.plot.front(result, measure="hgr_rdc", method="pearson", dark=True)
     assert "RDC" in other.layout.xaxis.title.text
     assert other.layout.font.color != figure.layout.font.color

@@ -64,8 +64,10 @@ def show_result(result: AuditResult, *, title: str) -> None:
     st.subheader("The answers, one by one", anchor=False)
     for answer, tables in result.sections():
         st.markdown(f"**{answer.question}. {safe(answer.title)}** {safe(unbroken(answer.sentence))}")
-        if tables:
-            with st.expander(f"Picture and figures of question {answer.question}"):
+        if tables or answer.more:
+            with st.expander(f"More on question {answer.question}: pictures and figures"):
+                if answer.more:
+                    st.markdown(safe(unbroken(" ".join(answer.more))))
                 _show_tables(tables, result)
     if result.since is not None:
         st.markdown(f"**What has moved since?** {safe(result.since.sentence)}")
