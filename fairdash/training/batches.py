@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,6 +11,10 @@ import torch
 from torch import Tensor
 
 from fairdash.training.settings import batches_an_epoch
+
+#: Steps that an epoch has at least, if smaller batches would have as many: where batches are large it then
+#: goes through the rows more than once.
+_STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,8 @@ class Batches:
         (K,) share of units left out, or None for no dropout at all.
     hidden
         Units of the hidden layers.
+    rows_a_step
+        As the method has it.
     """
 
     def __init__(
@@ -104,12 +111,15 @@ class Batches:
         tables: Tables,
         dropout: Tensor | None,
         hidden: Sequence[int],
+        rows_a_step: int = 0,
     ) -> None:
         self.rows = rows
         self.train = train
         fewest = min(len(rows) for rows in train)
-        self.batch_size = min(batch_size, fewest)
+        self.batch_size = min(max(batch_size, rows_a_step), fewest)
         self.per_epoch = batches_an_epoch(fewest, batch_size)
+        if rows_a_step > batch_size:
+            self.per_epoch = min(self.per_epoch, max(batches_an_epoch(fewest, rows_a_step), _STEPS))
         self.generators = [torch.Generator().manual_seed(seed) for seed in seeds]
         # Of their own, so that dropout somewhere in the stack leaves the others' batches as they are.
         self.dropout_generators = [torch.Generator().manual_seed(seed + 1) for seed in seeds]
@@ -127,7 +137,7 @@ class Batches:
         used = self.per_epoch * self.batch_size
         order = torch.stack(
             [
-                rows[torch.randperm(len(rows), generator=generator)[:used].to(rows.device)]
+                rows[_orders(len(rows), used, generator).to(rows.device)]
                 for rows, generator in zip(self.train, self.generators, strict=True)
             ]
         )
@@ -148,6 +158,11 @@ class Batches:
             drawn = self.tables.each(torch.stack(draws).to(keep.device))
             masks.append((drawn < keep).to(keep.dtype) / keep)
         return masks
+
+
+def _orders(n: int, used: int, generator: torch.Generator) -> Tensor:
+    """The first `used` of n row numbers in a random order, and another, as often as it takes."""
+    return torch.cat([torch.randperm(n, generator=generator) for _ in range(math.ceil(used / n))])[:used]
 
 
 def _take(rows: Tensor, part: Tensor) -> Tensor:

@@ -38,6 +38,9 @@ class Method:
     selection_measure
         Id of the quick measure that compares its models in a search: one that sees every kind of link tried
         (benchmarks/judges.py), and that its own penalty is not nearly.
+    rows_a_step
+        Rows that a mini-batch has at least, where the training rows are as many: what few rows show by chance
+        would else be most of Ψ.
     """
 
     id: str
@@ -48,6 +51,7 @@ class Method:
     multivariate: bool = True
     adversarial: bool = False
     selection_measure: str = "hgr_spline"
+    rows_a_step: int = 0
 
     def penalty_class(self) -> type[Penalty] | None:
         """The class of Ψ, for its ``encode`` and to build it; None for no penalty."""
@@ -86,6 +90,17 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
                 "lower bound of HGR",
                 selection_measure="hgr_kde_scores",
+            ),
+            Method(
+                id="cca_spline",
+                title="Fair correlations network",
+                meaning="Lowers every link that smooth curves of both could show, not the strongest alone, "
+                "on many rows at a time; needs no adversary.",
+                penalty="fairdash.training.penalties.cca_spline:CanonicalPenalty",
+                source="fairdash; sum of squared canonical correlations (Pillai 1955) of smooth functions, "
+                "the smooth part of χ² (Lancaster 1958)",
+                selection_measure="hgr_kde_scores",
+                rows_a_step=2048,
             ),
             Method(
                 id="chi2_nn",

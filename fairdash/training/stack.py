@@ -229,6 +229,7 @@ def _prepared(
         tables=tables,
         dropout=dropout.to(device) if dropout.any() else None,
         hidden=settings.hidden,
+        rows_a_step=get_entry(METHODS, models[0].method, option="method").rows_a_step,
     )
     best = None
     if settings.patience is not None:

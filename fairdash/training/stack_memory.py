@@ -46,9 +46,10 @@ class StackMemory:
     ) -> StackMemory:
         """Of such models, on a table of so many rows, encoded inputs and sensitive columns."""
         weights = sum(a * b for a, b in itertools.pairwise([n_inputs, *settings.hidden, 1]))
-        batch = min(settings.batch_size, n_rows)
+        trained_by = get_entry(METHODS, method, option="method")
+        batch = min(max(settings.batch_size, trained_by.rows_a_step), n_rows)
         a_row = _A_UNIT * sum(settings.hidden)
-        penalty = get_entry(METHODS, method, option="method").penalty_class()
+        penalty = trained_by.penalty_class()
         if penalty is not None:
             a_row += penalty.floats_a_row(settings)
         training = _A_WEIGHT * weights + batch * a_row

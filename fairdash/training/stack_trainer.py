@@ -239,7 +239,9 @@ def work_of(models: Sequence[StackedModel]) -> float:
         method = get_entry(METHODS, model.method, option="method")
         closed_form = 0.0 if method.penalty is None else 0.5
         steps = model.settings.adversary_steps if method.adversarial else closed_form
-        total += model.settings.n_epochs * (1.0 + steps)
+        # With large batches an epoch goes through the rows of a small table several times.
+        passes = 4.0 if method.rows_a_step > model.settings.batch_size else 1.0
+        total += model.settings.n_epochs * (1.0 + steps) * passes
     return total
 
 

@@ -11,7 +11,7 @@ import torch
 import fairdash as fd
 from fairdash.errors import OptionError
 
-TERMS = ("hgr_spline", "chi2_kde", "pearson")
+TERMS = ("hgr_spline", "cca_spline", "chi2_kde", "pearson")
 
 
 def rows(n=400, rho=0.8, seed=0):
@@ -61,7 +61,7 @@ def test_equal_weights_change_nothing_and_light_rows_hardly_count():
         assert both.item() == pytest.approx(term(u, s).item(), rel=0.05)
 
 
-@pytest.mark.parametrize("name", ["hgr_spline", "pearson"])
+@pytest.mark.parametrize("name", ["hgr_spline", "cca_spline", "pearson"])
 def test_a_weight_of_two_counts_a_row_twice(name):
     term = getattr(fd.losses, name)
     u, s = rows(60)

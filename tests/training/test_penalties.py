@@ -69,7 +69,16 @@ def _batches(u, v, n_steps, size=256, seed=9):
 
 
 def test_the_methods_stand_in_the_order_of_the_page():
-    assert list(METHODS) == ["standard", "hgr_nn", "hgr_spline", "chi2_nn", "chi2_kde", "mine", "pearson"]
+    assert list(METHODS) == [
+        "standard",
+        "hgr_nn",
+        "hgr_spline",
+        "cca_spline",
+        "chi2_nn",
+        "chi2_kde",
+        "mine",
+        "pearson",
+    ]
     assert [method for method in PENALTIES if method not in MULTIVARIATE] == ["chi2_kde"]
 
 

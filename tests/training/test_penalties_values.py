@@ -11,6 +11,7 @@ import torch
 
 from fairdash.dependence.kde import chi2_kde
 from fairdash.training.methods import METHODS
+from fairdash.training.penalties.cca_spline import CanonicalPenalty
 from fairdash.training.penalties.chi2_kde import KDEPenalty
 from fairdash.training.penalties.chi2_nn import Chi2Penalty
 from fairdash.training.penalties.hgr_spline import SplineHGRPenalty
@@ -60,24 +61,31 @@ def test_several_columns_linear_penalty_is_the_root_of_r_squared(weighted):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("columns", [1, 2])
-def test_the_spline_penalty_is_the_canonical_correlation_of_its_functions(columns, weighted):
+@pytest.mark.parametrize(
+    ("cls", "bumps", "reach", "of_squares"),
+    [(SplineHGRPenalty, 10, 2.5, lambda each: math.sqrt(each[-1])), (CanonicalPenalty, 12, 3.5, np.sum)],
+)
+def test_spline_penalties_are_the_canonical_correlations_of_their_functions(
+    cls, bumps, reach, of_squares, columns, weighted
+):
     """From a generalised eigenvalue problem on the same functions, with the ridges of the definition."""
     u, s = _table(columns=columns)
-    penalty, v = _built(SplineHGRPenalty, s)
+    penalty, v = _built(cls, s)
     weight = RNG(1).uniform(0.1, 2, size=300) if weighted else np.ones(300)
     share = weight / weight.sum()
     y = u[0, :, 0].numpy()
     z = (y - share @ y) / np.sqrt(share @ (y - share @ y) ** 2)
-    centres = np.linspace(-2.5, 2.5, 10)
-    bumps = np.exp(-0.5 * ((np.clip(z, -2.5, 2.5)[:, None] - centres) / (5 / 9)) ** 2)
+    centres = np.linspace(-reach, reach, bumps)
+    width = centres[1] - centres[0]
+    values = np.exp(-0.5 * ((np.clip(z, -reach, reach)[:, None] - centres) / width) ** 2)
     splines = v[0].numpy()
-    f, g = bumps - share @ bumps, splines - share @ splines
+    f, g = values - share @ values, splines - share @ splines
     a, b, c = (p.T @ (share[:, None] * q) for p, q in ((f, f), (g, g), (f, g)))
-    a += np.eye(10) * (0.1 * np.trace(a) / 10 + 1e-6)
+    a += np.eye(bumps) * (0.1 * np.trace(a) / bumps + 1e-6)
     b += np.eye(len(b)) * 0.1
-    largest = scipy.linalg.eigh(c @ np.linalg.solve(b, c.T), a, eigvals_only=True)[-1]
+    squares = scipy.linalg.eigh(c @ np.linalg.solve(b, c.T), a, eigvals_only=True)
     own = penalty(u, v, torch.from_numpy(weight)[None, :, None] if weighted else None)
-    assert own.item() == pytest.approx(math.sqrt(largest), rel=1e-6)
+    assert own.item() == pytest.approx(of_squares(squares), rel=1e-6)
 
 
 def test_splines_are_uncorrelated_on_the_training_rows_and_fewer_where_ties_leave_fewer():
@@ -92,12 +100,24 @@ def test_splines_are_uncorrelated_on_the_training_rows_and_fewer_where_ties_leav
     assert SplineHGRPenalty.encode(two, [train]).shape == (1, 500, 9)
 
 
-@pytest.mark.parametrize("rank_based", ["hgr_spline", "chi2_kde", "chi2_nn", "mine"])
+@pytest.mark.parametrize("rank_based", ["hgr_spline", "cca_spline", "chi2_kde", "chi2_nn", "mine"])
 def test_penalties_of_ranks_are_the_same_for_any_increasing_map_of_s(rank_based):
     _, s = _table(n=200)
     encode = METHODS[rank_based].penalty_class().encode
     train = [torch.arange(200)]
     assert torch.allclose(encode(s, train), encode(torch.exp(2 * s), train), atol=1e-9)
+
+
+def test_a_smooth_function_of_s_counts_for_more_than_a_rough_one():
+    """A correlation of about one with the j-th function of S counts 1 / (1 + .3 j²)."""
+    _, s = _table(n=2000)
+    functions = SplineHGRPenalty.encode(s, [torch.arange(2000)])
+    penalty, v = _built(CanonicalPenalty, s)
+    shares = v[0].square().mean(dim=0) / (v[0].square().mean(dim=0) + 0.1)
+    assert np.allclose(shares, 1 / (1 + 0.3 * np.arange(1, 9) ** 2), rtol=1e-6)
+    found = [penalty(functions[:, :, [j]], v).item() for j in (0, 2, 4)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] > 0.5 > found[2] > 0.01
 
 
 def test_the_spline_penalty_sees_a_link_without_slope_where_the_linear_one_does_not():

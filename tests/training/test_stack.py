@@ -11,7 +11,7 @@ import torch
 from fairdash.dependence import independence_floor, measure
 from fairdash.dependence.hgr_network import standardise
 from fairdash.errors import Cancelled
-from fairdash.training.batches import Batch
+from fairdash.training.batches import Batch, Batches, Tables
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS
 from fairdash.training.minimax import MinimaxTrainer
@@ -77,9 +77,36 @@ def test_same_seed_same_result_and_another_seed_another():
     assert not torch.allclose(_weights(first), _weights(other), atol=1e-3)
 
 
+@pytest.mark.parametrize(
+    ("n", "batch_size", "steps", "rows"),
+    [(100, 32, 3, 100), (1000, 32, 8, 200), (3000, 32, 15, 200), (1000, 250, 4, 250), (20, 32, 1, 20)],
+)
+def test_a_method_may_ask_for_larger_batches(n, batch_size, steps, rows):
+    """Of 200 rows here: no more steps than small batches have, and at least 8 where they have as many."""
+    numbers = torch.arange(float(n))[None, :, None]
+    batches = Batches(
+        Batch(numbers, numbers, numbers),
+        train=(torch.arange(n),),
+        batch_size=batch_size,
+        seeds=[1],
+        tables=Tables([0], 1, device="cpu"),
+        dropout=None,
+        hidden=(4,),
+        rows_a_step=200,
+    )
+    drawn = torch.stack([batch.y.flatten() for batch in batches.epoch()])
+    assert drawn.shape == (steps, rows)
+    # All rows come before one comes again.
+    every = drawn.flatten()[: steps * rows // n * n].view(-1, n)
+    assert (every.sort(dim=1).values == torch.arange(float(n))).all()
+
+
 @pytest.mark.parametrize("method", FAIR)
-def test_lambda_zero_is_the_standard_model_to_the_last_bit(method):
+def test_lambda_zero_is_the_standard_model_to_the_last_bit(method, monkeypatch):
+    """Of the same mini-batches: some methods have larger ones."""
     data = _data()
+    standard = replace(METHODS["standard"], rows_a_step=METHODS[method].rows_a_step)
+    monkeypatch.setattr("fairdash.training.stack.METHODS", METHODS | {"standard": standard})
     # Beside a member with a penalty, which must not touch it.
     fair = _train(data, _models(method, (0.0, 3.0)))
     standard = _train(data, _models("standard", (0.0,)))

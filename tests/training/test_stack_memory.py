@@ -36,7 +36,7 @@ def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
         x=torch.randn(N_SPLITS, n_rows, n_inputs),
         y=torch.randn(N_SPLITS, n_rows, 1),
         s=torch.randn(N_SPLITS, n_rows, 1),
-        train=(torch.arange(512),) * N_SPLITS,
+        train=(torch.arange(min(n_rows, 2048)),) * N_SPLITS,
     )
     models = [replace(model, split=k * N_SPLITS // N_MODELS) for k in range(N_MODELS)]
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:

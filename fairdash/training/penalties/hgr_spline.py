@@ -8,7 +8,8 @@ singular vector, so that no adversary has to be trained.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,15 +21,36 @@ from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
 from fairdash.training.penalties.base import BasePenalty
 from fairdash.training.penalties.category_penalty import of_ranks
 
-#: Bumps for U, evenly spaced on ± this many standard deviations.
-_BUMPS, _REACH = 10, 2.5
 #: Functions of each column of S: as many as cubic splines with 6 intervals have, less the constant.
 _SPLINES = 8
 #: Added to either covariance, as a share of its mean diagonal. It keeps the few rows of a batch from
 #: finding a correlation by chance.
-_RIDGE = 0.1
+RIDGE = 0.1
 #: Added to the covariance of the bumps: with a constant U nothing else is left.
 _TINY = 1e-6
+
+
+@dataclass(frozen=True)
+class Bumps:
+    """Functions of the standardised U: as many Gaussian bumps, evenly spaced on ± `reach`."""
+
+    count: int
+    reach: float
+
+    @property
+    def width(self) -> float:
+        """Their standard deviation: the distance between their centres."""
+        return 2 * self.reach / (self.count - 1)
+
+    def distances(self, inside: Tensor) -> Tensor:
+        """To every bump's centre, (K, count, batch) for values (K, 1, batch) within the reach."""
+        centres = torch.linspace(
+            -self.reach, self.reach, self.count, dtype=inside.dtype, device=inside.device
+        )
+        return inside - centres[:, None]
+
+
+_BUMPS = Bumps(10, 2.5)
 
 
 class SplineHGRPenalty(BasePenalty):
@@ -46,7 +68,7 @@ class SplineHGRPenalty(BasePenalty):
         Of several columns the functions stand side by side, so that g is a sum of one of each. Functions
         that ties leave nothing to are left out: a binary S has one.
         """
-        return of_ranks(s, train, _splines, weight)
+        return of_ranks(s, train, smooth_functions, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,), from 0 to 1."""
@@ -55,8 +77,57 @@ class SplineHGRPenalty(BasePenalty):
         return psi
 
 
-def _splines(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+def smooth_functions(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The smoothest functions of the ranks, from the masses of the distinct values; (m,) to (m, q)."""
     return orthonormal(splines(axis_of(mass))[:, :_SPLINES], mass)
+
+
+class Moments(NamedTuple):
+    """Both players' functions on a batch and their covariances, each with its ridge.
+
+    (K, count, batch) for the bumps, so that every pass over these numbers runs along the batch; `part` is the
+    rows' share, `mean` that of v, and a, b, c are A, B and C of :class:`SplineHGRPenalty`.
+    """
+
+    inside: Tensor
+    part: Tensor
+    values: Tensor
+    centred: Tensor
+    v: Tensor
+    mean: Tensor
+    a: Tensor
+    b: Tensor
+    c: Tensor
+
+    @classmethod
+    def of(cls, bumps: Bumps, z: Tensor, v: Tensor, share: Tensor | None) -> Moments:
+        """From standardised z (K, batch, 1) and v (K, batch, q)."""
+        inside = z.transpose(1, 2).clamp(-bumps.reach, bumps.reach)
+        if share is None:
+            part = torch.full_like(z[:1], 1 / z.shape[1]).transpose(1, 2)
+        else:
+            part = share.transpose(1, 2)
+        values = torch.exp(bumps.distances(inside).square_().mul_(-0.5 / bumps.width**2))
+        centred = values - (part * values).sum(dim=2, keepdim=True)
+        weighed = part * centred
+        a = torch.bmm(weighed, centred.transpose(1, 2))
+        ridge = RIDGE * a.diagonal(dim1=1, dim2=2).mean(dim=1) + _TINY
+        a.diagonal(dim1=1, dim2=2).add_(ridge[:, None])
+        c = torch.bmm(weighed, v)
+        mean = torch.bmm(part.expand(len(v), -1, -1), v)
+        b = torch.bmm((part.transpose(1, 2) * v).transpose(1, 2), v) - mean.transpose(1, 2) * mean
+        # On the training rows the functions of S have variance 1: that is their mean diagonal. A batch
+        # that happens to hold one value of S leaves the ridge alone, and with it Ψ = 0.
+        b.diagonal(dim1=1, dim2=2).add_(RIDGE)
+        return cls(inside, part, values, centred, v, mean, a, b, c)
+
+    def slope(self, bumps: Bumps, of_bumps: Tensor) -> Tensor:
+        """∂Ψ/∂z (K, batch, 1) from what Ψ changes by with each bump's value, for a share of 1."""
+        # φ′(z) = −(z − centre) / width² φ
+        bend = bumps.distances(self.inside).mul_(self.values).mul_(of_bumps).sum(dim=1, keepdim=True)
+        slope = -self.part / bumps.width**2 * bend
+        # Beyond the outermost bumps U is held, and so has no slope.
+        return torch.where(self.inside.abs() < bumps.reach, slope, 0.0).transpose(1, 2)
 
 
 class _CanonicalCorrelation(torch.autograd.Function):
@@ -69,30 +140,12 @@ class _CanonicalCorrelation(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
-        # (K, 1, batch) from here on: every pass over the K × _BUMPS × batch numbers runs along the batch.
-        inside = z.transpose(1, 2).clamp(-_REACH, _REACH)
-        if share is None:
-            part = torch.full_like(z[:1], 1 / z.shape[1]).transpose(1, 2)
-        else:
-            part = share.transpose(1, 2)
-        bumps = torch.exp((inside - _centres(z)).square_().mul_(-0.5 / _WIDTH**2))
-        centred = bumps - (part * bumps).sum(dim=2, keepdim=True)
-        weighed = part * centred
-        a = torch.bmm(weighed, centred.transpose(1, 2))
-        ridge = _RIDGE * a.diagonal(dim1=1, dim2=2).mean(dim=1) + _TINY
-        a.diagonal(dim1=1, dim2=2).add_(ridge[:, None])
-        c = torch.bmm(weighed, v)
-        mean = torch.bmm(part.expand(len(v), -1, -1), v)
-        b = torch.bmm((part.transpose(1, 2) * v).transpose(1, 2), v) - mean.transpose(1, 2) * mean
-        # On the training rows the functions of S have variance 1: that is their mean diagonal. A batch
-        # that happens to hold one value of S leaves the ridge alone, and with it Ψ = 0.
-        b.diagonal(dim1=1, dim2=2).add_(_RIDGE)
-
+        moments = Moments.of(_BUMPS, z, v, share)
         # The two factors don't raise: a model whose U is not finite must not stop the others.
-        lower, _ = torch.linalg.cholesky_ex(a)
-        half = torch.linalg.solve_triangular(lower, c, upper=False)
-        lower_b, _ = torch.linalg.cholesky_ex(b)
-        m = torch.linalg.solve_triangular(lower_b, half.transpose(1, 2), upper=False)  # (K, q, _BUMPS)
+        lower, _ = torch.linalg.cholesky_ex(moments.a)
+        half = torch.linalg.solve_triangular(lower, moments.c, upper=False)
+        lower_b, _ = torch.linalg.cholesky_ex(moments.b)
+        m = torch.linalg.solve_triangular(lower_b, half.transpose(1, 2), upper=False)  # (K, q, bumps)
         square = torch.bmm(m.transpose(1, 2), m)
         sound = torch.isfinite(square).all(dim=2).all(dim=1)
         values, vectors = torch.linalg.eigh(torch.where(sound[:, None, None], square, 0.0))
@@ -103,28 +156,17 @@ class _CanonicalCorrelation(torch.autograd.Function):
             lower_b.transpose(1, 2), torch.bmm(m, vectors[:, :, -1:]), upper=True
         )
         beta = beta / psi.clamp_min(1e-12)[:, None, None]
-        ctx.save_for_backward(z, inside, part, bumps, centred, v, mean, psi, alpha, beta)
+        ctx.save_for_backward(*moments, psi, alpha, beta)
         return psi
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None, None]:
-        z, inside, part, bumps, centred, v, mean, psi, alpha, beta = ctx.saved_tensors
+        *moments, psi, alpha, beta = ctx.saved_tensors
+        own = Moments(*moments)
         psi = psi[:, None, None]
-        f = torch.bmm(alpha.transpose(1, 2), centred)
-        g = torch.bmm(v - mean, beta).transpose(1, 2)
+        f = torch.bmm(alpha.transpose(1, 2), own.centred)
+        g = torch.bmm(own.v - own.mean, beta).transpose(1, 2)
         # ∂Ψ/∂φ_i = w_i (α (g_i − Ψ f_i) − Ψ ridge |α|² φ̃_i / P), the last from the ridge's mean diagonal.
-        shrink = psi * (_RIDGE / _BUMPS) * (alpha * alpha).sum(dim=1, keepdim=True)
-        of_bumps = torch.baddbmm(-shrink * centred, alpha, g - psi * f)
-        # φ′(z) = −(z − centre) / width² φ
-        bend = (inside - _centres(z)).mul_(bumps).mul_(of_bumps).sum(dim=1, keepdim=True)
-        slope = (-part / _WIDTH**2 * bend).transpose(1, 2)
-        # Beyond the outermost bumps U is held, and so has no slope.
-        return grad_outputs[0][:, None, None] * torch.where(z.abs() <= _REACH, slope, 0.0), None, None
-
-
-#: The bumps' standard deviation is the distance between their centres.
-_WIDTH = 2 * _REACH / (_BUMPS - 1)
-
-
-def _centres(like: Tensor) -> Tensor:
-    return torch.linspace(-_REACH, _REACH, _BUMPS, dtype=like.dtype, device=like.device)[:, None]
+        shrink = psi * (RIDGE / _BUMPS.count) * (alpha * alpha).sum(dim=1, keepdim=True)
+        of_bumps = torch.baddbmm(-shrink * own.centred, alpha, g - psi * f)
+        return grad_outputs[0][:, None, None] * own.slope(_BUMPS, of_bumps), None, None

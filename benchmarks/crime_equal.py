@@ -1,0 +1,193 @@
+"""Crime: the error at which each method's predictions are equally independent of s.
+
+    OMP_NUM_THREADS=1 FAIRDASH_DATA=… python -m benchmarks.crime_equal [--only NAME …] [--objective ID]
+
+The protocol, written down before the run: 20 random 80/20 splits; of each split's training rows a quarter is
+set aside for choices, as many as there are test rows, so that their floors are alike. The networks see no s.
+Error is that of the test rows divided by the constant's; excess is the mean of HGR_KDE's and HGR_RDC's, each
+less its independence floor on the same rows. λ is where the excess, a mean over the splits, comes to .05 and
+.03, or, for equalized residuals, HGR_KDE itself to .16, by interpolation between the trained weights: on the
+rows set aside ("validation"), or, so that all are equally independent, on the test rows themselves ("test").
+`reached` is what the test rows then have. The difference is to the better of `hgr_spline` and `chi2_kde` with
+the defaults of commit c628dfb (tanh, learning rate .002, decay .03, batches of 256, nothing compared), read
+the same way, with the half width of Nadeau and Bengio's 95 % interval over the splits. "tuned" compares
+learning rates and decays on the rows set aside, as a run does. Seconds are the processor's for a model.
+Writes results/crime_equal.csv, a method's rows as soon as they are found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+from scipy.stats import t as student
+
+import fairdash as fd
+from fairdash.assessment import corrected_standard_error
+from fairdash.dependence import independence_floor, measure_many
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import Sweep, train_sweep
+
+RESULTS = Path(__file__).parent / "results" / "crime_equal.csv"
+N_SPLITS, VALIDATION_SHARE, N_PERMUTATIONS = 20, 0.25, 10
+LEVELS: Mapping[str, tuple[float, ...]] = MappingProxyType(
+    {"demographic_parity": (0.05, 0.03), "equalized_residuals": (0.16,)}
+)
+LEVEL_OF = MappingProxyType({"demographic_parity": "excess", "equalized_residuals": "hgr_kde"})
+MEASURES = ("hgr_kde", "hgr_rdc")
+DEFAULT = TrainingSettings()
+FIXED = TrainingSettings(architecture="scores", hidden=(64, 32), weight_decay=0.06, lr=4e-3)
+SCORES = TrainingSettings(architecture="scores", hidden=(64, 32))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """A method, its networks, and the weights that they are trained at."""
+
+    method: str
+    lams: tuple[float, ...]
+    settings: TrainingSettings = DEFAULT
+    tune: bool = False
+
+
+_SPLINE, _KDE, _CCA = (1, 1.5, 2, 3, 4, 6, 9), (1.5, 2, 3, 4, 6, 9, 14, 24), (1.5, 2, 3, 4, 6, 9, 14, 24)
+_NN = (1, 1.5, 2, 3, 4, 6)
+BASES = ("hgr_spline", "chi2_kde")
+ENTRIES: Mapping[str, Entry] = MappingProxyType(
+    {
+        "hgr_spline": Entry(method="hgr_spline", lams=_SPLINE),
+        "chi2_kde": Entry(method="chi2_kde", lams=_KDE),
+        "cca_spline": Entry(method="cca_spline", lams=_CCA),
+        "cca_spline, scores": Entry(method="cca_spline", lams=_CCA, settings=FIXED),
+        "cca_spline, tuned": Entry(method="cca_spline", lams=_CCA, tune=True),
+        "cca_spline, scores, tuned": Entry(method="cca_spline", lams=_CCA, settings=SCORES, tune=True),
+        "hgr_spline, tuned": Entry(method="hgr_spline", lams=_SPLINE, tune=True),
+        "hgr_spline, scores, tuned": Entry(method="hgr_spline", lams=_SPLINE, settings=SCORES, tune=True),
+        "chi2_kde, tuned": Entry(method="chi2_kde", lams=_KDE, tune=True),
+        "chi2_kde, scores, tuned": Entry(method="chi2_kde", lams=_KDE, settings=SCORES, tune=True),
+        "hgr_nn, tuned": Entry(method="hgr_nn", lams=_NN, tune=True),
+        "hgr_nn, scores, tuned": Entry(method="hgr_nn", lams=_NN, settings=SCORES, tune=True),
+    }
+)
+
+
+def front(entry: Entry, *, objective: str) -> tuple[pd.DataFrame, float]:
+    """``split``, ``lam``, ``part``, ``error`` and ``excess`` of each model; and seconds a model."""
+    dataset = fd.load_dataset("crime")
+    y, s = dataset.target.to_numpy(dtype=float), dataset.sensitive.to_numpy(dtype=float)[:, 0]
+    plan = Sweep(
+        methods=(entry.method,),
+        lams=entry.lams,
+        objective=objective,
+        n_splits=N_SPLITS,
+        validation_share=VALIDATION_SHARE,
+        settings=entry.settings,
+        tune=entry.tune,
+        device="cpu",
+    )
+    started = time.process_time()
+    trained = train_sweep(dataset, plan)
+    seconds = (time.process_time() - started) / len(trained.members)
+    rows = []
+    for number, members in trained.members.groupby("split"):
+        split = trained.splits[number]
+        for part in ("validation", "test"):
+            at = split.parts[part]
+            predicted = trained.predictions[members.index][:, at]
+            constant = ((y[at] - y[split.train].mean()) ** 2).mean()
+            u = OBJECTIVES[objective].audit(predicted, y[at])
+            values = {id: measure_many(id, u, s[at], random_state=0) for id in MEASURES}
+            excess = [
+                values[id]
+                - independence_floor(id, u, s[at], n_permutations=N_PERMUTATIONS, random_state=0).mean
+                for id in MEASURES
+            ]
+            error = ((y[at] - predicted) ** 2).mean(axis=1) / constant
+            found = {"error": error, "excess": np.mean(excess, axis=0), **values}
+            rows.append(pd.DataFrame({"split": number, "lam": members["lam"], "part": part, **found}))
+    return pd.concat(rows, ignore_index=True), seconds
+
+
+#: Each split's test error, what the test rows have at that λ, and λ.
+Read = tuple[np.ndarray, float, float]
+
+
+def errors_at(found: pd.DataFrame, column: str, level: float, *, by: str) -> Read | None:
+    """Where the mean `column` of the part `by` is `level`; None where no weight reaches it."""
+    means = found[found["part"] == by].groupby("lam")[column].mean()
+    reached = np.flatnonzero(means <= level)
+    if not len(reached) or reached[0] == 0:
+        return None
+    above, below = reached[0] - 1, reached[0]
+    share = (means.iloc[above] - level) / (means.iloc[above] - means.iloc[below])
+    test = found[found["part"] == "test"].pivot(index="split", columns="lam", values=["error", column])
+    error, excess = (
+        ((1 - share) * test[name].iloc[:, above] + share * test[name].iloc[:, below]).to_numpy()
+        for name in ("error", column)
+    )
+    lam = np.exp(np.interp(share, [0, 1], np.log(means.index[[above, below]].to_numpy())))
+    return error, float(excess.mean()), float(lam)
+
+
+def compared(fronts: Mapping[str, pd.DataFrame], *, objective: str) -> pd.DataFrame:
+    """A row an entry, level and way of reading."""
+    rows = []
+    for level in LEVELS[objective]:
+        for by in ("validation", "test"):
+            read = {
+                name: errors_at(found, LEVEL_OF[objective], level, by=by) for name, found in fronts.items()
+            }
+            bases = [read[name][0] for name in BASES if read.get(name) is not None]
+            base = min(bases, key=np.mean, default=None)
+            for name, own in read.items():
+                row = {"objective": objective, "entry": name, "level": level, "read_on": by}
+                if own is not None:
+                    row |= {"lam": own[2], "error": own[0].mean(), "reached": own[1]}
+                if own is not None and base is not None:
+                    difference = own[0] - base
+                    se = corrected_standard_error(
+                        float(difference.var(ddof=1)), n_splits=N_SPLITS, test_to_train=1 / 3
+                    )
+                    row |= {
+                        "difference": difference.mean(),
+                        "half_width": student.ppf(0.975, N_SPLITS - 1) * se,
+                    }
+                rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", default=list(ENTRIES), choices=list(ENTRIES))
+    parser.add_argument("--objective", default="demographic_parity", choices=list(LEVELS))
+    options = parser.parse_args()
+    fronts, seconds = {}, {}
+    for name in dict.fromkeys([*BASES, *options.only]):
+        fronts[name], seconds[name] = front(ENTRIES[name], objective=options.objective)
+        table = compared(fronts, objective=options.objective)
+        table["seconds"] = table["entry"].map(seconds)
+        print(table[table["entry"] == name].round(4).to_string(index=False), flush=True)
+        _write(table)
+
+
+def _write(table: pd.DataFrame) -> None:
+    """Put the rows into the table in place of those that they are made again for."""
+    if RESULTS.exists():
+        before = pd.read_csv(RESULTS)
+        made = ["objective", "entry"]
+        kept = ~pd.MultiIndex.from_frame(before[made]).isin(pd.MultiIndex.from_frame(table[made]))
+        table = pd.concat([before[kept], table])
+    objectives, entries = table["objective"].map(list(LEVELS).index), table["entry"].map(list(ENTRIES).index)
+    places = objectives * len(ENTRIES) + entries
+    table.iloc[places.argsort(kind="stable")].to_csv(RESULTS, index=False, float_format="%.4g")
+
+
+if __name__ == "__main__":
+    main()
