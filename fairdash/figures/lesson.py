@@ -54,7 +54,7 @@ def _plain(figure: go.Figure) -> dict[str, Any]:
     for trace, own in zip(plain["data"], figure.data, strict=True):
         for name in ("x", "y"):
             values = np.asarray(own[name], dtype=float).round(4)
-            trace[name] = np.where(np.isnan(values), None, values).tolist()
+            trace[name] = [None if np.isnan(each) else each for each in values.tolist()]
     return plain
 
 

@@ -49,7 +49,7 @@ def reproduce(
     """
 
     def table1() -> StudyResult:
-        from fairdash.reproduction.table1 import COMPARED, Table1Plan, reproduce_table1
+        from fairdash.reproduction.table1 import Table1Plan, reproduce_table1
 
         if (methods is not None or objectives is not None) and out is None:
             raise OptionError.of(
@@ -60,7 +60,7 @@ def reproduce(
         plan = Table1Plan(
             dataset=dataset,
             all_rows=all_rows,
-            methods=tuple(methods or COMPARED),
+            methods=tuple(methods or ()),
             objectives=tuple(objectives or OBJECTIVES),
         )
         return reproduce_table1(plan, processes=processes, tell=tell)

@@ -1,4 +1,4 @@
-"""Table 1: methods × objectives on one data set, five 80/20 splits, scored in both ways.
+"""Table 1: methods × objectives on one data set, 80/20 splits, scored in both ways.
 
 For each method, objective and split λ is chosen by cross-validation within the split's training rows: of all
 models whose held-out error is at most the one that the paper prints, the fairest. The models are then trained
@@ -44,6 +44,7 @@ from fairdash.training.stacked_model import StackedModel
 
 #: The paper's rows and fairdash's own method, which is held to the error of the paper's Fair HGR NN.
 COMPARED = (*METHODS, "hgr_spline")
+#: Splits, where a data set has no number of its own.
 N_SPLITS = 5
 #: Rows of the motor table that the paper names, and of a test part of them.
 MOTOR_ROWS = 36_311
@@ -63,7 +64,7 @@ class Table1Plan:
         columns are still measured on as many test rows as a test part of these has, drawn at random: what
         an estimator reads on independent data depends on the number of rows.
     methods, objectives
-        Which rows of the table.
+        Which rows of the table; without methods all that the data set has.
     n_permutations
         Behind each floor; None for as many as the data set's rows allow in the time.
     random_state
@@ -72,7 +73,7 @@ class Table1Plan:
 
     dataset: str
     all_rows: bool = False
-    methods: tuple[str, ...] = COMPARED
+    methods: tuple[str, ...] = ()
     objectives: tuple[str, ...] = OBJECTIVES
     n_permutations: int | None = None
     random_state: int = 0
@@ -85,6 +86,8 @@ class Table1Plan:
                 "Leave the option out; it is for the motor policies.",
                 column="all_rows",
             )
+        if not self.methods:
+            object.__setattr__(self, "methods", methods_of(self.dataset))
         for method in self.methods:
             get_entry(ALL_METHODS, method, option="method")
         for objective in self.objectives:
@@ -106,6 +109,17 @@ def candidates() -> dict[str, Any]:
     """What is tried for each data set, from the file beside this one."""
     text = (Path(__file__).parent / "candidates.json").read_text(encoding="utf-8")
     return {name: content for name, content in json.loads(text).items() if name != "about"}
+
+
+def methods_of(dataset: str) -> tuple[str, ...]:
+    """The rows of a data set's table."""
+    return (*COMPARED, *get_entry(candidates(), dataset, option="dataset").get("methods_besides", ()))
+
+
+def splits_of(dataset: str) -> int:
+    """How many splits a data set's table averages over."""
+    own: int = get_entry(candidates(), dataset, option="dataset").get("splits", N_SPLITS)
+    return own
 
 
 def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
@@ -185,7 +199,7 @@ def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silen
             **options,
             "rows": dataset.n_rows,
             "features": dataset.features.shape[1],
-            "splits": N_SPLITS,
+            "splits": splits_of(plan.dataset),
             "folds": tried["folds"],
             "networks": tried["networks"],
             "margin": tried["margin"],
@@ -201,7 +215,7 @@ def _objective(
 ) -> dict[str, pd.DataFrame]:
     """All methods of one objective; a process of its own says aloud what it is at."""
     tell = tell or aloud()
-    splits = random_splits(dataset.n_rows, n_splits=N_SPLITS, random_state=plan.random_state)
+    splits = random_splits(dataset.n_rows, n_splits=splits_of(plan.dataset), random_state=plan.random_state)
     tables: dict[str, list[pd.DataFrame]] = {"splits": [], "floors": [], "choices": [], "validation": []}
     neural: dict[int, dict[str, pd.DataFrame]] = {}
     for k, method in enumerate(plan.methods):
@@ -333,7 +347,7 @@ def _notes(plan: Table1Plan, dataset: Dataset) -> tuple[str, ...]:
     if "settings" in tried:
         notes.append(
             "Networks, dropout, learning rate and weight decay were searched once for each method and "
-            "objective, within the rows that are test rows in no split."
+            f"objective, within the rows that are test rows in none of the first {N_SPLITS} splits."
         )
     for method, count in tried["networks"].items():
         notes.append(

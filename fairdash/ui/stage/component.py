@@ -21,10 +21,9 @@ def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], No
     data
         Plain values, as :func:`fairdash.reports.stage.stage_of` makes them: ``slider`` (``label``,
         ``symbol``, ``help``, ``stops`` as texts, ``ticks`` and ``at``, places among them), ``figures``
-        (``spec``, a plotly figure whose axes have ranges, ``alt``, and ``height`` between the axes in pixels or
-        ``share``, that of the window's height which it takes),
-        ``moves``, ``cards`` and ``table``, whose ``cells`` are a list over the stops, or the y of the move
-        that it names.
+        (``spec``, a plotly figure whose axes have ranges, ``alt``, and ``height`` between the axes in pixels
+        or ``share``, that of the window's height which it takes), ``moves``, ``cards`` and ``table``, whose
+        ``cells`` are a list over the stops, or the y of the move that it names.
         A move names what it moves: ``figure``, ``kind`` ("trace", "note", "shape", "tick" or "scale") and
         ``part``, its place there, and has a list over the stops for each of its properties. Numbers, and
         lists of them, glide from stop to stop; all else changes at once. A trace's ``mix`` gives its y as a
