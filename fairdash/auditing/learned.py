@@ -48,9 +48,10 @@ def through_what(work: _Work) -> None:
         pd_value, _ = proxy_discrimination(costs.table.price, costs.at_nodes, costs.table)
         work.measure(6, "proxy_discrimination", pd_value, of_price=False)
     work.tables["surrogate_fit"] = _fits(drivers, costs, told=told)
-    parts, itself = words.through(drivers, uf, table.columns.sensitive)
+    parts, made, itself = words.through(drivers, uf, table.columns.sensitive)
     work.sentences[6] = (
         f"{spread} {parts}",
+        made,
         itself,
         words.proxies(work.tables["proxies"], table.columns.sensitive),
         words.proxy_discrimination(pd_value, costs),

@@ -41,20 +41,23 @@ def spread(uf: Estimate, name: str) -> str:
     return f"“{name}” explains {within(uf)} of the price's variance."
 
 
-def through(drivers: Drivers, uf: Estimate, name: str) -> tuple[str, str]:
-    """Through which features, by the surrogate, and whether through s itself."""
+def through(drivers: Drivers, uf: Estimate, name: str) -> tuple[str, str, str]:
+    """Through which features, by the surrogate, how well that fits, and whether through s itself."""
     made_of = f"the other columns{f' and “{name}”' if drivers.uses_itself else ''}"
     fit = drivers.fit_with if drivers.uses_itself else drivers.fit
-    made = f"Trees make the price again from {made_of} (R² {fit.value:.3f} on rows left out)"
+    made = (
+        f"The model is trees that make the price again from {made_of} (R² {fit.value:.3f} on rows left out); "
+        "the parts are Shapley values."
+    )
     whole = drivers.whole.value
     table = drivers.shares
     table = table[(table["ci_low"] > 0) & (table["share"] >= _LEAST_NAMED * whole)].head(_MOST_NAMED)
     if uf.ci_low <= 0 or drivers.whole.ci_low <= 0 or table.empty:
-        parts = "no column is shown to carry what follows it"
+        parts = "No column is shown to carry what follows it."
     else:
         named = zip(table["feature"].tolist(), table["share"].tolist(), strict=True)
         listed = ", ".join(f"“{feature}” {percent(share / whole)}" for feature, share in named)
-        parts = f"of what follows “{name}” in it, {listed} (Shapley values)"
+        parts = f"In a model of the price, this goes through {listed}."
     with_it = f"Adding “{name}” itself raises R² by {points(drivers.itself)}"
     if drivers.uses_itself:
         itself = f"{with_it}: the price uses it, or something that goes with it and is not in the table."
@@ -62,7 +65,7 @@ def through(drivers: Drivers, uf: Estimate, name: str) -> tuple[str, str]:
         itself = f"{with_it}: the price does not use it beyond what these columns tell of it."
     else:
         itself = f"{with_it}: whether the price uses it beyond these columns is not decided."
-    return f"{made}: {parts}.", itself
+    return parts, made, itself
 
 
 def proxies(table: pd.DataFrame, name: str) -> str:

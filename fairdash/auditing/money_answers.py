@@ -59,8 +59,8 @@ def _moved_in_words(found: Moved, work: _Work, *, earned: bool) -> str:
         )
     return (
         f"The {percent(found.share)} of the exposure whose part of “{name}” pays above {base} pay "
-        f"{amount(each.value)} a unit more ({amount(each.ci_low)} to {amount(each.ci_high)}; "
-        f"{percent(each.value / mean)} of the mean price), {amount(total)} in all, "
+        f"{amount(each.value)} a unit more ({amount(each.ci_low)} to {amount(each.ci_high)}): "
+        f"{amount(total)} in all, "
         f"{percent(found.of_all.value / mean)} of all that is charged."
     )
 

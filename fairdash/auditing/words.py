@@ -79,7 +79,7 @@ def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
     return f"{said} ({between}). {_DECIDED[row['verdict']].format(delta=percent(plan.max_gap))}"
 
 
-def follows(gap: Gap, mean: float, name: str, *, any_link: float) -> tuple[str, str]:
+def follows(gap: Gap, mean: float, name: str, *, any_link: float) -> tuple[str, ...]:
     """Question 1, the answer and more; `any_link` is the p-value of no link of any kind."""
     if any_link > LEVEL:
         test = f"One test of several measures finds no link of any kind (p = {any_link:.2g})."
@@ -90,11 +90,12 @@ def follows(gap: Gap, mean: float, name: str, *, any_link: float) -> tuple[str, 
         )
     else:
         test = f"One test of several measures finds a link, too (p = {any_link:.2g})."
+    noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
     return (
         f"Between its lowest and highest point along “{name}” the price differs by "
-        f"{percent(gap.value / mean)} of the "
-        f"mean price ({gap.value:,.4g}; 95 % interval {percent(gap.ci_low / mean)} to "
-        f"{percent(gap.ci_high / mean)}). {_noise(gap, mean)}",
+        f"{percent(gap.value / mean)} of the mean price ({percent(gap.ci_low / mean)} to "
+        f"{percent(gap.ci_high / mean)}), {noise}.",
+        f"In units of the price that is {gap.value:,.4g}. {_noise(gap, mean)}",
         test,
     )
 
@@ -166,9 +167,9 @@ def undercharged(surface: Surface, residuals: Gap, mean: float, name: str) -> tu
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
         f"At a given price, cost misses the price by {percent(surface.value / mean)} of the mean price "
-        f"({percent(surface.ci_low / mean)} to {percent(surface.ci_high / mean)}; root mean square "
-        "without noise, "
-        f"p = {surface.p_value:.2g}).",
+        f"({percent(surface.ci_low / mean)} to {percent(surface.ci_high / mean)}).",
+        "That is the root mean square over cells of price and attribute, without noise "
+        f"(p = {surface.p_value:.2g}).",
         *([place] if is_clear else []),
         f"Cost less price differs along “{name}” by {percent(residuals.value / mean)} "
         f"({percent(residuals.ci_low / mean)} to {percent(residuals.ci_high / mean)}).",

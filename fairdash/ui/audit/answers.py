@@ -12,6 +12,7 @@ from fairdash.auditing.words import IN_SHORT, unbroken
 from fairdash.figures.audit import audit_figure
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
+from fairdash.ui.audit.alternatives import show_alternatives
 from fairdash.ui.audit.attributes import choose_attribute
 from fairdash.ui.audit.earlier import beside_earlier
 from fairdash.ui.files import download, download_file
@@ -33,7 +34,7 @@ def show_audit(audit: AuditJob) -> None:
     status = audit.status
     if status.state == DONE:
         result = beside_earlier(audit, choose_attribute(audit.read_result()))
-        show_result(result, title=audit.spec.source.title)
+        show_result(result, title=audit.spec.source.title, audit=audit)
     else:
         st.markdown(f"{_asked(audit)} · {safe(audit.spec.source.title)}")
     st.button("Another audit", key=KEY("close"), icon=":material/add:", on_click=choose_audit, args=(None,))
@@ -60,19 +61,21 @@ def _follow(audit: AuditJob) -> None:
     show_progress(audit)
 
 
-def show_result(result: AuditResult, *, title: str) -> None:
-    """All that was found; `title` is the name of the table."""
+def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = None) -> None:
+    """All that was found; `title` is the name of the table, and `audit` the job, where there is one."""
     _show_first_screen(result, title)
     st.subheader("The answers, one by one", anchor=False)
     for answer, tables in result.sections():
-        st.markdown(f"**{answer.question}. {safe(answer.title)}** {safe(unbroken(answer.sentence))}")
-        if tables or answer.more:
+        st.markdown(f"**{answer.question}. {safe(answer.title)}** {unbroken(safe(answer.sentence))}")
+        if tables or answer.more or (answer.question == 8 and audit is not None):
             with st.expander(f"More on question {answer.question}: pictures and figures"):
                 if answer.more:
-                    st.markdown(safe(unbroken(" ".join(answer.more))))
+                    st.markdown(unbroken(safe(" ".join(answer.more))))
                 _show_tables(tables, result)
+                if answer.question == 8 and audit is not None:
+                    show_alternatives(audit, result.plan.columns)
     if result.since is not None:
-        st.markdown(f"**What has moved since?** {safe(result.since.sentence)}")
+        st.markdown(f"**What has moved since?** {unbroken(safe(result.since.sentence))}")
         with st.expander("Picture and figures of what has moved"):
             _show_tables({name: result.tables[name] for name in (MOVED_CURVE, MOVED)}, result)
 
@@ -85,7 +88,7 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
             f"{_ICONS[result.verdict]} {primary.title}: {IN_SHORT[result.verdict]}",
             anchor=False,
         )
-        st.markdown(safe(unbroken(result.in_words)))
+        st.markdown(unbroken(safe(result.in_words)))
         st.caption(
             f"{safe(columns.price)} against {safe(columns.sensitive)} · {safe(title)} · {result.n:,} rows. "
             f"Decided before any result: {primary.title.lower()}, and a gap of at most "
