@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from fairdash.studies import Scene, scene_estimates, truth_of
-from tests.browser.steps import come_to_rest
+from tests.browser.steps import chart, come_to_rest
 from tests.browser.test_tradeoff import NOT_OURS, SERIOUS
 from tests.serving import served
 
@@ -56,7 +56,7 @@ def test_a_deep_link_opens_its_scene_and_a_slider_moves_it(browser, address: str
     slider.focus()
     for _ in range(10):
         slider.press("ArrowRight")
-    wait_until(lambda: "noise=3" in page.url)
+    page.wait_for_url(re.compile("noise=3(&|$)"))
     wait_until(lambda: "0.73" in answer(page))
     page.close()
 
@@ -114,7 +114,7 @@ def test_without_motion_and_by_keys_the_numbers_stand_in_words_and_in_a_table(br
     assert slider.get_attribute("aria-valuetext").startswith(f"σ = 10; exact HGR {exact:.2f}; HGR_KDE")
     page.get_by_text("What each reads, as a table").click()
     page.keyboard.up("End")
-    wait_until(lambda: "noise=10" in page.url)
+    page.wait_for_url(re.compile("noise=10(&|$)"))
     rows = page.locator(".stage tbody tr").all_text_contents()
     assert rows[0] == f"Exact HGR{exact:.2f}–"
     assert len(rows) == 5
@@ -166,10 +166,7 @@ def test_the_noise_axis_follows_by_itself(browser, address: str) -> None:
     page.get_by_text("Root mean squared error").or_(
         page.get_by_text("Errors against the exact value")
     ).first.wait_for(timeout=300_000)  # after the scene's own study, in a process of low priority
-    titles = page.evaluate(
-        "Array.from(document.querySelectorAll('.js-plotly-plot')).map(gd => gd.layout.title.text)"
-    )
-    assert any("whole noise axis" in title for title in titles)
+    assert chart(page, "whole noise axis")
     page.close()
 
 
