@@ -108,8 +108,9 @@ def picture_format() -> str:
 #: Presentation mode: no sidebar, and what is 14 px at least becomes 18.
 _PRESENTED = """<style>
 html { font-size: 21px }
+h1 { font-size: 1.6rem !important; padding: 0 !important }
 [data-testid=stSidebar], [data-testid=stHeader] { display: none }
-[data-testid=stMainBlockContainer] { padding-top: 1.5rem; padding-bottom: 1rem }
+[data-testid=stMainBlockContainer] { padding-top: 1rem; padding-bottom: 1rem }
 </style>"""
 #: Text of charts in presentation mode, in pixels.
 ENLARGED = 18

@@ -8,7 +8,7 @@ import streamlit as st
 
 from fairdash.jobs.engine import see_to_all
 from fairdash.ui.cached import forget_what_was_deleted
-from fairdash.ui.frame import freeze_imports, plain_errors, say_what_was_open
+from fairdash.ui.frame import ask_for_presentation, freeze_imports, plain_errors, say_what_was_open
 from fairdash.ui.owner import let_in, show_who
 from fairdash.ui.pages import sections
 from fairdash.ui.state import source_title
@@ -37,6 +37,7 @@ with plain_errors():
 with plain_errors():
     show_visit(chosen)
     chosen.run()
+    ask_for_presentation()
 with plain_errors(), st.sidebar:
     show_who()
     # After the page, which may have put another data set into use.

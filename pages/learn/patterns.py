@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.frame import ask_for_presentation
 from fairdash.ui.glossary import explain
 from fairdash.ui.patterns.controls import ask_for_scene
 from fairdash.ui.patterns.details import show_take_away
@@ -25,4 +24,3 @@ explain()
 if scene is not None:
     show_more(scene, estimates, truth)
     show_take_away(scene, estimates, truth)
-ask_for_presentation()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.frame import ask_for_presentation
 from fairdash.ui.tradeoff.confirming import show_confirmation
 from fairdash.ui.tradeoff.controls import choose, show_comparison_control, show_whose
 from fairdash.ui.tradeoff.history import show_history
@@ -34,4 +33,3 @@ if run is not None:
     show_tariff(comparison, run)
     show_take_away(comparison, run)
     show_history(run)
-ask_for_presentation()

@@ -9,7 +9,6 @@ import streamlit as st
 
 from fairdash.lesson.scenes import SCENES
 from fairdash.ui.address import choose
-from fairdash.ui.frame import ask_for_presentation
 from fairdash.ui.glossary import explain
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.lesson.curve import show_curve
@@ -37,4 +36,3 @@ def show_lesson() -> None:
         _STAGES[name]()
     show_notes(SCENES[name])
     explain()
-    ask_for_presentation()

@@ -13,7 +13,9 @@ from fairdash.ui.frame import ENLARGED, picture_format, presented
 from fairdash.ui.keys import name_in
 
 
-def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], None]) -> None:
+def show_stage(
+    data: dict[str, Any], *, key: str, on_release: Callable[[int], None], presented_share: float = 0.6
+) -> None:
     """A slider with the pictures, cards and table that follow it.
 
     Parameters
@@ -33,6 +35,8 @@ def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], No
         the place of release too.
     on_release
         Called with the place of the stop at which the hand let go.
+    presented_share
+        Share of the window's height that a picture takes in presentation mode.
     """
     form = picture_format()
 
@@ -43,9 +47,9 @@ def show_stage(data: dict[str, Any], *, key: str, on_release: Callable[[int], No
         if isinstance(at, int) and 0 <= at < places:
             on_release(at)
 
-    text = {"text": ENLARGED} if presented() else {}
+    larger = {"text": ENLARGED, "share": presented_share} if presented() else {}
     figures = [
-        each | text | {"form": form, "name": f"fairdash-{name_in(key)}-{place + 1}"}
+        each | larger | {"form": form, "name": f"fairdash-{name_in(key)}-{place + 1}"}
         for place, each in enumerate(data["figures"])
     ]
     _component()(key=key, data=data | {"figures": figures}, on_released_change=released)

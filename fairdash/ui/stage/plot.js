@@ -100,7 +100,7 @@ function atOf(given, k) {
 class Figure {
     constructor({spec, alt, name, form, height = HEIGHT, share, text = TEXT}, place) {
         this.layout = spec.layout;
-        [this.height, this.share, this.text] = [height, share, Math.max(text, spec.layout.font.size)];
+        [this.height, this.least, this.share, this.text] = [height, height, share, Math.max(text, spec.layout.font.size)];
         this.scales = [spec.layout.xaxis, spec.layout.yaxis].map(each => ({...each}));
         this.ticks = listed(spec.layout.yaxis.tickvals)
             .map((value, k) => ({value, text: spec.layout.yaxis.ticktext[k]}));
@@ -148,7 +148,11 @@ class Figure {
         const bottom = ROOM.bottom + 3 * (size - TEXT);
         // A share of the window, but no taller than a narrow place bears.
         const most = whole * (window.innerWidth < 640 ? 0.9 : 1.7);
-        if (this.share) this.height = Math.min(this.share * window.innerHeight, most) - ROOM.top - bottom;
+        if (this.share) {
+            this.height = Math.min(this.share * window.innerHeight, most) - ROOM.top - bottom;
+            // Rows with names need their room.
+            if (named) this.height = Math.max(this.height, this.least);
+        }
         const up = named ? this.ticks.map(each => [each.value, linesOf(each.text)[0]])
             : ticksBetween(low, high, Math.min(10, this.height / 40));
         const left = 17 + size + size * 0.54 * Math.max(...up.map(([, each]) => each.length));
@@ -296,8 +300,16 @@ class Figure {
                 make("path", {d: `M${dx * from},${dy * from}L${dx},${dy}`, stroke: note.arrowcolor}, group);
             }
             const lines = make("g", {class: "annotation-text", transform: `translate(${dx},${dy})`}, group);
-            written.forEach((line, k) => this.write(lines, line, 0, begins + step * k,
-                {size, colour: color, anchor, bold: note.text.startsWith("<b>"), veil: note.bgcolor}));
+            const [, tint, glyph] = /<span style="color:([^"]+)">([^<]+)<\/span>/.exec(note.text) ?? [];
+            written.forEach((line, k) => {
+                const made = this.write(lines, line, 0, begins + step * k,
+                    {size, colour: color, anchor, bold: note.text.startsWith("<b>"), veil: note.bgcolor});
+                if (!tint || !line.includes(glyph)) return;
+                // A sign of a line's colour stands for it.
+                const [before, after] = line.split(glyph);
+                made.replaceChildren(before, make("tspan", {fill: tint}), after);
+                made.children[0].textContent = glyph;
+            });
         }
         group.setAttribute("transform", `translate(${x.toFixed(1)},${y.toFixed(1)})`);
     }

@@ -42,7 +42,9 @@ def show_pictures(comparison: Comparison, run: Run) -> None:
     def let_go(at: int) -> None:
         st.query_params[Address.LAM] = stops.lams[at]
 
-    show_stage(stage.stage_of(comparison, stops, at=at, theme=theme()), key=KEY("stage"), on_release=let_go)
+    drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
+    # Below an answer of three lines and two rows of controls.
+    show_stage(drawn, key=KEY("stage"), on_release=let_go, presented_share=0.5)
     show_place(comparison)
 
 
