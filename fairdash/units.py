@@ -50,7 +50,7 @@ class _Within:
 
     @property
     def from_the_end(self) -> bool:
-        return _is_from_the_end(self.unit)
+        return is_from_the_end(self.unit)
 
 
 def within(unit: Unit, part: str) -> Unit:
@@ -64,10 +64,11 @@ def turns(unit: Unit, count: int) -> Sequence[int]:
     From the first to the last; the other way round by a second process that works at the same job, whose
     unit says that it comes ``from_the_end``: so the two meet once.
     """
-    return range(count)[::-1] if _is_from_the_end(unit) else range(count)
+    return range(count)[::-1] if is_from_the_end(unit) else range(count)
 
 
-def _is_from_the_end(unit: Unit) -> bool:
+def is_from_the_end(unit: Unit) -> bool:
+    """Whether a second process asks, which comes to the parts of a job in another order."""
     return bool(getattr(unit, "from_the_end", False))
 
 

@@ -178,9 +178,9 @@ def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
     """
     splits = plan.splits(dataset)
     _standing_by(dataset, plan, splits, is_preview=False, progress=lambda *_: None, unit=unit)
-    trained = train_sweep(dataset, plan, importance=True, unit=unit)
     if _has_references(dataset):
         _references(dataset, plan, splits, lambda: None, unit)
+    trained = train_sweep(dataset, plan, importance=True, unit=unit)
     for objective in reversed(_objectives(plan)):
         _judged(dataset, plan, trained, objective, PERMUTATIONS, lambda *_: None, unit)
 

@@ -26,7 +26,7 @@ from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.tuning import settings_of_splits, tuned_models, tuned_settings
-from fairdash.units import Unit, at_once, within
+from fairdash.units import Unit, at_once, is_from_the_end, within
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,17 +159,39 @@ def train_sweep(
     is_known = standard is not None and brief and all(len(split.validation) for split in splits)
     models = sweep.models(settings)
     rest = [model for model in models if not (is_known and model.method == STANDARD)] or models
-    trained = train_models(
-        dataset,
-        splits,
-        rest,
-        objective=sweep.objective,
-        random_state=sweep.random_state,
-        device=device,
-        importance=importance,
-        progress=None if progress is None else lambda at: progress(replace(at, fraction=share * at.fraction)),
-        unit=within(unit, "train"),
-    )
+
+    def train() -> TrainedModels:
+        return train_models(
+            dataset,
+            splits,
+            rest,
+            objective=sweep.objective,
+            random_state=sweep.random_state,
+            device=device,
+            importance=importance,
+            progress=None
+            if progress is None
+            else lambda at: progress(replace(at, fraction=share * at.fraction)),
+            unit=within(unit, "train"),
+        )
+
+    def predict_set_aside() -> SetAside:
+        return _predict_set_aside(
+            dataset,
+            sweep if tuning is None else replace(sweep, settings=tuned_settings(tuning, sweep.settings)),
+            aside,
+            device,
+            None
+            if progress is None
+            else lambda at: progress(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
+            within(unit, "set-aside"),
+        )
+
+    kept = None
+    if confirms and len(aside) and is_from_the_end(unit):
+        # Neither needs the other: two processes at the run are then at one each.
+        kept = predict_set_aside()
+    trained = train()
     if standard is not None and len(rest) < len(models):
         trained = _with_standard(trained, standard, [model.method == STANDARD for model in models])
     diverged = int(trained.members["diverged"].sum())
@@ -182,19 +204,8 @@ def train_sweep(
     trained = replace(trained, tuning=tuning, notes=notes)
     if not len(aside):
         return trained
-    kept = None
-    if confirms:
-        settings_of_all = sweep.settings if tuning is None else tuned_settings(tuning, sweep.settings)
-        kept = _predict_set_aside(
-            dataset,
-            replace(sweep, settings=settings_of_all),
-            aside,
-            device,
-            None
-            if progress is None
-            else lambda at: progress(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
-            within(unit, "set-aside"),
-        )
+    if confirms and kept is None:
+        kept = predict_set_aside()
     # Of models that were chosen by, these rows have no predictions: nothing can come to show them.
     trained.predictions[:, aside] = np.nan
     return replace(trained, set_aside=kept)
