@@ -20,6 +20,7 @@ from fairdash.auditing.curve import fit_curve
 from fairdash.auditing.models import (
     OF_A_PRICE,
     Fitted,
+    Networks,
     explained,
     gained,
     out_of_fold,
@@ -50,6 +51,8 @@ class Drivers:
         Rows whose Shapley values were taken.
     fit, fit_with
         R² of the surrogate on rows left out, without s and with it.
+    fit_networks
+        That of networks in place of the trees, with s where the surrogate has it.
     itself
         By how much of the price's variance s makes it better, likewise.
     uses_itself
@@ -65,6 +68,7 @@ class Drivers:
     n_explained: int
     fit: Estimate
     fit_with: Estimate
+    fit_networks: Estimate
     itself: Estimate
     uses_itself: bool
     whole: Estimate
@@ -80,6 +84,7 @@ def drivers_of(table: AuditTable, *, random_state: int | None = 0) -> Drivers:
     uses = itself.ci_low > USES_ITSELF
     more = (part.sensitive,) if uses else ()
     fitted = OF_A_PRICE.fit(part.features, part.price, part.weight, *more, random_state=random_state)
+    networks = out_of_fold(part, part.price, Networks(), *more, random_state=random_state)
     few = sampled(part, MOST_EXPLAINED)
     values = shapley_values(fitted, few.features, *((few.sensitive,) if uses else ()))
     parts = shares_of_link(values, few)
@@ -97,6 +102,7 @@ def drivers_of(table: AuditTable, *, random_state: int | None = 0) -> Drivers:
         n_explained=few.n,
         fit=explained(part.price, without, part),
         fit_with=explained(part.price, with_s, part),
+        fit_networks=explained(part.price, networks, part),
         itself=itself,
         uses_itself=uses,
         whole=parts[0],

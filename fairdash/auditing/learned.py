@@ -127,15 +127,20 @@ def _fits(drivers: Drivers, costs: Costs | None, *, told: float) -> pd.DataFrame
             "measure": "R²",
             **vars(drivers.fit_with),
         },
+        {
+            "model": "the price, by networks in place of trees",
+            "rows": drivers.rows,
+            "measure": "R²",
+            **vars(drivers.fit_networks),
+        },
         {"model": "ranks of the sensitive attribute from the features", "measure": "R²", "value": told},
     ]
     if costs is not None:
-        rows.append(
-            {
-                "model": "cost from the features and the sensitive attribute",
-                "rows": costs.table.n,
-                "measure": words.measure_of(costs),
-                **vars(costs.fit),
-            }
-        )
+        rows += [
+            {"model": model, "rows": costs.table.n, "measure": words.measure_of(costs), **vars(fit)}
+            for model, fit in (
+                ("cost from the features and the sensitive attribute", costs.fit),
+                ("cost, by networks in place of trees", costs.fit_networks),
+            )
+        ]
     return pd.DataFrame(rows)

@@ -46,7 +46,8 @@ def through(drivers: Drivers, uf: Estimate, name: str) -> tuple[str, str, str]:
     made_of = f"the other columns{f' and “{name}”' if drivers.uses_itself else ''}"
     fit = drivers.fit_with if drivers.uses_itself else drivers.fit
     made = (
-        f"The model is trees that make the price again from {made_of} (R² {fit.value:.3f} on rows left out); "
+        f"The model is trees that make the price again from {made_of} (R² {fit.value:.3f} on rows left out; "
+        f"networks in their place {drivers.fit_networks.value:.3f}); "
         "the parts are Shapley values."
     )
     whole = drivers.whole.value
@@ -126,7 +127,8 @@ def instead(found: Comparison, costs: Costs) -> tuple[str, ...]:
     return (
         f"Five premiums learned from “{learned}” differ between their lowest and highest point along "
         f"“{name}” by, of the mean price: {gaps}.",
-        f"How well that was learned: {fit_of(costs)}.",
+        f"How well that was learned: {fit_of(costs)}; networks in their place explain "
+        f"{within(costs.fit_networks)}.",
         f"Without “{name}” other columns stand in for it: that moves a policy by {proxy} of the mean price "
         "(unaware less aware).",
         f"A premium that does not follow it at all moves a policy by {parity} (corrective less best "

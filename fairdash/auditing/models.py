@@ -1,4 +1,5 @@
-"""What an audit learns: a price or a cost from features, by boosted trees, judged on rows left out.
+"""What an audit learns: a price or a cost from features, by boosted trees, judged on rows left out; and by
+networks, so that nothing is taken for a fact that only one kind of model sees.
 
 Learned is on at most :data:`MOST_ROWS` rows, of units that the seed deals; folds are cut of the same deal, so
 that rows of one policy are in one fold.
@@ -53,7 +54,7 @@ class Trees:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Fitted:
-    """Trees that have learned, with what turns features into their columns."""
+    """A model that has learned, with what turns features into their columns."""
 
     encoder: Encoder
     model: Any
@@ -72,10 +73,38 @@ class Fitted:
         return told
 
 
+@dataclass(frozen=True, kw_only=True)
+class Networks:
+    """fairdash's own standard networks, without a penalty, as a second learner beside the trees."""
+
+    loss: str = "squared_error"
+
+    def fit(
+        self, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
+    ) -> Fitted:
+        """Learn y (n,) from features and from further columns of numbers."""
+        from fairdash.training.regressor import FairRegressor
+
+        encoder = Encoder.of(features, y, weight)
+        model = FairRegressor(
+            method="standard",
+            lam=0.0,
+            loss=self.loss,
+            batch_size=max(_FEWEST_ROWS_A_STEP, len(y) // _STEPS_AN_EPOCH),
+            random_state=None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state),
+            device="cpu",
+        )
+        return Fitted(
+            encoder=encoder, model=model.fit(encoder.encode(features, *more), y, sample_weight=weight)
+        )
+
+
 #: A price follows its features closely; costs are mostly chance; a mean given the features is smooth.
 OF_A_PRICE = Trees(max_leaf_nodes=31)
 OF_A_COST = Trees(loss="poisson", max_iter=60, max_leaf_nodes=8, min_samples_leaf=50)
 OF_A_MEAN = Trees(max_iter=60)
+#: Mini-batches of a network: steps cost about the same whatever their rows.
+_FEWEST_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 
 
 def sampled(table: AuditTable, most: int = MOST_ROWS) -> AuditTable:
@@ -85,11 +114,13 @@ def sampled(table: AuditTable, most: int = MOST_ROWS) -> AuditTable:
     return replace(part, deal=part.deal / share)
 
 
-def out_of_fold(table: AuditTable, y: Array, trees: Trees, *more: Array, random_state: int | None) -> Array:
+def out_of_fold(
+    table: AuditTable, y: Array, learner: Trees | Networks, *more: Array, random_state: int | None
+) -> Array:
     """What models learned on the other folds foretell of y (n,)."""
     told = np.empty(table.n)
     for fold in folds_of(table):
-        fitted = trees.fit(
+        fitted = learner.fit(
             table.features[~fold], y[~fold], table.weight[~fold], *(each[~fold] for each in more),
             random_state=random_state,
         )  # fmt: skip

@@ -26,10 +26,12 @@ from fairdash.auditing.models import (
     OF_A_MEAN,
     Fitted,
     Loss,
+    Networks,
     Trees,
     explained,
     folds_of,
     gained,
+    out_of_fold,
     poisson_deviance,
     ratio_of_means,
     sampled,
@@ -83,6 +85,8 @@ class Costs:
         μ(x, sₖ), by models that did not learn from the row.
     premiums
         Id of :data:`PREMIUMS` to (n,) array, likewise.
+    by_networks : (n,) array
+        The best estimate of networks in place of trees, likewise.
     """
 
     table: AuditTable
@@ -91,6 +95,7 @@ class Costs:
     shares: Array
     at_nodes: Array
     premiums: Mapping[str, Array]
+    by_networks: Array
 
     @property
     def judged_by(self) -> Array:
@@ -110,6 +115,11 @@ class Costs:
     def fit(self) -> Estimate:
         """The share of deviance (or of variance) that the best estimate explains on rows left out."""
         return explained(self.judged_by, self.premiums["best_estimate"], self.table, self.loss)
+
+    @property
+    def fit_networks(self) -> Estimate:
+        """The same of networks in place of trees."""
+        return explained(self.judged_by, self.by_networks, self.table, self.loss)
 
     @property
     def differences(self) -> dict[str, Array]:
@@ -166,6 +176,14 @@ def learn_costs(
         made["aware"][out] = at_nodes[out] @ shares
         made["hyperaware"][out] = given_features(corrective)
         made["corrective"][out] = corrective[out]
+    best = made["best_estimate"]
+    networks = out_of_fold(
+        part,
+        cost,
+        Networks(loss="poisson" if cost.min() >= 0 else "squared_error"),
+        part.sensitive,
+        random_state=random_state,
+    )
     return Costs(
         table=part,
         cost=cost,
@@ -173,6 +191,8 @@ def learn_costs(
         shares=shares,
         at_nodes=at_nodes,
         premiums=MappingProxyType(made),
+        # Where one loss can judge the trees it can judge these, too.
+        by_networks=np.clip(networks, best.min(), best.max()),
     )
 
 

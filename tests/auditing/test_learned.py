@@ -155,6 +155,8 @@ def test_five_premiums_are_near_the_analytic_ones():
         found = costs.premiums[name]
         assert np.mean((found - value) ** 2) < 0.06 * np.var(value), name
         assert found.mean() == pytest.approx(value.mean(), rel=0.03), name
+    best = truth["best_estimate"]
+    assert np.mean((costs.by_networks - best) ** 2) < 0.06 * np.var(best), "by networks, too"
 
 
 def test_values_for_given_models_are_those_of_rows_repeated_by_integer_weights():
@@ -196,6 +198,9 @@ def test_both_questions_are_answered_with_tables_and_fits():
     assert shares == sorted(shares)
     assert {"drivers", "proxies", "surrogate_fit", "premiums", "premium_differences"} <= set(result.tables)
     sentences = {each.question: each.text for each in result.answers}
+    fits = result.tables["surrogate_fit"].set_index("model")["value"]
+    assert fits["the price, by networks in place of trees"] > 0.9, "a smooth price without noise"
+    assert fits["cost, by networks in place of trees"] > 0.02
     assert "“a”" in sentences[6]
     assert "R²" in sentences[6]
     assert "deviance" in sentences[8]
