@@ -4,9 +4,10 @@
 
 λ of the trade-off page, on a run of 8 λ × 5 splits (two epochs: what is timed does not depend on how well a
 model was trained), and the noise of the patterns page are dragged back and forth with the mouse in a real
-Chromium beside the real server. Asked for: between animation frames a median of at most 20 ms and a 95th percentile of 34 ms; from
-letting go to another sentence at most 400 ms; at most 600 kB for what the stage is given, its script and its
-styles together; no request elsewhere. Needs Chromium, and FAIRDASH_DATA for `crime`.
+Chromium beside the real server. Asked for: between animation frames a median of at most 20 ms and a 95th
+percentile of 34 ms; from letting go to another sentence at most 400 ms; at most 600 kB for what the stage is
+given, its script and its styles together; no request elsewhere. Needs Chromium, and FAIRDASH_DATA for
+`crime`.
 """
 
 from __future__ import annotations
