@@ -191,8 +191,9 @@ def _metadata(wheel: Path) -> Message:
 
 def test_the_wheel_has_what_the_browser_draws_with(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    for name in ("stage/plot.js", "stage/stage.js", "stage/stage.css", "home/curve.json"):
-        assert f"fairdash/ui/{name}" in names
+    for name in ("plot.js", "stage.js", "stage.css"):
+        assert f"fairdash/figures/stage/{name}" in names
+    assert "fairdash/ui/home/curve.json" in names
 
 
 def _pip(*arguments: str | Path) -> None:

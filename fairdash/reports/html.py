@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from markupsafe import Markup
+
 from fairdash._version import __version__
 from fairdash.assessment.confirmation import Confirmation
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.figures.offline import plotly_script, templates
+from fairdash.figures.stage import stage_script, stage_style
 from fairdash.reports import confirming, report_sections
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.report_figures import has_groups, pictures
+from fairdash.reports.report_figures import has_groups, moving, pictures
 from fairdash.reports.report_tables import tables_of
 from fairdash.reports.tables import history
 from fairdash.runs.log import Log
@@ -71,6 +74,9 @@ def render_report(
             training=report_sections.training_facts(comparison),
             versions=report_sections.versions_of_report(),
             pictures=drawn,
+            stage=moving(comparison),
+            stage_script=Markup(stage_script()),  # noqa: S704 - our own file
+            stage_style=Markup(stage_style()),  # noqa: S704 - our own file
             tables=tables_of(comparison, with_groups=has_groups(comparison)),
             measures=[REGISTRY[id] for id in comparison.front.measures],
             limits=report_sections.limits(comparison),

@@ -5,17 +5,20 @@ Groups of rows are joined with their neighbours until each holds at least 20 tes
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 
 import pandas as pd
+from markupsafe import Markup
 
 from fairdash.assessment.quantile_profile import ROWS_PER_GROUP
 from fairdash.dependence import REGISTRY
-from fairdash.figures.offline import Picture
+from fairdash.figures.offline import Picture, as_script_json
 from fairdash.figures.theme import LIGHT
 from fairdash.reports import comparison_figures, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
+from fairdash.reports.stage import stage_of, stops_of
 from fairdash.training.objectives import OBJECTIVES
 
 
@@ -47,6 +50,20 @@ def pictures(comparison: Comparison) -> dict[str, Picture]:
     if comparison.result.importance is not None:
         makers["features"] = lambda: _features(comparison)
     return {id: make() for id, make in makers.items()}
+
+
+def moving(comparison: Comparison) -> Markup | None:
+    """The stage of the trade-off page, which moves λ without a server; None where there are no groups."""
+    if not has_groups(comparison) or comparison.is_of_one_point:
+        return None
+    stops = stops_of(comparison)
+    away = [abs(float(lam) - comparison.b.lam) for lam in stops.lams]
+    data = stage_of(comparison, stops, at=away.index(min(away)), theme=LIGHT)
+    figures = [
+        each | {"form": "svg", "name": f"fairdash-report-{place}"}
+        for place, each in enumerate(data["figures"], 1)
+    ]
+    return as_script_json(json.dumps(data | {"figures": figures}))
 
 
 def _profile(comparison: Comparison, objective: str) -> Picture:

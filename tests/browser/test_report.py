@@ -85,6 +85,31 @@ def test_every_figure_is_drawn_from_what_is_in_the_file(opened, tmp_path, width)
     page.screenshot(path=SCREENSHOTS / f"report-{width}.png", full_page=True)
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_its_slider_moves_without_a_server(opened, tmp_path, width):
+    page = opened(write(tmp_path), width)
+    slider, value = page.get_by_role("slider", name="Weight of fairness"), page.locator(".card .value").first
+    before, stops = (
+        value.inner_text(),
+        page.locator("#stage .stage").evaluate("each => each.stage.data.slider.stops"),
+    )
+    assert page.locator("#stage output").inner_text() == "λ = 2"
+    slider.focus()
+    slider.press("Home")
+    page.wait_for_function(
+        "() => document.querySelector('#stage').shadowRoot.querySelector('.stage').stage.at === 0"
+    )
+    assert page.locator("#stage output").inner_text() == f"λ = {stops[0]}"
+    given = page.locator("#stage .stage").evaluate("each => each.stage.data.cards[0].values")
+    assert value.inner_text() == given[0] != before
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.emulate_media(media="print")
+    assert page.locator("#stage").is_hidden()
+    page.emulate_media(media="screen")
+    page.locator("#stage").scroll_into_view_if_needed()
+    page.screenshot(path=SCREENSHOTS / f"report-stage-{width}.png")
+
+
 def test_no_reader_is_shut_out(opened, tmp_path):
     page = opened(write(tmp_path), 1440)
     found = Axe().run(page).response["violations"]

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.home_curve import THEMES, picture
+from fairdash.figures.stage import stage_script, stage_style
 from fairdash.reports.fronts import Point
 from fairdash.reports.stage import four_numbers, stops_of
 from fairdash.ui.home.curve import KEY, sentence
@@ -47,8 +48,7 @@ def test_what_moves_stands_at_the_chosen_stop_as_the_figures_say(finished_run):
 
 
 def test_what_the_browser_is_given_is_small(finished_run):
-    here = files("fairdash.ui.stage")
-    own = sum(len(here.joinpath(name).read_bytes()) for name in ("plot.js", "stage.js", "stage.css"))
+    own = len((stage_script() + stage_style()).encode())
     for at in (open_page("tradeoff", run=finished_run.id), open_page("home")):
         assert own + len(json.dumps(stage(at))) < MOST_BYTES
 

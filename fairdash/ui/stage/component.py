@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import streamlit as st
 
+from fairdash.figures.stage import stage_script, stage_style
 from fairdash.ui.frame import ENLARGED, picture_format, presented
 from fairdash.ui.keys import name_in
 
@@ -57,11 +57,9 @@ def show_stage(
 
 @cache
 def _component() -> Any:
-    here = files(__package__)
-    script = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in ("plot.js", "stage.js"))
     return st.components.v2.component(
         "fairdash_stage",
         html='<div class="stage"></div>',
-        css=here.joinpath("stage.css").read_text(encoding="utf-8"),
-        js=script,
+        css=stage_style(),
+        js=f"{stage_script()}\nexport default mount;\n",
     )

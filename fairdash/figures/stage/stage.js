@@ -277,7 +277,7 @@ class Stage {
     }
 }
 
-export default function ({data, parentElement, setTriggerValue}) {
+function mount({data, parentElement, setTriggerValue}) {
     const root = parentElement.querySelector(".stage");
     root.stage ??= new Stage(root);
     root.stage.tell = at => setTriggerValue("released", at);
