@@ -7,6 +7,11 @@ import streamlit as st
 from fairdash.glossary import GLOSSARY
 
 
+def in_lines(*terms: str) -> str:
+    """What these symbols mean, one line each; all of the glossary if none is named."""
+    return "  \n".join(GLOSSARY[each] for each in terms or GLOSSARY)
+
+
 def explain(*terms: str) -> None:
-    """Say what these symbols mean, one line each; all of the glossary if none is named."""
-    st.caption("  \n".join(GLOSSARY[each] for each in terms or GLOSSARY))
+    """Say it on the page."""
+    st.caption(in_lines(*terms))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.glossary import explain
+from fairdash.ui.glossary import explain, in_lines
 from fairdash.ui.patterns.controls import ask_for_scene
 from fairdash.ui.patterns.details import show_take_away
 from fairdash.ui.patterns.examples import show_examples
@@ -12,7 +12,8 @@ from fairdash.ui.patterns.more import show_more
 from fairdash.ui.patterns.picture import all_estimates, follow_slow, show_picture
 from fairdash.ui.simulations import exact_of
 
-st.title("Which measure sees the link?")
+# Where they are used first; the lines themselves would push the picture off the first screen.
+st.title("Which measure sees the link?", help=in_lines())
 scene = ask_for_scene()
 if scene is not None:
     estimates, truth = all_estimates(scene), exact_of(scene)

@@ -288,7 +288,9 @@ class Figure {
         const y = note.yref === "paper" ? this.height * (1 - note.y) : this.y(note.y);
         const dx = note.showarrow ? note.ax : note.xshift ?? 0;
         const dy = note.showarrow ? note.ay : -(note.yshift ?? 0);
-        const {color} = note.font, size = Math.max(note.font.size, this.text), written = linesOf(note.text), step = 1.3 * size;
+        // Where they find room among others depends on their size; a hall has more of it.
+        const {color} = note.font, size = this.text > TEXT ? Math.max(note.font.size, this.text) : note.font.size;
+        const written = linesOf(note.text), step = 1.3 * size;
         const upper = {top: 0, middle: -step * written.length / 2, bottom: -step * written.length};
         const begins = upper[note.yanchor ?? "middle"] + size;
         const anchor = {left: "start", right: "end"}[note.xanchor] ?? "middle";
