@@ -18,6 +18,7 @@ MARKERS: Mapping[str, str] = {
     "chi2_kde": "square",
     "mine": "triangle-down",
     "hgr_spline": "star",
+    "cca_spline": "hexagon",
 }
 #: Height of a lane in pixels, lanes that a chart has room for, lanes between two measures; the legend's room.
 _LANE, _LANES, _GAP = 17, 26, 0.8

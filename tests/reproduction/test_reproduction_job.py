@@ -78,7 +78,7 @@ def test_a_row_of_the_table_is_compared_with_its_own_row():
     assert compared["same"].all()
     (mse,) = compared.loc[compared["column"] == "mse", "error"]
     # The splits overlap.
-    assert mse == pytest.approx(np.sqrt((1 / 5 + 399 / 1595) * own["mse"].var(ddof=1)), rel=1e-6)
+    assert mse == pytest.approx(np.sqrt((1 / len(own) + 399 / 1595) * own["mse"].var(ddof=1)), rel=1e-6)
 
 
 def test_two_processes_give_the_same_values():

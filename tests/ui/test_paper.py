@@ -11,8 +11,10 @@ from fairdash.figures.theme import LIGHT
 from fairdash.jobs import engine
 from fairdash.reproduction import StudyResult, committed, read_result, write_result
 from fairdash.reproduction.cells import cells, count, summary
+from fairdash.reproduction.equivalence import equivalence
 from fairdash.reproduction.job import ReproductionJob, ReproductionSpec
 from fairdash.reproduction.paper import FAIRNESS, OBJECTIVES, row_of
+from fairdash.reproduction.paper import METHODS as PUBLISHED
 from fairdash.reproduction.sentences import sentences
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.training.methods import METHODS
@@ -82,8 +84,10 @@ def test_what_is_not_comparable_is_shown_with_the_reason_and_not_counted(name, r
     assert not ours.apply(lambda column: column.str.contains("lower|higher")).any(axis=None)
 
 
-def test_equivalence_stands_beside_the_count_and_says_what_it_needs():
-    assert "can't be said from 5 splits: that takes at least 20" in words(open_page("paper"))
+def test_equivalence_stands_beside_the_count():
+    result = read_result("table1_crime")
+    found = equivalence(result, "crime", count(result, "crime"))
+    assert f"20 splits): {found.equivalent} of {found.total}" in words(open_page("paper"))
 
 
 def test_the_table_has_our_error_as_a_share_of_the_constants_too():
@@ -364,8 +368,8 @@ def test_the_dots_are_the_cells_of_the_table(objective):
     for method in names:
         all_cells = cells(result, "crime", method, objective)
         assert drawn[method] == pytest.approx([each.ours for each in all_cells])
-        # The paper has no Fair HGR with splines: nothing of it is drawn there.
-        published = [] if method == "hgr_spline" else [each.paper for each in all_cells]
+        # The paper has no splines: nothing of theirs is drawn there.
+        published = [] if method not in PUBLISHED else [each.paper for each in all_cells]
         assert drawn[f"{method}, the paper"] == pytest.approx(published)
     floors = [each.floor_q95 for id in FAIRNESS for method in names
               for each in cells(result, "crime", method, objective) if each.measure == id]  # fmt: skip
