@@ -35,7 +35,7 @@ def test_equivalence_is_the_papers_value_within_the_means_of_five_of_our_splits(
         return equivalence(result, "crime", count(result, "crime"))
 
     # The count by size turns on a hair; equivalence does not.
-    assert of(n=24, spread=0.2, centre=1.03).equivalent == 12
+    assert of(n=96, spread=0.2, centre=1.03).equivalent == 12
     assert of(n=24, spread=0.05, centre=1.5).equivalent == 0
     few = of(n=19, spread=0.2, centre=1.0)
     assert few.equivalent is None
