@@ -104,11 +104,20 @@ def test_read_back_exactly(
     got, report = read_table(content, **options)
     assert report.delimiter == delimiter
     assert list(got) == list(frame)
+    if ends_like_a_note(frame) and len(got) < len(frame):
+        assert any("below the table is left out" in note for note in report.notes)
+        frame = frame[: len(got)]
     for name in frame:
         if any(f"“{name}” stays text: its cells may be fractions" in note for note in report.notes):
             assert not told
             continue
         same(frame[name].tolist(), got[name].tolist())
+
+
+def ends_like_a_note(frame: pd.DataFrame) -> bool:
+    """Whether the last row is one text alone in the first column, below an empty one."""
+    there = frame.notna().to_numpy()
+    return bool(there[-1, 0]) and there[-1].sum() == 1 and not there[-2].any()
 
 
 def same(written: list, got: list) -> None:

@@ -77,8 +77,7 @@ def rows_below(rows: Sequence[tuple[int, Sequence[str]]]) -> int:
         if not any(cells):
             continue
         above = next((other for other in reversed(kept) if any(other)), None)
-        after_gap = bool(kept) and not any(kept[-1])
-        if above is None or not (_is_total(cells, above) or _is_note(cells, width, after_gap=after_gap)):
+        if above is None or not (_is_total(cells, above) or _is_note(cells, width, kept)):
             break
         found += 1
     return found
@@ -96,13 +95,20 @@ def _is_total(cells: Sequence[str], above: Sequence[str]) -> bool:
     return not all(cells) or len(cells) < len(above) or not same or bool(LIKE_NUMBER.fullmatch(same))
 
 
-def _is_note(cells: Sequence[str], width: int, *, after_gap: bool) -> bool:
+def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -> bool:
     """Whether a row is one text alone, set off by an empty line or by the word that it begins with."""
     filled = [cell for cell in cells if cell]
     if width < _FEWEST_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
         return False
     words = folded(filled[0]).replace(":", " ").split()
-    return after_gap or (bool(words) and (words[0] in _NOTES or words[0].startswith("*")))
+    if bool(words) and (words[0] in _NOTES or words[0].startswith("*")):
+        return True
+    if not above or any(above[-1]):
+        return False
+    # A row that is all empty may also be one of a sparse table's. Then what follows is a value, and stands
+    # right of the first column or among its like.
+    place = cells.index(filled[0])
+    return not any(any(row[:place]) or filled[0] in row[place : place + 1] for row in above)
 
 
 def said_above(line: int, n_above: int) -> str:
