@@ -172,12 +172,16 @@ def four_methods(tmp_path_factory) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
-def test_the_front_of_the_page_is_legible(browser: Browser, four_methods, width, scheme):
+@pytest.mark.parametrize(
+    ("width", "height", "presented"), [(1440, 1000, ""), (390, 1000, ""), (1920, 1080, "&present=true")]
+)
+def test_the_front_of_the_page_is_legible(browser: Browser, four_methods, width, height, presented, scheme):
     address, run = four_methods
-    page = browser.new_page(base_url=address, viewport={"width": width, "height": 1000}, color_scheme=scheme)
+    page = browser.new_page(
+        base_url=address, viewport={"width": width, "height": height}, color_scheme=scheme
+    )
     page.set_default_timeout(30_000)
-    page.goto(f"/tradeoff?run={run}")
+    page.goto(f"/tradeoff?run={run}{presented}")
     page.get_by_text("chosen: λ = 1", exact=True).wait_for()
     slider = page.get_by_role("slider").first
     for press, chosen in ((None, "1"), ("ArrowRight", "1.15"), ("End", "4"), ("Home", None)):

@@ -107,6 +107,10 @@ class Figure {
         this.traces = spec.data.map(trace => ({...trace, x: listed(trace.x), y: listed(trace.y),
             data: listed(trace.customdata)}));
         this.notes = (spec.layout.annotations ?? []).map(each => ({...each}));
+        // Where notes find room depends on their size; a hall has more of it. All grow alike, and their
+        // distances with them: what was apart stays apart.
+        const least = Math.min(...this.notes.map(each => each.font.size));
+        this.grown = this.text > TEXT ? Math.max(1, this.text / least) : 1;
         this.shapes = (spec.layout.shapes ?? []).map(each => ({...each}));
         this.name = name;
         this.form = form;
@@ -286,10 +290,9 @@ class Figure {
     place_note(note, group) {
         const x = note.xref === "paper" ? this.width * note.x : this.x(note.x);
         const y = note.yref === "paper" ? this.height * (1 - note.y) : this.y(note.y);
-        const dx = note.showarrow ? note.ax : note.xshift ?? 0;
-        const dy = note.showarrow ? note.ay : -(note.yshift ?? 0);
-        // Where they find room among others depends on their size; a hall has more of it.
-        const {color} = note.font, size = this.text > TEXT ? Math.max(note.font.size, this.text) : note.font.size;
+        const dx = this.grown * (note.showarrow ? note.ax : note.xshift ?? 0);
+        const dy = this.grown * (note.showarrow ? note.ay : -(note.yshift ?? 0));
+        const {color} = note.font, size = this.grown * note.font.size;
         const written = linesOf(note.text), step = 1.3 * size;
         const upper = {top: 0, middle: -step * written.length / 2, bottom: -step * written.length};
         const begins = upper[note.yanchor ?? "middle"] + size;
