@@ -143,7 +143,7 @@ class AuditTable:
         numbers = {role: used[name].to_numpy(dtype=float) for role, name in columns.numbers().items()}
         weight = numbers.pop("exposure", np.ones(len(used)))
         if len(used) < FEWEST:
-            raise _too_few("rows")
+            raise _too_few(len(used), "complete rows", notes)
         for role, name in columns.numbers().items():
             if name in columns.totals:
                 numbers[role] = numbers[role] / weight
@@ -156,8 +156,8 @@ class AuditTable:
             {name: _as_control(used[name]) for name in columns.controls}, index=used.index
         )
         hashes, units = _hashes(numbers, controls, used, columns)
-        if len(np.unique(units)) < FEWEST:
-            raise _too_few("groups of rows")
+        if (n_units := len(np.unique(units))) < FEWEST:
+            raise _too_few(n_units, "groups of complete rows", notes)
         if not float(weight @ numbers["price"]) > 0:
             raise DataError.of(
                 "its mean is not above zero, and gaps are shares of the mean",
@@ -207,8 +207,10 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     }
 
 
-def _too_few(what: str) -> DataError:
-    return DataError.of(f"There are fewer than {FEWEST} complete {what}", "Give more, or name fewer columns.")
+def _too_few(count: int, what: str, notes: list[str]) -> DataError:
+    """With what was left out, which is mostly why there are so few."""
+    said = " ".join([f"An audit needs {FEWEST} {what}, and there are {count}.", *notes])
+    return DataError.of(said.rstrip("."), "Give more rows, or leave out columns that are seldom filled in.")
 
 
 def _check_names(frame: pd.DataFrame, columns: Columns) -> None:

@@ -24,10 +24,11 @@ _VERDICTS = {
 def percent(share: float) -> str:
     """A share in per cent.
 
-    >>> percent(0.0512), percent(0.25)
-    ('5.1 %', '25.0 %')
+    >>> percent(0.0512), percent(-0.0001)
+    ('5.1 %', '0.0 %')
     """
-    return f"{100 * share:.1f} %"
+    # z: what rounds to 0 has no sign.
+    return f"{100 * share:z.1f} %"
 
 
 def verdict_in_words(

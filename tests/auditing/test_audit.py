@@ -200,7 +200,7 @@ def test_a_price_that_s_gives_without_noise():
         ({"premium": np.inf}, {}, "infinite"),
         ({"premium": -3.0}, {}, "above zero"),
         ({"age": 30.0}, {}, "same value"),
-        ({"age": np.nan}, {}, "fewer than 100"),
+        ({"age": np.nan}, {}, "needs 100 complete rows, and there are 0. Left out: 200 rows in which “age”"),
     ],
 )
 def test_what_cannot_be_audited_is_said_with_the_way_out(change, roles, words):
@@ -225,6 +225,15 @@ def test_rows_with_missing_cells_are_left_out_and_counted():
         "Left out: 10 rows in which “age” is missing.",
         "Left out: 1 row with no exposure.",
     )
+
+
+def test_a_second_price_that_is_the_same_for_all_follows_nothing():
+    n = 300
+    frame = pd.DataFrame({"age": np.arange(n), "premium": 100 + np.arange(n) % 7, "flat": 100.0})
+    answers = fd.audit(frame, price="premium", sensitive="age", candidate="flat", questions=(1, 10)).tables[
+        "candidate_answers"
+    ]
+    assert "0.0 % of the mean price (0.0 % to 0.0 %), which can be noise" in answers["answer"].iloc[0]
 
 
 HOSTILE = ["=1+1", "<b>price</b>", "a, b\n", "{mean}", "s", "%s 'x' \"y\"", "a/../b"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 from fairdash.errors import OptionError, ReadingError
 
@@ -26,6 +27,9 @@ _SIGNATURES = (
     (b"SQLite format 3\x00", "an SQLite database"),
     (b"\x80\x04\x95", "a Python pickle"),
 )
+
+#: How a list of records or of rows, and an object with a name, begin.
+_JSON = re.compile(rb'\[\s*[\[{]|\{\s*"')
 
 #: Byte order marks, the longer before the shorter that they begin with.
 _MARKS = (
@@ -78,6 +82,8 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
             "this file is a web page, not a text table",
             "The download may have needed a login: fetch the file again.",
         )
+    if _JSON.match(head.removeprefix(codecs.BOM_UTF8)):
+        raise ReadingError.of("this file is JSON, not a text table", _TO_CSV)
     if (encoding or _unicode_guess(content) or "").startswith(("utf-16", "utf-32")):
         return
     sample = content[: 2**20]
