@@ -137,11 +137,20 @@ def earned(bridge: Bridge, mean: float, name: str) -> str:
         " or ".join(f"{at:,.4g}" for at in dict.fromkeys(points)) for points in (bridge.low, bridge.high)
     )
     chosen = "chosen on other rows" if len(bridge.low) > 1 else "its 10th and 90th percentile"
-    gap = f"Of a gap of {_interval(bridge.gap, mean)} from “{name}” {low} to {high} ({chosen})"
+    gap = (
+        f"From “{name}” {low} to {high} ({chosen}) the price changes by {_interval(bridge.gap, mean)} "
+        "of the mean price."
+    )
     if bridge.earned is None or bridge.left is None:
-        return f"{gap}, nothing is known of what is earned: name an outcome or an expected cost."
-    explained, left = _interval(bridge.earned, mean), _interval(bridge.left, mean)
-    return f"{gap}, expected cost explains {explained}; {left} is left."
+        return f"{gap} Nothing is known of what is earned: name an outcome or an expected cost."
+    cost, left = _interval(bridge.earned, mean), bridge.left
+    can_be_noise = left.ci_low <= 0 <= left.ci_high
+    if not can_be_noise and (left.value < 0) != (bridge.gap.value < 0):
+        low_end, high_end = sorted((abs(left.ci_low), abs(left.ci_high)))
+        more = _interval(Estimate(value=abs(left.value), ci_low=low_end, ci_high=high_end), mean)
+        return f"{gap} Expected cost changes by {cost}, which is {more} more."
+    noise = ", which can be noise" if can_be_noise else ""
+    return f"{gap} Expected cost explains {cost}; {_interval(left, mean)} is left{noise}."
 
 
 def among_equals(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
