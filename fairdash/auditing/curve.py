@@ -106,15 +106,19 @@ def fit_curve(
         # The functions add up to 1, of which nothing is left among equals: that direction, the level, is
         # set to 0.
         gram = gram + size / len(gram)
-    moment = np.asarray(weighted.T @ y).ravel()
+    # The functions add up to 1: what is fitted is y about its mean, so that neither rounding nor the little
+    # that keeps the Gram matrix regular bends a curve that is flat.
+    level = float(weight @ y) if rows is None else 0.0
+    about = y - level
+    moment = np.asarray(weighted.T @ about).ravel()
     kappa = 0.0
     if lam is None:
-        lam, kappa = _penalties(gram, basis, moment, float(weight @ y**2), table.n_distinct)
+        lam, kappa = _penalties(gram, basis, moment, float(weight @ about**2), table.n_distinct)
     penalty = lam * basis.penalty + kappa * basis.steps
     factor = cho_factor(gram + penalty)
     solve = cho_solve(factor, np.eye(len(gram)))
     coefficients = solve @ moment
-    residual = y - np.asarray(design @ coefficients).ravel()
+    residual = about - np.asarray(design @ coefficients).ravel()
     scores = _by_unit(weighted, residual, table)
     edf = float(np.trace(solve @ gram))
     n_units = scores.shape[0]
@@ -123,14 +127,14 @@ def fit_curve(
     # How much noise a unit of Gram matrix carries, so that the bias is on the same scale: σ² A (λP + κQ) A.
     noise = float(np.trace(solve @ meat) / edf)
     of_coefficients = solve @ (meat + noise * penalty) @ solve
-    values = basis.points @ coefficients
+    values = basis.points @ coefficients + level
     slope = _rank_slope(values, basis)
     covariance = basis.points @ of_coefficients @ basis.points.T + _of_percentiles(slope, basis, table)
     return Curve(
         basis=basis,
         values=values,
         covariance=(covariance + covariance.T) / 2,
-        coefficients=coefficients,
+        coefficients=coefficients + level,
         solve=solve,
         scores=scores,
         rank_slope=slope,

@@ -30,8 +30,6 @@ POWER = 0.8
 _DRAWS = 2000
 #: The share of a level that goes into leaving out pairs that are surely nearer than δ.
 _SCREENED = 0.1
-#: Points of a curve that are nearer than this share of their size are rounded differently, and no more.
-_ROUNDED = 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,9 +102,6 @@ class Band:
 def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, Band]:
     """The largest gap of a curve against a threshold δ, in units of y, and the curve's band."""
     values, covariance = curve.values, curve.covariance
-    if np.ptp(values) <= _ROUNDED * np.abs(values).max():
-        # What rounding leaves of a price that is the same for all is no gap.
-        values = np.full_like(values, values.mean())
     drawn = _draw(covariance, random_state)
     first, second = np.triu_indices(len(values), 1)
     # Never quite 0, where a price has no noise at all.

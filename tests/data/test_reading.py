@@ -281,6 +281,7 @@ def test_empty_lines_are_skipped_and_lines_stay_right() -> None:
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", "an old Excel"),
         (b"%PDF-1.7\n", "a PDF"),
         (b"\n<!DOCTYPE html><html>", "a web page"),
+        (b"\xef\xbb\xbf\n<html>", "a web page"),
         (b'\xef\xbb\xbf[\n {"age": 40, "price": 3.5}]', "JSON"),
         (b'{"age": [40, 41], "price": [3.5, 4]}', "JSON"),
         (b"a,b\n1,\0\n", "binary data"),

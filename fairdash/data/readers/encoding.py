@@ -76,13 +76,13 @@ def _check_is_text(content: bytes, *, encoding: str | None = None) -> None:
     for signature, what in _SIGNATURES:
         if content.startswith(signature):
             raise ReadingError.of(f"this file is {what}, not a text table", _TO_CSV)
-    head = content[:2000].lstrip().lower()
+    head = content[:2000].removeprefix(codecs.BOM_UTF8).lstrip().lower()
     if head.startswith((b"<!doctype html", b"<html")):
         raise ReadingError.of(
             "this file is a web page, not a text table",
             "The download may have needed a login: fetch the file again.",
         )
-    if _JSON.match(head.removeprefix(codecs.BOM_UTF8)):
+    if _JSON.match(head):
         raise ReadingError.of("this file is JSON, not a text table", _TO_CSV)
     if (encoding or _unicode_guess(content) or "").startswith(("utf-16", "utf-32")):
         return

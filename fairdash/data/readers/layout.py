@@ -101,7 +101,7 @@ def _is_note(cells: Sequence[str], width: int, above: Sequence[Sequence[str]]) -
     if width < _FEWEST_FOR_NOTE or len(filled) > 1 or LIKE_NUMBER.fullmatch(filled[0]):
         return False
     words = folded(filled[0]).replace(":", " ").split()
-    if bool(words) and (words[0] in _NOTES or words[0].startswith("*")):
+    if words and (words[0] in _NOTES or words[0].startswith("*")):
         return True
     if not above or any(above[-1]):
         return False
