@@ -1,0 +1,91 @@
+"""A home of commit 9ba3690 opens whole: its run, models, tariff, audit and evidence say what they said then."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.auditing.evidence import read_plan
+from fairdash.auditing.result import AuditResult
+from fairdash.runs.audits import AuditJob
+from fairdash.runs.listing import list_runs
+from fairdash.runs.models import ModelJob
+from fairdash.runs.store import Run
+from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.training.sweep import train_sweep
+from tests.golden.home import VALUES, policies
+from tests.golden.texts import HERE
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    with zipfile.ZipFile(HERE / "home-9ba3690.zip") as archive:
+        archive.extractall(tmp_path)
+    monkeypatch.setenv("FAIRDASH_HOME", str(tmp_path))
+    return tmp_path
+
+
+def the_run() -> Run:
+    (run,) = list_runs().runs
+    return run
+
+
+def models(home: Path) -> dict[str, ModelJob]:
+    jobs = [ModelJob(path.name) for path in (home / "models").iterdir()]
+    return {job.spec.method: job for job in jobs}
+
+
+def test_the_run_says_what_it_said(home: Path) -> None:
+    result = the_run().read_result()
+    then = pd.read_csv(home / VALUES / "frame.csv")
+    pd.testing.assert_frame_equal(result.frame, then, check_dtype=False, rtol=1e-12)
+    assert result.references is not None
+
+
+def test_its_plan_trains_to_what_was_stored(home: Path) -> None:
+    run = the_run()
+    stored = run.read_result().predictions
+    trained = train_sweep(run.spec.source.load(), run.spec.plan).predictions
+    # Other processors round otherwise.
+    np.testing.assert_allclose(trained, stored, atol=1e-3 * stored.std())
+
+
+def test_the_model_predicts(home: Path) -> None:
+    job = models(home)["hgr_spline"]
+    with zipfile.ZipFile(io.BytesIO(job.bundle())) as bundle:
+        bundle.extractall(home / "bundle")
+    model = fd.FairRegressor.load(home / "bundle" / "model.safetensors")
+    predicted = model.predict(the_run().spec.source.load().features)
+    assert np.isfinite(predicted).all()
+    assert predicted.std() > 0
+
+
+def test_the_tariff_rates_alike_from_its_table_and_its_bundle(home: Path) -> None:
+    job = models(home)[FAIR_TARIFF]
+    with zipfile.ZipFile(io.BytesIO(job.bundle())) as bundle:
+        bundle.extractall(home / "bundle")
+    table = fd.read_tariff(home / "models" / job.id / "result" / "tariff.csv")
+    again = fd.read_tariff(next((home / "bundle").rglob("tariff.csv")))
+    features = policies()[["bonus", "zone"]]
+    premiums = fd.rate(table, features)
+    np.testing.assert_array_equal(premiums, fd.rate(again, features))
+    # Balanced: premiums add up to the claims.
+    years, claims = policies()["years"], policies()["claims"]
+    assert (years * premiums).sum() == pytest.approx(claims.sum(), rel=1e-3)
+
+
+def test_the_audit_and_its_evidence_open(home: Path, tmp_path: Path) -> None:
+    (folder,) = (home / "audits").iterdir()
+    result = AuditJob(folder.name).read_result()
+    evidence = home / VALUES / "evidence.zip"
+    kept = AuditResult.load(evidence)
+    assert kept.verdict == result.verdict
+    assert set(kept.tables) == set(result.tables)
+    columns = read_plan(evidence).plan.columns
+    assert (columns.price, columns.sensitive, columns.outcome) == ("premium", "age", "claims")
