@@ -30,7 +30,7 @@ from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan
 from fairdash.auditing.premiums import Costs
 from fairdash.auditing.result import AuditResult
 from fairdash.auditing.sureness import how_sure
-from fairdash.auditing.surface import Surface, bias_surface
+from fairdash.auditing.surface import Surface, autocalibration, bias_surface
 from fairdash.auditing.table import AuditTable
 from fairdash.auditing.two_prices import OF_EACH_PRICE, compare
 from fairdash.errors import DataError
@@ -354,7 +354,8 @@ def _undercharged(work: _Work) -> None:
         work.sentences[5] = (CRITERIA["sufficiency"].missing,)
         return
     surface = bias_surface(table, work.delta, random_state=work.seed)
-    off = table.outcome - table.price
+    calibrated = autocalibration(table, work.delta, random_state=work.seed)
+    off = table.outcome_at_price_level - table.price
     curve = fit_curve(off, table, work.basis)
     residuals, band = largest_gap(curve, work.delta, random_state=work.seed)
     work.curves["equalized_residuals"] = curve, table
@@ -362,8 +363,21 @@ def _undercharged(work: _Work) -> None:
     work.found |= {"sufficiency": surface, "equalized_residuals": residuals}
     work.units |= dict.fromkeys(("sufficiency", "equalized_residuals"), table.n)
     work.tables["residual_curve"] = band.frame()
-    work.tables["bias_surface"], work.tables["autocalibration"] = surface.cells, surface.calibration
-    work.sentences[5] = words.undercharged(surface, residuals, table.mean_price, table.columns.sensitive)
+    work.tables["bias_surface"], work.tables["autocalibration"] = surface.cells, calibrated.cells
+    work.measure(
+        5,
+        "autocalibration",
+        Estimate(value=calibrated.value, ci_low=calibrated.ci_low, ci_high=calibrated.ci_high),
+    )
+    work.measures.append({"question": 5, "measure": "loss_ratio", "value": table.loss_ratio})
+    work.sentences[5] = words.undercharged(
+        surface,
+        residuals,
+        calibrated,
+        mean=table.mean_price,
+        loss_ratio=table.loss_ratio,
+        name=table.columns.sensitive,
+    )
     insurance_views(work)
 
 

@@ -180,6 +180,55 @@ def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.
     return pd.DataFrame(rows)
 
 
+def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
+    """How much of a price's score is miscalibration, and how much it tells rows apart (Murphy 1973).
+
+    The recalibrated price is the isotonic regression of the outcome on the price (Dimitriadis, Gneiting and
+    Jordan 2021). It is fitted on the rows that it is scored on, so that chance adds a little to
+    miscalibration and discrimination; the test of autocalibration does without.
+
+    Parameters
+    ----------
+    price, outcome, weight : (n,) arrays
+        π and Y at the same level, per unit of exposure, and the exposure.
+
+    Returns
+    -------
+    DataFrame
+        A row a score (squared_error and those of :data:`DEVIANCES` that are defined): score, value,
+        miscalibration (value less the recalibrated price's; 0 where rows of one price cost that price),
+        discrimination (the mean outcome's less the recalibrated price's; 0 where prices tell nothing) and
+        uncertainty (the mean outcome's). value = miscalibration − discrimination + uncertainty.
+    """
+    from sklearn.isotonic import IsotonicRegression
+    from sklearn.metrics import mean_tweedie_deviance
+
+    recalibrated = IsotonicRegression(out_of_bounds="clip").fit_transform(
+        price, outcome, sample_weight=weight
+    )
+    mean = np.full_like(price, weight @ outcome / weight.sum())
+    rows = []
+    for score, power in {"squared_error": 0.0, **DEVIANCES}.items():
+        if power and (price.min() <= 0 or outcome.min() < 0 or (power >= 2 and outcome.min() <= 0)):
+            continue
+        # Where all of a block cost nothing the deviances' limit is 0, and they are asked just above it.
+        least = 1e-12 * float(mean[0]) if power else -np.inf
+        of_price, of_recalibrated, of_mean = (
+            float(mean_tweedie_deviance(outcome, np.maximum(each, least), sample_weight=weight, power=power))
+            for each in (price, recalibrated, mean)
+        )
+        rows.append(
+            {
+                "score": score,
+                "value": of_price,
+                "miscalibration": of_price - of_recalibrated,
+                "discrimination": of_mean - of_recalibrated,
+                "uncertainty": of_mean,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
 def drawn_lorenz(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     """The :func:`lorenz` curve at up to 201 points that are 20 rows or more apart."""
     curve = lorenz(price, outcome, weight)

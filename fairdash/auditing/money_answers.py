@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from fairdash.auditing.insurance import actual_to_expected, deviances, drawn_lorenz, gini
+from fairdash.auditing.insurance import actual_to_expected, deviances, drawn_lorenz, gini, murphy
 from fairdash.auditing.money import Moved, along_s, moved, segments
 from fairdash.auditing.table import AuditTable
 from fairdash.auditing.words import percent
@@ -88,6 +88,7 @@ def insurance_views(work: _Work) -> None:
     work.tables["lorenz"] = drawn_lorenz(table.price, table.outcome, table.weight)
     index = gini(table.price, table.outcome, table.weight)
     work.measures.append({"question": 5, "measure": "gini", "value": index})
+    work.tables["murphy"] = murphy(table.price, table.outcome_at_price_level, table.weight)
     work.tables["actual_to_expected"] = actual_to_expected(table)
     work.tables["calibration"] = actual_to_expected(table, by="price")
     work.tables["deviances"] = deviances({table.columns.price: table.price}, table.outcome, table.weight)

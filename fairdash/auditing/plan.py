@@ -40,7 +40,7 @@ TABLES: Mapping[int, tuple[str, ...]] = MappingProxyType(
         4: ("controlled_curve",),
         5: (
             *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected", "calibration"),
-            *("lorenz", "deviances"),
+            *("murphy", "lorenz", "deviances"),
         ),
         6: ("drivers", "proxies", "surrogate_fit"),
         7: ("money_along_s", "segments"),
@@ -114,8 +114,10 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
             Criterion(
                 id="sufficiency",
                 title="Sufficiency",
-                meaning="At a given price, what is paid out does not depend on the sensitive attribute.",
-                gap="root mean square of cost less price over cells of price and attribute, without noise",
+                meaning="Among those who pay the same, expected cost does not depend on the sensitive "
+                "attribute.",
+                gap="root mean square, over cells of price and attribute, of how far cost differs from what "
+                "rows of that price cost; cost is at the price's level, and noise is taken off",
                 question=5,
                 picture="bias_surface",
                 needs="outcome",
@@ -124,8 +126,8 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
             Criterion(
                 id="equalized_residuals",
                 title="Equalized residuals",
-                meaning="What is paid out less the price does not follow the sensitive attribute.",
-                gap="highest less lowest point of the curve of cost less price",
+                meaning="Cost at the price's level less the price does not follow the sensitive attribute.",
+                gap="highest less lowest point of the curve of cost, at the price's level, less price",
                 question=5,
                 picture="residual_curve",
                 needs="outcome",

@@ -110,6 +110,18 @@ class AuditTable:
         units, distinct = (pd.factorize(each[rows])[0] for each in (self.units, self.distinct))
         return replace(self, **part, units=units, distinct=distinct)
 
+    @property
+    def loss_ratio(self) -> float:
+        """Outcome ÷ price over the portfolio, Σ w Y / Σ w π."""
+        assert self.outcome is not None
+        return float(self.weight @ self.outcome / (self.weight @ self.price))
+
+    @property
+    def outcome_at_price_level(self) -> Array:
+        """(n,) array: Y ÷ the loss ratio, so that it adds up to what is charged."""
+        assert self.outcome is not None
+        return self.outcome / self.loss_ratio
+
     @classmethod
     def of(cls, frame: pd.DataFrame, columns: Columns, *, random_state: int | None = 0) -> AuditTable:
         """Check a frame and take from it what an audit needs.
@@ -164,10 +176,16 @@ class AuditTable:
                 "Choose a price, or a prediction of what can't be below zero.",
                 column=columns.price,
             )
+        if "outcome" in numbers and _is_multiple(numbers["outcome"], numbers["price"]):
+            raise DataError.of(
+                f"it is “{columns.price}” itself or a multiple of it in every row: the price is the outcome",
+                "Choose what was paid out afterwards, such as claims, or leave the outcome out.",
+                column=columns.outcome,
+            )
         for role in ("outcome", "expected_cost"):
-            if role in numbers and float(weight @ numbers[role]) == 0:
+            if role in numbers and not float(weight @ numbers[role]) > 0:
                 raise DataError.of(
-                    "it adds up to 0, so nothing can be compared with it",
+                    "it adds up to 0 or less, so the price can't be compared with it",
                     "Choose another column, or leave it out.",
                     column=getattr(columns, role),
                 )
@@ -205,6 +223,13 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         name: table[table["rows"] >= FEWEST_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
     }
+
+
+def _is_multiple(a: Array, b: Array) -> bool:
+    """Whether a is a multiple of b in every row, as far as its numbers are exact."""
+    return bool(
+        np.allclose(a * (b @ b), b * (a @ b), rtol=1e-9, atol=1e-12 * float(np.abs(a).max() * (b @ b)))
+    )
 
 
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:

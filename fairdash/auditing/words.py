@@ -49,9 +49,10 @@ _PRIMARY = {
     "between its lowest and its highest point",
     "conditional_independence": "Among rows that are equal in {factors}, “{price}” differs along "
     "“{sensitive}” by {value} of the mean price between its lowest and its highest point",
-    "sufficiency": "At a given price, cost misses “{price}” along “{sensitive}” by {value} of the mean price",
-    "equalized_residuals": "Cost less “{price}” differs along “{sensitive}” by {value} of the mean price "
-    "between its lowest and its highest point",
+    "sufficiency": "Among those who pay the same “{price}”, expected cost differs along “{sensitive}” by "
+    "{value} of the mean price",
+    "equalized_residuals": "Cost at the price's level less “{price}” differs along “{sensitive}” by "
+    "{value} of the mean price between its lowest and its highest point",
 }
 _DECIDED = {
     BELOW: "That is shown to be below the {delta} allowed.",
@@ -166,21 +167,56 @@ def among_equals(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: f
     )
 
 
-def undercharged(surface: Surface, residuals: Gap, mean: float, name: str) -> tuple[str, ...]:
+def undercharged(
+    surface: Surface,
+    residuals: Gap,
+    calibrated: Surface,
+    *,
+    mean: float,
+    loss_ratio: float,
+    name: str,
+) -> tuple[str, ...]:
     """Question 5, the answer and more."""
     cells = surface.cells
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
-        f"The clearest undercharge: {worst['b']:,.4g} a row at prices from {worst['price_low']:,.4g} to "
-        f"{worst['price_high']:,.4g} and “{name}” from {worst['s_low']:,.4g} to {worst['s_high']:,.4g}."
+        f"The clearest undercharge: a row costs {worst['b']:,.4g} more than others of the same price, at "
+        f"prices from {worst['price_low']:,.4g} to {worst['price_high']:,.4g} and “{name}” from "
+        f"{worst['s_low']:,.4g} to {worst['s_high']:,.4g}."
     )
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
-        f"At a given price, cost misses the price by {percent(surface.value / mean)} of the mean price "
-        f"({percent(surface.ci_low / mean)} to {percent(surface.ci_high / mean)}).",
-        "That is the root mean square over cells of price and attribute, without noise "
+        f"Among those who pay the same, expected cost differs along “{name}” by "
+        f"{surface.value:,.4g} a row, {_of_mean(surface, mean)}.",
+        f"Cost is {percent(loss_ratio)} of what is charged; it is brought to the price's level before "
+        "the two are compared.",
+        "The figure is the root mean square over cells of price and attribute, without noise "
         f"(p = {surface.p_value:.2g}).",
         *([place] if is_clear else []),
-        f"Cost less price differs along “{name}” by {percent(residuals.value / mean)} "
-        f"({percent(residuals.ci_low / mean)} to {percent(residuals.ci_high / mean)}).",
+        f"Cost less price differs along “{name}” by {_of_mean(residuals, mean)} between its lowest and its "
+        "highest point.",
+        _calibration(calibrated, mean),
+    )
+
+
+def _of_mean(found: Gap | Surface, mean: float) -> str:
+    return (
+        f"{percent(found.value / mean)} of the mean price ({percent(found.ci_low / mean)} to "
+        f"{percent(found.ci_high / mean)})"
+    )
+
+
+def _calibration(found: Surface, mean: float) -> str:
+    """Autocalibration, which is no statement on the sensitive attribute."""
+    if found.p_value > LEVEL:
+        return f"Autocalibration: no price is shown to miss what its rows cost (p = {found.p_value:.2g})."
+    bands = found.cells
+    low, high = bands["b"].iloc[0], bands["b"].iloc[-1]
+    slope = {
+        (True, False): " Low prices are too low and high prices too high.",
+        (False, True): " Low prices are too high and high prices too low.",
+    }.get((bool(low > 0), bool(high > 0)), "")
+    return (
+        "Autocalibration, whatever the attribute: rows of one price cost more or less than it by "
+        f"{_of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
     )
