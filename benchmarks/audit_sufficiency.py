@@ -3,8 +3,8 @@
     OMP_NUM_THREADS=1 python -m benchmarks.audit_sufficiency
 
 Expected cost μ = 100 exp(.4 x); the price is μ, a loading of it (1.1 μ, 1.4 μ) or compressed about the mean
-(100 + .6 (μ − 100)). s is independent of all. With a planted bias, expected cost at each price is 12 % of the
-mean higher at the upper half of s and lower at the other: b(p, s) = ± 12 %, b(p) = 0. Cost is gamma with a
+(100 + .6 (μ − 100)). s is independent of all. With a planted bias, expected cost at each price is 20 % of the
+mean higher at the upper half of s and lower at the other: b(p, s) = ± 20 %, b(p) = 0. Cost is gamma with a
 coefficient of variation of 1. Threshold 5 %. Writes results/audit_sufficiency.csv; docs/audit.md reads it.
 """
 
@@ -27,7 +27,7 @@ from fairdash.auditing.table import AuditTable
 
 Array = NDArray[np.float64]
 PLACE = RESULTS / "audit_sufficiency.csv"
-N, DELTA, PLANTED = 3_000, 0.05, 0.12
+N, DELTA, PLANTED = 3_000, 0.05, 0.2
 #: Price from expected cost μ.
 PRICES: dict[str, Callable[[Array], Array]] = {
     "price = μ": lambda mu: mu,
@@ -93,7 +93,7 @@ def page_lines(table: pd.DataFrame) -> list[str]:
             row.residuals_above,
             row.autocalibration_found,
         )
-        cells = (row.price, "± 12 %" if row.planted else "none", *map(str, counts))
+        cells = (row.price, "± 20 %" if row.planted else "none", *map(str, counts))
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 

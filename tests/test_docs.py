@@ -125,18 +125,27 @@ def test_the_page_on_audits_does_what_it_says():
 
 
 def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_take():
-    from benchmarks import audit_cases, audit_rivals, audit_times, audit_ways
+    from benchmarks import (
+        audit_bands,
+        audit_cases,
+        audit_rivals,
+        audit_sufficiency,
+        audit_times,
+        audit_ways,
+    )
 
     page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
-    cases, rivals, ways, times = (
+    cases, rivals, ways, times, bands, sufficiency = (
         pd.read_csv(audit_cases.RESULTS / f"audit_{name}.csv")
-        for name in ("cases", "rivals", "ways", "times")
+        for name in ("cases", "rivals", "ways", "times", "bands", "sufficiency")
     )
     for name, lines in (
         ("cases", audit_cases.page_lines(cases)),
         ("rivals", audit_rivals.page_lines(rivals, cases)),
         ("ways", audit_ways.page_lines(ways)),
         ("times", audit_times.page_lines(times)),
+        ("bands", audit_bands.page_lines(bands)),
+        ("sufficiency", audit_sufficiency.page_lines(sufficiency)),
     ):
         (found,) = re.findall(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", page, flags=re.DOTALL)
         assert found.splitlines() == lines

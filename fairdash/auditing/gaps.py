@@ -83,7 +83,10 @@ class Gap:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Band:
-    """A curve with a band that holds it whole in 95 % of samples; (J,) arrays in units of y."""
+    """A curve with a band that holds it whole in 95 % of samples if it is smooth; (J,) arrays in units of y.
+
+    A jump inside the range is smoothed, and the band does not hold it: docs/audit.md has the measurements.
+    """
 
     at: Array
     share: Array

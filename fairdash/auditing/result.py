@@ -75,7 +75,8 @@ class AuditResult:
         price's variance for ``share_of_variance``), and money, money_low, money_high in units of the price.
     curve
         The price along s: at (the value of s), share (of the exposure at or below), kind, and value, low,
-        high in units of the price; low and high are a band that holds the whole curve in 95 % of samples.
+        high in units of the price; low and high are a band that holds the whole curve in
+        95 % of samples if it is smooth (docs/audit.md).
     tables
         Name to frame: the curve and all others that were asked for.
     answers

@@ -123,7 +123,7 @@ def _curve(
         return gap_curve(
             table,
             title=title,
-            subtitle="With its 95 % band; diamonds: all rows beyond",
+            subtitle="With a 95 % band for smooth curves; diamonds: all rows beyond",
             x=names["sensitive"],
             y=f"{names['outcome']} less {names['price']}" if about_zero else names[role],
             level=0.0 if about_zero else view.mean_price,
@@ -139,7 +139,7 @@ def _dearest(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> 
         table,
         title=title,
         subtitle="Of the rows at each value, the share that is among the dearest 5 % of all, with a band "
-        "for the whole curve; dotted: 5 %",
+        "for smooth curves; dotted: 5 %",
         x=view.names["sensitive"],
         y="among the dearest 5 %",
         level=0.05,
@@ -199,7 +199,7 @@ def _surface(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> 
             "line": {"width": [2.0 if each else 0.0 for each in clear], "color": theme.text},
         },
         customdata=table[["b", "standard_error", "rows"]],
-        hovertemplate="cost less price %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, %{customdata[2]:,} rows"
+        hovertemplate="cost beyond others of the price %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, %{customdata[2]:,} rows"
         "<extra></extra>",
     )
 
@@ -307,7 +307,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=_curve(),
         ),
         "residual_curve": AuditFigure(
-            title="Average {outcome} less {price} by {sensitive}",
+            title="Average {outcome}, at the level of {price}, less {price} by {sensitive}",
             alt="a line with its band.",
             draw=_curve(about_zero=True),
         ),
@@ -317,7 +317,7 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
             draw=_bars,
         ),
         "bias_surface": AuditFigure(
-            title="{outcome} less {price}, by {price} and {sensitive}",
+            title="{outcome} beyond what others of the same {price} cost, by {price} and {sensitive}",
             alt="squares, coloured by how much is charged too little.",
             draw=_surface,
         ),
