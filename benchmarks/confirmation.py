@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from fairdash.assessment import confirm_point
 from fairdash.assessment.assess import DEFAULT_MEASURE
 from fairdash.assessment.verdict import ALPHA
-from fairdash.dependence import REGISTRY, independence_test, measure_many
+from fairdash.dependence import independence_test, measure_many
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.training.set_aside import SetAside
 
@@ -59,9 +59,8 @@ def one_run(law: str, seed: int) -> dict[str, float]:
     hgr = LAWS[law]
     rng = np.random.default_rng([seed, list(LAWS).index(law)])
     s, predictions = draw(rng, N_TEST, hgr)
-    shown = REGISTRY[DEFAULT_MEASURE].shown_options
     seen = measure_many(
-        DEFAULT_MEASURE, predictions, np.broadcast_to(s, predictions.shape), random_state=seed, **shown
+        DEFAULT_MEASURE, predictions, np.broadcast_to(s, predictions.shape), random_state=seed
     )
     chosen = int(np.flatnonzero(seen <= seen.min() + 0.01)[0])
     on_test = independence_test(predictions[chosen], s, n_permutations=ENOUGH_PERMUTATIONS, random_state=seed)

@@ -70,7 +70,7 @@ class Law:
         edges = np.append(self.least, edges[edges > self.least])
         below = ndtr((edges[:, None] - mean) / spread)
         below[0] = 0.0
-        return _second_singular_value(np.diff(below, axis=0))
+        return second_singular_value(np.diff(below, axis=0))
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Ring:
     def exact(self) -> float:
         at, angle = np.linspace(-2.5, 2.5, 500)[:, None], 2 * np.pi * np.arange(720) / 720
         across, up = (np.exp(-(((at - way(angle)) / self.noise) ** 2) / 2) for way in (np.cos, np.sin))
-        return _second_singular_value(across @ up.T)
+        return second_singular_value(across @ up.T)
 
 
 def _uniform(p: Array) -> Array:
@@ -115,7 +115,7 @@ LINKS: dict[str, Law | Ring] = {
 }
 
 
-def _second_singular_value(law: Array) -> float:
+def second_singular_value(law: Array) -> float:
     """HGR of a table of probabilities; 0 of independent ones, but for rounding."""
     law = law[law.sum(axis=1) > 1e-14]
     rows, columns = law.sum(axis=1, keepdims=True), law.sum(axis=0, keepdims=True)

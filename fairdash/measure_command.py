@@ -23,7 +23,7 @@ from fairdash.dependence import (
 from fairdash.dependence.conditional import ConditionalDependence, assess_conditional_dependence
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.dependence.omnibus_values import COMPONENTS
-from fairdash.dependence.spline_corrected import smallest_value
+from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.registry import get_entry
 
@@ -55,7 +55,6 @@ def measure_columns(options: argparse.Namespace) -> str:
         **counted,
         n_permutations=options.permutations,
         n_bootstrap=options.bootstrap,
-        **get_entry(REGISTRY, options.measure, option="measure").shown_options,
     )
     verdict = independence_test(
         first, second, **counted, n_permutations=max(options.permutations, ENOUGH_PERMUTATIONS)
@@ -100,7 +99,7 @@ def _as_json(
         for key, value in asdict(estimate).items()
     }
     content |= {
-        "evaluation": REGISTRY[estimate.id].shown,
+        "evaluation": REGISTRY[estimate.id].recorded or None,
         "interval_of": estimate.interval_of,
         "n_left_out": left_out,
     }
@@ -110,6 +109,7 @@ def _as_json(
         "p_values": dict(verdict.p_values),
         "n": verdict.n,
         "n_permutations": verdict.n_permutations,
+        "p_at_best": verdict.p_at_best,
         "by_multipliers": verdict.by_multipliers,
     }
     if among_equals is not None:
@@ -129,9 +129,8 @@ def _as_text(
         f"noise floor  {estimate.floor:.4g} on average, 95 % below {estimate.floor_q95:.4g}",
         f"p-value      {estimate.p_value:.3g} ({estimate.n_permutations:,} permutations)",
     ]
-    if REGISTRY[estimate.id].shown == "corrected":
-        edge = smallest_value(estimate.n_used)
-        lines.insert(2, f"             corrected for what noise adds: 0 for a link below about {edge:.2g}")
+    if recorded := REGISTRY[estimate.id].recorded:
+        lines.insert(2, f"             {WAYS[recorded]}")
     if math.isfinite(estimate.ci_high) and estimate.bound_only:
         lines.append(f"upper bound  {estimate.ci_high:.4g} (95 %; independence is not rejected at 5 %)")
         lines.append(f"             of {estimate.interval_of}")
@@ -144,6 +143,11 @@ def _as_text(
     lines.append(
         f"verdict      {'link found' if verdict.has_link else 'no link found'} at 5 %: one test of "
         f"{len(COMPONENTS)} measures, p = {verdict.p_value:.3g} ({verdict.n_permutations:,} {draws})"
+    )
+    every, one = verdict.p_at_best
+    lines.append(
+        f"             so many {draws} give p = {every:.2g} at best if every measure sees the link, "
+        f"{one:.2g} if one alone does"
     )
     if among_equals is not None:
         lines += _of_equals(among_equals)

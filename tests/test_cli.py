@@ -73,7 +73,7 @@ def test_measure_prints_json_that_holds_what_the_api_gives(prices, capsys):
     printed = json.loads(capsys.readouterr().out)
     assert printed.pop("n_left_out") == 2
     assert printed.pop("interval_of") == REGISTRY["hgr_spline"].title
-    assert printed.pop("evaluation") == "corrected"
+    assert printed.pop("evaluation") == "corrected by evidence"
     frame, _ = read_table(prices)
     frame = frame.dropna()
     verdict, test = (
@@ -82,8 +82,7 @@ def test_measure_prints_json_that_holds_what_the_api_gives(prices, capsys):
     )
     assert verdict["link"] is True
     assert (verdict["p_value"], verdict["p_values"]) == (test.p_value, dict(test.p_values))
-    options = {"random_state": 0, "evaluation": "corrected"}
-    expected = fd.assess_dependence("hgr_spline", frame["price"], frame["age"], **options)
+    expected = fd.assess_dependence("hgr_spline", frame["price"], frame["age"], random_state=0)
     assert printed == pytest.approx(asdict(expected))
     assert printed["n"] == 200
     assert printed["value"] > 0.95
@@ -94,7 +93,8 @@ def test_measure_prints_value_floor_p_value_and_interval(prices, capsys):
     assert main(["measure", "hgr_spline", str(prices), *options]) == 0
     out = capsys.readouterr().out
     assert "200 rows" in out
-    assert "0 for a link below about 0.1\n" in out
+    assert "corrected for what noise adds" in out
+    assert "give p = 0.005 at best if every measure sees the link, 0.03 if one alone does" in out
     assert "noise floor" in out
     assert "p-value      0.05 (19 permutations)" in out
     assert "interval" in out

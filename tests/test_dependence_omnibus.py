@@ -33,6 +33,13 @@ def test_the_least_p_value_is_ranked_among_all_orders():
     assert least_p(np.array([[1.0, 1 - 1e-6, 0.0, 0.0]]))[0] == 0.5
 
 
+def test_the_least_p_value_that_orders_can_give_is_said():
+    u = np.random.default_rng(0).normal(size=200)
+    found = fd.independence_test(u, u + 0.01 * u**2, n_permutations=199, random_state=0)
+    assert found.p_value == pytest.approx(found.p_at_best[0]) == 1 / 200
+    assert found.p_at_best[1] == 6 / 200
+
+
 @pytest.mark.parametrize("v", [[0.0, 1, 2, 3, 4], [0.0, 0, 1, 1, 2], [0.0, 0, 0, 1, 1]])
 def test_over_all_orders_of_a_tiny_table_every_level_holds_exactly(v):
     """Each of the 120 orders takes its turn as the one at hand: a p-value at most α comes to at most α."""

@@ -85,8 +85,7 @@ def assess_predictions(
     loss
         Adds the column ``deviance`` unless it is squared error.
     measures
-        Ids in :data:`fairdash.dependence.REGISTRY`; values and floors are of the evaluation that is
-        :attr:`~fairdash.dependence.entry.Measure.shown`.
+        Ids in :data:`fairdash.dependence.REGISTRY`; floors are of the same statistic as values.
     n_permutations
         Permutations of the sensitive columns behind each floor, at most; with many rows fewer do.
     parts
@@ -300,13 +299,12 @@ class Judge:
             own = weight if measure.accepts_weights else None
             a, b = as_stack(u, v, single=False, measure=measure)
             each = as_weights(own, a.shape)
-            options = measure.shown_options
-            columns[title] = values_of(measure, a, b, each, self.random_state, options, groups)
+            columns[title] = values_of(measure, a, b, each, self.random_state, {}, groups)
             if not n_permutations:
                 columns[f"{title}_floor"] = columns[f"{title}_floor_q95"] = np.full(len(u), np.nan)
                 continue
             orders = permutations[chosen[0]]
-            values = null_values(measure, a, b, orders, each, self.random_state, options, groups)
+            values = null_values(measure, a, b, orders, each, self.random_state, {}, groups)
             sizes = np.abs(values) if measure.signed else values
             columns[f"{title}_floor"] = sizes.mean(axis=-1).max(axis=0)
             columns[f"{title}_floor_q95"] = np.quantile(sizes, 1 - ALPHA, axis=-1).max(axis=0)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from fairdash.assessment.assess import DEFAULT_MEASURE
 from fairdash.assessment.blend import blend, curve_points
 from fairdash.assessment.verdict import ALPHA
-from fairdash.dependence import REGISTRY
 from fairdash.dependence.inference import assess_dependence
 from fairdash.dependence.omnibus import independence_test
 from fairdash.errors import OptionError
@@ -155,11 +154,10 @@ def confirm_point(
         "groups": aside.groups,
         "random_state": random_state,
     }
-    shown = get_entry(REGISTRY, measure, option="measure").shown_options
     for column in aside.sensitive.columns:
         s = aside.sensitive[column].to_numpy(dtype=float)
         found = assess_dependence(
-            measure, u, s, n_permutations=N_FOR_FLOOR, n_bootstrap=0, max_rows=None, **counted, **shown
+            measure, u, s, n_permutations=N_FOR_FLOOR, n_bootstrap=0, max_rows=None, **counted
         )
         test = independence_test(u, s, n_permutations=N_PERMUTATIONS, **counted)
         links.append(

@@ -48,9 +48,9 @@ class Measure:
         Whether ``sample_weight`` has a meaning for it.
     multivariate
         Whether v may have several columns.
-    shown
-        The evaluation of the point value that frames, pages, reports and the command line show, where it is
-        not the default one of :func:`fairdash.measure`; see :attr:`shown_options`.
+    recorded
+        What a run writes down of how its values are estimated, so that later versions can say where theirs
+        differ; empty for measures that never changed.
     interval_of
         What an interval of it covers, where that is not the quantity in its title.
     zero, one
@@ -96,18 +96,13 @@ class Measure:
     discrete: bool = False
     accepts_weights: bool = False
     multivariate: bool = False
-    shown: str | None = None
+    recorded: str = ""
     interval_of: str = ""
     permuted: str | None = None
     weighted_permuted: str | None = None
     learned: str | None = None
     on_request: bool = False
     floats_per_row: int = 8
-
-    @property
-    def shown_options(self) -> dict[str, Any]:
-        """Options of the value that is shown; its floors, edges and p-values are of the same statistic."""
-        return {} if self.shown is None else {"evaluation": self.shown}
 
     def load(self, part: str = "implementation") -> Callable[..., Any]:
         """Import and return the function that ``part`` names: implementation, permuted or learned."""

@@ -204,9 +204,8 @@ _MEASURES = (
         fitted=True,
         accepts_weights=True,
         multivariate=True,
-        shown="corrected",
-        zero="no link that these rows can tell from noise: below an edge, 0.08 for 300 rows and 0.03 for "
-        "2,000, it reports 0",
+        recorded="corrected by evidence",
+        zero="no link that these rows are evidence of; weak links can read 0, too",
         one="a function of u equals a function of v",
         fails_when="The link has over twelve waves, or jumps between steps of fewer than eight rows: it then "
         "reads far less. A weak link may read 0.",
@@ -363,3 +362,13 @@ _MEASURES = (
 
 #: Every measure by its id, in the order in which they are shown.
 REGISTRY: Mapping[str, Measure] = MappingProxyType({one.id: one for one in _MEASURES})
+
+#: What was written down of how a measure's values are estimated, in words.
+WAYS: Mapping[str, str] = MappingProxyType(
+    {
+        "corrected by evidence": "corrected for what noise adds, and counts flexible functions as far as the "
+        "rows are evidence of them. A weak link can read 0; the test says whether there is one",
+        "corrected": "corrected for what noise adds, with an edge below which it is 0",
+        "": "cross-fitted: estimated on rows left out",
+    }
+)

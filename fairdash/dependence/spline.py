@@ -33,7 +33,7 @@ def hgr_spline(
     *,
     sample_weight: Array | None = None,
     groups: Index | None = None,
-    evaluation: Evaluation = "cross_fit",
+    evaluation: Evaluation = "corrected",
 ) -> Array:
     """Spline HGR of each pair of a stack; closed form, no seed.
 
@@ -48,12 +48,14 @@ def hgr_spline(
         Which of the groups 0 … G-1 each row belongs to; a group stays in one fold, and the correction counts
         rows of a group that are alike as fewer rows.
     evaluation
-        ``"cross_fit"``: ten folds; the correlation of f(u) and g(v) on rows left out when f, g and their
-        smoothness were chosen. Signed: noise gives values on either side of 0. ``"in_sample"``: the first
-        canonical correlation on the rows that chose it; noise gives a positive value. ``"corrected"``: the
-        in-sample value without what noise adds to it, see :func:`corrected`; 0 where the rows can't tell a
-        link from noise. Of one column v, step functions take part: they follow jumps, and the ends of the
-        range. It has the smallest error of the three, and a floor of its own is needed to tell a link.
+        ``"corrected"``: the in-sample value without what noise adds to it, as far as the rows are evidence
+        of more than two functions a side, see :mod:`fairdash.dependence.spline_corrected`. Of one column v,
+        step functions take part: they follow jumps, and the ends of the range. It has the smallest error of
+        the three; independence reads 0 in about two samples of three (docs/estimators.md), and a test is
+        needed to tell a link. ``"cross_fit"``: ten folds; the correlation of f(u) and g(v) on rows left out
+        when f, g and their smoothness were chosen. Signed: noise gives values on either side of 0.
+        ``"in_sample"``: the first canonical correlation on the rows that chose it; noise gives a positive
+        value.
 
     Returns
     -------
@@ -78,7 +80,7 @@ def hgr_spline_permuted(
     permutations: Index,
     *,
     groups: Index | None = None,
-    evaluation: Evaluation = "cross_fit",
+    evaluation: Evaluation = "corrected",
 ) -> Array:
     """:func:`hgr_spline` of u with each permutation of v; ``(K, n), (K, n) or (K, n, d), (B, n) -> (K, B)``.
 

@@ -1,12 +1,14 @@
 """Spline HGR without what noise adds to the largest of many sample correlations.
 
-Smooth functions and steps compete; the winner's in-sample value is corrected for how many functions it had.
+Two functions a side come first, and what they show is never taken away. More functions, and then steps, raise
+the value by what the rows tell of them: their gain is multiplied by a weight that goes from 0 to 1 as the
+evidence grows, so that a weak link is not read off the luckiest of many sizes, and no link has an edge at
+which the value jumps.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +20,15 @@ from fairdash.dependence.spline_steps import Cells, StepTables
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: By how much steps must foretell more than smooth functions, times √n: they are many, and one of them
-#: exceeds the truth by chance.
-_ADVANTAGE = 2.5
+#: Tracy–Widom statistics (:func:`evidence`) at which smooth functions begin to count and count in full; found
+#: on the laws of benchmarks/one_number_laws.py.
+_SMOOTH = (1.5, 4.0)
+#: The same for steps, of which there are many more, and whose tables have longer tails.
+_STEPS = (4.0, 7.0)
+#: By how much steps must predict more than smooth functions, times √n, to begin to count and in full.
+_ADVANTAGE = (1.5, 1.8)
+#: Of steps that predict nearly alike, within so much times √n, the finest follow jumps most closely.
+_ALIKE = (2.4, 2.6)
 #: Pairs that are looked at at a time, so that their tables stay in the cache.
 _PIECE = 64
 
@@ -52,12 +60,30 @@ def corrected(s: Array, p: Array, q: Array) -> Array:
     return np.where(real, np.sqrt(np.clip(r, 0.0, 1.0)), 0.0)
 
 
-def smallest_value(rows: float) -> float:
-    """The least corrected value above 0, of two functions a side: a weaker link is reported as 0.
+def evidence(s: Array, p: Array, q: Array, rows: Array) -> Array:
+    """How far the largest canonical correlation of a sample is beyond what independence gives.
 
-    With p = q = 2 / rows the edge of :func:`corrected` is at √(p / (1 − p)): .08 for 300 rows, .03 for 2,000.
+    Parameters
+    ----------
+    s : (...) array
+        The largest canonical correlation in the sample.
+    p, q, rows : (...) arrays
+        Functions of u and of v, and (effective) rows.
+
+    Returns
+    -------
+    (...) array
+        (log(s² / (1 − s²)) − μ) / σ, for normal variables of Tracy and Widom's law for independence: mean
+        −1.2, above 0.98 in 5 % and above 2.02 in 1 % of samples (Johnstone 2008, Annals of Statistics 36,
+        equations 5 and 6).
     """
-    return float(np.sqrt(2 / (rows - 2))) if rows > 4 else 1.0
+    total = np.maximum(rows - 1, 1.0)
+    low, high = np.minimum(p, q), np.maximum(p, q)
+    gamma, phi = (2 * np.arcsin(np.sqrt(np.clip((count - 0.5) / total, 1e-6, 0.99))) for count in (low, high))
+    centre = 2 * np.log(np.tan(np.minimum((phi + gamma) / 2, 1.57)))
+    spread = np.sin(np.minimum(phi + gamma, 3.14)) ** 2 * np.sin(phi) * np.sin(gamma)
+    share = np.clip(s**2, 1e-300, 1 - 1e-12)
+    return np.asarray((np.log(share / (1 - share)) - centre) / np.cbrt(16 / total**2 / spread))
 
 
 def corrected_of(
@@ -70,7 +96,7 @@ def corrected_of(
     for start in range(0, count, _PIECE):
         piece = slice(start, start + _PIECE)
         a, b, own = f.part(piece), g.part(piece), None if weight is None else weight[piece]
-        best = _best_of(*of_all_rows(a, b, own), rows[piece], columns)
+        best = _smooth(*of_all_rows(a, b, own), a, b, rows[piece], columns)
         if columns == 1:
             best = _or_steps(best, StepTables.of(Cells.of(a, fewest), Cells.of(b, fewest), own))
         result[piece] = best.value
@@ -90,7 +116,7 @@ def corrected_of_orders(
     of_v = np.empty_like(of_u)
     np.put_along_axis(of_v, of_u, np.broadcast_to(np.arange(n), of_u.shape), axis=-1)
     found = between(f.tables[0], g.tables[0], of_u, of_v)
-    smooth = _best_of(*found, np.broadcast_to(rows, count), columns)
+    smooth = _smooth(*found, f, g, np.broadcast_to(rows, count), columns)
     if columns > 1:
         return smooth.value
     a, b = Cells.of(f, fewest), Cells.of(g, fewest)
@@ -129,72 +155,75 @@ def _alike(ranks: Index, groups: Index) -> Array:
     return np.clip(together / pairs_of_rows, 0.0, 1.0)
 
 
-def _best_of(tall: Array, wide: Array, rows: Array, columns: int) -> _Candidate:
-    """Of all sizes of smooth functions the one whose corrected value is largest."""
-    best: _Candidate | None = None
-    for _, _, s, p, q in pairs(tall, wide, columns):
-        one = _Candidate(s, np.full(len(rows), float(p)), np.full(len(rows), float(q)), rows)
-        best = one if best is None else best.or_where(one.value > best.value, one)
-    assert best is not None
-    return best
+@dataclass(frozen=True)
+class _Link:
+    """What smooth functions show of each pair: its value, the most that a size predicts, rows; all (K,)."""
+
+    value: Array
+    predicted: Array
+    rows: Array
 
 
-def _or_steps(best: _Candidate, tables: StepTables) -> _Candidate:
-    """Steps where they foretell more; of steps that foretell alike, the finest follow jumps most closely."""
-    margin = _ADVANTAGE / np.sqrt(best.rows)
-    least = best.foretold + margin
+def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: int) -> _Link:
+    """The smallest size of functions, raised by what larger ones have earned."""
+    of_u, of_v = _functions(f), _functions(g)
+    base = gain = predicted = None
+    for _, _, s, many, few in pairs(tall, wide, columns):
+        p, q = of_u[:, many - 1], of_v[:, few - 1]
+        if base is None or gain is None or predicted is None:
+            # Noise adds pq / n to the squares of so few correlations.
+            noise = np.minimum(p * q / rows, 1.0)
+            base = np.sqrt(np.clip((s**2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
+            gain, predicted = np.zeros_like(base), np.zeros_like(base)
+        told = foretold_of(s, p / rows, q / rows)
+        more = _between(evidence(s, p, q, rows), *_SMOOTH) * (corrected(s, p / rows, q / rows) - base)
+        gain, predicted = np.maximum(gain, more), np.maximum(predicted, told)
+    assert base is not None
+    assert gain is not None
+    assert predicted is not None
+    return _Link(base + gain, predicted, rows)
+
+
+def _functions(x: Basis) -> Array:
+    """How many of the first 1, 2, … functions ties leave, (K or 1, P)."""
+    counts = np.array([np.cumsum(table.any(axis=0)) for table in x.tables], dtype=float)
+    return counts[x.member]
+
+
+def _between(x: Array, low: float, high: float) -> Array:
+    """0 up to `low`, 1 from `high`, smooth between (a cubic)."""
+    t = np.clip((x - low) / (high - low), 0.0, 1.0)
+    return t * t * (3 - 2 * t)
+
+
+def _or_steps(smooth: _Link, tables: StepTables) -> _Link:
+    """The smooth functions' link, moved to that of steps as far as these predict more."""
+    root = np.sqrt(smooth.rows)
+    least = smooth.predicted + _ADVANTAGE[0] / root
     which = np.arange(len(least))
     # Few pairs are worth an eigenvalue: powers of the table bound it, the higher the closer.
     for squarings in (2, 4):
         hopeful = np.zeros(len(which), dtype=bool)
         for bound, p, q in tables.bounds(which, squarings):
-            rows = best.rows[which]
-            hopeful |= foretold_of(bound, p / rows, q / rows) > least[which]
+            rows = smooth.rows[which]
+            hopeful |= (foretold_of(bound, p / rows, q / rows) > least[which]) & (
+                evidence(bound, p, q, rows) > _STEPS[0]
+            )
         which = which[hopeful]
         if not len(which):
-            return best
-    own = best.of(which)
-    steps = [_Candidate(s, p, q, own.rows) for s, p, q in tables.correlations(which)]
-    most = np.max([one.foretold for one in steps], axis=0)
-    wins, taken = most > least[which], np.zeros(len(which))
-    for one in steps:
-        finer = wins & (one.foretold > most - margin[which]) & (one.p * one.q > taken)
-        own, taken = own.or_where(finer, one), np.where(finer, one.p * one.q, taken)
-    return best.put(which, own)
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """Functions of each pair of a stack, all (K,): their correlation, how many they are, rows."""
-
-    s: Array
-    p: Array
-    q: Array
-    rows: Array
-
-    @cached_property
-    def value(self) -> Array:
-        return corrected(self.s, self.p / self.rows, self.q / self.rows)
-
-    @cached_property
-    def foretold(self) -> Array:
-        return foretold_of(self.s, self.p / self.rows, self.q / self.rows)
-
-    def or_where(self, condition: NDArray[np.bool_], other: _Candidate) -> _Candidate:
-        """The other one's where the condition holds."""
-        return _Candidate(
-            np.where(condition, other.s, self.s),
-            np.where(condition, other.p, self.p),
-            np.where(condition, other.q, self.q),
-            self.rows,
-        )
-
-    def of(self, which: Index) -> _Candidate:
-        """Those of some of the pairs."""
-        return _Candidate(self.s[which], self.p[which], self.q[which], self.rows[which])
-
-    def put(self, which: Index, others: _Candidate) -> _Candidate:
-        """With others' in the place of some of the pairs."""
-        s, p, q = self.s.copy(), self.p.copy(), self.q.copy()
-        s[which], p[which], q[which] = others.s, others.p, others.q
-        return _Candidate(s, p, q, self.rows)
+            return smooth
+    rows, root = smooth.rows[which], root[which]
+    s, p, q = (np.array(each) for each in zip(*tables.correlations(which), strict=True))
+    told, found = foretold_of(s, p / rows, q / rows), corrected(s, p / rows, q / rows)
+    most, shown = told.max(axis=0), evidence(s, p, q, rows).max(axis=0)
+    # From coarse to fine; cells of one size in the order of their values, whichever variable has the more.
+    order = np.lexsort((found, p * q), axis=0)
+    told, found = (np.take_along_axis(each, order, axis=0) for each in (told, found))
+    value = np.zeros_like(most)
+    for one, predicted in zip(found, told, strict=True):
+        value = value + _between(root * (predicted - most), -_ALIKE[1], -_ALIKE[0]) * (one - value)
+    advantage = _between(root * (most - smooth.predicted[which]), *_ADVANTAGE)
+    share = _between(shown, *_STEPS) * advantage
+    moved = smooth.value.copy()
+    moved[which] += share * (value - moved[which])
+    return _Link(moved, smooth.predicted, smooth.rows)

@@ -199,8 +199,8 @@ def _surface(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> 
             "line": {"width": [2.0 if each else 0.0 for each in clear], "color": theme.text},
         },
         customdata=table[["b", "standard_error", "rows"]],
-        hovertemplate="cost beyond others of the price %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, %{customdata[2]:,} rows"
-        "<extra></extra>",
+        hovertemplate="cost beyond others of the price %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, "
+        "%{customdata[2]:,} rows<extra></extra>",
     )
 
 

@@ -159,7 +159,7 @@ def execute_sweep(
         versions=versions(),
         baselines=baselines,
         gain=_gain(dataset, plan, trained),
-        evaluations={id: way for id in MEASURES if (way := REGISTRY[id].shown) is not None},
+        evaluations={id: way for id in MEASURES if (way := REGISTRY[id].recorded)},
         rows=rows,
         drawn_from=None if rows is None else n_rows,
         **vars(trained),

@@ -78,9 +78,7 @@ def floor_of(id: str, u: Array, v: Array, n_permutations: int) -> tuple[float, f
     """Mean and 95 % quantile of a measure with V permuted, of one pair (1, n)."""
     measure = REGISTRY[id]
     first, second = (u, v) if measure.scale_free else (v, u)
-    floor = independence_floor(
-        id, first, second, n_permutations=n_permutations, random_state=0, **measure.shown_options
-    )
+    floor = independence_floor(id, first, second, n_permutations=n_permutations, random_state=0)
     return float(floor.mean[0]), float(floor.q95[0])
 
 

@@ -87,7 +87,7 @@ def values_of(id: str, u: Array, v: Array, *, evaluation: str = OURS, random_sta
     measure = REGISTRY[id]
     if not measure.scale_free:
         u, v = v, u
-    options: dict[str, Any] = dict(measure.shown_options)
+    options: dict[str, Any] = {}
     if evaluation == PUBLISHED:
         if measure.fitted:
             options["evaluation"] = "in_sample"

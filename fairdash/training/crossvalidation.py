@@ -194,10 +194,9 @@ def dependence_of(
     if not there.any():
         return Dependence(*of_each)
     columns, groups = [], None if dataset.groups is None else dataset.groups[rows]
-    options = get_entry(REGISTRY, measure, option="measure").shown_options
     for column in dataset.sensitive.columns:
         v = np.broadcast_to(dataset.sensitive[column].to_numpy(dtype=float)[rows], u.shape)
-        value = np.abs(measure_many(measure, u, v, groups=groups, random_state=random_state, **options))
+        value = np.abs(measure_many(measure, u, v, groups=groups, random_state=random_state))
         floor = independence_floor(
             measure,
             u,
@@ -205,7 +204,6 @@ def dependence_of(
             n_permutations=n_permutations,
             groups=groups,
             random_state=random_state,
-            **options,
         )
         columns.append(np.stack([value, floor.mean, floor.q95]))
     figures = np.stack(columns)

@@ -22,7 +22,7 @@ from fairdash.data.roles import Roles
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.suggestion import Suggestion, suggest_roles
 from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
-from fairdash.dependence import REGISTRY, independence_test, measure
+from fairdash.dependence import independence_test, measure
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.dependence.rank_link import RankLink, rank_link
 from fairdash.errors import Problem
@@ -243,7 +243,7 @@ def _link(fingerprint: str, sensitive: str, _dataset: Dataset) -> tuple[float, f
         groups = None if groups is None else groups[rows]
     counted: dict[str, Any] = {"sample_weight": weight, "groups": groups, "random_state": 0}
     test = independence_test(y, s, n_permutations=ENOUGH_PERMUTATIONS, **counted)
-    value = measure(DEFAULT_MEASURE, y, s, **counted, **REGISTRY[DEFAULT_MEASURE].shown_options)
+    value = measure(DEFAULT_MEASURE, y, s, **counted)
     return value, test.p_value, test.n
 
 

@@ -96,7 +96,7 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demograph
         seconds=12.3,
         notes=(f"A note on {dataset.title}.",),
         versions={"python": "3.0", "torch": "0.1.2"},
-        evaluations={"hgr_spline": "corrected"},
+        evaluations={"hgr_spline": "corrected by evidence"},
     )
     return Comparison(
         title=dataset.title,

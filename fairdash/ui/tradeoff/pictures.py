@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairdash.reports import comparison_figures, stage, words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.point_values import of_older_values, why_so_small
+from fairdash.reports.point_values import of_older_values
 from fairdash.runs.store import Run
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.cached import stops_of
@@ -22,8 +22,6 @@ KEY = Keys(__file__)
 def show_answer(comparison: Comparison) -> None:
     """What was found, in two or three sentences."""
     st.markdown(f"**{safe(words.answer(comparison))}**")
-    if explained := why_so_small(comparison):
-        st.caption(safe(explained))
 
 
 def show_notes(comparison: Comparison) -> None:
