@@ -26,7 +26,7 @@ RESULTS = Path(__file__).parent / "results"
 NOISE = (0.5, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 FOUR = [one.id for one in PATTERNS.values() if one.paper]
 ESTIMATORS: dict[str, tuple[str, dict[str, object]]] = {
-    "hgr_spline cross-fitted": ("hgr_spline", {}),
+    "hgr_spline cross-fitted": ("hgr_spline", {"evaluation": "cross_fit"}),
     "hgr_spline corrected": ("hgr_spline", {"evaluation": "corrected"}),
     "hgr_spline in-sample": ("hgr_spline", {"evaluation": "in_sample"}),
     "hgr_nn cross-fitted": ("hgr_nn", {}),

@@ -30,7 +30,7 @@ PAPER = ("parabola", "cosine", "sawtooth", "fast_cosine")
 ROWS = (300, 500, 1000, 2000)
 WAYS: dict[str, tuple[str, dict[str, Any]]] = {
     "spline, corrected": ("hgr_spline", {"evaluation": "corrected"}),
-    "spline, cross-fitted": ("hgr_spline", {}),
+    "spline, cross-fitted": ("hgr_spline", {"evaluation": "cross_fit"}),
     "spline, in sample": ("hgr_spline", {"evaluation": "in_sample"}),
     "KDE": ("hgr_kde", {}),
     "RDC": ("hgr_rdc", {}),

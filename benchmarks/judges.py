@@ -28,7 +28,7 @@ RESULTS = Path(__file__).parent / "results" / "judges.csv"
 PERMUTATIONS = 99
 CANDIDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "hgr_spline, corrected": ("hgr_spline", {"evaluation": "corrected"}),
-    "hgr_spline, cross-fitted": ("hgr_spline", {}),
+    "hgr_spline, cross-fitted": ("hgr_spline", {"evaluation": "cross_fit"}),
     "hgr_kde_scores": ("hgr_kde_scores", {}),
     "hgr_kde": ("hgr_kde", {}),
     "hgr_rdc": ("hgr_rdc", {}),
