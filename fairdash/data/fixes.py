@@ -19,6 +19,7 @@ from fairdash.data.grammar import (
     to_dates,
     to_numbers,
 )
+from fairdash.data.rate import OF_NEGATIVES
 from fairdash.data.roles import Roles
 from fairdash.errors import Checks, DataError, Fix
 from fairdash.text import counted, few
@@ -34,7 +35,7 @@ _OF_DATES = {
     "age_day_first": ("age", DAY_FIRST),
     "age_month_first": ("age", MONTH_FIRST),
 }
-KINDS = ("drop_rows", "convert", "order", "leave_out", "keep", *_OF_DATES)
+KINDS = ("drop_rows", "convert", "order", "leave_out", "keep", *OF_NEGATIVES, *_OF_DATES)
 
 
 def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
@@ -52,6 +53,24 @@ def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
         else:
             checks.require(False, fix.column, "this fix is not known", hint)
     checks.finish()
+
+
+def exclude_each_other(one: Fix, other: Fix) -> bool:
+    """Say whether two fixes answer the same question about the same column, so that one of them goes.
+
+    >>> exclude_each_other(Fix("floor", "cost"), Fix("drop_negative", "cost"))
+    True
+    >>> exclude_each_other(Fix("convert", "cost"), Fix("floor", "cost"))
+    False
+    """
+    return one.column == other.column and _question(one.kind) == _question(other.kind)
+
+
+def _question(kind: str) -> str:
+    """What a kind of fix decides: which rows go, what becomes of amounts below zero, or how cells are used."""
+    if kind in OF_NEGATIVES:
+        return "amounts below zero"
+    return "rows" if kind == "drop_rows" else "use"
 
 
 def apply_fixes(

@@ -58,13 +58,15 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     Parameters
     ----------
     frame
-        The table, shape (n, columns), with unique names. Columns below zero are none of these.
+        The table, shape (n, columns), with unique names. What is divided may hold amounts below zero, such as
+        recoveries; what it is divided by may not.
     """
     found = []
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
+    divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
     for id, (title, of, by) in _MADE_OF.items():
         target = named_most_like(usable, of)
-        weight = named_most_like([name for name in usable if name != target], by)
+        weight = named_most_like([name for name in divisors if name != target], by)
         if target is not None and weight is not None:
             without = id == "severity" and not (frame[weight] > 0).all()
             fixes = (Fix("drop_rows", weight),) if without else ()

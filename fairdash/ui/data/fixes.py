@@ -7,6 +7,7 @@ from collections.abc import Collection
 import streamlit as st
 
 from fairdash.data.dataset import Dataset
+from fairdash.data.fixes import exclude_each_other
 from fairdash.data.source import DatasetSource
 from fairdash.errors import DataError, Fix
 from fairdash.ui.cached import dataset_of
@@ -62,11 +63,8 @@ def agree_for(key: str, fix: Fix) -> None:
 
 
 def _agree(state: str, fix: Fix) -> None:
-    def goes(each: Fix) -> bool:
-        alike = each.column == fix.column and "drop_rows" not in (each.kind, fix.kind)
-        return each == fix or alike
-
-    st.session_state[state] = (*(each for each in st.session_state[state] if not goes(each)), fix)
+    left = (each for each in st.session_state[state] if not exclude_each_other(each, fix))
+    st.session_state[state] = (*left, fix)
 
 
 def take_back(fix: Fix) -> None:
