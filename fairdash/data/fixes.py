@@ -55,15 +55,14 @@ def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
     checks.finish()
 
 
-def exclude_each_other(one: Fix, other: Fix) -> bool:
-    """Say whether two fixes answer the same question about the same column, so that one of them goes.
+def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
+    """Add a fix; of two that answer the same question about a column the last counts.
 
-    >>> exclude_each_other(Fix("floor", "cost"), Fix("drop_negative", "cost"))
-    True
-    >>> exclude_each_other(Fix("convert", "cost"), Fix("floor", "cost"))
-    False
+    >>> [each.kind for each in with_fix((Fix("convert", "cost"), Fix("floor", "cost")), Fix("drop_negative", "cost"))]
+    ['convert', 'drop_negative']
     """
-    return one.column == other.column and _question(one.kind) == _question(other.kind)
+    asked = fix.column, _question(fix.kind)
+    return (*(each for each in fixes if (each.column, _question(each.kind)) != asked), fix)
 
 
 def _question(kind: str) -> str:

@@ -10,10 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 from fairdash.data.source import load_source
 from fairdash.dependence.rank_link import rank_link
 from fairdash.runs.quick import quick_plans
+from fairdash.text import amount
 from fairdash.ui.text import number
 from tests.data.workbooks import workbook
 from tests.ui.conftest import open_page
-from tests.ui.test_data_page import box, click, csv, roles_set, said, upload
+from tests.ui.test_data_page import box, click, csv, roles_set, said, said_in_errors, upload
 
 
 def tariff(n: int = 600) -> pd.DataFrame:
@@ -98,6 +99,44 @@ def test_targets_of_pricing_are_offered_by_name(label: str, target: str, weight:
     else:
         assert dataset.n_rows == 600
         assert "Gamma deviance is not offered: it needs a target that is above 0" in said(train)
+
+
+@pytest.mark.bad_input(59)
+@pytest.mark.parametrize(
+    ("label", "loss"),
+    [
+        ("Use them as they are", "squared_error"),
+        ("Count them as 0", "tweedie"),
+        ("Leave these rows out", "tweedie"),
+    ],
+)
+def test_amounts_below_zero_are_asked_about_before_a_price_is_made(label: str, loss: str) -> None:
+    frame = tariff().drop(columns="ClaimNb")
+    free = frame.index[frame["ClaimAmount"] == 0]
+    frame.loc[free[:7], "ClaimAmount"] = -120.5
+    at = upload(csv(frame))
+    assert [each.label for each in at.button if "ClaimAmount ÷ Exposure" in each.label], "a price target"
+    assert f"7 places; lines {free[0] + 2}, " in said_in_errors(at)
+    at = click(at, label)
+    assert not at.error
+    source = load_source(at.query_params["dataset"])
+    dataset = source.load()
+    cost, kept = frame["ClaimAmount"], np.ones(600, dtype=bool)
+    if label == "Count them as 0":
+        cost = cost.clip(lower=0)
+    elif label == "Leave these rows out":
+        kept = (cost >= 0).to_numpy()
+    premium = cost[kept].sum() / frame["Exposure"][kept].sum()
+    assert f"= {amount(premium)} over all rows" in said(at)
+    # The table of columns shows the same number, and no average of totals.
+    (table,) = [each.value for each in at.dataframe if "role" in each.value]
+    assert table.set_index("role")["mean"]["target"] == pytest.approx(premium)
+    assert {plan.settings.loss for plan in quick_plans(dataset, objective="demographic_parity")} == {loss}
+    train = open_page("train", dataset=at.query_params["dataset"])
+    assert train.selectbox(key="train.form loss").value == loss
+    # Another way takes the place of the first.
+    at = click(at, f"{label}: ClaimAmount")
+    assert "below zero" in said_in_errors(at)
 
 
 def test_the_loss_follows_another_target() -> None:

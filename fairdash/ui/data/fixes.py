@@ -7,7 +7,7 @@ from collections.abc import Collection
 import streamlit as st
 
 from fairdash.data.dataset import Dataset
-from fairdash.data.fixes import exclude_each_other
+from fairdash.data.fixes import with_fix
 from fairdash.data.source import DatasetSource
 from fairdash.errors import DataError, Fix
 from fairdash.ui.cached import dataset_of
@@ -53,18 +53,14 @@ def data_or_fixes(source: DatasetSource) -> Dataset | None:
 
 def agree(fix: Fix) -> None:
     """Add a fix for the table in view; of two that exclude each other the last counts."""
-    _agree(st.session_state[FIXES], fix)
+    state = st.session_state[FIXES]
+    st.session_state[state] = with_fix(st.session_state[state], fix)
 
 
 def agree_for(key: str, fix: Fix) -> None:
     """Add a fix for the table of this key, which need not have been in view yet."""
-    st.session_state.setdefault(fixes_key(key), ())
-    _agree(fixes_key(key), fix)
-
-
-def _agree(state: str, fix: Fix) -> None:
-    left = (each for each in st.session_state[state] if not exclude_each_other(each, fix))
-    st.session_state[state] = (*left, fix)
+    state = fixes_key(key)
+    st.session_state[state] = with_fix(st.session_state.get(state, ()), fix)
 
 
 def take_back(fix: Fix) -> None:
