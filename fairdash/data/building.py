@@ -239,7 +239,7 @@ def _settle_totals(
     lines: np.ndarray | None,
     notes: list[str],
 ) -> list[Problem]:
-    """Settle what a sum over the exposure needs: a word on amounts below zero, and on a sum that isn't divided.
+    """Settle what a sum over the exposure needs: a word on amounts below zero, or if it isn't divided.
 
     The target is changed in place where its negative amounts are to count as 0.
     """
@@ -249,9 +249,10 @@ def _settle_totals(
         notes.append(undivided_note(roles.target, roles.weight))
     if not (target < 0).any():
         return []
-    if roles.rate and roles.weight is not None:
-        if asked := negative_problems(target, outcomes[roles.weight], fixes, lines):
-            return asked
+    exposure = outcomes[roles.weight] if roles.rate and roles.weight is not None else None
+    asked = [] if exposure is None else negative_problems(target, exposure, fixes, lines)
+    if asked:
+        return asked
     kind = next((fix.kind for fix in fixes if fix.column == target.name and fix.kind in OF_NEGATIVES), None)
     if roles.rate or is_total or kind is not None:
         notes.append(negative_note(target, kind, lines))

@@ -58,7 +58,8 @@ def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
 def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
     """Add a fix; of two that answer the same question about a column the last counts.
 
-    >>> [each.kind for each in with_fix((Fix("convert", "cost"), Fix("floor", "cost")), Fix("drop_negative", "cost"))]
+    >>> agreed = Fix("convert", "cost"), Fix("floor", "cost")
+    >>> [each.kind for each in with_fix(agreed, Fix("drop_negative", "cost"))]
     ['convert', 'drop_negative']
     """
     asked = fix.column, _question(fix.kind)
@@ -66,7 +67,7 @@ def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
 
 
 def _question(kind: str) -> str:
-    """What a kind of fix decides: which rows go, what becomes of amounts below zero, or how cells are used."""
+    """Name what a kind of fix decides: missing rows, amounts below zero, or how cells are used."""
     if kind in OF_NEGATIVES:
         return "amounts below zero"
     return "rows" if kind == "drop_rows" else "use"

@@ -66,8 +66,8 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         "--below-zero",
         choices=list(_BELOW_ZERO),
         default=None,
-        help="of a file whose target is divided by the exposure: what to do about amounts below zero, such as "
-        "recoveries: use them as they are, count them as 0 (floor), or leave these rows out (drop)",
+        help="of a file whose target is divided by the exposure: what to do about amounts below zero, "
+        "such as recoveries: use them as they are, count them as 0 (floor), or leave these rows out (drop)",
     )
     parser.add_argument("--price", default=None, help="of a file: a prediction that is there already")
     parser.add_argument("--row-id", default=None, help="of a file: column that names the rows")
@@ -169,7 +169,7 @@ def _features(frame: pd.DataFrame, options: argparse.Namespace, others: list[str
     out = {
         name: given.left_out[name]
         for name in others
-        if name in given.known_with_target or given.left_out.get(name) == NAMES_POLICIES
+        if name in given.to_be_said or given.left_out.get(name) == NAMES_POLICIES
     }
     for name, why in out.items():
         print(f"“{name}” is no feature: {why}. Name --features to decide yourself.", file=sys.stderr)

@@ -38,5 +38,7 @@ def test_the_pure_premium_of_a_table_with_recoveries(page: Page) -> None:
         expect(page.get_by_text(f"= {premium} over all rows")).to_be_visible(timeout=60_000)
         if premium != "556.6":
             page.get_by_role("button", name=f"{label}: ClaimAmount").click()
-    expect(page.get_by_text("sensitive: DrivAge · target: ClaimAmount ÷ Exposure · exposure: Exposure")).to_be_visible()
+    expect(
+        page.get_by_text("sensitive: DrivAge · target: ClaimAmount ÷ Exposure · exposure: Exposure")
+    ).to_be_visible()
     expect(page.get_by_text("314.1")).to_have_count(0)

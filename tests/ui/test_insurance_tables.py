@@ -46,6 +46,27 @@ def test_what_the_target_can_be_read_off_is_named_and_one_click_brings_it_back()
     assert features(at).value == ["VehPower"]
 
 
+def test_postcodes_are_left_out_with_a_word_and_one_click_brings_them_in() -> None:
+    at = upload(csv(tariff().assign(postcode=np.arange(600) % 90 + 1000)))
+    assert features(at).value == ["VehPower"]
+    assert "postcode** is left out: its numbers are codes of places" in said(at)
+    at = click(at, "Use postcode all the same")
+    assert features(at).value == ["VehPower", "postcode"]
+    assert "postcode** is used as a number" in "".join(each.value for each in at.warning)
+
+
+def test_a_premium_becomes_the_existing_price_once_claims_are_the_target() -> None:
+    frame = tariff().rename(columns={"ClaimNb": "Anz. Schäden"}).drop(columns="ClaimAmount")
+    at = upload(csv(frame.assign(**{"Beitrag p.a.": np.arange(600) % 70 + 200.25})))
+    assert (box(at, "Target").value, box(at, "Existing prediction").value) == ("Beitrag p.a.", "None")
+    at = click(at, "Claim frequency")
+    assert (box(at, "Target").value, box(at, "Existing prediction").value) == ("Anz. Schäden", "Beitrag p.a.")
+    at = box(at, "Existing prediction").set_value("None").run()
+    assert box(at, "Existing prediction").value == "None"
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert box(again, "Existing prediction").value == "None", "a recipe keeps what it has"
+
+
 def test_features_stay_chosen_when_another_role_changes() -> None:
     frame = tariff().assign(rooms=np.arange(600) % 5, zone=["a", "b", "c"] * 200).drop(columns="ClaimNb")
     # Of this column nothing can be made: no recipe is stored, and the session alone knows what was chosen.
