@@ -109,7 +109,7 @@ def suggest_roles(frame: pd.DataFrame, *, target: str | None = None) -> Suggesti
     numeric = [name for name in numeric if name not in (weight, prediction)]
     if target is None:
         target = _most_like(numeric, _TARGETS)
-    if prediction is None and target is not None and _claims(target):
+    if prediction is None and target is not None and is_of_claims(target):
         # What was charged for these claims.
         prediction = named_most_like([name for name in numeric if name != target], "premium")
         numeric = [name for name in numeric if name != prediction]
@@ -140,10 +140,10 @@ def known_with_target(frame: pd.DataFrame, target: str, features: Iterable[str])
     so are other columns on claims, unless they are on those of the past.
     """
     found = {}
-    of_claims = bool(_claims(target))
+    of_claims = is_of_claims(target)
     for name in features:
         why = target_leak(frame[name], frame[target])
-        if why is None and of_claims and _claims(name) and "past" not in meanings_of(name):
+        if why is None and of_claims and is_of_claims(name) and "past" not in meanings_of(name):
             why = OTHER_CLAIMS
         if why is not None:
             found[name] = why
@@ -155,8 +155,9 @@ def named_most_like(names: Iterable[str], concept: str) -> str | None:
     return _most_like([name for name in names if "past" not in meanings_of(name)], ((concept,),))
 
 
-def _claims(name: object) -> set[str]:
-    return set(CLAIMS) & set(meanings_of(name))
+def is_of_claims(name: object) -> bool:
+    """Whether a header speaks of a row's claims: their count, their cost, or whether there is one."""
+    return not set(CLAIMS).isdisjoint(meanings_of(name))
 
 
 def _numbers_rows(values: pd.Series) -> str | None:
