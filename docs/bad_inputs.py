@@ -59,6 +59,11 @@ ROWS: dict[str, dict[int, tuple[str, str]]] = {
         31: ("fewer rows than quantiles; ties", "groups reduced by rank; the number is shown"),
         32: ("heavy tails, many zeros in the target", "a warning with the share; never clipped"),
         33: ("numbers beyond single precision", "rescaled before training"),
+        59: (
+            "amounts below zero, such as recoveries, in a target that is divided by the exposure",
+            "blocked, with lines, until one of three is chosen: as they are, as 0, or without these rows; what "
+            "each gives over all rows is said",
+        ),
     },
     "Hostile input": {
         52: ("cells or headers that begin with = + - @ tab or NUL", "text is escaped in exports, numbers are not"),

@@ -23,7 +23,9 @@ class Fix:
         ``"drop_rows"``: leave out the rows in which the column can't be used. ``"convert"``: read its text as
         numbers, other cells as missing. ``"order"``: use the place of bands such as 18-25 in their order.
         ``"leave_out"``: don't use the column as a feature. ``"keep"``: use
-        it all the same. ``"year"``, ``"age"``: turn dates into these numbers; with ``"_day_first"`` or
+        it all the same. ``"as_they_are"``, ``"floor"``, ``"drop_negative"``: of amounts below zero, such as
+        recoveries, divide them by the exposure as they are, count them as 0, or leave their rows out.
+        ``"year"``, ``"age"``: turn dates into these numbers; with ``"_day_first"`` or
         ``"_month_first"`` behind it where the dates could be read either way. ``"number_names"``: number the
         names that stand over several columns of a file.
     column

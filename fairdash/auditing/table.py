@@ -164,6 +164,11 @@ class AuditTable:
                     f"“{name}” is taken as it stands, as an amount per unit of exposure. "
                     "If it is a sum over the exposure, name it among the totals."
                 )
+            if role == "outcome" and (below := int((numbers[role] < 0).sum())):
+                notes.append(
+                    f"“{name}” is below zero in {counted(below, 'row')}, and counts as it is there, as a "
+                    "recovery does."
+                )
         controls = pd.DataFrame(
             {name: _as_control(used[name]) for name in columns.controls}, index=used.index
         )

@@ -21,7 +21,17 @@ from fairdash.data.fixes import (
     use_of_dates,
 )
 from fairdash.data.header_words import meanings_of
-from fairdash.data.rate import divided, rate_problems, unit_of_rate
+from fairdash.data.rate import (
+    DROP_NEGATIVE,
+    FLOOR,
+    OF_NEGATIVES,
+    divided,
+    looks_like_total,
+    negative_note,
+    negative_problems,
+    undivided_note,
+    unit_of_rate,
+)
 from fairdash.data.roles import (
     EXPOSURE,
     PREDICTION,
@@ -97,7 +107,7 @@ def build_dataset(
         for column in roles.parts[role]
     }
     outcomes, problems = _outcomes(frame, played, lines, remarks)
-    left = ~_unusable_rows(frame, played, outcomes, roles.features, fixes, drop_missing, remarks)
+    left = ~_unusable_rows(frame, played, outcomes, roles.features, fixes, drop_missing, lines, remarks)
     if not left.all():
         frame = frame.loc[left]
         lines = None if lines is None else lines[left]
@@ -113,8 +123,8 @@ def build_dataset(
         problems.extend(role_problems(values, role=played[column], lines=lines))
     if roles.group is not None:
         problems.extend(group_problems(frame[roles.group], lines))
-    if roles.rate and roles.target in outcomes:
-        problems.extend(rate_problems(outcomes[roles.target]))
+    if roles.target in outcomes and roles.weight in (None, *outcomes):
+        problems.extend(_settle_totals(outcomes, roles, fixes, lines, remarks))
 
     kept = {fix.column for fix in fixes if fix.kind == "keep"}
     features, doubts = choose_features(frame, roles.features, kept=kept, lines=lines, notes=remarks)
@@ -188,6 +198,7 @@ def _unusable_rows(
     features: Sequence[str],
     fixes: Sequence[Fix],
     drop_missing: bool,
+    lines: np.ndarray | None,
     notes: list[str],
 ) -> np.ndarray:
     """Which rows are left out, as the user has agreed."""
@@ -206,6 +217,9 @@ def _unusable_rows(
             unusable |= out
         elif drop_missing and played[column] in (TARGET, SENSITIVE):
             without |= missing
+        if played[column] == TARGET and Fix(DROP_NEGATIVE, column) in fixes and (values < 0).any():
+            notes.append(negative_note(values, DROP_NEGATIVE, lines))
+            unusable |= (values < 0).to_numpy()
     for column in features:
         if column in dropped and kind_of(frame[column]) == "number":
             out = np.isinf(as_floats(frame[column]).to_numpy())
@@ -216,6 +230,35 @@ def _unusable_rows(
         n_missing = int(without.sum())
         notes.append(f"{counted(n_missing, 'row')} left out: the target or a sensitive value is missing.")
     return unusable | without
+
+
+def _settle_totals(
+    outcomes: dict[str, pd.Series],
+    roles: Roles,
+    fixes: Sequence[Fix],
+    lines: np.ndarray | None,
+    notes: list[str],
+) -> list[Problem]:
+    """Settle what a sum over the exposure needs: a word on amounts below zero, or if it isn't divided.
+
+    The target is changed in place where its negative amounts are to count as 0.
+    """
+    target = outcomes[roles.target]
+    is_total = looks_like_total(target)
+    if roles.weight is not None and not roles.rate and is_total:
+        notes.append(undivided_note(roles.target, roles.weight))
+    if not (target < 0).any():
+        return []
+    exposure = outcomes[roles.weight] if roles.rate and roles.weight is not None else None
+    asked = [] if exposure is None else negative_problems(target, exposure, fixes, lines)
+    if asked:
+        return asked
+    kind = next((fix.kind for fix in fixes if fix.column == target.name and fix.kind in OF_NEGATIVES), None)
+    if roles.rate or is_total or kind is not None:
+        notes.append(negative_note(target, kind, lines))
+    if kind == FLOOR:
+        outcomes[roles.target] = target.clip(lower=0)
+    return []
 
 
 def _lost_with(

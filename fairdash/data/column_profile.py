@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,7 +30,7 @@ class ColumnProfile:
         Cells that are missing; different values among the others (0 for the kind "other").
     minimum, mean, maximum
         Of numbers and truth values, over the cells that are there; None for other kinds. The mean counts
-        rows by their exposure where there is one.
+        rows by their exposure where there is one, unless the column is a sum over it.
     histogram
         Rows in twelve equal steps from lowest to highest; of text, rows of the twelve commonest levels. Empty
         for other kinds.
@@ -101,7 +102,9 @@ def kind_of(values: pd.Series) -> Kind:
     return "text" if pd.api.types.is_string_dtype(values) else "other"
 
 
-def profile_table(frame: pd.DataFrame, *, weight: pd.Series | None = None) -> tuple[ColumnProfile, ...]:
+def profile_table(
+    frame: pd.DataFrame, *, weight: pd.Series | None = None, totals: Collection[str] = ()
+) -> tuple[ColumnProfile, ...]:
     """Describe each column of a table, in its order.
 
     Parameters
@@ -110,9 +113,13 @@ def profile_table(frame: pd.DataFrame, *, weight: pd.Series | None = None) -> tu
         The table, shape (n, columns).
     weight : Series, shape (n,), optional
         Exposure of its rows, above 0: means count a row as often, except that of the exposure itself.
+    totals
+        Columns that are sums over the exposure, whose mean is one of rows: weighted by the exposure it would
+        count a long policy's claims twice.
     """
+    alike = set(totals) if weight is None else {*totals, weight.name}
     return tuple(
-        _profile(frame[name], None if weight is None or name == weight.name else weight.to_numpy(dtype=float))
+        _profile(frame[name], None if weight is None or name in alike else weight.to_numpy(dtype=float))
         for name in frame.columns
     )
 

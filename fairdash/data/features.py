@@ -161,8 +161,16 @@ def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
         values = frame[name]
         why = exclusion_reason(values)
         if can_convert(values):
-            what = "the feature holds numbers as text, such as with a separator between thousands"
-            hint = "Convert it; cells that are no numbers become missing."
+            # Of two levels, such as a factor of 0 and 1, a category and a number say the same.
+            if values.nunique() <= 2:
+                continue
+            what, hint = (
+                "the feature holds numbers as text",
+                "Convert it; cells that are no numbers become missing.",
+            )
+            if pd.to_numeric(values.astype(object), errors="coerce")[values.notna()].notna().all():
+                what = "the feature holds numbers that are kept as categories"
+                hint = "Convert it if their size says something, or leave it if they are codes."
             ways = (Fix("convert", name),)
         elif why in (DATES, TEXT_DATES) and (ways := date_fixes(values)):
             doubt, hint = use_of_dates(ways)

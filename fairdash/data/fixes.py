@@ -19,6 +19,7 @@ from fairdash.data.grammar import (
     to_dates,
     to_numbers,
 )
+from fairdash.data.rate import OF_NEGATIVES
 from fairdash.data.roles import Roles
 from fairdash.errors import Checks, DataError, Fix
 from fairdash.text import counted, few
@@ -34,7 +35,7 @@ _OF_DATES = {
     "age_day_first": ("age", DAY_FIRST),
     "age_month_first": ("age", MONTH_FIRST),
 }
-KINDS = ("drop_rows", "convert", "order", "leave_out", "keep", *_OF_DATES)
+KINDS = ("drop_rows", "convert", "order", "leave_out", "keep", *OF_NEGATIVES, *_OF_DATES)
 
 
 def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
@@ -52,6 +53,24 @@ def check_fixes(frame: pd.DataFrame, fixes: Sequence[Fix]) -> None:
         else:
             checks.require(False, fix.column, "this fix is not known", hint)
     checks.finish()
+
+
+def with_fix(fixes: Sequence[Fix], fix: Fix) -> tuple[Fix, ...]:
+    """Add a fix; of two that answer the same question about a column the last counts.
+
+    >>> agreed = Fix("convert", "cost"), Fix("floor", "cost")
+    >>> [each.kind for each in with_fix(agreed, Fix("drop_negative", "cost"))]
+    ['convert', 'drop_negative']
+    """
+    asked = fix.column, _question(fix.kind)
+    return (*(each for each in fixes if (each.column, _question(each.kind)) != asked), fix)
+
+
+def _question(kind: str) -> str:
+    """Name what a kind of fix decides: missing rows, amounts below zero, or how cells are used."""
+    if kind in OF_NEGATIVES:
+        return "amounts below zero"
+    return "rows" if kind == "drop_rows" else "use"
 
 
 def apply_fixes(

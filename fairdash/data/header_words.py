@@ -4,8 +4,14 @@ A phrase there is one word or several, each of which must be among the header's,
 for any letters. Accents, capitals and what parts the words don't count, and ä may be written ae. A header
 without gaps, such as ``claimamount``, is recognised where the phrase's words stand in it in their order.
 
+An age that is written together with its owner, such as ``ageph`` or ``Kundenalter``, is taken apart if all
+of it is known words, a person's or a thing's. Other words that hold an age's letters, such as ``mileage``,
+are not.
+
 >>> meanings_of("âge du conducteur")["driver_age"], "driver_age" in meanings_of("VehAge")
 (3, False)
+>>> meanings_of("ageph")["driver_age"], "age" in meanings_of("mileage"), other_words("vehage", "age", "thing")
+(3, False, True)
 >>> sorted(meanings_of("Schadenhoehe")), sorted(meanings_of("n° de police"))
 (['claim_cost'], ['policy_number', 'thing'])
 """
@@ -14,7 +20,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
@@ -30,6 +36,13 @@ _SMALL = frozenset(
 )
 #: A phrase without a gap must be so long to be looked for in a header without gaps.
 _JOINED = 5
+
+#: What a row's claims are told by: one header is one of these, the one that more of its words speak for.
+CLAIMS = ("claim_cost", "claim_count", "claim_flag")
+#: Concepts that a header speaks of if it speaks of all of these.
+_JOINT = {"driver_age": ("age", "person")}
+#: What German joins words with.
+_LINKS = ("", "s", "n", "en")
 
 #: The words of a phrase as patterns, and all of it without gaps.
 _Phrase = tuple[tuple[re.Pattern[str], ...], re.Pattern[str]]
@@ -50,11 +63,12 @@ def other_words(header: object, concept: str, of: str) -> bool:
     >>> other_words("policy holder age", "driver_age", "thing"), other_words("car_age", "age", "thing")
     (False, True)
     """
-    words = words_in_order(str(header))
+    words = _words(str(header))
     spent = {
         word
-        for parts, _ in _phrases()[concept]
-        if all(any(part.fullmatch(each) for each in words) for part in parts)
+        for each in _JOINT.get(concept, (concept,))
+        for parts, _ in _phrases()[each]
+        if _holds(parts, words)
         for word in words
         if any(part.fullmatch(word) for part in parts)
     }
@@ -68,24 +82,92 @@ def other_words(header: object, concept: str, of: str) -> bool:
 
 @cache
 def _meanings(header: str) -> Mapping[str, int]:
-    words = words_in_order(header)
+    words = _words(header)
     joined = "".join(words)
-    found = {}
+    found: dict[str, int] = {}
+    n_words: dict[str, int] = {}
     for concept, phrases in _phrases().items():
-        clearest = max((_clearness(words, joined, phrase) for phrase in phrases), default=0)
-        if clearest:
+        clear = {phrase: _clearness(words, joined, phrase) for phrase in phrases}
+        if clearest := max(clear.values(), default=0):
             found[concept] = clearest
-    return MappingProxyType(found)
+            n_words[concept] = max(len(parts) for (parts, _), value in clear.items() if value)
+    for concept, parts in _JOINT.items():
+        if set(parts) <= set(found):
+            known = [
+                part
+                for each in parts
+                for phrase, _ in _phrases()[each]
+                if _holds(phrase, words)
+                for part in phrase
+            ]
+            found[concept] = PART if _rest(words, known) else WHOLE
+    most = max((n_words[concept] for concept in CLAIMS if concept in found), default=0)
+    # "Anzahl Schäden" is a count, though "Schäden" alone would be their cost.
+    return MappingProxyType(
+        {name: value for name, value in found.items() if name not in CLAIMS or n_words[name] == most}
+    )
 
 
 def _clearness(words: tuple[str, ...], joined: str, phrase: _Phrase) -> int:
     parts, whole = phrase
     if whole.pattern.startswith("[a-z]*"):
-        return INSIDE if any(parts[0].fullmatch(word) for word in words) else 0
-    if all(any(part.fullmatch(word) for word in words) for part in parts):
-        rest = [w for w in words if w not in _SMALL and not any(part.fullmatch(w) for part in parts)]
-        return PART if rest else WHOLE
+        return INSIDE if _holds(parts, words) else 0
+    if _holds(parts, words):
+        return PART if _rest(words, parts) else WHOLE
     return PART if len(joined) >= _JOINED and whole.fullmatch(joined) else 0
+
+
+def _holds(parts: Iterable[re.Pattern[str]], words: Collection[str]) -> bool:
+    """Whether each word of a phrase is among a header's."""
+    return all(any(part.fullmatch(word) for word in words) for part in parts)
+
+
+def _rest(words: Iterable[str], parts: Collection[re.Pattern[str]]) -> list[str]:
+    """The words of a header that a phrase leaves, but for words such as "du"."""
+    return [w for w in words if w not in _SMALL and not any(part.fullmatch(w) for part in parts)]
+
+
+def _words(header: str) -> tuple[str, ...]:
+    """The words of a header, with an age that is written together with its owner taken apart."""
+    return tuple(part for word in words_in_order(header) for part in _taken_apart(word))
+
+
+@cache
+def _taken_apart(word: str) -> tuple[str, ...]:
+    """A word such as "ageph" as its parts: an age before or behind persons or things; itself if it is none.
+
+    >>> _taken_apart("versicherungsnehmeralter"), _taken_apart("agencement"), _taken_apart("halter")
+    (('versicherungsnehmer', 'alter'), ('agencement',), ('halter',))
+    """
+    ages, owners = _vocabulary()
+    if word in ages or word in owners:
+        return (word,)
+    for age in ages:
+        if word.endswith(age):
+            for link in _LINKS:
+                if owner := _owner_in(word.removesuffix(age).removesuffix(link), owners):
+                    return owner, age
+        if word.startswith(age) and (owner := _owner_in(word.removeprefix(age), owners)):
+            return age, owner
+    return (word,)
+
+
+def _owner_in(text: str, owners: Collection[str]) -> str | None:
+    """The person or thing that a text is, or is behind a word such as "du"; None if it is neither."""
+    behind = (text.removeprefix(small) for small in sorted(_SMALL))
+    return next((owner for owner in (text, *behind) if owner in owners), None)
+
+
+@cache
+def _vocabulary() -> tuple[tuple[str, ...], frozenset[str]]:
+    """Words for an age, and for the persons and things that have one, without endings."""
+
+    def single(concept: str) -> set[str]:
+        return {
+            parts[0].pattern.removesuffix("[a-z]*") for parts, _ in _phrases()[concept] if len(parts) == 1
+        }
+
+    return tuple(sorted(single("age"), key=len, reverse=True)), frozenset(single("person") | single("thing"))
 
 
 @cache

@@ -11,12 +11,13 @@ over claims, cost over exposure. Frequency × severity is the pure premium, see 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pandas as pd
 
-from fairdash.data.rate import can_be_rate
+from fairdash.data.header_words import WHOLE, meanings_of
+from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.data.suggestion import named_most_like
 from fairdash.errors import Fix
 
@@ -58,15 +59,25 @@ def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
     Parameters
     ----------
     frame
-        The table, shape (n, columns), with unique names. Columns below zero are none of these.
+        The table, shape (n, columns), with unique names. What is divided may hold amounts below zero, such as
+        recoveries; what it is divided by may not.
     """
     found = []
     usable = [name for name in frame.columns if can_be_rate(frame[name])]
+    divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
     for id, (title, of, by) in _MADE_OF.items():
-        target = named_most_like(usable, of)
-        weight = named_most_like([name for name in usable if name != target], by)
+        target = named_most_like(usable, of) or (_plain_amount(frame, usable) if of == "claim_cost" else None)
+        weight = named_most_like([name for name in divisors if name != target], by)
         if target is not None and weight is not None:
             without = id == "severity" and not (frame[weight] > 0).all()
             fixes = (Fix("drop_rows", weight),) if without else ()
             found.append(PricingTarget(id=id, title=title, target=target, weight=weight, fixes=fixes))
     return tuple(found)
+
+
+def _plain_amount(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
+    """Name an amount that doesn't say of what, and whose cells are a total's: mostly 0, as claims are."""
+    plain = [
+        name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
+    ]
+    return named_most_like(plain, "cost")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairdash.errors import OptionError
+from fairdash.errors import DataError, Fix, OptionError, Problem
 from fairdash.registry import get_entry
 
 if TYPE_CHECKING:
@@ -28,7 +28,11 @@ _OF_A_FILE = (
     "time",
     "features",
     "leave_out",
+    "below_zero",
 )
+
+#: What can be said of amounts below zero, and the fix that it is.
+_BELOW_ZERO = {"as-they-are": "as_they_are", "floor": "floor", "drop": "drop_negative"}
 
 
 def add_data_options(parser: argparse.ArgumentParser) -> None:
@@ -57,6 +61,13 @@ def add_data_options(parser: argparse.ArgumentParser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="predict target ÷ exposure; by default for counts and sums",
+    )
+    parser.add_argument(
+        "--below-zero",
+        choices=list(_BELOW_ZERO),
+        default=None,
+        help="of a file whose target is divided by the exposure: what to do about amounts below zero, "
+        "such as recoveries: use them as they are, count them as 0 (floor), or leave these rows out (drop)",
     )
     parser.add_argument("--price", default=None, help="of a file: a prediction that is there already")
     parser.add_argument("--row-id", default=None, help="of a file: column that names the rows")
@@ -127,14 +138,26 @@ def dataset_of(options: argparse.Namespace) -> Dataset:
     rate = options.per_exposure
     if rate is None:
         rate = options.exposure is not None and looks_like_total(frame[options.predict])
-    return build_dataset(
-        frame,
-        replace(roles, rate=rate),
-        name=options.file.stem,
-        units=report.units,
-        lines=report.lines,
-        notes=report.sentences(),
-    )
+    fixes = () if options.below_zero is None else (Fix(_BELOW_ZERO[options.below_zero], options.predict),)
+    try:
+        return build_dataset(
+            frame,
+            replace(roles, rate=rate),
+            name=options.file.stem,
+            fixes=fixes,
+            units=report.units,
+            lines=report.lines,
+            notes=report.sentences(),
+        )
+    except DataError as error:
+        raise DataError(*map(_with_option, error.problems)) from None
+
+
+def _with_option(problem: Problem) -> Problem:
+    """Name the option by which a command line answers what a page asks with buttons."""
+    if not any(fix.kind in _BELOW_ZERO.values() for fix in problem.fixes):
+        return problem
+    return replace(problem, hint=f"{problem.hint} Say which with --below-zero.")
 
 
 def _features(frame: pd.DataFrame, options: argparse.Namespace, others: list[str]) -> tuple[str, ...]:
@@ -146,7 +169,7 @@ def _features(frame: pd.DataFrame, options: argparse.Namespace, others: list[str
     out = {
         name: given.left_out[name]
         for name in others
-        if name in given.known_with_target or given.left_out.get(name) == NAMES_POLICIES
+        if name in given.to_be_said or given.left_out.get(name) == NAMES_POLICIES
     }
     for name, why in out.items():
         print(f"“{name}” is no feature: {why}. Name --features to decide yourself.", file=sys.stderr)

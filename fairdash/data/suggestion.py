@@ -16,7 +16,7 @@ import pandas as pd
 
 from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.features import exclusion_reason
-from fairdash.data.header_words import meanings_of, other_words
+from fairdash.data.header_words import CLAIMS, meanings_of, other_words
 from fairdash.data.leaks import target_leak
 from fairdash.data.rate import looks_like_total
 
@@ -34,9 +34,8 @@ _SENSITIVE = (("driver_age",), ("age", "protected"), ("income",))
 _EXPOSURES, _PREDICTIONS = (("exposure",),), (("prediction",),)
 #: A thing has an age and a price as well, and they are not a person's and no target.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
-#: What has become of a policy: of two such columns one is never a feature for the other.
-CLAIMS = ("claim_cost", "claim_count", "claim_flag")
 NAMES_POLICIES = "names policies or people"
+NAMES_PLACES = "its numbers are codes of places, so their size says nothing"
 OTHER_CLAIMS = "known only once claims are, as the target is"
 
 
@@ -55,7 +54,8 @@ class Suggestion:
     weight
         The column of numbers whose name says that it is the exposure; None if none does.
     prediction
-        The column of numbers whose name says that it is a prediction; None if none does.
+        The column of numbers whose name says that it is a prediction, or a premium where the target is on
+        claims: the price that is there already. None if none does.
     row_id
         The column that names the rows, each with another value; None if none does.
     rate
@@ -77,6 +77,12 @@ class Suggestion:
     left_out: Mapping[str, str] = field(default_factory=dict)
     known_with_target: tuple[str, ...] = ()
 
+    @property
+    def to_be_said(self) -> tuple[str, ...]:
+        """Columns left out that somebody may well want as features."""
+        codes = (name for name, why in self.left_out.items() if why == NAMES_PLACES)
+        return (*self.known_with_target, *codes)
+
 
 def suggest_roles(frame: pd.DataFrame, *, target: str | None = None) -> Suggestion:
     """Suggest roles; nothing is assumed where no name speaks for it.
@@ -94,7 +100,7 @@ def suggest_roles(frame: pd.DataFrame, *, target: str | None = None) -> Suggesti
     """
     left_out = {}
     for name in frame.columns:
-        why = exclusion_reason(frame[name]) or _numbers_rows(frame[name])
+        why = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
         if why is not None and name != target:
             left_out[name] = why
     numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
@@ -103,6 +109,10 @@ def suggest_roles(frame: pd.DataFrame, *, target: str | None = None) -> Suggesti
     numeric = [name for name in numeric if name not in (weight, prediction)]
     if target is None:
         target = _most_like(numeric, _TARGETS)
+    if prediction is None and target is not None and is_of_claims(target):
+        # What was charged for these claims.
+        prediction = named_most_like([name for name in numeric if name != target], "premium")
+        numeric = [name for name in numeric if name != prediction]
     sensitive = _most_like([name for name in numeric if name != target], _SENSITIVE)
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
@@ -130,10 +140,10 @@ def known_with_target(frame: pd.DataFrame, target: str, features: Iterable[str])
     so are other columns on claims, unless they are on those of the past.
     """
     found = {}
-    of_claims = bool(_claims(target))
+    of_claims = is_of_claims(target)
     for name in features:
         why = target_leak(frame[name], frame[target])
-        if why is None and of_claims and _claims(name) and "past" not in meanings_of(name):
+        if why is None and of_claims and is_of_claims(name) and "past" not in meanings_of(name):
             why = OTHER_CLAIMS
         if why is not None:
             found[name] = why
@@ -145,8 +155,9 @@ def named_most_like(names: Iterable[str], concept: str) -> str | None:
     return _most_like([name for name in names if "past" not in meanings_of(name)], ((concept,),))
 
 
-def _claims(name: object) -> set[str]:
-    return set(CLAIMS) & set(meanings_of(name))
+def is_of_claims(name: object) -> bool:
+    """Whether a header speaks of a row's claims: their count, their cost, or whether there is one."""
+    return not set(CLAIMS).isdisjoint(meanings_of(name))
 
 
 def _numbers_rows(values: pd.Series) -> str | None:
@@ -155,6 +166,11 @@ def _numbers_rows(values: pd.Series) -> str | None:
     if kind_of(values) == "whole number" and values.is_unique:
         return "numbers the rows"
     return NAMES_POLICIES if "policy_number" in meanings_of(values.name) else None
+
+
+def _numbers_places(values: pd.Series) -> str | None:
+    """Say why postcodes kept as numbers are no feature; as text they are a category like any other."""
+    return NAMES_PLACES if kind_of(values) in NUMBERS and "postal_code" in meanings_of(values.name) else None
 
 
 def _names_rows(name: object) -> bool:

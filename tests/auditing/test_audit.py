@@ -135,6 +135,11 @@ def test_a_sum_over_the_exposure_is_divided_by_it():
     )
     counted = fd.audit(frame.assign(claims=np.arange(400) % 2), **ROLES)
     assert any("among the totals" in note for note in counted.notes)
+    claims = np.where(np.arange(400) % 4, 0.0, 900.0)
+    claims[:3] = -50.5
+    recovered = fd.audit(frame.assign(claims=claims), **ROLES)
+    assert any("among the totals" in note for note in recovered.notes)
+    assert any("“claims” is below zero in 3 rows" in note for note in recovered.notes)
 
 
 def test_few_values_are_levels():

@@ -57,7 +57,7 @@ def test_it_is_read_as_it_was_meant() -> None:
         ("Alter des Fahrers",),
         "Laufzeit",
     )
-    assert found.features == ("Prämie", "km-Klasse")
+    assert (found.prediction, found.features) == ("Prämie", ("km-Klasse",))
     assert (found.row_id, found.known_with_target) == ("Vertragsnr", ("Schadenanzahl",))
 
 

@@ -60,3 +60,9 @@ def test_means_count_rows_by_exposure() -> None:
     assert got["rate"] == 0.25 * 4 / 1.25
     assert got["power"] == (1 + 0.75 + 10) / 3.25
     assert got["years"] == 3.25 / 3
+
+
+def test_the_mean_of_a_sum_over_the_exposure_is_one_of_rows() -> None:
+    frame = pd.DataFrame({"cost": [0.0, 4.0, 2.0], "years": [1.0, 0.25, 2.0]})
+    got = {each.name: each.mean for each in profile_table(frame, weight=frame["years"], totals=["cost"])}
+    assert got["cost"] == 2

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,9 +14,12 @@ import torch
 from sklearn.linear_model import PoissonRegressor
 
 from fairdash.data import Roles, build_dataset, keep_upload, suggest_roles
+from fairdash.data.pricing import pricing_targets
 from fairdash.data.rate import looks_like_total
+from fairdash.data.shell import add_data_options, dataset_of
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import DataError
+from fairdash.text import amount
 from fairdash.training.losses import find_loss
 from fairdash.training.suggested_loss import suggested_loss
 
@@ -114,6 +119,8 @@ def test_it_is_suggested_for_counts_with_an_exposure_alone() -> None:
         ("frequency", [0.0, 0.0, 1.5], False),
         ("Premium", [312.5, 800.25, 17.0], False),
         ("balance", [-1, 0, 0, 2], False),
+        ("ClaimAmount", [0.0, 0.0, 0.0, 0.0, 812.5, 70.0, -30.0], True),
+        ("result", [-2.5, 1.5, 3.0], False),
         ("colour", ["red", "blue", "red"], False),
     ],
 )
@@ -121,11 +128,84 @@ def test_what_looks_like_a_total(name: str, cells: list[object], *, expected: bo
     assert looks_like_total(pd.Series(cells, name=name)) is expected
 
 
-def test_a_rate_needs_an_exposure_and_a_target_from_zero_up() -> None:
+def test_a_rate_needs_an_exposure() -> None:
     with pytest.raises(DataError, match="needs an exposure"):
         build_dataset(claims(), replace(ROLES, weight=None), name="claims")
-    with pytest.raises(DataError, match="never below zero"):
-        build_dataset(claims().assign(ClaimNb=-1.0 * np.arange(4000)), ROLES, name="claims")
+
+
+COSTS = replace(ROLES, target="ClaimAmount")
+
+
+def with_recoveries(n: int = 4000) -> pd.DataFrame:
+    """Costs of claims, of which every fortieth is a recovery: below zero, in rows 7, 407, …."""
+    frame = claims(n).drop(columns="ClaimNb")
+    rng = np.random.default_rng(3)
+    cost = np.where(rng.random(n) < 0.15, rng.gamma(1.5, 600, n).round(2), 0.0)
+    cost[7::400] = -250.5
+    return frame.assign(ClaimAmount=cost)
+
+
+@pytest.mark.bad_input(59)
+def test_amounts_below_zero_are_named_with_their_rows_and_three_ways_are_offered() -> None:
+    frame = with_recoveries()
+    suggested = suggest_roles(frame)
+    assert (suggested.target, suggested.weight, suggested.rate) == ("ClaimAmount", "Exposure", True)
+    assert [(each.id, each.target) for each in pricing_targets(frame)] == [("pure_premium", "ClaimAmount")]
+    with pytest.raises(DataError) as caught:
+        build_dataset(frame, COSTS, name="costs", lines=np.arange(4000) + 2)
+    (problem,) = caught.value.problems
+    assert (problem.count, list(problem.lines)) == (10, [9, 409, 809, 1209, 1609])
+    assert [fix.kind for fix in problem.fixes] == ["as_they_are", "floor", "drop_negative"]
+    cost, exposure = frame["ClaimAmount"], frame["Exposure"]
+    kept = cost >= 0
+    for fix, total, years, n_rows in (
+        (problem.fixes[0], cost.sum(), exposure.sum(), 4000),
+        (problem.fixes[1], cost.clip(lower=0).sum(), exposure.sum(), 4000),
+        (problem.fixes[2], cost[kept].sum(), exposure[kept].sum(), 3990),
+    ):
+        dataset = build_dataset(frame, COSTS, name="costs", fixes=(fix,), lines=np.arange(4000) + 2)
+        assert np.average(dataset.target, weights=dataset.weight) == pytest.approx(total / years)
+        assert dataset.n_rows == n_rows
+        assert amount(total / years) in str(problem), "what each way gives is said before it is chosen"
+        (note,) = [note for note in dataset.notes if "below zero" in note]
+        assert "10 rows (lines 9, 409, 809, 1209, 1609, …), and adds up to -2,505 there" in note
+        assert any(f"= {amount(total / years)} over all rows" in note for note in dataset.notes)
+        loss, _ = suggested_loss(dataset.target.to_numpy(), dataset.weight.to_numpy())
+        assert loss == ("squared_error" if fix.kind == "as_they_are" else "tweedie")
+    assert not np.array_equal(cost, cost.clip(lower=0)), "the table of the caller stays as it was"
+
+
+def test_a_total_that_is_not_divided_is_said_to_be_one() -> None:
+    dataset = build_dataset(with_recoveries(), replace(COSTS, rate=False), name="costs")
+    assert any("looks like a sum over the exposure" in note for note in dataset.notes)
+    assert any("below zero in 10 rows" in note for note in dataset.notes)
+    alone = build_dataset(with_recoveries(), replace(COSTS, rate=False, weight=None), name="costs")
+    assert not any("looks like a sum" in note for note in alone.notes)
+    assert any("below zero in 10 rows" in note for note in alone.notes)
+
+
+def test_a_target_that_may_be_below_zero_is_not_asked_about() -> None:
+    frame = claims().assign(result=np.random.default_rng(0).normal(size=4000))
+    dataset = build_dataset(frame, replace(ROLES, target="result", rate=False), name="results")
+    assert not any("below zero" in note or "sum over" in note for note in dataset.notes)
+
+
+def test_the_command_line_takes_the_same_three_ways(tmp_path: Path) -> None:
+    frame = with_recoveries()
+    frame.to_csv(tmp_path / "costs.csv", index=False)
+    parser = argparse.ArgumentParser()
+    add_data_options(parser)
+    given = ["--file", str(tmp_path / "costs.csv"), "--predict", "ClaimAmount", "--sensitive", "DrivAge"]
+    given += ["--exposure", "Exposure"]
+    with pytest.raises(DataError, match="amounts below zero") as caught:
+        dataset_of(parser.parse_args(given))
+    assert "--below-zero" in str(caught.value)
+    means = []
+    for way in ("as-they-are", "floor", "drop"):
+        dataset = dataset_of(parser.parse_args([*given, "--below-zero", way]))
+        means.append(np.average(dataset.target, weights=dataset.weight))
+    assert means == sorted(means)
+    assert means[0] == pytest.approx(frame["ClaimAmount"].sum() / frame["Exposure"].sum())
 
 
 def test_the_recipe_keeps_it_and_older_recipes_still_open() -> None:

@@ -1,4 +1,5 @@
 import csv
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -6,8 +7,10 @@ import pandas as pd
 import pytest
 
 from fairdash.data import load_dataset, suggest_roles
+from fairdash.data.features import fixes_of_columns
 from fairdash.data.header_words import meanings_of
-from fairdash.data.suggestion import OTHER_CLAIMS
+from fairdash.data.pricing import pricing_targets
+from fairdash.data.suggestion import NAMES_PLACES, OTHER_CLAIMS
 from tests.data.tables import policies
 
 with Path(__file__).with_name("headers.csv").open(encoding="utf-8", newline="") as _file:
@@ -78,17 +81,63 @@ def test_the_household_scenario() -> None:
     assert (found.target, found.sensitive) == ("Cost", ("Age",))
 
 
+#: What stands in headers of columns that hold costs, counts, truths, premiums, exposures, ages and codes.
+_COSTS = ("amount", "aufwand", "importo", "importe", "bedrag", "montant", "indt")
+_COUNTS = ("nclaims", "claimnb", "anz", "numero sin", "num_sin", "aantal", "nbsin", "schadenanzahl", "numtp")
+_PREMIUMS = ("prämie", "beitrag", "prim", "premi")
+_EXPOSURES = ("expo", "jahre", "looptijd", "laufzeit", "exppdays")
+_AGES = ("age", "alter", "âge", "età", "edad", "leeftijd")
+_PLACES = ("plz", "postal", "postcode")
+
+
+def plausible_table(headers: list[str], n: int = 400) -> pd.DataFrame:
+    """Values as such columns have them: one claim in eight rows, premiums in cents, ages from 18."""
+    rng = np.random.default_rng(5)
+    count = rng.poisson(0.13, n)
+    frame = table_of(headers, n)
+    for name in headers:
+        low = name.lower()
+        if "policy_number" in meanings_of(name) or low == "id":
+            frame[name] = rng.permutation(n) + 10_000
+        if any(part in low for part in _COSTS):
+            frame[name] = np.where(count > 0, rng.gamma(1.2, 900, n).round(2) + 1, 0)
+        elif any(part in low for part in _COUNTS):
+            frame[name] = count
+        elif low in ("claim", "claimind"):
+            frame[name] = (count > 0).astype(int)
+        elif low == "average":
+            frame[name] = np.where(count > 0, rng.gamma(1.2, 900, n), np.nan)
+        elif low == "fleet":
+            frame[name] = pd.Categorical(rng.choice(["0", "1"], n))
+        elif any(part in low for part in _PREMIUMS):
+            frame[name] = rng.gamma(9, 60, n).round(2)
+        elif any(part in low for part in _EXPOSURES):
+            frame[name] = rng.uniform(0.05, 1, n).round(3)
+        elif any(part in low for part in _PLACES):
+            frame[name] = rng.integers(10_000, 99_999, n)
+        elif any(part in low for part in _AGES):
+            frame[name] = rng.integers(18, 90, n)
+    return frame
+
+
+@pytest.mark.parametrize("make", [table_of, plausible_table])
 @pytest.mark.parametrize("table", HEADERS)
-def test_roles_of_tables_that_were_seen(table: str) -> None:
+def test_roles_of_tables_that_were_seen(table: str, make: Callable[[list[str]], pd.DataFrame]) -> None:
     row = HEADERS[table]
-    found = suggest_roles(table_of(row["headers"].split("|")))
-    assert (found.target, found.sensitive, found.weight) == (
+    frame = make(row["headers"].split("|"))
+    found = suggest_roles(frame)
+    assert (found.target, found.sensitive, found.weight, found.prediction or "") == (
         row["target"],
         (row["sensitive"],),
         row["exposure"],
+        row["price"],
     )
-    assert set(row["not a feature"].split("|")) <= set(found.left_out)
-    assert "VehAge" not in found.left_out
+    # These are told by their cells, which are random there.
+    by_cells = {"amount", "id", "PLZ"} if make is table_of else set()
+    no_features = set(row["not a feature"].split("|")) - by_cells
+    assert no_features <= set(found.left_out)
+    assert "|".join(each.id for each in pricing_targets(frame)) == row["offered"]
+    assert not {"VehAge", "agec", "AgeVehicule"} & set(found.left_out)
 
 
 #: The usual names in English, German, French, Spanish, Italian and Dutch, the last three without accents or gaps.
@@ -97,7 +146,8 @@ NAMES = {
         "DrivAge", "drivage", "driver_age", "Age of driver", "insured_age", "PolicyholderAge", "Fahreralter",
         "Alter des Fahrers", "Alter Versicherungsnehmer", "Lenkeralter", "âge du conducteur", "AGE_CONDUCTEUR",
         "âge de l'assuré", "edad del conductor", "EdadAsegurado", "età del conducente", "eta_assicurato",
-        "leeftijd bestuurder", "leeftijd_verzekerde",
+        "leeftijd bestuurder", "leeftijd_verzekerde", "ageph", "AGEPH", "ph_age", "custage", "AgeCond",
+        "Kundenalter", "Versicherungsnehmeralter", "alterVN", "edadtomador", "etacliente", "klantleeftijd",
     ],
     "age": ["Age", "Alter", "âge", "AGE", "edad", "età", "eta", "leeftijd"],
     "income": ["income", "household_income", "Einkommen", "revenu", "ingresos", "reddito", "inkomen"],
@@ -107,7 +157,7 @@ NAMES = {
     ],
     "claim_count": [
         "ClaimNb", "nclaims", "number of claims", "claim_count", "Schadenanzahl", "Anzahl Schäden",
-        "nombre de sinistres", "nb_sinistres", "número de siniestros", "numero sinistri", "aantal schades",
+        "Anz. Schäden", "nombre de sinistres", "nb_sinistres", "número de siniestros", "numero sinistri", "aantal schades",
     ],
     "claim_cost": [
         "ClaimAmount", "claimamount", "claim_cost", "incurred", "Schadenhöhe", "Schadenhoehe", "Schadenaufwand",
@@ -141,8 +191,10 @@ def test_the_usual_names_in_six_languages(concept: str, name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["VehAge", "vehage", "LicAge", "Fahrzeugalter", "Alter des Fahrzeugs", "âge du véhicule", "Gebäudealter",
-     "antigüedad del vehículo", "età del veicolo", "leeftijd voertuig", "âge du permis", "walter", "percentage"],
+    ["mileage", "average", "usage", "garage", "language", "stage", "message", "storage", "postage", "coverage",
+     "damage", "village", "walter", "Schalter", "agency", "agent", "theta", "Etage", "alternative", "agec",
+     "agevehicule", "bldgage", "policyage", "VehAge", "vehage", "LicAge", "Fahrzeugalter", "Alter des Fahrzeugs", "âge du véhicule", "Gebäudealter",
+     "antigüedad del vehículo", "età del veicolo", "leeftijd voertuig", "âge du permis", "percentage"],
 )  # fmt: skip
 def test_the_age_of_a_thing_is_nobodys(name: str) -> None:
     assert suggest_roles(table_of([name, "power"])).sensitive == ()
@@ -191,3 +243,51 @@ def test_a_claim_paid_nothing_is_enough_to_tell_columns_apart() -> None:
     frame = claims().rename(columns={"ClaimInd": "reported"})
     frame.loc[frame["reported"].idxmax(), "ClaimAmount"] = 0
     assert "reported" in suggest_roles(frame, target="ClaimAmount").features
+
+
+def german_export() -> pd.DataFrame:
+    return plausible_table(HEADERS["german export"]["headers"].split("|"))
+
+
+def test_a_premium_is_the_existing_price_of_claims_and_else_a_target() -> None:
+    frame = german_export()
+    assert suggest_roles(frame).prediction == "Beitrag p.a. (€)"
+    without = frame.drop(columns="Schadenaufwand")
+    assert (suggest_roles(without).target, suggest_roles(without).prediction) == ("Beitrag p.a. (€)", None)
+    counts = suggest_roles(without, target="Anz. Schäden")
+    assert counts.prediction == "Beitrag p.a. (€)"
+    assert not {"Beitrag p.a. (€)"} & set(counts.features)
+    last_year = frame.rename(columns={"Beitrag p.a. (€)": "Prämie Vorjahr"})
+    assert suggest_roles(last_year).prediction is None
+
+
+def test_postcodes_are_no_numbers_and_as_text_they_are_a_category() -> None:
+    frame = plausible_table(["PLZ", "Alter", "Kosten", "rooms"])
+    found = suggest_roles(frame)
+    assert found.left_out == {"PLZ": NAMES_PLACES}
+    assert found.to_be_said == ("PLZ",)
+    as_text = frame.assign(PLZ=(frame["PLZ"] // 1000).astype(str))
+    assert "PLZ" in suggest_roles(as_text).features
+
+
+def test_an_amount_without_more_words_is_of_claims_if_its_cells_are() -> None:
+    """Mostly zero: a total. Sums insured, with no zero among them, are none."""
+    frame = plausible_table(["amount", "expo", "ageph"])
+    assert [(each.id, each.target) for each in pricing_targets(frame)] == [("pure_premium", "amount")]
+    insured = frame.assign(amount=np.random.default_rng(0).uniform(1e4, 1e5, 400))
+    assert pricing_targets(insured) == ()
+
+
+def test_a_factor_of_digits_is_not_called_a_separator_between_thousands() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "fleet": pd.Categorical(rng.choice(["0", "1"], 300)),
+            "coverage": pd.Categorical(rng.choice(["1", "2", "3"], 300)),
+            "sum": rng.choice(["1 200", "12 000", "900"], 300),
+        }
+    )
+    assert [(each.column, each.what) for each in fixes_of_columns(frame)] == [
+        ("coverage", "the feature holds numbers that are kept as categories"),
+        ("sum", "the feature holds numbers as text"),
+    ]

@@ -10,10 +10,11 @@ from streamlit.delta_generator import DeltaGenerator
 from fairdash.data.source import load_source
 from fairdash.dependence.rank_link import rank_link
 from fairdash.runs.quick import quick_plans
+from fairdash.text import amount
 from fairdash.ui.text import number
 from tests.data.workbooks import workbook
 from tests.ui.conftest import open_page
-from tests.ui.test_data_page import box, click, csv, roles_set, said, upload
+from tests.ui.test_data_page import box, click, csv, roles_set, said, said_in_errors, upload
 
 
 def tariff(n: int = 600) -> pd.DataFrame:
@@ -43,6 +44,27 @@ def test_what_the_target_can_be_read_off_is_named_and_one_click_brings_it_back()
     assert features(again).value == ["VehPower", "ClaimNb"], "a recipe keeps what it has"
     at = click(at, "Leave out ClaimNb")
     assert features(at).value == ["VehPower"]
+
+
+def test_postcodes_are_left_out_with_a_word_and_one_click_brings_them_in() -> None:
+    at = upload(csv(tariff().assign(postcode=np.arange(600) % 90 + 1000)))
+    assert features(at).value == ["VehPower"]
+    assert "postcode** is left out: its numbers are codes of places" in said(at)
+    at = click(at, "Use postcode all the same")
+    assert features(at).value == ["VehPower", "postcode"]
+    assert "postcode** is used as a number" in "".join(each.value for each in at.warning)
+
+
+def test_a_premium_becomes_the_existing_price_once_claims_are_the_target() -> None:
+    frame = tariff().rename(columns={"ClaimNb": "Anz. Schäden"}).drop(columns="ClaimAmount")
+    at = upload(csv(frame.assign(**{"Beitrag p.a.": np.arange(600) % 70 + 200.25})))
+    assert (box(at, "Target").value, box(at, "Existing prediction").value) == ("Beitrag p.a.", "None")
+    at = click(at, "Claim frequency")
+    assert (box(at, "Target").value, box(at, "Existing prediction").value) == ("Anz. Schäden", "Beitrag p.a.")
+    at = box(at, "Existing prediction").set_value("None").run()
+    assert box(at, "Existing prediction").value == "None"
+    again = open_page("data", dataset=at.query_params["dataset"])
+    assert box(again, "Existing prediction").value == "None", "a recipe keeps what it has"
 
 
 def test_features_stay_chosen_when_another_role_changes() -> None:
@@ -98,6 +120,44 @@ def test_targets_of_pricing_are_offered_by_name(label: str, target: str, weight:
     else:
         assert dataset.n_rows == 600
         assert "Gamma deviance is not offered: it needs a target that is above 0" in said(train)
+
+
+@pytest.mark.bad_input(59)
+@pytest.mark.parametrize(
+    ("label", "loss"),
+    [
+        ("Use them as they are", "squared_error"),
+        ("Count them as 0", "tweedie"),
+        ("Leave these rows out", "tweedie"),
+    ],
+)
+def test_amounts_below_zero_are_asked_about_before_a_price_is_made(label: str, loss: str) -> None:
+    frame = tariff().drop(columns="ClaimNb")
+    free = frame.index[frame["ClaimAmount"] == 0]
+    frame.loc[free[:7], "ClaimAmount"] = -120.5
+    at = upload(csv(frame))
+    assert [each.label for each in at.button if "ClaimAmount ÷ Exposure" in each.label], "a price target"
+    assert f"7 places; lines {free[0] + 2}, " in said_in_errors(at)
+    at = click(at, label)
+    assert not at.error
+    source = load_source(at.query_params["dataset"])
+    dataset = source.load()
+    cost, kept = frame["ClaimAmount"], np.ones(600, dtype=bool)
+    if label == "Count them as 0":
+        cost = cost.clip(lower=0)
+    elif label == "Leave these rows out":
+        kept = (cost >= 0).to_numpy()
+    premium = cost[kept].sum() / frame["Exposure"][kept].sum()
+    assert f"= {amount(premium)} over all rows" in said(at)
+    # The table of columns shows the same number, and no average of totals.
+    (table,) = [each.value for each in at.dataframe if "role" in each.value]
+    assert table.set_index("role")["mean"]["target"] == pytest.approx(premium)
+    assert {plan.settings.loss for plan in quick_plans(dataset, objective="demographic_parity")} == {loss}
+    train = open_page("train", dataset=at.query_params["dataset"])
+    assert train.selectbox(key="train.form loss").value == loss
+    # Another way takes the place of the first.
+    at = click(at, f"{label}: ClaimAmount")
+    assert "below zero" in said_in_errors(at)
 
 
 def test_the_loss_follows_another_target() -> None:

@@ -8,10 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.auditing.columns import Columns
+from fairdash.data.fixes import with_fix
+from fairdash.data.rate import AS_THEY_ARE
 from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.dependence.registry import REGISTRY
-from fairdash.errors import RunError
+from fairdash.errors import Fix, RunError
 from fairdash.reports.fronts import Front, Point
 from fairdash.reports.nearest import nearest_points
 from fairdash.runs.audits import AuditJob
@@ -132,6 +134,9 @@ def _offer_training(source: DatasetSource, columns: Columns) -> None:
     if st.button("Train a front on this table", key=KEY("train"), icon=":material/tune:"):
         assert isinstance(source, UploadSource | CatalogueSource)
         made = replace(source, roles=_roles(roles_of(source), columns))
+        if columns.outcome in columns.totals and (source.table()[columns.outcome] < 0).any():
+            # As the audit took them.
+            made = replace(made, fixes=with_fix(made.fixes, Fix(AS_THEY_ARE, columns.outcome)))
         choose_run(None)
         choose_source(made)
         go_to("train", address={Address.DATASET.value: made.id})

@@ -61,14 +61,15 @@ def begins(column: str, known: Roles | None, *, given: Suggestion, former: Sugge
 def say_what_tells_the_target(
     others: Collection[str], chosen: Collection[str], *, given: Suggestion, key: str
 ) -> None:
-    """Name the columns that give the target away, each with the click that brings it in or leaves it out."""
+    """Name columns that give the target away or hold codes, each with a click to use it or leave it out."""
     told: Mapping[str, str] = {
-        column: given.left_out[column] for column in given.known_with_target if column in others
+        column: given.left_out[column] for column in given.to_be_said if column in others
     }
     for column, why in list(told.items())[:MOST_SAID]:
         sentence, button = st.columns([3, 1], vertical_alignment="center")
         say = sentence.warning if column in chosen else sentence.caption
-        is_so = "gives the target away" if column in chosen else "is left out"
+        used = "gives the target away" if column in given.known_with_target else "is used as a number"
+        is_so = used if column in chosen else "is left out"
         say(f"**{safe(column)}** {is_so}: {why}.")
         button.button(
             f"{'Leave out' if column in chosen else 'Use'} {safe(column)}"
@@ -80,7 +81,7 @@ def say_what_tells_the_target(
         )
     if len(told) > MOST_SAID:
         more = counted(len(told) - MOST_SAID, "more column")
-        st.caption(f"{more} may give the target away; find them among the features.")
+        st.caption(f"{more} may give the target away or hold codes; find them among the features.")
 
 
 def decide(column: str, use: bool, key: str) -> None:

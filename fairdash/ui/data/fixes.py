@@ -7,6 +7,7 @@ from collections.abc import Collection
 import streamlit as st
 
 from fairdash.data.dataset import Dataset
+from fairdash.data.fixes import with_fix
 from fairdash.data.source import DatasetSource
 from fairdash.errors import DataError, Fix
 from fairdash.ui.cached import dataset_of
@@ -52,21 +53,14 @@ def data_or_fixes(source: DatasetSource) -> Dataset | None:
 
 def agree(fix: Fix) -> None:
     """Add a fix for the table in view; of two that exclude each other the last counts."""
-    _agree(st.session_state[FIXES], fix)
+    state = st.session_state[FIXES]
+    st.session_state[state] = with_fix(st.session_state[state], fix)
 
 
 def agree_for(key: str, fix: Fix) -> None:
     """Add a fix for the table of this key, which need not have been in view yet."""
-    st.session_state.setdefault(fixes_key(key), ())
-    _agree(fixes_key(key), fix)
-
-
-def _agree(state: str, fix: Fix) -> None:
-    def goes(each: Fix) -> bool:
-        alike = each.column == fix.column and "drop_rows" not in (each.kind, fix.kind)
-        return each == fix or alike
-
-    st.session_state[state] = (*(each for each in st.session_state[state] if not goes(each)), fix)
+    state = fixes_key(key)
+    st.session_state[state] = with_fix(st.session_state.get(state, ()), fix)
 
 
 def take_back(fix: Fix) -> None:

@@ -105,7 +105,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             middle,
             "Existing prediction or price",
             NO_COLUMN,
-            begin.prediction,
+            # A premium is the price of claims, or the target itself: another target has another price.
+            given.prediction if begin.prediction is None and begin.target != new_target else begin.prediction,
             "To be audited beside the models; they never see it.",
         )
         new_row_id = ask(

@@ -63,7 +63,10 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     columns = column_table(dataset, profile)
     with st.expander(f"Every column ({len(columns)})"):
         if dataset.weight is not None:
-            st.caption(f"Means count each row by its exposure, {safe(str(dataset.weight.name))}.")
+            exposure = safe(str(dataset.weight.name))
+            st.caption(
+                f"Means count each row by its exposure, {exposure}, but for claims that are a feature."
+            )
         st.dataframe(
             columns,
             hide_index=True,
