@@ -1,14 +1,14 @@
 """Features that look too good to be true: suspected of giving the target away, and only warned of.
 
 No name is looked at. On rows that trees did not learn from, a column is suspect if it alone explains most of
-the target's order, and if the others speak against it as a cause. What was made from the target takes up
-what the others know: beside it they tell less than alone, y = f + b x leaves them more. And they foretell a
-cause that carries them better than they foretell the target.
+the target's order, and if the others speak against it as a cause. Where the target is made of a column and of
+others, y = f + b x + noise, the others tell of the column once the target is known: a large y of a small f
+has a large x. Where the column was made from the target they tell nothing of it that the target does not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,15 +23,17 @@ Codes = NDArray[np.intp]
 
 #: Rows that trees are grown on and judged on: more would not make a leak plainer.
 MOST_ROWS = 8000
-_FEWEST_ROWS = 100
+_FEWEST_ROWS = 300
 _MOST_LEVELS = 100
 _FOLDS = 2
 #: A column alone explains so much of the order of the target, and so much of what all explain.
 _MUCH, _MOST = 0.3, 0.7
 #: The others together must explain clearly less than all do.
 _LESS = 0.85
-#: Beside a column made from the target the others explain less of what is left than they do alone.
-_TAKEN_UP = 0.6
+#: Once the target is known they tell of a cause as much as this formula says, and of what was made from the
+#: target nothing: below this share of it they speak against a cause.
+_AGAINST = 0.2
+_TOLD_AT_MOST = 0.5
 _NOTHING = 0.02
 #: Nothing honest explains so much where the others say nothing at all, neither alone nor beside it.
 _ALONE = 0.5
@@ -131,49 +133,59 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
     if not strong:
         return
     strong = strong[::-1][:_CLOSELY]
-    all_of_them = _explained([x[name] for name in x if name not in named], ranks, fold)
+    trees = _Trees(ranks, fold)
+    of_all = trees.explain([x[name] for name in x if name not in named])
     for name in strong:
-        own = max(alone[name], _explained([x[name]], ranks, fold))
-        if own < _MOST * all_of_them:
+        own = max(alone[name], trees.explain([x[name]]))
+        if own < _MOST * of_all:
             continue
-        # Two that were made from the target hide each other.
-        twins = [each for each in strong if each != name and alone[each] >= _MOST * all_of_them]
-        for left_out in ([], twins) if twins else ([],):
-            rest = [x[each] for each in x if each not in (name, *named, *left_out)]
-            with_it = all_of_them if not left_out else _explained([x[name], *rest], ranks, fold)
-            share = _made_from_target(x[name], rest, ranks, fold, own=own, together=max(with_it, own))
-            if share is None:
-                continue
+        rest = {each for each in x if each not in (name, *named)}
+        # Two that were made from the target hide each other; what is linked otherwise stays.
+        for twin in strong:
+            if twin != name and alone[twin] >= _MOST * of_all and trees.told(x[twin], [x[name]]) <= _NOTHING:
+                rest.discard(twin)
+        without = max(trees.explain([x[each] for each in x if each in rest]), 0.0) if rest else 0.0
+        together = max(trees.explain([x[each] for each in x if each in {*rest, name}]), own)
+        if trees.speak_against(x[name], [x[each] for each in x if each in rest], own, without, together):
             yield Suspect(
                 column=name,
                 kind=TOO_GOOD,
-                sentence=f"it alone explains {own:.0%} of the target's order, all columns together "
-                f"{max(with_it, own):.0%} and the others without it {max(share, 0.0):.0%}: too good to be "
-                "true? Look whether it is known before the target is",
+                sentence=f"it alone explains {own:.0%} of the target's order, together with the others "
+                f"{together:.0%}, and these without it {without:.0%}: too good to be true? Look whether it is "
+                "known before the target is",
                 number=own,
             )
-            break
 
 
-def _made_from_target(
-    f: Floats, rest: list[Floats], ranks: Floats, fold: Codes, *, own: float, together: float
-) -> float | None:
-    """What the others explain without a column, if all looks as if that was made from the target; else None."""
-    if not rest:
-        return None
-    without = max(_explained(rest, ranks, fold), 0.0)
-    if without > _LESS * together:
-        return None
-    # Of what the column leaves, this is what the others explain.
-    of_what_is_left = max(together - own, 0.0) / max(1.0 - own, 1e-9)
-    if of_what_is_left > max(_TAKEN_UP * without, _NOTHING):
-        return None
-    if without < _NOTHING:
-        return without if own >= _ALONE else None
-    cells = f[:, 0]
-    own_ranks = (pd.Series(cells).rank() / len(cells)).fillna(0.0).to_numpy()
-    # Others that work through this column foretell it better than what comes of it.
-    return without if max(_explained(rest, own_ranks, fold), 0.0) <= without else None
+@dataclass(frozen=True)
+class _Trees:
+    """Boosted trees, each judged on rows that it did not learn from."""
+
+    ranks: Floats
+    fold: Codes
+
+    def explain(self, columns: list[Floats], ranks: Floats | None = None) -> float:
+        """Share of the variance of ranks, by default the target's, that columns explain."""
+        return _explained(columns, self.ranks if ranks is None else ranks, self.fold)
+
+    def told(self, f: Floats, others: list[Floats]) -> float:
+        """How much of what the target leaves open of a column others tell, 0 to 1; below 0 by chance."""
+        own = (pd.Series(f[:, 0]).rank() / len(f)).fillna(0.0).to_numpy()
+        y = self.ranks[:, None]
+        by_target = self.explain([y], own)
+        return (self.explain([y, *others], own) - by_target) / max(1 - by_target, 1e-9)
+
+    def speak_against(
+        self, f: Floats, rest: list[Floats], own: float, without: float, together: float
+    ) -> bool:
+        """Whether the others say that a column was made from the target, rather than the target from it."""
+        if not rest or without > _LESS * together:
+            return False
+        if without < _NOTHING and (together - own) / max(1 - own, 1e-9) < _NOTHING:
+            return own >= _ALONE
+        # Of y = f + b x + noise with shares F and B of the variance: F B / ((1 - F) (1 - B)).
+        expected = own * without / max((1 - own) * (1 - without), 1e-9)
+        return expected > _NOTHING and self.told(f, rest) < _AGAINST * min(expected, _TOLD_AT_MOST)
 
 
 def _as_cells(values: pd.Series) -> Floats:
@@ -265,7 +277,9 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     size = np.bincount(codes).astype(float)
     mean = np.bincount(codes, of) / size
     square = np.bincount(codes, (of - mean[codes]) ** 2)
-    small = (size >= 2) & (size <= MOST_IN_GROUP)
+    # Groups of counts often share an average: as a fraction it says itself that they are small.
+    fractions = _are_fractions(np.asarray(levels, dtype=float)) and bool((of == np.round(of)).all())
+    small = (size >= 2) & ((size <= MOST_IN_GROUP) | fractions)
     if small.sum() < _FEWEST_GROUPS or (square[small] > 0).sum() < _FEWEST_GROUPS:
         return None
     m, n, level = mean[small], size[small], np.asarray(levels, dtype=float)[small]
@@ -284,6 +298,8 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     return share if share < _TOO_CLOSE and sure else None
 
 
-def sentences(found: Iterable[Suspect]) -> Mapping[str, str]:
-    """Column to sentence."""
-    return {each.column: each.sentence for each in found}
+def _are_fractions(levels: Floats) -> bool:
+    """Whether nearly all numbers are fractions of whole numbers, below the line 20 at most."""
+    times = levels[:, None] * np.arange(1, MOST_IN_GROUP + 1)
+    return float((np.abs(times - np.round(times)) < 1e-7).any(axis=1).mean()) > 0.9
+
