@@ -50,9 +50,10 @@ def main() -> None:
     table = pd.DataFrame(rows)
     table.to_csv(RESULTS / "leak_tables.csv", index=False)
     for (by, kind), part in table.groupby(["by", "kind"]):
+        found = "" if kind == "honest" else f"planted found in {part['found'].sum()}, "
         print(
-            f"{by}, {kind}: {len(part)} tables, planted found in {part['found'].sum() if kind != 'honest' else '-'}, "
-            f"a column lost in {part['loses_a_column'].sum()}, warned in {part['warned'].sum()}"
+            f"{by}, {kind}: {len(part)} tables, {found}a column lost in {part['loses_a_column'].sum()}, "
+            f"warned in {part['warned'].sum()}"
         )
 
 

@@ -67,8 +67,8 @@ def _home(rng: np.random.Generator, n: int, *, noise: float = 1.0) -> pd.DataFra
     )
 
 
-# The ten kinds of certain leaks: a copy that is exact, ranked, rounded, affine or coded, missing cells, zeros,
-# a count beside the cost, a cause known of claims only, dates around the exposure.
+# The ten kinds of certain leaks: a copy that is exact, ranked, rounded, affine or coded, missing cells,
+# zeros, a count beside the cost, a cause known of claims only, dates around the exposure.
 
 
 def _exact(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[str]]:
@@ -127,7 +127,9 @@ def _dates(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[
     days = (frame["years"] * 365).round().astype(int) - rng.integers(0, 40, len(frame))
     begin = pd.Timestamp("2021-01-01") + pd.to_timedelta(rng.integers(0, 365, len(frame)), unit="D")
     end = begin + pd.to_timedelta(days.to_numpy(), unit="D")
-    frame = frame.assign(years=(days / 365).round(3), a1=begin.strftime("%Y-%m-%d"), a2=end.strftime("%Y-%m-%d"))
+    frame = frame.assign(
+        years=(days / 365).round(3), a1=begin.strftime("%Y-%m-%d"), a2=end.strftime("%Y-%m-%d")
+    )
     return frame, _MOTOR, {"a1", "a2"}
 
 
@@ -147,7 +149,11 @@ def _noisier_copy(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str
 def _mostly_missing(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[str]]:
     frame = _motor(rng, 10000).drop(columns="claims")
     known = np.where(frame["cost"] > 0, rng.random(len(frame)) < 0.8, rng.random(len(frame)) < 0.03)
-    return frame.assign(garage_bill=np.where(known, rng.gamma(2, 300, len(frame)), np.nan)), _MOTOR, {"garage_bill"}
+    return (
+        frame.assign(garage_bill=np.where(known, rng.gamma(2, 300, len(frame)), np.nan)),
+        _MOTOR,
+        {"garage_bill"},
+    )
 
 
 def _paid_nothing(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[str]]:
@@ -187,7 +193,11 @@ def _encoded(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], se
 def _encoded_claims(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[str]]:
     frame = _motor(rng, 12000, frequency=0.2).drop(columns="cost")
     street = rng.integers(0, 1200, len(frame))
-    return frame.assign(street_risk=frame["claims"].groupby(street).transform("mean")), _MOTOR_COUNT, {"street_risk"}
+    return (
+        frame.assign(street_risk=frame["claims"].groupby(street).transform("mean")),
+        _MOTOR_COUNT,
+        {"street_risk"},
+    )
 
 
 def _encoded_drawn(rng: np.random.Generator) -> tuple[pd.DataFrame, dict[str, str], set[str]]:
@@ -235,7 +245,9 @@ def _cover(rng: np.random.Generator) -> pd.DataFrame:
 def _half_known(rng: np.random.Generator) -> pd.DataFrame:
     frame = _motor(rng, 8000).drop(columns="cost")
     known = rng.random(len(frame)) < np.where(frame["claims"] > 0, 0.65, 0.45)
-    return frame.assign(telematics=np.where(known, rng.normal(0, 1, len(frame)) + 0.3 * frame["claims"], np.nan))
+    return frame.assign(
+        telematics=np.where(known, rng.normal(0, 1, len(frame)) + 0.3 * frame["claims"], np.nan)
+    )
 
 
 def _mediator(rng: np.random.Generator) -> pd.DataFrame:
@@ -268,7 +280,9 @@ def _out_of_fold(rng: np.random.Generator) -> pd.DataFrame:
 def _two_strong(rng: np.random.Generator) -> pd.DataFrame:
     frame = _home(rng, 1500)
     salary = rng.gamma(6, 500, len(frame)).round()
-    return frame.assign(salary=salary, price=(2 * frame["surface"] + 0.12 * salary + rng.normal(0, 25, len(frame))))
+    return frame.assign(
+        salary=salary, price=(2 * frame["surface"] + 0.12 * salary + rng.normal(0, 25, len(frame)))
+    )
 
 
 def _small_claims(rng: np.random.Generator) -> pd.DataFrame:

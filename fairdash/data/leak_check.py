@@ -11,14 +11,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from fairdash.data.column_profile import NUMBERS, kind_of
-from fairdash.data.leaks import certain_leaks
+from fairdash.data.leaks import BOUNDS, bounds_of_exposure, certain_leaks
+from fairdash.data.suggestion import Suggestion
 from fairdash.data.suspects import find_suspects
 from fairdash.errors import Checks, DataError
 
@@ -84,9 +85,28 @@ class DataCheck:
     def sentences(self) -> tuple[str, ...]:
         """A sentence a finding, or one that there is none."""
         if not self.findings:
-            return (f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",)
+            return (
+                f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
+            )
         said = {CERTAIN: "gives the target away", SUSPECT: "looks too good to be true"}
         return tuple(f"“{each.column}” {said[each.level]}: {each.sentence}." for each in self.findings)
+
+
+def with_bounds(given: Suggestion, frame: pd.DataFrame, *, exposure: str | None = None) -> Suggestion:
+    """A suggestion without the columns that bound the exposure, by default the suggested one."""
+    exposure = exposure or given.weight
+    if exposure is None:
+        return given
+    bounds = bounds_of_exposure(frame, exposure, [*given.features, *given.left_out])
+    if not bounds:
+        return given
+    was_feature = [name for name in bounds if name in given.features]
+    return replace(
+        given,
+        features=tuple(name for name in given.features if name not in was_feature),
+        left_out={**given.left_out, **dict.fromkeys(bounds, BOUNDS)},
+        known_with_target=(*given.known_with_target, *was_feature),
+    )
 
 
 def check_data(
@@ -138,7 +158,9 @@ def check_data(
     """
     sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
     taken = [target, *sensitive, *(each for each in (exposure, price) if each is not None)]
-    looked_at = tuple(name for name in frame.columns if name not in taken) if columns is None else tuple(columns)
+    looked_at = (
+        tuple(name for name in frame.columns if name not in taken) if columns is None else tuple(columns)
+    )
     checks = Checks(DataError)
     for name in dict.fromkeys((*taken, *looked_at)):
         times = int((frame.columns == name).sum())
@@ -146,7 +168,10 @@ def check_data(
         checks.require(times < 2, name, "several columns have this name", "Give each its own name.")
     if (frame.columns == target).sum() == 1:
         checks.require(
-            kind_of(frame[target]) in NUMBERS, target, "the target must hold numbers", "Choose a column of numbers."
+            kind_of(frame[target]) in NUMBERS,
+            target,
+            "the target must hold numbers",
+            "Choose a column of numbers.",
         )
     checks.finish()
     leaks = certain_leaks(frame, target, looked_at, exposure=exposure)

@@ -15,7 +15,7 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
@@ -83,9 +83,8 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
         return None
     why = _of_zeros(f, y)
     # Values that say the target say more than its zeros.
-    if why is None or why in (TELLS_ZEROS, SAME_ZEROS):
-        if determines(f, y) or _orders_alike(f, y):
-            return READ_OFF
+    if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
+        return READ_OFF
     if why is None and (_is_cut(f, y) or _is_cut(y, f)):
         return CLASSES
     if why is None and f.isna().any() and _is_cut(f.isna().astype(float), y):
@@ -101,7 +100,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
 def certain_leaks(
     frame: pd.DataFrame, target: str, columns: Iterable[str], *, exposure: str | None = None
 ) -> dict[str, str]:
-    """Each of these columns that gives the target away for certain, and how; dates that bound the exposure too.
+    """Each of these columns that gives the target away for certain, and how; bounds of the exposure too.
 
     Parameters
     ----------
@@ -133,7 +132,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     if kind_of(frame[exposure]) not in NUMBERS:
         return ()
     w = as_floats(frame[exposure]).to_numpy()
-    placed: dict[str, Floats] = {}
+    placed: dict[str, np.ndarray] = {}
     of_dates = set()
     for name in columns:
         values = frame[name]
@@ -143,7 +142,7 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
             days = (dates - pd.Timestamp(1970, 1, 1)).dt.total_seconds() / 86400
             placed[name] = days.to_numpy(dtype=float)
         elif kind_of(values) in ("number", "whole number"):
-            cells = as_floats(values).to_numpy()
+            cells = as_floats(values).to_numpy(dtype=float)
             placed[name] = np.where(np.isfinite(cells), cells, np.nan)
     few = np.unique(np.linspace(0, len(frame) - 1, FEW).astype(np.intp))
     found: set[str] = set()
@@ -157,12 +156,12 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     return tuple(name for name in placed if name in found)
 
 
-def _goes_with(length: Floats, w: Floats, edge: float, ends: tuple[Floats, Floats]) -> bool:
+def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
     known = np.isfinite(length) & np.isfinite(w)
     if known.sum() < _FEWEST_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
         return False
 
-    def together(values: Floats) -> float:
+    def together(values: np.ndarray) -> float:
         cells = values[known]
         return float(abs(np.corrcoef(cells, w[known])[0, 1])) if np.ptp(cells) > 0 else 0.0
 
@@ -178,7 +177,7 @@ def _of_zeros(f: pd.Series, y: pd.Series) -> str | None:
     codes, levels = pd.factorize(f, use_na_sentinel=False)
     with_zero = np.bincount(codes[zero], minlength=len(levels))
     without = np.bincount(codes[~zero], minlength=len(levels))
-    missing = levels.isna()
+    missing = np.asarray(levels.isna(), dtype=bool)
     is_zero = _are_zero(levels)
     if not (with_zero * without).any():
         of_zero, of_others = with_zero > 0, without > 0
@@ -292,9 +291,3 @@ def _log_factorial(n: int | Codes) -> Floats:
 
 def _log_choose(n: int, k: int) -> float:
     return float(_log_factorial(n) - _log_factorial(k) - _log_factorial(n - k))
-
-
-def leak_sentences(found: Mapping[str, str]) -> Iterator[str]:
-    """A sentence a column on those that give the target away."""
-    for name, why in found.items():
-        yield f"“{name}” gives the target away: {why}."

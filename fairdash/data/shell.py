@@ -138,11 +138,12 @@ def dataset_of(options: argparse.Namespace) -> Dataset:
 
 
 def _features(frame: pd.DataFrame, options: argparse.Namespace, others: list[str]) -> tuple[str, ...]:
+    from fairdash.data.leak_check import with_bounds
     from fairdash.data.suggestion import NAMES_POLICIES, suggest_roles
 
     if options.features is not None:
         return tuple(options.features)
-    given = suggest_roles(frame, target=options.predict)
+    given = with_bounds(suggest_roles(frame, target=options.predict), frame, exposure=options.exposure)
     out = {
         name: given.left_out[name]
         for name in others

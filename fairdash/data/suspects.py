@@ -113,23 +113,25 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
     rows = np.arange(len(frame))
     if len(rows) > MOST_ROWS:
         rows = np.sort(rng.choice(len(rows), MOST_ROWS, replace=False))
-    ranks = (y.iloc[rows].rank() / len(rows)).to_numpy()
+    ranks = _ranks(y.iloc[rows])
     if np.ptp(ranks) == 0:
         return
     fold = rng.permutation(len(rows)) % _FOLDS
     x = {name: _as_cells(frame[name].iloc[rows]) for name in [*columns, *beside]}
     alone = {name: _shallow(x[name], ranks, fold) for name in columns}
-    named = {name for name in columns if _numbers_rows(frame[name])}
+    named = [name for name in columns if _numbers_rows(frame[name])]
     for name in named:
         if alone[name] >= _SORTED:
             yield Suspect(
                 column=name,
                 kind=SORTED_IDS,
-                sentence=f"it numbers the rows, and alone explains {alone[name]:.0%} of the target's order: "
-                "look whether the file was sorted or put together by what came of the rows",
+                sentence=f"it numbers the rows and alone explains {_percent(alone[name])} of the target's "
+                "order; look whether the file was sorted or put together by what came of the rows",
                 number=alone[name],
             )
-    strong = sorted((name for name in columns if name not in named and alone[name] >= _MUCH), key=alone.get)
+    strong = sorted(
+        (name for name in columns if name not in named and alone[name] >= _MUCH), key=alone.__getitem__
+    )
     if not strong:
         return
     strong = strong[::-1][:_CLOSELY]
@@ -145,14 +147,16 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
             if twin != name and alone[twin] >= _MOST * of_all and trees.told(x[twin], [x[name]]) <= _NOTHING:
                 rest.discard(twin)
         without = max(trees.explain([x[each] for each in x if each in rest]), 0.0) if rest else 0.0
-        together = max(trees.explain([x[each] for each in x if each in {*rest, name}]), own)
+        is_all = len(rest) + 1 + len(named) == len(x)
+        with_it = of_all if is_all else trees.explain([x[each] for each in x if each in {*rest, name}])
+        together = max(with_it, own)
         if trees.speak_against(x[name], [x[each] for each in x if each in rest], own, without, together):
             yield Suspect(
                 column=name,
                 kind=TOO_GOOD,
-                sentence=f"it alone explains {own:.0%} of the target's order, together with the others "
-                f"{together:.0%}, and these without it {without:.0%}: too good to be true? Look whether it is "
-                "known before the target is",
+                sentence=f"it alone explains {_percent(own)} of the target's order, with the others "
+                f"{_percent(together)}, and these without it {_percent(without)}; look whether it is known "
+                "before the target is",
                 number=own,
             )
 
@@ -170,7 +174,7 @@ class _Trees:
 
     def told(self, f: Floats, others: list[Floats]) -> float:
         """How much of what the target leaves open of a column others tell, 0 to 1; below 0 by chance."""
-        own = (pd.Series(f[:, 0]).rank() / len(f)).fillna(0.0).to_numpy()
+        own = _ranks(pd.Series(f[:, 0]))
         y = self.ranks[:, None]
         by_target = self.explain([y], own)
         return (self.explain([y, *others], own) - by_target) / max(1 - by_target, 1e-9)
@@ -186,6 +190,15 @@ class _Trees:
         # Of y = f + b x + noise with shares F and B of the variance: F B / ((1 - F) (1 - B)).
         expected = own * without / max((1 - own) * (1 - without), 1e-9)
         return expected > _NOTHING and self.told(f, rest) < _AGAINST * min(expected, _TOLD_AT_MOST)
+
+
+def _ranks(values: pd.Series) -> Floats:
+    """From 0, for what is missing, to 1."""
+    return np.asarray((values.rank() / len(values)).fillna(0.0), dtype=np.float64)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
 
 
 def _as_cells(values: pd.Series) -> Floats:
@@ -257,8 +270,8 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Su
             yield Suspect(
                 column=name,
                 kind=AVERAGES,
-                sentence="it follows the target's averages over small groups of rows more closely than chance "
-                "allows: was it made from the target of these very rows?",
+                sentence="it follows the target's averages over small groups of rows more closely than "
+                "chance allows; look whether it was made from the target of these very rows",
                 number=share,
             )
 
@@ -302,4 +315,3 @@ def _are_fractions(levels: Floats) -> bool:
     """Whether nearly all numbers are fractions of whole numbers, below the line 20 at most."""
     times = levels[:, None] * np.arange(1, MOST_IN_GROUP + 1)
     return float((np.abs(times - np.round(times)) < 1e-7).any(axis=1).mean()) > 0.9
-
