@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.features import CHANCE, FEW, determines, is_function, same_order
-from fairdash.data.fixes import typed_dates
+from fairdash.data.fixes import can_convert, typed_dates
+from fairdash.data.grammar import to_numbers
 
 READ_OFF = "the target can be read off it"
 SAME_ZEROS = "it is 0 exactly where the target is"
@@ -32,11 +33,12 @@ TELLS_ZEROS = "it tells in every row whether the target is 0"
 MISSING_WITH_ZERO = "it is missing exactly where the target is 0"
 MISSING_WITHOUT_ZERO = "it is missing exactly where the target is not 0"
 KNOWN_WITHOUT_ZERO = "it is known only where the target is not 0"
+LACKS_WITHOUT_ZERO = "it is missing only where the target is not 0"
 NOT_ZERO_WITHOUT_ZERO = "it is other than 0 only where the target is"
 RARE_WITHOUT_ZERO = "it leaves its commonest value only where the target is not 0"
 MISSING_TELLS = "whether it is known tells which side of a limit the target is on"
 CLASSES = "it is the target, rounded or cut into classes"
-BOUNDS = "with another column it says when the exposure began and ended"
+BOUNDS = "it says when the exposure began or ended"
 
 #: What tells a zero does so by this many levels at most: a scale that zeros part in two is an honest one.
 _FEW_LEVELS = 5
@@ -79,6 +81,8 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     y = as_floats(target)
     known = np.isfinite(y.to_numpy())
     y, f = y[known].reset_index(drop=True), feature[known].reset_index(drop=True)
+    if can_convert(f):
+        f = to_numbers(f)
     if y.nunique() < 2 or f.nunique(dropna=False) < 2:
         return None
     why = _of_zeros(f, y)
@@ -146,6 +150,11 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
             placed[name] = np.where(np.isfinite(cells), cells, np.nan)
     few = np.unique(np.linspace(0, len(frame) - 1, FEW).astype(np.intp))
     found: set[str] = set()
+    # Where all begin on one day the end alone is a bound.
+    origin = np.zeros(len(frame))
+    for name in of_dates:
+        if _goes_with(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
+            found.add(name)
     for one, other in combinations(placed, 2):
         if (one in of_dates) != (other in of_dates):
             continue
@@ -194,6 +203,8 @@ def _of_zeros(f: pd.Series, y: pd.Series) -> str | None:
         return None
     if missing.any() and _only_without_zero(with_zero, without, missing, share, slips=_SLIPS):
         return KNOWN_WITHOUT_ZERO
+    if missing.any() and _only_without_zero(with_zero, without, ~missing, share, slips=_SLIPS):
+        return LACKS_WITHOUT_ZERO
     commonest = np.zeros(len(levels), dtype=bool)
     commonest[np.argmax(with_zero + without)] = True
     if not _only_without_zero(with_zero, without, commonest, share, slips=0.0):
@@ -252,9 +263,7 @@ def _is_cut(f: pd.Series, y: pd.Series) -> bool:
 def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
     codes = pd.factorize(f)[0]
     sizes = np.bincount(codes)
-    if len(sizes) < 2 or len(sizes) > len(codes) / 5 or np.sort(sizes)[-2] < 2:
-        return not for_sure and len(sizes) > 1
-    if not is_function(y, f):
+    if len(sizes) < 2 or not is_function(y, f):
         return False
     cells: Floats = as_floats(y).to_numpy()
     places, first = np.unique(cells, return_index=True)
@@ -265,7 +274,7 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
     if not for_sure:
         return True
     chance = _log_factorial(len(sizes)) - _log_factorial(len(codes)) + _log_factorial(sizes).sum()
-    if chance >= np.log(CHANCE) or np.sort(sizes)[-2] < _FEWEST_IN_CLASS:
+    if chance >= np.log(CHANCE) or len(codes) - sizes.max() < _FEWEST_IN_CLASS:
         return False
     return _touch(places, changes)
 

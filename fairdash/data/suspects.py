@@ -28,15 +28,15 @@ _MOST_LEVELS = 100
 _FOLDS = 2
 #: A column alone explains so much of the order of the target, and so much of what all explain.
 _MUCH, _MOST = 0.3, 0.7
-#: The others together must explain clearly less than all do.
-_LESS = 0.85
 #: Once the target is known they tell of a cause as much as this formula says, and of what was made from the
 #: target nothing: below this share of it they speak against a cause.
 _AGAINST = 0.2
 _TOLD_AT_MOST = 0.5
 _NOTHING = 0.02
 #: Nothing honest explains so much where the others say nothing at all, neither alone nor beside it.
-_ALONE = 0.5
+_ALONE = 0.95
+#: Of a target that is mostly 0, such as claims, no honest column explains nearly as much.
+_MANY_ZEROS, _MUCH_OF_ZEROS, _ALONE_OF_ZEROS = 0.8, 0.15, 0.25
 #: Candidates that are looked at closely.
 _CLOSELY = 4
 
@@ -45,6 +45,8 @@ MOST_IN_GROUP = 20
 _FEWEST_GROUPS = 30
 #: Averages of the target miss a column by this share of what chance makes them, and no honest column's less.
 _TOO_CLOSE = 0.5
+_EXACT = 1e-4
+_SAME = 0.99
 #: Standard errors by which that is sure: a chance below 1e-6.
 _SURELY = 4.9
 #: Numbers of rows that explain so much of the target tell how the file was sorted.
@@ -129,28 +131,25 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
                 "order; look whether the file was sorted or put together by what came of the rows",
                 number=alone[name],
             )
+    of_zeros = float((y == 0).mean()) >= _MANY_ZEROS
+    much, too_much = (_MUCH_OF_ZEROS, _ALONE_OF_ZEROS) if of_zeros else (_MUCH, _ALONE)
     strong = sorted(
-        (name for name in columns if name not in named and alone[name] >= _MUCH), key=alone.__getitem__
+        (name for name in columns if name not in named and alone[name] >= much),
+        key=alone.__getitem__,
     )
     if not strong:
         return
     strong = strong[::-1][:_CLOSELY]
-    trees = _Trees(ranks, fold)
+    trees = _Trees(ranks, fold, too_much)
     of_all = trees.explain([x[name] for name in x if name not in named])
     for name in strong:
         own = max(alone[name], trees.explain([x[name]]))
         if own < _MOST * of_all:
             continue
-        rest = {each for each in x if each not in (name, *named)}
-        # Two that were made from the target hide each other; what is linked otherwise stays.
-        for twin in strong:
-            if twin != name and alone[twin] >= _MOST * of_all and trees.told(x[twin], [x[name]]) <= _NOTHING:
-                rest.discard(twin)
-        without = max(trees.explain([x[each] for each in x if each in rest]), 0.0) if rest else 0.0
-        is_all = len(rest) + 1 + len(named) == len(x)
-        with_it = of_all if is_all else trees.explain([x[each] for each in x if each in {*rest, name}])
-        together = max(with_it, own)
-        if trees.speak_against(x[name], [x[each] for each in x if each in rest], own, without, together):
+        rest = [x[each] for each in x if each not in (name, *named)]
+        without = max(trees.explain(rest), 0.0) if rest else 0.0
+        together = max(of_all, own)
+        if trees.speak_against(x[name], rest, own, without, together):
             yield Suspect(
                 column=name,
                 kind=TOO_GOOD,
@@ -167,6 +166,8 @@ class _Trees:
 
     ranks: Floats
     fold: Codes
+    #: What is too much for one column beside others that say nothing.
+    too_much: float
 
     def explain(self, columns: list[Floats], ranks: Floats | None = None) -> float:
         """Share of the variance of ranks, by default the target's, that columns explain."""
@@ -183,10 +184,10 @@ class _Trees:
         self, f: Floats, rest: list[Floats], own: float, without: float, together: float
     ) -> bool:
         """Whether the others say that a column was made from the target, rather than the target from it."""
-        if not rest or without > _LESS * together:
+        if not rest:
             return False
         if without < _NOTHING and (together - own) / max(1 - own, 1e-9) < _NOTHING:
-            return own >= _ALONE
+            return own >= self.too_much
         # Of y = f + b x + noise with shares F and B of the variance: F B / ((1 - F) (1 - B)).
         expected = own * without / max((1 - own) * (1 - without), 1e-9)
         return expected > _NOTHING and self.told(f, rest) < _AGAINST * min(expected, _TOLD_AT_MOST)
@@ -261,11 +262,14 @@ def _numbers_rows(values: pd.Series) -> bool:
 
 def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Suspect]:
     """Columns that hold the target's average over small groups of rows, more closely than chance allows."""
+    groups = [codes for name in frame.columns if (codes := _small_groups(frame[name])) is not None]
     for name in columns:
         if kind_of(frame[name]) != "number":
             continue
-        cells = as_floats(frame[name]).to_numpy()
+        cells = as_floats(frame[name]).to_numpy(dtype=float)
         share = _misses_averages(cells, y)
+        if share is None and any(_without_the_row(cells, y, codes) for codes in groups):
+            share = 0.0
         if share is not None:
             yield Suspect(
                 column=name,
@@ -274,6 +278,27 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Su
                 "chance allows; look whether it was made from the target of these very rows",
                 number=share,
             )
+
+
+def _small_groups(values: pd.Series) -> Codes | None:
+    """Which group each row is in, if a column names small ones, of 20 rows at most on average."""
+    if kind_of(values) not in ("text", "whole number"):
+        return None
+    codes = pd.factorize(values)[0].astype(np.intp)
+    groups = int(codes.max()) + 1
+    return codes if groups >= _FEWEST_GROUPS and 1.5 < len(codes) / groups <= MOST_IN_GROUP else None
+
+
+def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
+    """Whether a column is the average of a row's group without the row: it falls as its target rises."""
+    fine = (codes >= 0) & np.isfinite(cells)
+    codes, cells, y = codes[fine], cells[fine], y[fine]
+    size = np.maximum(np.bincount(codes), 1).astype(float)
+    own = (cells - (np.bincount(codes, cells) / size)[codes]) * (size[codes] - 1)
+    of_target = y - (np.bincount(codes, y) / size)[codes]
+    if own.std() == 0 or of_target.std() == 0:
+        return False
+    return bool(np.corrcoef(own, of_target)[0, 1] < -_SAME)
 
 
 def _misses_averages(cells: Floats, y: Floats) -> float | None:
@@ -308,7 +333,7 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     too_close = expected - misses
     share = float(misses.sum() / expected.sum())
     sure = float(too_close.sum() / np.sqrt((too_close**2).sum())) > _SURELY
-    return share if share < _TOO_CLOSE and sure else None
+    return share if (share < _TOO_CLOSE and sure) or share < _EXACT else None
 
 
 def _are_fractions(levels: Floats) -> bool:

@@ -109,7 +109,9 @@ def test_dates_that_bound_the_exposure_are_left_out() -> None:
     _, _, frame, roles, planted = next(case for case in CASES if case[0] == "dates")
     number = pd.DataFrame({name: pd.to_datetime(frame[name]).dt.day_of_year + 0.0 for name in planted})
     year = pd.to_datetime(frame["a2"]).dt.year - 2021
-    frame = frame.assign(from_day=number["a1"], to_day=number["a2"] + 365 * year).drop(columns=sorted(planted))
+    frame = frame.assign(from_day=number["a1"], to_day=number["a2"] + 365 * year).drop(
+        columns=sorted(planted)
+    )
     # The others ran on, as an open end of the year says.
     frame.loc[::3, "to_day"] = np.nan
     given = with_bounds(suggest_roles(frame, target="cost"), frame, exposure="years")
@@ -146,7 +148,10 @@ def test_the_command_checks_a_file(tmp_path, capsys) -> None:
     motor(3000).to_csv(path, index=False)
     options = ["check", str(path), "--target", "nb", "--sensitive", "agph", "--exposure", "xpo"]
     assert main(options) == 1
-    assert "“avrg” gives the target away: it is missing exactly where the target is 0." in capsys.readouterr().out
+    assert (
+        "“avrg” gives the target away: it is missing exactly where the target is 0."
+        in capsys.readouterr().out
+    )
     assert main([*options, "--json"]) == 1
     printed = json.loads(capsys.readouterr().out)
     assert printed["certain"] == ["tot", "avrg"]
