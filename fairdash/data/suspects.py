@@ -28,6 +28,9 @@ _MOST_LEVELS = 100
 _FOLDS = 2
 #: A column alone explains so much of the order of the target, and so much of what all explain.
 _MUCH, _MOST = 0.3, 0.7
+#: The others together explain less than all do, by so much; links among causes can hide what they say of one
+#: another, and where the others know nearly as much nothing is remarkable. But for a column like a copy.
+_LESS = 0.9
 #: Once the target is known they tell of a cause as much as this formula says, and of what was made from the
 #: target nothing: below this share of it they speak against a cause.
 _AGAINST = 0.2
@@ -184,7 +187,7 @@ class _Trees:
         self, f: Floats, rest: list[Floats], own: float, without: float, together: float
     ) -> bool:
         """Whether the others say that a column was made from the target, rather than the target from it."""
-        if not rest:
+        if not rest or (without > _LESS * together and own < _ALONE):
             return False
         if without < _NOTHING and (together - own) / max(1 - own, 1e-9) < _NOTHING:
             return own >= self.too_much
