@@ -38,8 +38,9 @@ _TOLD_AT_MOST = 0.5
 _NOTHING = 0.02
 #: Nothing honest explains so much where the others say nothing at all, neither alone nor beside it.
 _ALONE = 0.95
-#: Of a target that is mostly 0, such as claims, no honest column explains nearly as much.
-_MANY_ZEROS, _MUCH_OF_ZEROS, _ALONE_OF_ZEROS = 0.8, 0.15, 0.25
+#: Of a target that is mostly 0, such as claims, no honest column explains nearly as much: the more zeros, the
+#: less, from .55 where they are half of the rows to a quarter.
+_MANY_ZEROS, _MUCH_OF_ZEROS, _ALONE_OF_ZEROS = 0.5, 0.15, 0.25
 #: Candidates that are looked at closely.
 _CLOSELY = 4
 
@@ -134,8 +135,10 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
                 "order; look whether the file was sorted or put together by what came of the rows",
                 number=alone[name],
             )
-    of_zeros = float((y == 0).mean()) >= _MANY_ZEROS
-    much, too_much = (_MUCH_OF_ZEROS, _ALONE_OF_ZEROS) if of_zeros else (_MUCH, _ALONE)
+    zeros = float((y == 0).mean())
+    much, too_much = _MUCH, _ALONE
+    if zeros >= _MANY_ZEROS:
+        much, too_much = _MUCH_OF_ZEROS, max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros)
     strong = sorted(
         (name for name in columns if name not in named and alone[name] >= much),
         key=alone.__getitem__,
