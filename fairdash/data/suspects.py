@@ -3,7 +3,8 @@
 No name is looked at. On rows that trees did not learn from, a column is suspect if it alone explains most of
 the target's order, and if the others speak against it as a cause. Where the target is made of a column and of
 others, y = f + b x + noise, the others tell of the column once the target is known: a large y of a small f
-has a large x. Where the column was made from the target they tell nothing of it that the target does not.
+has a large x. Where the column was made from the target they tell nothing of it that the target does not, and
+foretell the target better than the column.
 """
 
 from __future__ import annotations
@@ -194,6 +195,9 @@ class _Trees:
             return False
         if without < _NOTHING and (together - own) / max(1 - own, 1e-9) < _NOTHING:
             return own >= self.too_much
+        # Others that work through the column foretell it better than what comes of it.
+        if self.explain(rest, _ranks(pd.Series(f[:, 0]))) > without:
+            return False
         # Of y = f + b x + noise with shares F and B of the variance: F B / ((1 - F) (1 - B)).
         expected = own * without / max((1 - own) * (1 - without), 1e-9)
         return expected > _NOTHING and self.told(f, rest) < _AGAINST * min(expected, _TOLD_AT_MOST)
