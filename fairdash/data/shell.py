@@ -140,6 +140,7 @@ def dataset_of(options: argparse.Namespace) -> Dataset:
 def _features(frame: pd.DataFrame, options: argparse.Namespace, others: list[str]) -> tuple[str, ...]:
     from fairdash.data.leak_check import with_bounds
     from fairdash.data.suggestion import NAMES_POLICIES, suggest_roles
+    from fairdash.data.suspects import find_suspects
 
     if options.features is not None:
         return tuple(options.features)
@@ -151,4 +152,7 @@ def _features(frame: pd.DataFrame, options: argparse.Namespace, others: list[str
     }
     for name, why in out.items():
         print(f"“{name}” is no feature: {why}. Name --features to decide yourself.", file=sys.stderr)
-    return tuple(name for name in others if name not in out)
+    features = tuple(name for name in others if name not in out)
+    for each in find_suspects(frame, options.predict, features, beside=options.sensitive):
+        print(f"“{each.column}” looks too good to be true: {each.sentence}.", file=sys.stderr)
+    return features
