@@ -141,8 +141,8 @@ def told_apart() -> str:
     told = power[power["found"] >= 0.8].groupby("rows")["truth"].min()
     parts = [
         f"with {rows:,} rows independence reads 0 in {zero['independent', 0, rows]:.0%} of samples and a "
-        f"Gaussian HGR of 0.1 in {zero['gaussian', 0.1, rows]:.0%}; the smallest Gaussian link tried that the "
-        f"test tells from none in 80 % of samples is {told[rows]:g}"
+        f"Gaussian HGR of 0.1 in {zero['gaussian', 0.1, rows]:.0%}; the smallest Gaussian link tried that "
+        f"the test tells from none in 80 % of samples is {told[rows]:g}"
         for rows in (300, 2_000)
     ]
     return f"{'; '.join(parts).capitalize()}."

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fairdash.auditing.result import AuditResult
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.dataset import Dataset
+    from fairdash.data.leak_check import DataCheck, check_data
     from fairdash.data.proxies import rank_proxies
     from fairdash.data.readers.reading import read_table
     from fairdash.dependence import (
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AuditResult": "fairdash.auditing.result",
+    "DataCheck": "fairdash.data.leak_check",
     "Dataset": "fairdash.data.dataset",
     "FairRegressor": "fairdash.training.regressor",
     "FairTariff": "fairdash.tariff.model",
@@ -58,6 +60,7 @@ _HOMES = {
     "TrainingSettings": "fairdash.training.settings",
     "assess_dependence": "fairdash.dependence",
     "audit": "fairdash.auditing.audit",
+    "check_data": "fairdash.data.leak_check",
     "confirm": "fairdash.api",
     "exact": "fairdash.dependence",
     "fairquant": "fairdash.dependence",
@@ -83,6 +86,7 @@ _HOMES = {
 
 __all__ = [
     "AuditResult",
+    "DataCheck",
     "Dataset",
     "FairRegressor",
     "FairTariff",
@@ -96,6 +100,7 @@ __all__ = [
     "assess_conditional_dependence",
     "assess_dependence",
     "audit",
+    "check_data",
     "confirm",
     "exact",
     "fairquant",

@@ -3,6 +3,7 @@
 python -m fairdash app
 python -m fairdash sweep --dataset crime --objective demographic_parity --lams 0,0.5,1,2 --splits 2 --json
 python -m fairdash measure hgr_spline prices.csv --u price --v age --exposure years
+python -m fairdash check policies.csv --target cost --sensitive age --exposure years
 python -m fairdash audit policies.csv --price premium --sensitive age --exposure years --outcome claims
 python -m fairdash search --dataset crime --method hgr_nn --grid small
 python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_spline<=floor+0.05"
@@ -47,6 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     from fairdash.audit_command import add_audit_command
+    from fairdash.data.check_command import add_check_command
     from fairdash.data.shell import add_data_options
     from fairdash.runs_command import add_runs_commands
 
@@ -103,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     measure.add_argument("--json", action="store_true", help="print all figures for a program to read")
     measure.set_defaults(command=_measure)
     add_audit_command(commands)
+    add_check_command(commands)
     search = commands.add_parser("search", help="compare settings of the networks by cross-validation")
     search.add_argument("--lam", type=float, default=1.0, help="weight λ at which they are compared")
     search.add_argument("--grid", default="default", help="default or small")

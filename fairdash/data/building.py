@@ -21,6 +21,7 @@ from fairdash.data.fixes import (
     use_of_dates,
 )
 from fairdash.data.header_words import meanings_of
+from fairdash.data.leaks import certain_leaks
 from fairdash.data.rate import (
     DROP_NEGATIVE,
     FLOOR,
@@ -34,6 +35,7 @@ from fairdash.data.rate import (
 )
 from fairdash.data.roles import (
     EXPOSURE,
+    FEATURE,
     PREDICTION,
     SENSITIVE,
     TARGET,
@@ -135,6 +137,7 @@ def build_dataset(
         )
     )
     problems.extend(doubts)
+    remarks += _on_leaks(frame, roles, features)
     if not features and not doubts:
         problems.append(Problem(what="no feature is left to predict from", hint="Choose further columns."))
     if problems:
@@ -169,6 +172,18 @@ def build_dataset(
         meanings={c: meaning for c, meaning in (meanings or {}).items() if c in columns},
         notes=tuple(remarks),
     )
+
+
+def _on_leaks(frame: pd.DataFrame, roles: Roles, features: Mapping[str, pd.Series]) -> list[str]:
+    """Say which columns give the target away: those that are no feature and those that are all the same."""
+    played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
+    free = [str(name) for name in frame.columns if name not in played]
+    leaks = certain_leaks(frame, roles.target, free, exposure=roles.weight)
+    is_so = {True: "a feature all the same", False: "no feature"}
+    return [
+        f"“{name}” gives the target away and is {is_so[name in features]}: {why}."
+        for name, why in leaks.items()
+    ]
 
 
 def _outcomes(

@@ -35,12 +35,15 @@ DATES, TEXT_DATES = "dates", "dates written as text"
 IDENTIFIER = "nearly as many levels as rows, like an identifier"
 
 #: A coincidence rarer than this is none.
-_CHANCE = 1e-6
+CHANCE = 1e-6
 #: Two continuous columns of this rank correlation order nearly every pair of rows alike.
 _SAME_ORDER = 0.9999
 #: What some of their rows then reach for sure.
 _NEARLY_SAME = 0.99
-_FEW = 2000
+#: Of fewer known cells nothing is said, unless they are half of all.
+_FEWEST_KNOWN = 50
+#: Most features are ruled out by so many of their rows.
+FEW = 2000
 
 
 def choose_features(
@@ -226,35 +229,64 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Say whether a sensitive value can be read off a feature.
 
     It can if rows of one value of the feature always share one value of the sensitive column, in more rows
-    than chance would bring about, or if both columns put the rows in the same order, or the opposite.
+    than chance would bring about, or if both columns put the rows in the same order, or the opposite; and if
+    it is missing just where the sensitive column has one of two values.
 
     Parameters
     ----------
     feature : Series, shape (n,)
-        Of any type; rows where it is missing don't count.
+        Of any type; that a cell is missing is a column of its own, and of the others' values only those count
+        that are known.
     sensitive : Series, shape (n,)
         float64 without missing cells, not constant.
     """
+    own = feature.isna().astype(float)
+    if own.nunique() > 1 and _reads_off(own, pd.Series(sensitive.to_numpy(dtype=float), index=own.index)):
+        return True
     known = feature.notna().to_numpy()
     n = int(known.sum())
-    if n < len(feature) / 2 or n < 3:
+    if n < min(len(feature) / 2, _FEWEST_KNOWN) or n < 3:
         return False
     f = feature[known].reset_index(drop=True)
     s = pd.Series(sensitive.to_numpy(dtype=float)[known])
-    # Most features are ruled out by a few of their rows; a million need not be looked through for that.
-    few = np.unique(np.linspace(0, n - 1, _FEW).astype(np.intp))
-    if _is_function(f.iloc[few], s.iloc[few]) and _is_function(f, s):
-        repeated = f.duplicated()
-        # Each further row of a level agrees with the first by chance this often, at the most.
-        agreement = float(s.value_counts().iloc[0] / n)
-        if agreement < 1 and agreement ** int(repeated.sum()) < _CHANCE:
-            return True
+    return _reads_off(f, s) or same_order(f, s)
+
+
+def _reads_off(f: pd.Series, s: pd.Series) -> bool:
+    """Say whether rows of one value always share one sensitive value, in more rows than chance brings."""
+    few = _a_few(len(f))
+    if not is_function(f.iloc[few], s.iloc[few]) or not is_function(f, s):
+        return False
+    counts = s.value_counts()
+    if len(counts) < 2:
+        return False
+    again = f.duplicated(keep=False).to_numpy()
+    common = (s == counts.index[0]).to_numpy()
+    further = f.duplicated().to_numpy()
+    # Of a value that stands once nothing is read off, and one heap that holds only the commonest value, such
+    # as policies without a mile, tells nothing of the others.
+    if min(float(again[common].mean()), float(again[~common].mean())) < 0.5:
+        return False
+    # Each further row of a level agrees with the first by chance this often, at the most.
+    chance = float((further & common).sum()) * np.log(counts.iloc[0] / len(s))
+    chance += float((further & ~common).sum()) * np.log(counts.iloc[1] / len(s))
+    return bool(chance < np.log(CHANCE))
+
+
+def same_order(f: pd.Series, s: pd.Series) -> bool:
+    """Say whether two columns without missing cells put the rows in the same order, or the opposite."""
+    few = _a_few(len(f))
     if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[few].nunique() < len(few) / 2:
         return False
     return _order(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _order(f, s) > _SAME_ORDER
 
 
-def _is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
+def _a_few(n: int) -> np.ndarray:
+    """Rows that rule out most features: a million need not be looked through for that."""
+    return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
+
+
+def is_function(feature: pd.Series, sensitive: pd.Series) -> bool:
     """Say whether rows of one value of the feature always share one sensitive value."""
     # Levels that stand once agree with themselves.
     again = feature.duplicated(keep=False).to_numpy()

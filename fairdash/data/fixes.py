@@ -158,6 +158,14 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
     return len(orders) == 1 if order is None else order in orders
 
 
+def typed_dates(values: pd.Series) -> pd.Series | None:
+    """A column's dates as such, in whichever order may be; None if it holds none."""
+    orders = _orders(values)
+    if not orders:
+        return None
+    return pd.to_datetime(to_dates(values, orders[0]) if kind_of(values) == "text" else values)
+
+
 def as_year(values: pd.Series, notes: list[str]) -> pd.Series:
     """Dates whose order is not in doubt as their year with its fraction; said in the notes."""
     years, note = _from_dates(values, "year")

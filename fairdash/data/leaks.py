@@ -1,31 +1,71 @@
 """Features that give the target away: what is known only once the target is.
 
+Only what no honest column does by chance, and what no honest column does by being strong, is called a leak
+here; what merely looks too good is the business of :mod:`fairdash.data.suspects`.
+
 >>> amount = pd.Series([0.0, 0.0, 812.5, 0.0, 44.1, 0.0] * 60) * (1 + np.arange(360))
 >>> claim = (amount > 0).astype(int)
->>> target_leak(claim, amount), target_leak(amount, claim)
+>>> target_leak(claim, amount), target_leak(100 * amount, amount)
 ('it is 0 exactly where the target is', 'the target can be read off it')
+>>> target_leak(amount.where(amount > 0), claim)
+'it is missing exactly where the target is 0'
 >>> target_leak(pd.Series(np.arange(360) % 7), amount) is None
 True
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.data.features import determines
+from fairdash.data.features import CHANCE, FEW, determines, is_function, same_order
+from fairdash.data.fixes import can_convert, typed_dates
+from fairdash.data.grammar import to_numbers
 
 READ_OFF = "the target can be read off it"
 SAME_ZEROS = "it is 0 exactly where the target is"
 TELLS_ZEROS = "it tells in every row whether the target is 0"
+MISSING_WITH_ZERO = "it is missing exactly where the target is 0"
+MISSING_WITHOUT_ZERO = "it is missing exactly where the target is not 0"
+KNOWN_WITHOUT_ZERO = "it is known only where the target is not 0"
+LACKS_WITHOUT_ZERO = "it is missing only where the target is not 0"
+NOT_ZERO_WITHOUT_ZERO = "it is other than 0 only where the target is"
+RARE_WITHOUT_ZERO = "it leaves its commonest value only where the target is not 0"
+MISSING_TELLS = "whether it is known tells which side of a limit the target is on"
+CLASSES = "it is the target, rounded or cut into classes"
+BOUNDS = "it says when the exposure began or ended"
+
+#: What tells a zero does so by this many levels at most: a scale that zeros part in two is an honest one.
+_FEW_LEVELS = 5
+#: A column that follows the target in one direction only must do so more clearly than one whose rows have
+#: this share of the zeros of others: honest columns can go with fewer zeros.
+_FEWER_ZEROS = 1 / 3
+#: So many known cells may be wrong before missingness is said to follow the zeros.
+_SLIPS = 0.005
+#: Classes of a target touch: between them lies no wider gap than between other neighbours.
+_TOUCHING = 2.5
+_NEIGHBOURS = 5
+_FEWEST_IN_CLASS = 20
+#: The length between two columns goes with the exposure as closely as this.
+_SAME_LENGTH = 0.999
+_SAME_LENGTH_OF_DATES = 0.99
+_FEWEST_BOUNDED = 50
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
 
 
-def target_leak(feature: pd.Series, target: pd.Series) -> str | None:
+def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | None = None) -> str | None:
     """Say how a feature gives the target away, or None if it does not.
 
-    It does if the target can be read off it, or whether the target is zero, in more rows than chance would
-    bring about; see :func:`~fairdash.data.features.determines`.
+    It does if the target can be read off it, if it is a coarser target, or if its zeros, its missing cells or
+    another of its values follow the target's zeros, in more rows than chance would bring about; see
+    :func:`~fairdash.data.features.determines`. That a cell is missing is a value like another.
 
     Parameters
     ----------
@@ -33,18 +73,230 @@ def target_leak(feature: pd.Series, target: pd.Series) -> str | None:
         Any column of a table.
     target : Series, shape (n,)
         Rows in which it is missing or infinite don't count; nothing is said of one that holds no numbers.
+    exposure : Series, shape (n,), optional
+        What the target may be divided by, or have been: copies of either kind are found as well.
     """
-    if kind_of(target) not in NUMBERS or kind_of(feature) not in (*NUMBERS, "text"):
+    if kind_of(target) not in NUMBERS or kind_of(feature) == "other":
         return None
     y = as_floats(target)
     known = np.isfinite(y.to_numpy())
-    y, f = y[known], feature[known]
-    if y.nunique() < 2:
+    y, f = y[known].reset_index(drop=True), feature[known].reset_index(drop=True)
+    if can_convert(f):
+        f = to_numbers(f)
+    if y.nunique() < 2 or f.nunique(dropna=False) < 2:
         return None
-    if determines(f, y):
+    why = _of_zeros(f, y)
+    # Values that say the target say more than its zeros.
+    if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
         return READ_OFF
-    zero = (y == 0).astype(float)
-    if zero.nunique() < 2 or not determines(f, zero):
+    if why is None and (_is_cut(f, y) or _is_cut(y, f)):
+        return CLASSES
+    if why is None and f.isna().any() and _is_cut(f.isna().astype(float), y):
+        return MISSING_TELLS
+    if why is None and exposure is not None and kind_of(exposure) in NUMBERS and kind_of(f) in NUMBERS:
+        w = as_floats(exposure)[known].reset_index(drop=True)
+        w = w.where(w > 0)
+        if w.nunique() > 1 and (_orders_alike(f, y / w) or _orders_alike(f, y * w)):
+            return READ_OFF
+    return why
+
+
+def certain_leaks(
+    frame: pd.DataFrame, target: str, columns: Iterable[str], *, exposure: str | None = None
+) -> dict[str, str]:
+    """Each of these columns that gives the target away for certain, and how; bounds of the exposure too.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names.
+    target, exposure
+        Columns of it.
+    columns
+        Those to look at.
+    """
+    columns = list(columns)
+    w = None if exposure is None else frame[exposure]
+    found = {}
+    for name in columns:
+        why = target_leak(frame[name], frame[target], exposure=w)
+        if why is not None:
+            found[name] = why
+    if exposure is not None:
+        for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in found]):
+            found[name] = BOUNDS
+    return {name: found[name] for name in columns if name in found}
+
+
+def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
+    """The columns of dates or of numbers whose difference is the exposure: they say when a row ended.
+
+    A policy that a total loss has ended has a short exposure, and is told by it.
+    """
+    if kind_of(frame[exposure]) not in NUMBERS:
+        return ()
+    w = as_floats(frame[exposure]).to_numpy()
+    placed: dict[str, np.ndarray] = {}
+    of_dates = set()
+    for name in columns:
+        values = frame[name]
+        dates = typed_dates(values)
+        if dates is not None:
+            of_dates.add(name)
+            days = (dates - pd.Timestamp(1970, 1, 1)).dt.total_seconds() / 86400
+            placed[name] = days.to_numpy(dtype=float)
+        elif kind_of(values) in ("number", "whole number"):
+            cells = as_floats(values).to_numpy(dtype=float)
+            placed[name] = np.where(np.isfinite(cells), cells, np.nan)
+    few = np.unique(np.linspace(0, len(frame) - 1, FEW).astype(np.intp))
+    found: set[str] = set()
+    # Where all begin on one day the end alone is a bound.
+    origin = np.zeros(len(frame))
+    for name in of_dates:
+        if _goes_with(placed[name], w, _SAME_LENGTH_OF_DATES, (origin, origin)):
+            found.add(name)
+    for one, other in combinations(placed, 2):
+        if (one in of_dates) != (other in of_dates):
+            continue
+        edge = _SAME_LENGTH_OF_DATES if one in of_dates else _SAME_LENGTH
+        a, b = placed[one], placed[other]
+        if _goes_with(b[few] - a[few], w[few], edge, (a[few], b[few])) and _goes_with(b - a, w, edge, (a, b)):
+            found |= {one, other}
+    return tuple(name for name in placed if name in found)
+
+
+def _goes_with(length: np.ndarray, w: np.ndarray, edge: float, ends: tuple[np.ndarray, np.ndarray]) -> bool:
+    known = np.isfinite(length) & np.isfinite(w)
+    if known.sum() < _FEWEST_BOUNDED or np.ptp(w[known]) == 0 or np.ptp(length[known]) == 0:
+        return False
+
+    def together(values: np.ndarray) -> float:
+        cells = values[known]
+        return float(abs(np.corrcoef(cells, w[known])[0, 1])) if np.ptp(cells) > 0 else 0.0
+
+    # Where one of the two is the length by itself, the other has no part in it.
+    return together(length) > edge and max(map(together, ends)) < edge
+
+
+def _of_zeros(f: pd.Series, y: pd.Series) -> str | None:
+    """How a column's values, missing cells among them, follow the zeros of the target."""
+    zero = (y == 0).to_numpy()
+    if zero.all() or not zero.any():
         return None
-    numbers = kind_of(f) in NUMBERS and not f.isna().any()
-    return SAME_ZEROS if numbers and ((as_floats(f) == 0) == (zero == 1)).all() else TELLS_ZEROS
+    codes, levels = pd.factorize(f, use_na_sentinel=False)
+    with_zero = np.bincount(codes[zero], minlength=len(levels))
+    without = np.bincount(codes[~zero], minlength=len(levels))
+    missing = np.asarray(levels.isna(), dtype=bool)
+    is_zero = _are_zero(levels)
+    if not (with_zero * without).any():
+        of_zero, of_others = with_zero > 0, without > 0
+        fewest = min(int(of_zero.sum()), int(of_others.sum()))
+        chance = _log_choose(len(levels), fewest) - _log_choose(len(y), int(zero.sum()))
+        if fewest <= _FEW_LEVELS and chance < np.log(CHANCE):
+            if (of_zero == missing).all():
+                return MISSING_WITH_ZERO
+            if (of_others == missing).all():
+                return MISSING_WITHOUT_ZERO
+            return SAME_ZEROS if is_zero.any() and (of_zero == is_zero).all() else TELLS_ZEROS
+    share = float(zero.mean())
+    if share < 0.5:
+        return None
+    if missing.any() and _only_without_zero(with_zero, without, missing, share, slips=_SLIPS):
+        return KNOWN_WITHOUT_ZERO
+    if missing.any() and _only_without_zero(with_zero, without, ~missing, share, slips=_SLIPS):
+        return LACKS_WITHOUT_ZERO
+    commonest = np.zeros(len(levels), dtype=bool)
+    commonest[np.argmax(with_zero + without)] = True
+    if not _only_without_zero(with_zero, without, commonest, share, slips=0.0):
+        return None
+    return NOT_ZERO_WITHOUT_ZERO if (commonest == is_zero).all() else RARE_WITHOUT_ZERO
+
+
+def _are_zero(levels: pd.Index) -> NDArray[np.bool_]:
+    if kind_of(pd.Series(levels)) not in NUMBERS:
+        return np.zeros(len(levels), dtype=bool)
+    cells: Floats = as_floats(pd.Series(levels)).to_numpy()
+    return cells == 0
+
+
+def _only_without_zero(
+    with_zero: Codes, without: Codes, rest: NDArray[np.bool_], share: float, *, slips: float
+) -> bool:
+    """Whether the rows outside of these levels are all without a zero, but for a few slips."""
+    from scipy.stats import binom
+
+    wrong, n = int(with_zero[~rest].sum()), int((with_zero + without)[~rest].sum())
+    return n > 0 and wrong <= slips * n and float(binom.cdf(wrong, n, share * _FEWER_ZEROS)) < CHANCE
+
+
+def _orders_alike(f: pd.Series, y: pd.Series) -> bool:
+    """Whether a column puts the rows that don't hold the target's commonest value in the target's order."""
+    if kind_of(f) not in NUMBERS:
+        return False
+    x = as_floats(f)
+    own = np.isfinite(x.to_numpy()) & np.isfinite(y.to_numpy())
+    if own.any():
+        counts = y[own].value_counts()
+        if counts.iloc[0] > 0.01 * own.sum():
+            own &= (y != counts.index[0]).to_numpy()
+    if own.sum() < _FEWEST_IN_CLASS:
+        return False
+    return same_order(x[own].reset_index(drop=True), y[own].reset_index(drop=True))
+
+
+def _is_cut(f: pd.Series, y: pd.Series) -> bool:
+    """Whether a column is the other cut into classes: each a stretch of it, and the next begins right there.
+
+    Strong columns part the target into stretches as well, such as grades of pay with a noise below their
+    steps; those leave gaps.
+    """
+    if kind_of(y) not in NUMBERS:
+        return False
+    both = f.notna().to_numpy() & y.notna().to_numpy()
+    if both.sum() < 2 * _FEWEST_IN_CLASS:
+        return False
+    f, y = f[both].reset_index(drop=True), y[both].reset_index(drop=True)
+    few = np.unique(np.linspace(0, len(f) - 1, FEW).astype(np.intp))
+    return _is_cut_of(f.iloc[few], y.iloc[few], for_sure=False) and _is_cut_of(f, y, for_sure=True)
+
+
+def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
+    codes = pd.factorize(f)[0]
+    sizes = np.bincount(codes)
+    if len(sizes) < 2 or not is_function(y, f):
+        return False
+    cells: Floats = as_floats(y).to_numpy()
+    places, first = np.unique(cells, return_index=True)
+    runs = codes[first]
+    changes = np.flatnonzero(runs[1:] != runs[:-1])
+    if len(changes) != len(sizes) - 1:
+        return False
+    if not for_sure:
+        return True
+    chance = _log_factorial(len(sizes)) - _log_factorial(len(codes)) + _log_factorial(sizes).sum()
+    if chance >= np.log(CHANCE) or len(codes) - sizes.max() < _FEWEST_IN_CLASS:
+        return False
+    return _touch(places, changes)
+
+
+def _touch(places: Floats, changes: Codes) -> bool:
+    """Whether the gaps between classes are no wider than others beside them."""
+    gaps = np.diff(places)
+    inside = np.ones(len(gaps), dtype=bool)
+    inside[changes] = False
+    ratios = []
+    for at in changes:
+        near = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
+        beside = gaps[near][inside[near]]
+        ratios.append(gaps[at] / beside.mean() if len(beside) else 1.0)
+    return float(np.exp(np.mean(np.log(ratios)))) <= _TOUCHING
+
+
+def _log_factorial(n: int | Codes) -> Floats:
+    from scipy.special import gammaln
+
+    return np.asarray(gammaln(np.asarray(n) + 1.0), dtype=float)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return float(_log_factorial(n) - _log_factorial(k) - _log_factorial(n - k))

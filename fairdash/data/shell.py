@@ -161,11 +161,13 @@ def _with_option(problem: Problem) -> Problem:
 
 
 def _features(frame: pd.DataFrame, options: argparse.Namespace, others: list[str]) -> tuple[str, ...]:
+    from fairdash.data.leak_check import with_bounds
     from fairdash.data.suggestion import NAMES_POLICIES, suggest_roles
+    from fairdash.data.suspects import find_suspects
 
     if options.features is not None:
         return tuple(options.features)
-    given = suggest_roles(frame, target=options.predict)
+    given = with_bounds(suggest_roles(frame, target=options.predict), frame, exposure=options.exposure)
     out = {
         name: given.left_out[name]
         for name in others
@@ -173,4 +175,7 @@ def _features(frame: pd.DataFrame, options: argparse.Namespace, others: list[str
     }
     for name, why in out.items():
         print(f"“{name}” is no feature: {why}. Name --features to decide yourself.", file=sys.stderr)
-    return tuple(name for name in others if name not in out)
+    features = tuple(name for name in others if name not in out)
+    for each in find_suspects(frame, options.predict, features, beside=options.sensitive):
+        print(f"“{each.column}” looks too good to be true: {each.sentence}.", file=sys.stderr)
+    return features

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairdash._version import versions
 from fairdash.data.dataset import Dataset
+from fairdash.data.leak_check import check_data
 from fairdash.dependence import REGISTRY
 from fairdash.records import to_plain
 from fairdash.reports import words
@@ -130,9 +131,24 @@ def data_facts(comparison: Comparison, dataset: Dataset | None) -> list[tuple[st
     if roles.time is not None:
         facts.append(("Time", roles.time))
     facts.append((f"Features ({len(roles.features)})", ", ".join(roles.features)))
+    facts.append(("Columns that give the target away", _on_leaks(dataset)))
     if dataset.notes:
         facts.append(("Done to the table before", " ".join(dataset.notes)))
     return facts
+
+
+def _on_leaks(dataset: Dataset) -> str:
+    """What the leak check says of the features; what it left out before stands among the notes."""
+    roles = dataset.roles
+    found = check_data(
+        dataset.table(),
+        target=roles.target,
+        sensitive=roles.sensitive,
+        exposure=roles.weight,
+        price=roles.prediction,
+        columns=roles.features,
+    )
+    return " ".join(found.sentences())
 
 
 def training_facts(comparison: Comparison) -> list[tuple[str, str]]:

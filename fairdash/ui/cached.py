@@ -15,6 +15,7 @@ from fairdash.data.column_profile import ColumnProfile, profile_table
 from fairdash.data.data_checks import support_sentence, target_remarks
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import fixes_of_columns
+from fairdash.data.leak_check import DataCheck, check_data, with_bounds
 from fairdash.data.pricing import PricingTarget, pricing_targets
 from fairdash.data.rate import looks_like_total
 from fairdash.data.readers.reading import file_contents
@@ -176,7 +177,7 @@ def _suggestion(
     target: str | None,
     _frame: pd.DataFrame,
 ) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
-    return suggest_roles(_frame, target=target), pricing_targets(_frame)
+    return with_bounds(suggest_roles(_frame, target=target), _frame), pricing_targets(_frame)
 
 
 def suggestion_of(
@@ -188,6 +189,32 @@ def suggestion_of(
     """
     forget_what_was_deleted()
     return _suggestion(table, target, frame)
+
+
+@st.cache_data(max_entries=32, show_spinner="Looking for columns that give the target away…")
+def _check(
+    table: str,  # noqa: ARG001 (the cache's key)
+    target: str,
+    sensitive: tuple[str, ...],
+    exposure: str | None,
+    columns: tuple[str, ...],
+    _frame: pd.DataFrame,
+) -> DataCheck:
+    return check_data(_frame, target=target, sensitive=sensitive, exposure=exposure, columns=columns)
+
+
+def check_of(
+    frame: pd.DataFrame,
+    *,
+    table: str,
+    target: str,
+    sensitive: tuple[str, ...],
+    exposure: str | None,
+    columns: tuple[str, ...],
+) -> DataCheck:
+    """The columns that give the target away or may; `table` as for :func:`suggestion_of`."""
+    forget_what_was_deleted()
+    return _check(table, target, sensitive, exposure, columns, frame)
 
 
 #: What the data page says of a data set besides its pictures: remarks on the target's zeros and tail, how

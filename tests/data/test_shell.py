@@ -5,9 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from fairdash.data.dataset import Dataset
+from fairdash.data.leaks import BOUNDS
 from fairdash.data.shell import add_data_options, dataset_of
 from fairdash.errors import OptionError
 from tests.data.test_suggestion import claims
@@ -37,6 +40,27 @@ def test_what_gives_the_target_away_is_no_feature_unless_it_is_named(
     dataset = data_of("--features", "VehPower", "ClaimInd", folder=tmp_path)
     assert dataset.roles.features == ("VehPower", "ClaimInd")
     assert capsys.readouterr().err == ""
+
+
+def test_what_looks_too_good_is_said_before_anything_is_trained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    count = rng.poisson(0.2, 3000)
+    table = pd.DataFrame({"DrivAge": rng.integers(18, 80, 3000), "VehPower": rng.integers(4, 12, 3000)})
+    begin = rng.integers(12_000, 12_300, 3000)
+    years = rng.choice([0.25, 0.5, 1.0], 3000)
+    table = table.assign(ClaimNb=count, calls=rng.poisson(0.02 + 4 * count), from_day=begin)
+    table.assign(to_day=begin + 365 * years, years=years).to_csv(tmp_path / "t.csv", index=False)
+    parser = argparse.ArgumentParser()
+    add_data_options(parser)
+    told = ["--file", str(tmp_path / "t.csv"), "--predict", "ClaimNb", "--sensitive", "DrivAge"]
+    dataset = dataset_of(parser.parse_args([*told, "--exposure", "years"]))
+    assert dataset.roles.features == ("VehPower", "calls")
+    said = capsys.readouterr().err
+    assert "“calls” looks too good to be true: it alone explains" in said
+    assert f"“from_day” is no feature: {BOUNDS}." in said
+    assert f"“to_day” gives the target away and is no feature: {BOUNDS}." in dataset.notes
 
 
 def test_a_feature_that_is_not_there_is_named(tmp_path: Path) -> None:

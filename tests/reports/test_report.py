@@ -88,6 +88,28 @@ def test_it_is_small_and_always_the_same(page, found, dataset):
     assert page.count(b"plotly.js v") == 1
 
 
+def test_it_says_what_the_leak_check_found_among_the_features(found, dataset, page):
+    assert "No column of " in " ".join(Reader(page).texts)
+    rng = np.random.default_rng(0)
+    copied = dataset.features.assign(
+        about=dataset.target + 0.05 * dataset.target.std() * rng.normal(size=len(dataset.target))
+    )
+    copied["copy"] = 3 * dataset.target
+    notes = (
+        "“average” gives the target away and is no feature: it is missing exactly where the target is 0.",
+    )
+    other = replace(dataset, features=copied, notes=notes)
+    facts = dict(report_sections.data_facts(found, other))
+    assert (
+        "“copy” gives the target away: the target can be read off it."
+        in facts["Columns that give the target away"]
+    )
+    assert (
+        "“about” looks too good to be true: it alone explains" in facts["Columns that give the target away"]
+    )
+    assert notes[0] in facts["Done to the table before"]
+
+
 def numbers_in(text):
     return [each.replace(",", "") for each in re.findall(r"\d[\d,]*\.?\d*", text)]
 

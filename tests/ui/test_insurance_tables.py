@@ -229,3 +229,21 @@ def test_what_was_clicked_does_not_come_back_over_a_choice_by_hand() -> None:
     at = box(at, "Sensitive").set_value("income").run()
     assert not at.exception
     assert box(at, "Exposure").value == "None: every row counts alike"
+
+
+def test_what_looks_too_good_is_warned_of_beside_the_roles_and_one_click_leaves_it_out() -> None:
+    """Missing cells carry a leak as values do; what may only be one stays a feature until somebody decides."""
+    frame = tariff(3000).drop(columns="ClaimAmount")
+    rng = np.random.default_rng(1)
+    frame["avrg"] = np.where(frame["ClaimNb"] > 0, rng.gamma(2.0, 400.0, 3000).round(2), np.nan)
+    frame["calls"] = rng.poisson(0.05 + 4.0 * frame["ClaimNb"])
+    at = upload(csv(frame))
+    assert "avrg** is left out: it is missing exactly where the target is 0" in said(at)
+    assert features(at).value == ["VehPower", "calls"]
+    (warned,) = [each.value for each in at.warning if "too good" in each.value]
+    assert warned.startswith("**calls** looks too good to be true: it alone explains")
+    at = click(at, "Leave out calls")
+    assert features(at).value == ["VehPower"]
+    assert not [each for each in at.warning if "too good" in each.value]
+    at = click(at, "Use avrg all the same")
+    assert "avrg** gives the target away" in "".join(each.value for each in at.warning)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import streamlit as st
 
+from fairdash.data.leak_check import CERTAIN, SUSPECT, DataCheck
 from fairdash.data.roles import Roles
 from fairdash.data.suggestion import Suggestion
 from fairdash.text import counted
@@ -59,29 +60,48 @@ def begins(column: str, known: Roles | None, *, given: Suggestion, former: Sugge
 
 
 def say_what_tells_the_target(
-    others: Collection[str], chosen: Collection[str], *, given: Suggestion, key: str
+    others: Collection[str],
+    chosen: Collection[str],
+    *,
+    given: Suggestion,
+    check: DataCheck | None,
+    key: str,
 ) -> None:
-    """Name columns that give the target away or hold codes, each with a click to use it or leave it out."""
-    told: Mapping[str, str] = {
-        column: given.left_out[column] for column in given.to_be_said if column in others
-    }
+    """Name the columns that give the target away, may, or hold codes, each with the click that changes it."""
+    told = {column: given.left_out[column] for column in given.to_be_said if column in others}
+    suspect = {}
+    for each in () if check is None else check.findings:
+        if each.level == SUSPECT and each.column in chosen:
+            suspect[each.column] = each.sentence
+        elif each.level == CERTAIN and each.column in chosen:
+            told.setdefault(each.column, each.sentence)
     for column, why in list(told.items())[:MOST_SAID]:
-        sentence, button = st.columns([3, 1], vertical_alignment="center")
-        say = sentence.warning if column in chosen else sentence.caption
-        used = "gives the target away" if column in given.known_with_target else "is used as a number"
-        is_so = used if column in chosen else "is left out"
-        say(f"**{safe(column)}** {is_so}: {why}.")
-        button.button(
-            f"{'Leave out' if column in chosen else 'Use'} {safe(column)}"
-            f"{'' if column in chosen else ' all the same'}",
-            key=KEY("tells", key, column),
-            on_click=decide,
-            args=(column, column not in chosen, key),
-            width="stretch",
+        as_what = (
+            "is used as a number"
+            if column in given.to_be_said and column not in given.known_with_target
+            else "gives the target away"
         )
-    if len(told) > MOST_SAID:
-        more = counted(len(told) - MOST_SAID, "more column")
+        is_so = as_what if column in chosen else "is left out"
+        _say(column, f"{is_so}: {why}", used=column in chosen, key=key)
+    for column, why in list(suspect.items())[:MOST_SAID]:
+        _say(column, f"looks too good to be true: {why}", used=True, key=key)
+    unsaid = max(len(told) - MOST_SAID, 0) + max(len(suspect) - MOST_SAID, 0)
+    if unsaid:
+        more = counted(unsaid, "more column")
         st.caption(f"{more} may give the target away or hold codes; find them among the features.")
+
+
+def _say(column: str, what: str, *, used: bool, key: str) -> None:
+    sentence, button = st.columns([3, 1], vertical_alignment="center")
+    say = sentence.warning if used else sentence.caption
+    say(f"**{safe(column)}** {what}.")
+    button.button(
+        f"Leave out {safe(column)}" if used else f"Use {safe(column)} all the same",
+        key=KEY("tells", key, column),
+        on_click=decide,
+        args=(column, not used, key),
+        width="stretch",
+    )
 
 
 def decide(column: str, use: bool, key: str) -> None:

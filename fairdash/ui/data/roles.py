@@ -8,11 +8,12 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.pricing import PricingTarget
 from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.data.roles import Roles
 from fairdash.text import counted
-from fairdash.ui.cached import suggestion_of
+from fairdash.ui.cached import check_of, suggestion_of
 from fairdash.ui.data.features import ask_for_features, say_what_tells_the_target
 from fairdash.ui.data.fixes import agree_for
 from fairdash.ui.data.pricing import offer_pricing
@@ -133,7 +134,17 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         )
         others = [column for column in columns if column not in taken]
         chosen = ask_for_features(others, known, given=given, former=former, key=key)
-    say_what_tells_the_target(others, chosen, given=given, key=key)
+    check = None
+    if new_target is not None and new_sensitive is not None and kind_of(frame[new_target]) in NUMBERS:
+        check = check_of(
+            frame,
+            table=table,
+            target=new_target,
+            sensitive=(new_sensitive, *further),
+            exposure=new_weight,
+            columns=chosen,
+        )
+    say_what_tells_the_target(others, chosen, given=given, check=check, key=key)
     rate = False
     if new_target is not None and new_weight is not None:
         same = known is not None and (known.target, known.weight) == (new_target, new_weight)

@@ -1,0 +1,193 @@
+"""Which columns of a table give the target away, for certain or by suspicion.
+
+>>> rng = np.random.default_rng(0)
+>>> amount = np.where(rng.random(500) < 0.1, rng.gamma(2, 400, 500), 0.0)
+>>> table = pd.DataFrame({"age": rng.integers(18, 80, 500), "power": rng.integers(4, 12, 500)})
+>>> found = check_data(table.assign(paid=amount > 0, amount=amount), target="amount", sensitive="age")
+>>> [(each.column, each.level) for each in found.findings], found.certain, found.suspect
+([('paid', 'certain')], ('paid',), ())
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from fairdash.data.column_profile import NUMBERS, kind_of
+from fairdash.data.leaks import BOUNDS, bounds_of_exposure, certain_leaks
+from fairdash.data.suggestion import Suggestion
+from fairdash.data.suspects import find_suspects
+from fairdash.errors import Checks, DataError
+
+CERTAIN: Literal["certain"] = "certain"
+SUSPECT: Literal["suspect"] = "suspect"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """A column that gives the target away, or may.
+
+    Parameters
+    ----------
+    column
+        Its name.
+    level
+        ``"certain"``: it is left out unless somebody brings it back; ``"suspect"``: it is only warned of.
+    sentence
+        How it tells, or what to look at.
+    number
+        Of a certain one the rows looked at. Of a suspect one the share of the variance of the target's ranks
+        that it alone explains on rows left out, at most 1; of averages how far they miss it as a share of
+        what chance makes them miss it, from 0.
+    """
+
+    column: str
+    level: Literal["certain", "suspect"]
+    sentence: str
+    number: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataCheck:
+    """What :func:`fairdash.check_data` has found.
+
+    Parameters
+    ----------
+    target
+        The column that is predicted.
+    columns
+        Those that were looked at.
+    n
+        Rows of the table.
+    findings
+        The certain ones first, then the suspect ones, the strongest first.
+    """
+
+    target: str
+    columns: tuple[str, ...]
+    n: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def certain(self) -> tuple[str, ...]:
+        """Columns to leave out."""
+        return tuple(each.column for each in self.findings if each.level == CERTAIN)
+
+    @property
+    def suspect(self) -> tuple[str, ...]:
+        """Columns to look at."""
+        return tuple(each.column for each in self.findings if each.level == SUSPECT)
+
+    def sentences(self) -> tuple[str, ...]:
+        """A sentence a finding, or one that there is none."""
+        if not self.findings:
+            return (
+                f"No column of {len(self.columns)} gives “{self.target}” away or looks too good to be true.",
+            )
+        said = {CERTAIN: "gives the target away", SUSPECT: "looks too good to be true"}
+        return tuple(f"“{each.column}” {said[each.level]}: {each.sentence}." for each in self.findings)
+
+
+def with_bounds(given: Suggestion, frame: pd.DataFrame, *, exposure: str | None = None) -> Suggestion:
+    """A suggestion without the columns that bound the exposure, by default the suggested one."""
+    exposure = exposure or given.weight
+    if exposure is None:
+        return given
+    bounds = bounds_of_exposure(frame, exposure, [*given.features, *given.left_out])
+    if not bounds:
+        return given
+    was_feature = [name for name in bounds if name in given.features]
+    return replace(
+        given,
+        features=tuple(name for name in given.features if name not in was_feature),
+        left_out={**given.left_out, **dict.fromkeys(bounds, BOUNDS)},
+        known_with_target=(*given.known_with_target, *was_feature),
+    )
+
+
+def check_data(
+    frame: pd.DataFrame,
+    *,
+    target: str,
+    sensitive: str | Sequence[str] = (),
+    exposure: str | None = None,
+    price: str | None = None,
+    columns: Iterable[str] | None = None,
+) -> DataCheck:
+    """Look for columns that give the target away, as a model that saw them would be right for a wrong reason.
+
+    Two levels. *Certain* are copies of the target (exact, ranked, rounded, affine, coded), columns whose
+    missing cells, zeros or other values follow its zeros, and dates that bound the exposure: fairdash leaves
+    them out unless somebody brings them back. *Suspect* are columns that alone explain most of what all do
+    while the others speak against them as a cause, numbers of rows that follow the target, and averages of
+    the target over at most 20 rows: look at them. What follows the sensitive attribute is no leak, and no
+    more is an existing price.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names.
+    target
+        What is predicted: a column of numbers. Rows in which it is missing don't count.
+    sensitive
+        What a prediction must not depend on; never suspected.
+    exposure
+        How much a row counts.
+    price
+        A prediction or price that is there already; never suspected.
+    columns
+        Those to look at; by default all without one of the roles above.
+
+    Returns
+    -------
+    DataCheck
+
+    Raises
+    ------
+    DataError
+        There is no such column, or the target holds no numbers.
+
+    Notes
+    -----
+    Suspects are looked for in at most 8,000 rows, those of a fixed seed: the same table gives the same
+    answer.
+    """
+    sensitive = (sensitive,) if isinstance(sensitive, str) else tuple(sensitive)
+    taken = [target, *sensitive, *(each for each in (exposure, price) if each is not None)]
+    looked_at = (
+        tuple(name for name in frame.columns if name not in taken) if columns is None else tuple(columns)
+    )
+    checks = Checks(DataError)
+    for name in dict.fromkeys((*taken, *looked_at)):
+        times = int((frame.columns == name).sum())
+        checks.require(times, name, "there is no such column", "Choose among the table's columns.")
+        checks.require(times < 2, name, "several columns have this name", "Give each its own name.")
+    if (frame.columns == target).sum() == 1:
+        checks.require(
+            kind_of(frame[target]) in NUMBERS,
+            target,
+            "the target must hold numbers",
+            "Choose a column of numbers.",
+        )
+    checks.finish()
+    leaks = certain_leaks(frame, target, looked_at, exposure=exposure)
+    known = float(np.isfinite(frame[target].to_numpy(dtype=float, na_value=np.nan)).sum())
+    suspects = find_suspects(
+        frame, target, [name for name in looked_at if name not in leaks], beside=sensitive
+    )
+    return DataCheck(
+        target=target,
+        columns=looked_at,
+        n=len(frame),
+        findings=(
+            *(Finding(column=c, level=CERTAIN, sentence=why, number=known) for c, why in leaks.items()),
+            *(
+                Finding(column=each.column, level=SUSPECT, sentence=each.sentence, number=each.number)
+                for each in suspects
+            ),
+        ),
+    )

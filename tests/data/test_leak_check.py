@@ -1,0 +1,170 @@
+"""The leak check: what is left out for certain, what is only warned of, and what honest columns get."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from benchmarks.leak_tables_own import tables
+from fairdash.__main__ import main
+from fairdash.data import Roles, build_dataset, suggest_roles
+from fairdash.data.features import determines
+from fairdash.data.leak_check import with_bounds
+from fairdash.data.leaks import BOUNDS, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
+from fairdash.errors import DataError
+
+CASES = list(tables())
+
+
+def motor(n: int = 160_000) -> pd.DataFrame:
+    """Claims as an insurer's export has them: the mean claim cost is there where a claim is."""
+    rng = np.random.default_rng(3)
+    expo = rng.choice([1.0, 1.0, 0.5, 0.25], n)
+    age = rng.integers(18, 90, n)
+    count = rng.poisson(0.12 * expo * np.exp(0.5 * (age < 26)))
+    total = np.zeros(n)
+    total[count > 0] = rng.gamma(0.9 * count[count > 0], 1600).round(2) + 1
+    average = np.full(n, np.nan)
+    average[count > 0] = (total / np.maximum(count, 1))[count > 0].round(2)
+    return pd.DataFrame(
+        {
+            "nb": count,
+            "tot": total,
+            "avrg": average,
+            "xpo": expo,
+            "agph": age,
+            "bms": rng.integers(0, 22, n),
+            "pow": rng.integers(20, 120, n),
+            "agec": rng.integers(0, 25, n),
+            "fuel": rng.choice(["diesel", "gasoline"], n),
+            "use": rng.choice(["private", "work"], n, p=[0.95, 0.05]),
+            "lat": rng.normal(50.5, 0.4, n).round(4),
+            "long": rng.normal(4.4, 0.8, n).round(4),
+        }
+    )
+
+
+def test_a_mean_cost_that_is_known_with_a_claim_only_is_no_feature() -> None:
+    frame = motor()
+    given = suggest_roles(frame, target="nb")
+    assert {"avrg", "tot"} <= set(given.known_with_target)
+    assert not {"avrg", "tot"} & set(given.features)
+    assert given.left_out["avrg"] == MISSING_WITH_ZERO
+    found = fd.check_data(frame, target="nb", sensitive="agph", exposure="xpo")
+    assert found.certain == ("tot", "avrg")
+    assert found.suspect == ()
+    assert fd.check_data(frame, target="tot", sensitive="agph", exposure="xpo").certain == ("nb", "avrg")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case[1] != "honest"], ids=lambda case: case[0])
+def test_a_planted_leak_is_found(case) -> None:
+    _, kind, frame, roles, planted = case
+    found = fd.check_data(frame, **roles)
+    assert set(found.certain if kind == "certain" else found.suspect) == planted
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case[1] == "honest"], ids=lambda case: case[0])
+def test_an_honest_table_keeps_its_columns(case) -> None:
+    _, _, frame, roles, _ = case
+    found = fd.check_data(frame, **roles)
+    assert found.findings == ()
+    assert "No column" in found.sentences()[0]
+
+
+def test_known_cells_that_are_few_say_enough() -> None:
+    rng = np.random.default_rng(0)
+    claim = pd.Series((rng.random(5000) < 0.05).astype(int))
+    settled = pd.Series(rng.normal(size=5000)).where((claim == 1) & (rng.random(5000) < 0.7))
+    assert target_leak(settled, claim) == KNOWN_WITHOUT_ZERO
+    date = pd.Series(pd.Timestamp("2024-05-01"), index=claim.index).where(claim == 1)
+    assert target_leak(date, claim) == MISSING_WITH_ZERO
+    # By chance no cell is known in a row with a claim; nor is one that goes with fewer claims a leak.
+    assert target_leak(pd.Series(1.0, index=claim.index).where(rng.random(5000) < 0.004), claim) is None
+    safe = pd.Series(rng.normal(size=5000)).where((claim == 0) & (rng.random(5000) < 0.05))
+    assert target_leak(safe, claim) is None
+
+
+def test_missing_cells_tell_a_sensitive_column_of_two_values() -> None:
+    rng = np.random.default_rng(0)
+    retired = pd.Series((rng.random(600) < 0.3).astype(float))
+    assert determines(pd.Series(rng.normal(size=600)).where(retired == 1), retired)
+    assert not determines(pd.Series(rng.normal(size=600)).where(rng.random(600) < 0.3), retired)
+
+
+def test_a_heap_without_a_claim_does_not_read_the_target_off() -> None:
+    """No car that stands still has an accident; the others' miles are all different and say nothing."""
+    rng = np.random.default_rng(0)
+    miles = pd.Series(np.where(rng.random(20_000) < 0.1, 0.0, rng.gamma(3, 4000, 20_000)))
+    claims = pd.Series(rng.poisson(0.05, 20_000) * (miles > 0)).astype(float)
+    assert target_leak(miles, claims) is None
+    assert not determines(miles, claims)
+
+
+def test_dates_that_bound_the_exposure_are_left_out() -> None:
+    _, _, frame, roles, planted = next(case for case in CASES if case[0] == "dates")
+    number = pd.DataFrame({name: pd.to_datetime(frame[name]).dt.day_of_year + 0.0 for name in planted})
+    year = pd.to_datetime(frame["a2"]).dt.year - 2021
+    frame = frame.assign(from_day=number["a1"], to_day=number["a2"] + 365 * year).drop(
+        columns=sorted(planted)
+    )
+    # The others ran on, as an open end of the year says.
+    frame.loc[::3, "to_day"] = np.nan
+    given = with_bounds(suggest_roles(frame, target="cost"), frame, exposure="years")
+    assert {name: given.left_out[name] for name in given.known_with_target} == {
+        "from_day": BOUNDS,
+        "to_day": BOUNDS,
+    }
+    assert fd.check_data(frame, **roles).certain == ("from_day", "to_day")
+    assert fd.check_data(frame, target="cost", sensitive="age").certain == ()
+
+
+def test_a_data_set_says_which_leaks_are_features_and_which_are_not() -> None:
+    frame = motor(4000)
+    roles = Roles(target="tot", sensitive=("agph",), features=("pow", "avrg"), weight="xpo")
+    notes = " ".join(build_dataset(frame, roles, name="t").notes)
+    assert f"“avrg” gives the target away and is a feature all the same: {MISSING_WITH_ZERO}." in notes
+    assert "“nb” gives the target away and is no feature" in notes
+
+
+def test_what_is_asked_of_columns_that_are_not_there_is_refused_and_results_stay() -> None:
+    frame = motor(500)
+    with pytest.raises(DataError, match="there is no such column"):
+        fd.check_data(frame, target="nb", sensitive="age")
+    with pytest.raises(DataError, match="numbers"):
+        fd.check_data(frame, target="fuel")
+    found = fd.check_data(frame, target="nb", columns=("pow",))
+    assert found.columns == ("pow",)
+    with pytest.raises(FrozenInstanceError):
+        found.n = 3  # type: ignore[misc]
+
+
+def test_the_command_checks_a_file(tmp_path, capsys) -> None:
+    path = tmp_path / "t.csv"
+    motor(3000).to_csv(path, index=False)
+    options = ["check", str(path), "--target", "nb", "--sensitive", "agph", "--exposure", "xpo"]
+    assert main(options) == 1
+    assert (
+        "“avrg” gives the target away: it is missing exactly where the target is 0."
+        in capsys.readouterr().out
+    )
+    assert main([*options, "--json"]) == 1
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["certain"] == ["tot", "avrg"]
+    assert printed["findings"][1]["sentence"] == MISSING_WITH_ZERO
+    motor(3000).drop(columns=["tot", "avrg"]).to_csv(path, index=False)
+    assert main(options) == 0
+    assert main(["check", str(path), "--target", "cost"]) == 2
+
+
+@pytest.mark.parametrize("target", ["ClaimAmount", "ClaimInd"])
+def test_a_portfolio_that_was_not_made_here(real_data, target) -> None:
+    frame, _ = fd.read_table(real_data / "motor" / "freMPL1.rda")
+    found = fd.check_data(frame, target=target, sensitive="DrivAge", exposure="Exposure")
+    other = {"ClaimAmount": "ClaimInd", "ClaimInd": "ClaimAmount"}[target]
+    assert set(found.certain) == {"RecordBeg", "RecordEnd", other}
+    assert found.suspect == ()
