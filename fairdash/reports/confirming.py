@@ -46,8 +46,8 @@ def sentences(found: Confirmation, *, times: int, names: Mapping[str, str] = _NO
         for each in found.links
     ]
     figures.append(
-        f"error {number(found.error)} of that of these rows' own average, {signed(100 * found.growth)} % "
-        "against the standard model's"
+        f"error {number(100 * found.error)} % of that of these rows' own average (standard model: "
+        f"{number(100 * found.error_of_standard)} %)"
     )
     lines.append(f"There, {'; '.join(figures)}.")
     if not found.finds_link:

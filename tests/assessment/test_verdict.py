@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairdash.assessment import assess_curve, assess_predictions, of_sensitive, with_edges
-from fairdash.assessment.verdict import edge_and_p, is_link, part_permutations, verdict_p
+from fairdash.assessment.verdict import edge_and_p, is_link, part_permutations, verdict_on
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import assess_dependence, independence_floor
 from fairdash.dependence.omnibus_values import permuted_values
@@ -244,7 +244,7 @@ def test_the_verdict_of_a_split_is_that_of_its_table():
     seed = seed_of(Stream.TABLE_PERMUTATIONS, 4)
     orders = part_permutations(s, split.test, count=199, seed=seed)
     values = permuted_values(u[None, split.test], s[split.test], orders)
-    assert rows["verdict_p"].item() == verdict_p([values[:, :, 0]])
+    assert rows["verdict_p"].item() == verdict_on([values[:, :, 0]])
     # Without permutations there is none.
     assert "verdict_p" not in assessed(data, u, n_splits=1, n_permutations=0)
 
