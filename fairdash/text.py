@@ -45,7 +45,7 @@ def with_unit(text: str, unit: str) -> str:
 
 
 def error_change(before: float, after: float, *, of_average: float, unit: str) -> str:
-    """Say how the root mean squared error changes: the home page, the lesson and the reports use these words.
+    """Say how the root mean squared error changes, in the words of home page, lesson and reports.
 
     A percentage is one of the average's error, never of the error before, which may be near 0.
 
@@ -56,8 +56,11 @@ def error_change(before: float, after: float, *, of_average: float, unit: str) -
     of_average
         What giving everyone the average reaches; NaN if it is not known.
 
-    >>> error_change(19.35, 28.49, of_average=96.2, unit="€")
-    'the root mean squared error grows from 19.4 € to 28.5 € (from 20.1 % to 29.6 % of the error of giving everyone the average)'
+    >>> said = error_change(19.35, 28.49, of_average=96.2, unit="€")
+    >>> said.split(" (")[0]
+    'the root mean squared error grows from 19.4 € to 28.5 €'
+    >>> said.split(" (")[1]
+    'from 20.1 % to 29.6 % of the error of giving everyone the average)'
     """
     old, new = (with_unit(number(each), unit) for each in (before, after))
     shares = [f"{number(100 * each / of_average)} %" for each in (before, after)] if of_average > 0 else []

@@ -110,8 +110,9 @@ def assess_predictions(
         (:func:`fairdash.assessment.verdict.with_verdict`), alike in all of them; and ``verdict_p``, that of
         one test of several measures, whatever `measures` are, with ``verdict_by``, ``verdict_value`` and
         ``verdict_edge`` of the one that shows a link best
-        (:class:`fairdash.assessment.verdict.Verdict`). All of these are of test rows, NaN elsewhere: training rows have been fitted to, their figures flatter the model, and validation rows
-        are for choices between models.
+        (:class:`fairdash.assessment.verdict.Verdict`). All of these are of test rows, NaN elsewhere: training
+        rows have been fitted to, their figures flatter the model, and validation rows are for choices between
+        models.
 
         With several sensitive columns ``id[column]`` stands for each of them, and ``id`` for all together
         where the measure takes several; see :func:`of_sensitive`. Verdicts are of one column each,

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from fairdash.assessment.assess import DEFAULT_MEASURES, Judge
 from fairdash.assessment.blend import CurvePoint, blend, curve_points
-from fairdash.assessment.verdict import EDGE, FOUND_BY, P_VALUE, VALUE, VERDICT_ENDS, Nulls, Verdict, verdict_on
+from fairdash.assessment.verdict import (
+    EDGE,
+    FOUND_BY,
+    P_VALUE,
+    VALUE,
+    VERDICT_ENDS,
+    Nulls,
+    Verdict,
+    verdict_on,
+)
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.splits import Split

@@ -36,7 +36,7 @@ EDGE, P_VALUE = "_edge", "_p"
 #: columns, the name of one in brackets.
 VERDICT = "verdict"
 #: What stands behind :data:`VERDICT` in the columns of the measure that shows a link best: its place among
-#: :data:`fairdash.dependence.omnibus_values.COMPONENTS`, and its mean over the splits; its edge is :data:`EDGE`.
+#: :data:`fairdash.dependence.omnibus_values.COMPONENTS`, and its mean over the splits; then :data:`EDGE`.
 FOUND_BY, VALUE = "_by", "_value"
 VERDICT_ENDS = (P_VALUE, FOUND_BY, VALUE, EDGE)
 _ROUNDING = 1e-9

@@ -83,9 +83,7 @@ def _errors_of_average(baselines: pd.DataFrame) -> pd.DataFrame:
     if baselines.empty:
         return pd.DataFrame({error: pd.Series(dtype=float) for error in ERROR_TITLES})
     own = baselines[baselines["method"] == MEAN].set_index("split")
-    return pd.DataFrame(
-        {error: own[error] if error in own else 1.0 for error in ERROR_TITLES}, index=own.index
-    )
+    return pd.DataFrame({error: own.get(error, 1.0) for error in ERROR_TITLES}, index=own.index)
 
 
 def _against_average(figures: pd.DataFrame, of_average: pd.DataFrame) -> pd.DataFrame:

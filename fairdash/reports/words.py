@@ -71,8 +71,8 @@ def _evidence(comparison: Comparison, point: Point) -> str:
     if found is None:
         return f"{test}{alone}"
     return (
-        f"{test}{found.called} is {number(found.value)}, and independence stays below {number(found.edge)} in "
-        f"95 % of cases; {alone}"
+        f"{test}{found.called} is {number(found.value)}, and independence stays below {number(found.edge)} "
+        f"in 95 % of cases; {alone}"
     )
 
 
