@@ -60,25 +60,25 @@ _COMPONENTS = (
     Component(
         id="smooth",
         title="Squared correlations of 4 slow functions of either",
-        called="the squared correlations of slow curves",
+        called="the sum of squared correlations of slow curves",
         sees="curves, spreads that change, rings",
     ),
     Component(
         id="waves_of_v",
         title="The same with all 34 functions of v",
-        called="the squared correlations with fast curves along {v}",
+        called="the sum of squared correlations with fast curves along {v}",
         sees="what goes up and down many times along v, and jumps",
     ),
     Component(
         id="waves_of_u",
         title="The same with all 34 functions of u",
-        called="the squared correlations with fast curves along {u}",
+        called="the sum of squared correlations with fast curves along {u}",
         sees="what goes up and down many times along u, and jumps",
     ),
     Component(
         id="ends",
         title="The same with the top and bottom 3 % and 10 % of either",
-        called="the squared correlations at the ends of the range",
+        called="the sum of squared correlations at the ends of the range",
         sees="a few rows at the ends of the range that are unlike all others",
     ),
 )

@@ -149,7 +149,7 @@ def test_a_model_that_is_no_better_than_the_average_is_said_to_be_worthless(data
     found = make_comparison(dataset, lam=1.0)
     assert "everyone the average" not in answer(found)
     worst = found.mean("mse", found.b)
-    mean = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [worst - 0.01]})
+    mean = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [worst - 0.01], "rmse": [9.0]})
     lost = replace(found, fronts={**found.fronts, found.objective: replace(found.front, baselines=mean)})
     assert "no smaller than that of giving everyone the average" in answer(lost)
 
@@ -416,7 +416,7 @@ def test_a_link_is_said_with_the_measure_that_found_it(found):
     row = {"verdict_p": 0.025, "hgr_kde": 0.078, "hgr_kde_se": np.nan, "hgr_kde_edge": 0.128}
     ends = {"verdict_by": 5.0, "verdict_value": 0.0431, "verdict_edge": 0.0312}
     link = said(**row, **ends)
-    assert "the squared correlations at the ends of the range is 0.0431" in link
+    assert "the sum of squared correlations at the ends of the range is 0.0431" in link
     assert "independence stays below 0.0312 in 95 % of cases; HGR_KDE 0.0780 alone does not show it" in link
     # A measure that shows the link is named itself, and one that is above its edge without a link is no proof.
     assert "independence stays below 0.128" in said(**row | {"hgr_kde": 0.2}, **ends)
