@@ -128,8 +128,8 @@ def test_the_loss_is_the_one_trained_on_weighted_by_exposure(household):
     y = counts.to_numpy()
     for f in (0, 1):
         rows, train = out.held_out[f], out.held_out[1 - f]
-        mean = np.full(len(train), np.average(y[train], weights=exposure[train]))
-        constant = mean_poisson_deviance(y[train], mean, sample_weight=exposure[train])
+        mean = np.full(len(rows), np.average(y[train], weights=exposure[train]))
+        constant = mean_poisson_deviance(y[rows], mean, sample_weight=exposure[rows])
         deviance = mean_poisson_deviance(y[rows], out.predictions[0, rows], sample_weight=exposure[rows])
         assert out.loss[0, f] == pytest.approx(deviance / constant)
 
