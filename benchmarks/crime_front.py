@@ -24,14 +24,14 @@ from fairdash.training.splits import Split, random_splits
 
 
 def ridge_errors(dataset: fd.Dataset, splits: tuple[Split, ...]) -> np.ndarray:
-    """Test error of RidgeCV on each split, divided by the variance of the training target."""
+    """Test error of RidgeCV on each split, divided by that of the training rows' average."""
     y = dataset.target.to_numpy()
     errors = []
     for split in splits:
         encoded = FeatureEncoder.fit(dataset.features, rows=split.train).transform(dataset.features)
         model = RidgeCV(np.logspace(-2, 4, 25)).fit(encoded[split.train], y[split.train])
         squared = (model.predict(encoded[split.test]) - y[split.test]) ** 2
-        errors.append(squared.mean() / y[split.train].var())
+        errors.append(squared.mean() / np.mean((y[split.test] - y[split.train].mean()) ** 2))
     return np.array(errors)
 
 

@@ -17,6 +17,9 @@ import numpy as np
 import pandas as pd
 
 import fairdash as fd
+from benchmarks.household_run import household_run
+from fairdash.assessment import DEFAULT_MEASURE, assess_predictions, summarise_splits
+from fairdash.assessment.verdict import EDGE
 from fairdash.lesson.data import DATA
 from fairdash.lesson.duel import FROZEN_AT
 from fairdash.lesson.duel import LAM as LAM_OF_DUEL
@@ -27,6 +30,7 @@ from fairdash.nets import StackedAdam
 from fairdash.reproduction import fig3
 from fairdash.safe_csv import safe_csv
 from fairdash.storage import write_whole
+from fairdash.training.sweep import train_sweep
 
 #: Shuffles behind a floor.
 SHUFFLES = 19
@@ -56,41 +60,38 @@ def noise(rows: Sequence[int] = ROWS, steps: Sequence[int] = STEPS) -> dict[str,
 
 
 def payers(objectives: Sequence[str] = OBJECTIVES, lams: Sequence[float] = LAMS) -> dict[str, pd.DataFrame]:
-    """Error, dependence and averages by age along λ, for both objectives: test rows of two splits."""
-    data = fd.load_dataset("household", n=3000)
-    age, cost = data.sensitive.iloc[:, 0].to_numpy(), data.target.to_numpy()
+    """Error, dependence and averages by age along λ, for both objectives: test rows of the page's splits."""
     points, profiles = [], []
     for objective in objectives:
-        result = fd.sweep(
-            data, methods=["standard", "hgr_spline"], lams=lams, objective=objective, n_splits=2,
-            measures=["hgr_spline"], settings=fd.TrainingSettings(n_epochs=60), device="cpu",
+        data, plan = household_run(objective=objective, lams=lams)
+        age, cost = data.sensitive.iloc[:, 0].to_numpy(), data.target.to_numpy()
+        trained = train_sweep(data, plan, confirms=False)
+        frame = assess_predictions(
+            data, trained.predictions, trained.members, trained.splits, objective=objective,
+            measures=(DEFAULT_MEASURE,), random_state=plan.random_state,
         )  # fmt: skip
-        for lam, members in result.members.groupby("lam"):
-            reads, edges, ages, prices, residuals = [], [], [], [], []
-            for k, split in zip(members.index, members["split"], strict=True):
-                test = result.splits[split].test
-                price, residual = result.predictions[k][test], result.predictions[k][test] - cost[test]
-                audited = price if objective == "demographic_parity" else residual
-                told = fd.assess_dependence(
-                    "hgr_spline", audited, age[test], n_permutations=100, random_state=0
-                )
-                reads.append(told.value)
-                edges.append(told.floor_q95)
-                ages.append(age[test])
-                prices.append(price)
-                residuals.append(residual)
-            errors = result.frame.query("lam == @lam and part == 'test'")["rmse"]
+        found = summarise_splits(frame).query("part == 'test'").set_index("lam").sort_index()
+        of_average = np.mean(
+            [np.sqrt(np.mean((cost[each.test] - cost[each.train].mean()) ** 2)) for each in trained.splits]
+        )
+        for lam, members in trained.members.groupby("lam"):
             one = {"objective": objective, "lam": lam}
-            values = {"rmse": errors.mean(), "hgr": np.mean(reads), "floor_q95": np.mean(edges)}
-            points.append(one | values)
-            years = np.concatenate(ages)
+            own = found.loc[lam]
+            names = {"rmse": "rmse", "hgr": DEFAULT_MEASURE}
+            values = {f"{name}{end}": own[f"{of}{end}"] for name, of in names.items() for end in ("", "_se")}
+            edge = {"edge": own[f"{DEFAULT_MEASURE}{EDGE}"], "rmse_of_average": of_average}
+            points.append(one | values | edge)
+            test = [(k, trained.splits[split].test) for k, split in members["split"].items()]
+            years = np.concatenate([age[rows] for _, rows in test])
+            prices = np.concatenate([trained.predictions[k][rows] for k, rows in test])
+            residuals = prices - np.concatenate([cost[rows] for _, rows in test])
             for low, high in pairwise(AGES):
                 inside = (years >= low) & (years < high)
                 averages = {
                     "age": (low + high) / 2,
                     "n": int(inside.sum()),
-                    "price": np.concatenate(prices)[inside].mean(),
-                    "residual": np.concatenate(residuals)[inside].mean(),
+                    "price": prices[inside].mean(),
+                    "residual": residuals[inside].mean(),
                 }
                 profiles.append(one | averages)
     return {"payers": pd.DataFrame(points), "payers_by_age": pd.DataFrame(profiles)}

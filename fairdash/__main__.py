@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fairdash._version import __version__
 from fairdash.errors import FairdashError, Problem
 from fairdash.storage import LOCAL
 
@@ -55,6 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     # As it was called; the installed command is fairdash, fairdash.exe on Windows.
     name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
     parser = argparse.ArgumentParser(prog=name, description=_HELP)
+    parser.add_argument("--version", action="version", version=f"fairdash {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
 
     app = commands.add_parser("app", help="open the app in a browser")

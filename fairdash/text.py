@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from itertools import islice
 
@@ -22,6 +23,53 @@ def amount(value: float) -> str:
     ('2,953,412', '0.3311', '12.5')
     """
     return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
+
+
+def number(value: float, *, error: float | None = None) -> str:
+    """A number with the digits it deserves: two significant ones of its standard error, else three."""
+    if not math.isfinite(value):
+        return "–"
+    if error is not None and math.isfinite(error) and error > 0:
+        decimals = 1 - math.floor(math.log10(error))
+    elif value == 0:
+        return "0"
+    else:
+        decimals = 2 - math.floor(math.log10(abs(value)))
+    decimals = min(max(decimals, 0), 10)
+    return f"{value:,.{decimals}f}"
+
+
+def with_unit(text: str, unit: str) -> str:
+    """The number with its unit behind it; a unit of several words is for axes only."""
+    return f"{text} {unit}" if unit and " " not in unit else text
+
+
+def error_change(before: float, after: float, *, of_average: float, unit: str) -> str:
+    """Say how the root mean squared error changes, in the words of home page, lesson and reports.
+
+    A percentage is one of the average's error, never of the error before, which may be near 0.
+
+    Parameters
+    ----------
+    before, after
+        In the target's unit.
+    of_average
+        What giving everyone the average reaches; NaN if it is not known.
+
+    >>> said = error_change(19.35, 28.49, of_average=96.2, unit="€")
+    >>> said.split(" (")[0]
+    'the root mean squared error grows from 19.4 € to 28.5 €'
+    >>> said.split(" (")[1]
+    'from 20.1 % to 29.6 % of the error of giving everyone the average)'
+    """
+    old, new = (with_unit(number(each), unit) for each in (before, after))
+    shares = [f"{number(100 * each / of_average)} %" for each in (before, after)] if of_average > 0 else []
+    of_that = "of the error of giving everyone the average"
+    if old == new:
+        beside = f" ({shares[1]} {of_that})" if shares else ""
+        return f"the root mean squared error stays at {new}{beside}"
+    beside = f" (from {shares[0]} to {shares[1]} {of_that})" if shares else ""
+    return f"the root mean squared error {'grows' if after > before else 'falls'} from {old} to {new}{beside}"
 
 
 def few(names: Collection[object]) -> str:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import doctest
+import os
 import re
+import shlex
+import subprocess
+import sys
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+
+import fairdash as fd
+from fairdash.__main__ import _parser, main
 
 ROOT = Path(__file__).parent.parent
 
@@ -27,6 +34,39 @@ def test_the_readme_says_the_crime_figures_that_were_measured():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (found,) = re.findall(r"<!-- crime -->(.*?)<!-- /crime -->", readme, flags=re.DOTALL)
     assert " ".join(found.split()) == said
+
+
+def test_the_readmes_python_block_runs_as_printed_in_a_fresh_folder(tmp_path):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```python\n(.*?)^```$", readme, flags=re.DOTALL | re.MULTILINE)
+    (tmp_path / "block.py").write_text(block, encoding="utf-8")
+    own = {"PYTHONPATH": str(ROOT), "FAIRDASH_HOME": str(tmp_path / "home"), "PYTHONDONTWRITEBYTECODE": "1"}
+    # Nothing answers there: whatever is fetched fails.
+    nowhere = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), "http://127.0.0.1:9")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "block.py"],
+        cwd=tmp_path, env=os.environ | own | nowhere, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stderr == ""
+    assert (tmp_path / "tariff.xlsx").stat().st_size > 1000
+    assert re.search(r"^(below|above|undecided)$", done.stdout, flags=re.MULTILINE)
+    assert "hgr=0.6" in done.stdout
+
+
+def test_the_readmes_commands_are_commands(capsys):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\.venv/bin/python -m fairdash (.*)$", readme, flags=re.MULTILINE)
+    assert len(lines) >= 6
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        if words == ["--version"]:
+            with pytest.raises(SystemExit) as ended:
+                main(words)
+            assert ended.value.code == 0
+            assert capsys.readouterr().out == f"fairdash {fd.__version__}\n"
+        else:
+            assert callable(_parser().parse_args(words).command)
 
 
 def test_the_readmes_picture_and_commands_are_there():

@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from fairdash.assessment.verdict import (
     ALPHA,
     EDGE,
+    FOUND_BY,
     P_VALUE,
+    VALUE,
     VERDICT,
     Nulls,
     part_permutations,
@@ -99,19 +101,21 @@ def assess_predictions(
     -------
     DataFrame, one row a model and part
         ``method``, ``lam``, ``split``, ``part`` ("train", "validation" or "test"), ``diverged``, ``n`` rows;
-        ``mse``: mean squared error divided by the variance of the target's training rows (0 is perfect, 1 is
-        what the constant mean reaches); ``rmse`` in the target's units; ``deviance`` likewise, divided by
-        that of the training rows' mean; and for each measure ``id``, ``id_floor`` (mean of the same
+        ``mse``: mean squared error divided by that of the training rows' average on the same rows (0 is
+        perfect, 1 is what the average reaches); ``rmse`` in the target's units; ``deviance`` likewise,
+        divided by the average's; and for each measure ``id``, ``id_floor`` (mean of the same
         estimator with the sensitive column permuted) and ``id_floor_q95`` (its 95 % quantile), both of this
         one split; ``id_edge`` and ``id_p``, the test of the mean over all splits
         (:func:`fairdash.assessment.verdict.with_verdict`), alike in all of them; and ``verdict_p``, that of
-        one test of several measures, whatever `measures` are. All five are of test rows,
-        NaN elsewhere: training rows have been fitted to, their figures flatter the model, and validation rows
-        are for choices between models.
+        one test of several measures, whatever `measures` are, with ``verdict_by``, ``verdict_value`` and
+        ``verdict_edge`` of the one that shows a link best
+        (:class:`fairdash.assessment.verdict.Verdict`). All of these are of test rows, NaN elsewhere: training
+        rows have been fitted to, their figures flatter the model, and validation rows are for choices between
+        models.
 
         With several sensitive columns ``id[column]`` stands for each of them, and ``id`` for all together
         where the measure takes several; see :func:`of_sensitive`. Verdicts are of one column each,
-        ``verdict[column]_p``.
+        ``verdict[column]_p`` and so on.
 
         Predictions that are constant but for rounding have dependence 0.
 
@@ -210,15 +214,15 @@ class Judge:
         part; the permutations are the same for all splits. Without permutations the floors are NaN.
         """
         rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
-        constant = np.average(y[train], weights=weight[train])
         squared = np.average((predictions[:, rows] - y[rows]) ** 2, weights=weight[rows], axis=1)
+        relative = {"rows": rows, "train": train}
         columns = {
             "n": len(rows),
-            "mse": squared / np.average((y[train] - constant) ** 2, weights=weight[train]),
+            "mse": LOSSES["squared_error"].relative_of_many(y, predictions, weight, **relative),
             "rmse": np.sqrt(squared),
         }
         if self.loss.power:
-            columns["deviance"] = self.loss.relative_of_many(y, predictions, weight, rows=rows, train=train)
+            columns["deviance"] = self.loss.relative_of_many(y, predictions, weight, **relative)
         if len(rows) > MOST_ROWS:
             draw = rng_of(Stream.MEASURED_ROWS, self.random_state, split_number)
             rows = draw.choice(rows, MOST_ROWS, replace=False)
@@ -317,7 +321,7 @@ def of_sensitive(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 
     A frame of one sensitive column comes back as it is.
     """
-    marks = [f"[{column}]{end}" for end in ("", "_floor", "_floor_q95", EDGE, P_VALUE)]
+    marks = [f"[{column}]{end}" for end in ("", "_floor", "_floor_q95", EDGE, P_VALUE, FOUND_BY, VALUE)]
     own = {name: name.replace(f"[{column}]", "") for name in frame.columns if name.endswith(tuple(marks))}
     if not own:
         return frame

@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from fairdash.assessment.assess import DEFAULT_MEASURES, Judge
 from fairdash.assessment.blend import CurvePoint, blend, curve_points
-from fairdash.assessment.verdict import EDGE, P_VALUE, Nulls, verdict_p
+from fairdash.assessment.verdict import (
+    EDGE,
+    FOUND_BY,
+    P_VALUE,
+    VALUE,
+    VERDICT_ENDS,
+    Nulls,
+    Verdict,
+    verdict_on,
+)
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.splits import Split
@@ -94,7 +103,7 @@ def assess_curve(
                     figures[str(name)] = here = values[at_low]
                     if str(name).endswith(("_floor", "_floor_q95", EDGE)):
                         figures[str(name)] = blend(here, values[at_high], way["share"].to_numpy())
-                    elif str(name).endswith(P_VALUE):
+                    elif str(name).endswith((P_VALUE, FOUND_BY, VALUE)):
                         here[between] = np.nan
                     elif own:
                         here[between] = own[str(name)]
@@ -145,14 +154,16 @@ class _BlendVerdicts:
 
     def beside(self, table: pd.DataFrame) -> pd.DataFrame:
         """The method's table with the verdicts of what was taken in."""
-        found: dict[str, dict[float, float]] = defaultdict(dict)
+        found: dict[str, dict[float, Verdict]] = defaultdict(dict)
         for (title, stop), of_splits in self._of_stops.items():
-            found[title][stop] = verdict_p(of_splits)
+            found[title][stop] = verdict_on(of_splits)
         blends = ((table["share"] > 0) & (table["part"] == "test")).to_numpy()
         for title, by_stop in found.items():
-            values = table[f"{title}{P_VALUE}"].to_numpy(copy=True)
-            values[blends] = [by_stop[stop] for stop in table.loc[blends, "lam"]]
-            table[f"{title}{P_VALUE}"] = values
+            of_rows = [by_stop[stop] for stop in table.loc[blends, "lam"]]
+            for end, each in zip(VERDICT_ENDS, zip(*of_rows, strict=True), strict=True):
+                values = table[f"{title}{end}"].to_numpy(dtype=float, copy=True)
+                values[blends] = each
+                table[f"{title}{end}"] = values
         return table
 
 

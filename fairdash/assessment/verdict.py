@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,10 @@ EDGE, P_VALUE = "_edge", "_p"
 #: What stands before :data:`P_VALUE` in the column of the verdict; and before it, with several sensitive
 #: columns, the name of one in brackets.
 VERDICT = "verdict"
+#: What stands behind :data:`VERDICT` in the columns of the measure that shows a link best: its place among
+#: :data:`fairdash.dependence.omnibus_values.COMPONENTS`, and its mean over the splits; then :data:`EDGE`.
+FOUND_BY, VALUE = "_by", "_value"
+VERDICT_ENDS = (P_VALUE, FOUND_BY, VALUE, EDGE)
 _ROUNDING = 1e-9
 
 
@@ -118,13 +123,14 @@ def with_verdict(
         the permutation p-value of the mean; alike in all splits of a method, weight and part. With weights
         each is the larger of two, see :func:`fairdash.dependence.floors.null_values`. Models that diverged
         are left out of the means. NaN where there are no permutations. And :data:`VERDICT` with
-        :data:`P_VALUE`, see :func:`verdict_p`.
+        :data:`VERDICT_ENDS`, see :class:`Verdict`.
     """
     columns = list(dict.fromkeys(column for each in nulls.values() for column in each))
     verdicts = list(dict.fromkeys(title for each in tests.values() for title in each))
     names = [f"{column}{end}" for column in columns for end in (EDGE, P_VALUE)]
     found = {
-        name: np.full(len(frame), np.nan) for name in [*names, *(f"{each}{P_VALUE}" for each in verdicts)]
+        name: np.full(len(frame), np.nan)
+        for name in [*names, *(f"{each}{end}" for each in verdicts for end in VERDICT_ENDS)]
     }
     parts = frame.groupby(["split", "part"], sort=False)
     place = parts.cumcount().to_numpy()
@@ -147,12 +153,35 @@ def with_verdict(
             edge, p_value = edge_and_p(value, permuted)
             found[f"{column}{EDGE}"][at], found[f"{column}{P_VALUE}"][at] = edge, p_value
         for title in verdicts:
-            found[f"{title}{P_VALUE}"][at] = verdict_p([tests[key][title][:, :, k] for k, key in members])
+            verdict = verdict_on([tests[key][title][:, :, k] for k, key in members])
+            for end, value in zip(VERDICT_ENDS, verdict, strict=True):
+                found[f"{title}{end}"][at] = value
     return frame.assign(**found)
 
 
-def verdict_p(values: Sequence[NDArray[np.float64]]) -> float:
-    """The verdict: p-value of one test of several measures, each averaged over the splits.
+class Verdict(NamedTuple):
+    """One test of several measures, each averaged over the splits; the columns of :data:`VERDICT_ENDS`.
+
+    Attributes
+    ----------
+    p_value
+        In [1 / (1 + B), 1]; with weights the larger of two. 1 where the predictions are constant.
+    by
+        Place among the measures of the one that shows a link best: the first that has the least p-value.
+    value
+        Its mean over the splits.
+    edge
+        The largest size of such a mean that would be no link at 5 %, by this measure alone.
+    """
+
+    p_value: float
+    by: int
+    value: float
+    edge: float
+
+
+def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
+    """The verdict, and the measure that shows a link best.
 
     Parameters
     ----------
@@ -160,12 +189,15 @@ def verdict_p(values: Sequence[NDArray[np.float64]]) -> float:
         For each split the measures of each order, (W, M, B + 1), the order at hand first; the same orders of
         the whole table in all splits.
 
-    Returns
-    -------
-    float
-        In [1 / (1 + B), 1]; with weights the larger of two. 1 where the predictions are constant.
     """
-    return max(least_p(way)[0] for way in np.mean(values, axis=0))
+    means = np.mean(values, axis=0)
+    tested = [least_p(way) for way in means]
+    way = int(np.argmax([p_value for p_value, _ in tested]))
+    p_value, each = tested[way]
+    by = int(np.argmin(each))
+    value = float(means[way, by, 0])
+    edge, _ = edge_and_p(abs(value), np.abs(means[:, by, 1:]))
+    return Verdict(p_value, by, value, edge)
 
 
 def verdict_of(row: pd.Series) -> float:

@@ -32,12 +32,15 @@ class Component:
     ----------
     id, title
         Its name in results, and in plain words.
+    called
+        The same inside a sentence; ``{u}`` and ``{v}`` stand for the names of the two.
     sees
         The links that it is for.
     """
 
     id: str
     title: str
+    called: str
     sees: str
 
 
@@ -45,31 +48,37 @@ _COMPONENTS = (
     Component(
         id="line",
         title="Linear correlation (Pearson)",
+        called="the linear correlation",
         sees="averages that rise or fall in proportion, and single values far out",
     ),
     Component(
         id="trend",
         title="Rank correlation (Spearman)",
+        called="the rank correlation",
         sees="whatever rises or falls, however unevenly",
     ),
     Component(
         id="smooth",
         title="Squared correlations of 4 slow functions of either",
+        called="the sum of squared correlations of slow curves",
         sees="curves, spreads that change, rings",
     ),
     Component(
         id="waves_of_v",
         title="The same with all 34 functions of v",
+        called="the sum of squared correlations with fast curves along {v}",
         sees="what goes up and down many times along v, and jumps",
     ),
     Component(
         id="waves_of_u",
         title="The same with all 34 functions of u",
+        called="the sum of squared correlations with fast curves along {u}",
         sees="what goes up and down many times along u, and jumps",
     ),
     Component(
         id="ends",
         title="The same with the top and bottom 3 % and 10 % of either",
+        called="the sum of squared correlations at the ends of the range",
         sees="a few rows at the ends of the range that are unlike all others",
     ),
 )

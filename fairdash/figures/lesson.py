@@ -188,7 +188,8 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
         _frame("Average price by age", "blue: price; dashed: g, as seen", "Age (years)", "Price (€)", theme),
         traces,
         across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
-        up=[120, 320],
+        # The mean of a fifteenth of standardised values is at most √14: all of g has room.
+        up=[110, 345],
         shapes=[line_across(average, colour=theme.quiet)],
     )
 
@@ -242,14 +243,31 @@ def duel_path_figure(
     )
 
 
-def payers_front_figure(points: pd.DataFrame, *, lam: float, theme: Theme) -> go.Figure:
-    """Error against dependence along λ, with the chosen weight and the edge of the noise floor."""
+def payers_front_figure(
+    points: pd.DataFrame, *, lam: float, edge: float, around: pd.DataFrame, theme: Theme
+) -> go.Figure:
+    """Error against dependence along λ, with the chosen weight and the edge of the noise floor.
+
+    Parameters
+    ----------
+    points
+        As :func:`fairdash.lesson.payers.points` gives them, or some of them.
+    lam
+        The chosen weight.
+    edge
+        Where the noise floor ends.
+    around
+        All points that the axes have to hold.
+    """
     figure = new_figure(
-        title="What it costs", subtitle="each point a weight λ; grey: noise floor", x="HGR, test rows",
-        y="Typical error (€)", theme=theme, height=_TALL,
+        title="What it costs", subtitle="each point a weight λ, ± its standard error; grey: noise floor",
+        x="HGR, test rows", y="Root mean squared error (€)", theme=theme, height=_TALL,
     )  # fmt: skip
-    edge = float(points["floor_q95"].mean())
-    left = -0.08
+    across, up = (
+        _holding(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])
+        for name in ("hgr", "rmse")
+    )
+    left = min(across[0], -0.02)
     floor = {"type": "rect", "x0": left, "x1": edge, "y0": 0, "y1": 1, "yref": "paper"}
     floor |= {"fillcolor": theme.floor, "line": {"width": 0}, "layer": "below"}
     # There in every state, or the stage could not move it.
@@ -267,16 +285,34 @@ def payers_front_figure(points: pd.DataFrame, *, lam: float, theme: Theme) -> go
             line={"color": colour, "width": 1}, marker={"symbol": symbol, "size": size, "color": colour},
             hovertemplate="λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €<extra></extra>",
         )  # fmt: skip
+    bars = {"color": theme.quiet, "thickness": 1, "width": 0}
+    figure.data[0].update(
+        error_x=bars | {"array": points["hgr_se"].to_numpy()},
+        error_y=bars | {"array": points["rmse_se"].to_numpy()},
+    )
     beside = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
-    words = note("can't be told from none", x=left, y=1, colour=theme.text, size=_SIZE)
+    words = note("no detectable link", x=left, y=1, colour=theme.text, size=_SIZE)
     figure.update_layout(annotations=[words | beside], shapes=[floor], font_size=_SIZE)
-    figure.update_xaxes(range=[left, 0.55])
-    figure.update_yaxes(range=[54, 83])
+    figure.update_xaxes(range=[left, across[1]])
+    figure.update_yaxes(range=up)
     return figure
 
 
+def _holding(low: pd.Series, high: pd.Series) -> list[float]:
+    """The range of an axis on which all of these have room."""
+    least, most = float(low.min()), float(high.max())
+    room = 0.06 * (most - least)
+    return [least - room, most + room]
+
+
 def payers_age_figure(
-    standard: pd.DataFrame, chosen: pd.DataFrame | None, *, column: str, ages: tuple[int, int], theme: Theme
+    standard: pd.DataFrame,
+    chosen: pd.DataFrame | None,
+    *,
+    column: str,
+    ages: tuple[int, int],
+    around: pd.DataFrame,
+    theme: Theme,
 ) -> go.Figure:
     """Average price or residual by age, of the standard model and the chosen one.
 
@@ -288,6 +324,8 @@ def payers_age_figure(
         "price" or "residual".
     ages
         Whom the scene looks at.
+    around
+        The averages at all weights, which the axes have to hold.
     """
     residual = column == "residual"
     figure = new_figure(
@@ -313,5 +351,5 @@ def payers_age_figure(
     shapes.append(line_across(0, colour=theme.quiet))
     figure.update_layout(shapes=shapes if residual else shapes[:-1], font_size=_SIZE)
     figure.update_xaxes(range=[standard["age"].min() - 1, standard["age"].max() + 1])
-    figure.update_yaxes(range=[-60, 80] if residual else [130, 260])
+    figure.update_yaxes(range=_holding(around[column], around[column]))
     return figure

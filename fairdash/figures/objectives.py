@@ -12,11 +12,6 @@ from fairdash.figures.parts import note
 from fairdash.figures.theme import Theme, faded, new_figure
 from fairdash.training.objectives import OBJECTIVES
 
-ERROR_TITLES = {
-    "mse": "Test error (MSE ÷ variance of the target)",
-    "deviance": "Test error (deviance ÷ the average's)",
-}
-
 
 def objectives_figure(
     test: Mapping[str, pd.DataFrame],
@@ -25,6 +20,7 @@ def objectives_figure(
     method: str,
     chosen_lam: float,
     error: str,
+    error_title: str,
     subtitle: str,
     theme: Theme,
 ) -> go.Figure:
@@ -43,15 +39,15 @@ def objectives_figure(
         Whose path; any one's where it has none of its own, as the standard model.
     chosen_lam
         The stop that is marked.
-    error
-        The column along y: ``"mse"`` or ``"deviance"``.
+    error, error_title
+        The column along y, ``"mse"`` or ``"deviance"``, and what the axis calls it.
     """
     symbol = REGISTRY[measure].symbol
     figure = new_figure(
         title="Both objectives side by side",
         subtitle=subtitle,
         x="",
-        y=ERROR_TITLES[error],
+        y=error_title,
         theme=theme,
     )
     for k, (objective, frame) in enumerate(test.items()):

@@ -1,11 +1,11 @@
-"""Scene 5: what fairness costs, and whom."""
+"""Scene 5: what fairness costs, and who pays."""
 
 from __future__ import annotations
 
 import pandas as pd
 
-from fairdash.lesson.curve import signed
 from fairdash.lesson.data import row_of, table
+from fairdash.text import error_change, number
 
 LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 #: Edges of the groups of age.
@@ -19,9 +19,21 @@ YOUNGER, OLDER = 30, 40
 
 
 def points(objective: str) -> pd.DataFrame:
-    """A row a weight, 0 first: ``lam``, ``rmse`` in €, ``hgr`` of what is audited, ``floor_q95``."""
+    """A row a weight, 0 first: ``lam``, ``rmse`` in € and ``hgr`` of what is audited, means over the splits.
+
+    And ``rmse_se``, ``hgr_se``, their standard errors; ``edge``, what independence stays below in 95 % of
+    cases; ``rmse_of_average``, the error in € of giving everyone the average.
+    """
     found = table("payers")
     return found[found["objective"] == objective].sort_values("lam", ignore_index=True)
+
+
+def floor(objective: str) -> float:
+    """The noise floor of sentence and picture, whatever the weight: the mean of the weights' edges.
+
+    Each weight's edge estimates the same thing from shuffles of its own.
+    """
+    return float(points(objective)["edge"].mean())
 
 
 def by_age(objective: str, lam: float) -> pd.DataFrame:
@@ -34,28 +46,37 @@ def lams() -> list[float]:
     return [float(lam) for lam in points("demographic_parity")["lam"]]
 
 
+def ages_of(objective: str) -> pd.DataFrame:
+    """:func:`by_age` of all weights: what the axes have to hold."""
+    found = table("payers_by_age")
+    return found[found["objective"] == objective].reset_index(drop=True)
+
+
 def sentence(objective: str, lam: float) -> str:
-    """Who pays what at this weight, against the standard model, in Markdown."""
+    """Say who pays what at this weight, against the standard model, in Markdown."""
     point, standard = (row_of(points(objective), "lam", each) for each in (lam, 0.0))
     if lam == 0:
+        share = number(100 * standard["rmse"] / standard["rmse_of_average"])
         return (
             f"**Without fairness a {YOUNGER}-year-old pays {_price(objective, 0.0, YOUNGER):.0f} € and a "
-            f"{OLDER}-year-old {_price(objective, 0.0, OLDER):.0f} €**, with a typical error of "
-            f"{standard['rmse']:.1f} €. Move λ."
+            f"{OLDER}-year-old {_price(objective, 0.0, OLDER):.0f} €**. The root mean squared error is "
+            f"{number(standard['rmse'])} €, {share} % of "
+            "the error of giving everyone the average. Move λ."
         )
     moved = [_price(objective, lam, age) - _price(objective, 0.0, age) for age in (YOUNGER, OLDER)]
     errors = [row_of(by_age(objective, lam), "age", age)["residual"] for age in (YOUNGER, OLDER)]
-    told = point["hgr"] > point["floor_q95"]
+    told = point["hgr"] > floor(objective)
     side = (
-        "above the noise floor, {:.2f}: the link is still there"
+        "above the noise floor, {}: the link is still there"
         if told
-        else "within the noise floor, {:.2f}: whoever goes on from here pays for noise"
-    ).format(point["floor_q95"])
+        else "within the noise floor, {}: beyond this point you pay for noise"
+    ).format(number(floor(objective)))
+    hgr = number(point["hgr"]).replace("-", "−")
+    error = error_change(standard["rmse"], point["rmse"], of_average=point["rmse_of_average"], unit="€")
     return (
         f"**At λ = {lam:g} a {YOUNGER}-year-old pays {_change(moved[0])} and a {OLDER}-year-old "
-        f"{_change(moved[1])}; the typical error goes from {standard['rmse']:.1f} to {point['rmse']:.1f} "
-        f"€.** On average the {YOUNGER}-year-old is now charged {_off(errors[0])}, the {OLDER}-year-old "
-        f"{_off(errors[1])}. HGR {signed(point['hgr'])} is {side}."
+        f"{_change(moved[1])}; {error}.** On average the {YOUNGER}-year-old is now charged "
+        f"{_off(errors[0])}, the {OLDER}-year-old {_off(errors[1])}. HGR {hgr} is {side}."
     )
 
 

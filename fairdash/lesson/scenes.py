@@ -92,16 +92,17 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
         ),
         "5": LessonScene(
             title="5 Who pays?",
-            question="What does fairness cost, and whom?",
+            question="What does fairness cost, and who pays?",
             guesses=("Everyone a little", "The young pay more, the middle less", "The old pay more"),
             right="The young pay more, the middle less",
             notes=(
                 "Household prices of the paper's scenario rise to the age of 40 and fall again.",
                 "Equal prices move errors between the ages; equal errors let the hump stand. Both are called "
                 "fair.",
-                "On the front, left of the grey edge a model can't be told from independent: more λ costs "
-                "error and buys nothing that could be shown.",
-                "Means over the test rows of two splits of 3,000 policies; at least 14 rows a group.",
+                "On the front, left of the grey edge no link can be detected: more λ costs error and buys "
+                "nothing that could be shown.",
+                "The run of the trade-off page: 5,000 policies, means over the test rows of five splits. "
+                "Bars on the front: a standard error to each side.",
             ),
         ),
     }

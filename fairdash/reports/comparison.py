@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +20,8 @@ from fairdash.assessment import (
     quantile_profile,
     transfers_by_group,
 )
-from fairdash.assessment.verdict import EDGE, is_link, verdict_of
+from fairdash.assessment.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
+from fairdash.dependence.omnibus_values import COMPONENTS
 from fairdash.reports.fronts import Front, Point
 from fairdash.reports.numbers import number
 from fairdash.runs.result import RunResult
@@ -32,6 +34,14 @@ Array = NDArray[np.float64]
 
 #: Column of exported rows: the first row of the data set is 1.
 ROW = "row (from 1)"
+
+
+class FoundBy(NamedTuple):
+    """What a measure is called in a sentence, its mean over the splits, and what independence stays below."""
+
+    called: str
+    value: float
+    edge: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +130,7 @@ class Comparison:
     @property
     def error_meaning(self) -> str:
         """What the ends of the error's scale are."""
-        mean = self.front.error_of_mean
-        reached = "1" if np.isnan(mean) else f"{number(mean)} on these test rows"
-        return f"{self.error_title}: 0 is perfect, giving everyone the average reaches {reached}."
+        return f"{self.error_title}: 0 is perfect, giving everyone the average reaches 1."
 
     @property
     def rows_and_splits(self) -> str:
@@ -181,11 +189,6 @@ class Comparison:
         """Whether A and B are the same model."""
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
-    @property
-    def growth(self) -> float:
-        """How much larger B's error is than A's: 0.1 is 10 %."""
-        return self.mean(self.front.error, self.b) / self.mean(self.front.error, self.a) - 1
-
     def edge(self, point: Point, measure: str | None = None) -> float:
         """The largest mean over the splits that is no link at 5 %; see :mod:`fairdash.assessment.verdict`."""
         return self.mean(f"{measure or self.measure}{EDGE}", point)
@@ -203,6 +206,16 @@ class Comparison:
     def verdict_p(self, point: Point) -> float:
         """p-value of one test of several measures; NaN in runs of before there was one."""
         return verdict_of(self.front.row(point))
+
+    def found_by(self, point: Point) -> FoundBy | None:
+        """The measure of that test that shows a link best; None in runs of before it was kept."""
+        row = self.front.row(point)
+        place = float(row.get(f"{VERDICT}{FOUND_BY}", np.nan))
+        if np.isnan(place):
+            return None
+        component = list(COMPONENTS.values())[int(place)]
+        called = component.called.format(u=f"the {self.objective_seen.audited}", v=self.sensitive_called)
+        return FoundBy(called, float(row[f"{VERDICT}{VALUE}"]), float(row[f"{VERDICT}{EDGE}"]))
 
     def curve_point(self, point: Point) -> CurvePoint:
         """Between which trained weights a point lies."""

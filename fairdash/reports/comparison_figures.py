@@ -28,7 +28,7 @@ KEPT = OTHERS[0]
 #: What the two ways of counting a feature say.
 FEATURE_AXES = {
     "reliance": "Average move of a prediction when the feature is shuffled",
-    "importance": "Test error gained when the feature is shuffled (MSE ÷ variance)",
+    "importance": "Test error gained when the feature is shuffled (MSE ÷ the average's)",
 }
 
 
@@ -143,6 +143,7 @@ def objectives(comparison: Comparison, *, theme: Theme) -> go.Figure:
         method=comparison.b.method,
         chosen_lam=comparison.b.lam,
         error=comparison.front.error,
+        error_title=comparison.error_title,
         subtitle=comparison.rows_and_splits,
         theme=theme,
     )

@@ -9,7 +9,7 @@ from fairdash.assessment.confirmation import Confirmation
 from fairdash.dependence import REGISTRY
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
-from fairdash.reports.numbers import number, signed
+from fairdash.reports.numbers import number
 from fairdash.reports.words import named
 from fairdash.text import counted
 from fairdash.training.objectives import OBJECTIVES
@@ -46,8 +46,8 @@ def sentences(found: Confirmation, *, times: int, names: Mapping[str, str] = _NO
         for each in found.links
     ]
     figures.append(
-        f"error {number(found.error)} of that of these rows' own average, {signed(100 * found.growth)} % "
-        "against the standard model's"
+        f"error {number(100 * found.error)} % of that of these rows' own average (standard model: "
+        f"{number(100 * found.error_of_standard)} %)"
     )
     lines.append(f"There, {'; '.join(figures)}.")
     if not found.finds_link:

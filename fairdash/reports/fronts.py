@@ -33,7 +33,7 @@ from fairdash.training.sweep import STANDARD, Sweep
 #: Column of a frame to what it is, as an axis title.
 ERROR_TITLES: Mapping[str, str] = MappingProxyType(
     {
-        "mse": "Test error (MSE ÷ variance of the target)",
+        "mse": "Test error (MSE ÷ the average's)",
         "deviance": "Test error (deviance ÷ the average's)",
     }
 )
@@ -72,6 +72,30 @@ def mean_over_splits(draws: NDArray[np.float64], *, test_to_train: float) -> Est
     spread = float(pd.Series(draws).var(ddof=1))
     error = corrected_standard_error(spread, n_splits=len(draws), test_to_train=test_to_train)
     return float(np.mean(draws)), error
+
+
+def _errors_of_average(baselines: pd.DataFrame) -> pd.DataFrame:
+    """What the average of the training rows reaches on each split's test rows, by split.
+
+    Columns ``mse`` and ``deviance``: 1, but in runs whose errors were divided by the average's error on the
+    training rows.
+    """
+    if baselines.empty:
+        return pd.DataFrame({error: pd.Series(dtype=float) for error in ERROR_TITLES})
+    own = baselines[baselines["method"] == MEAN].set_index("split")
+    return pd.DataFrame({error: own.get(error, 1.0) for error in ERROR_TITLES}, index=own.index)
+
+
+def _against_average(figures: pd.DataFrame, of_average: pd.DataFrame) -> pd.DataFrame:
+    """The figures with test errors divided by the average's on the same rows."""
+    if figures.empty or of_average.empty:
+        return figures
+    test = figures["part"] == "test"
+    found = {}
+    for error in (each for each in ERROR_TITLES if each in figures):
+        units = figures["split"].map(of_average[error]).fillna(1.0)
+        found[error] = figures[error] / units.where(test & (units > 0), 1.0)
+    return figures.assign(**found)
 
 
 def _least_error(references: pd.DataFrame) -> Estimate:
@@ -121,14 +145,18 @@ class Front:
     @classmethod
     def of(cls, result: RunResult, *, objective: str, sensitive: str) -> Front:
         """Gather them from a run's result."""
-        path = of_sensitive(result.paths[objective], sensitive)
+        baselines = of_sensitive(result.baselines.get(objective, pd.DataFrame()), sensitive)
+        of_average = _errors_of_average(baselines)
+        path = _against_average(of_sensitive(result.paths[objective], sensitive), of_average)
+        baselines = _against_average(baselines, of_average)
         summary = summarise_splits(path, test_to_train=result.test_to_train)
         references, price = summary.iloc[:0], UNKNOWN
         if result.references is not None and not OBJECTIVES[objective].uses_target:
-            references = summarise_splits(result.references, test_to_train=result.test_to_train)
+            references = _against_average(result.references, of_average)
+            references = summarise_splits(references, test_to_train=result.test_to_train)
             if result.price is not None:
-                price = mean_over_splits(result.price, test_to_train=result.test_to_train)
-        baselines = of_sensitive(result.baselines.get(objective, pd.DataFrame()), sensitive)
+                units = of_average["mse"].reindex(range(len(result.price)), fill_value=1.0).to_numpy()
+                price = mean_over_splits(result.price / units, test_to_train=result.test_to_train)
         s = result.sensitive[sensitive].to_numpy(dtype=float)
         parts = [split.test for split in result.splits]
         return cls(
@@ -177,6 +205,13 @@ class Front:
         if self.baselines.empty:
             return float("nan")
         return float(self.baselines.loc[self.baselines["method"] == MEAN, self.error].iloc[0])
+
+    @property
+    def rmse_of_mean(self) -> float:
+        """The same in the target's unit: the root of the mean squared error, mean over the splits."""
+        if self.baselines.empty:
+            return float("nan")
+        return float(self.baselines.loc[self.baselines["method"] == MEAN, "rmse"].iloc[0])
 
     def row(self, point: Point) -> pd.Series:
         """The test figures of a point."""

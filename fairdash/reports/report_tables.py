@@ -146,7 +146,7 @@ def _references(comparison: Comparison) -> Table:
     )
     return Table(
         "References that use the sensitive attribute",
-        ("Reference", "Strength", "MSE ÷ variance", REGISTRY[comparison.measure].symbol, "floor"),
+        ("Reference", "Strength", "MSE ÷ the average's", REGISTRY[comparison.measure].symbol, "floor"),
         tuple(rows),
         f"{_FLOORS}{note} {limits}",
     )
@@ -256,8 +256,8 @@ def _features(comparison: Comparison) -> Table:
         ("Feature", *(f"Move: {name}" for name in names), *(f"Error: {name}" for name in names)),
         tuple(rows),
         "One feature's cells are shuffled among the test rows; means over the splits. Move: how far a "
-        "prediction moves on average. Error: how much the test error (MSE ÷ variance) grows. Features that "
-        "tell the same story share their weight. A blend is shown by its nearest trained model.",
+        "prediction moves on average. Error: how much the test error (MSE ÷ the average's) grows. Features "
+        "that tell the same story share their weight. A blend is shown by its nearest trained model.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -18,7 +19,7 @@ from fairdash.figures.theme import Theme, escaped
 from fairdash.reports import comparison_figures, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
-from fairdash.reports.numbers import number, signed, with_unit
+from fairdash.reports.numbers import number, with_unit
 from fairdash.training.objectives import OBJECTIVES
 
 Array = NDArray[np.float64]
@@ -104,14 +105,14 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
     `mean_change` is :attr:`Comparison.mean_change` where that is known already.
     """
     moved = comparison.mean_change if mean_change is None else mean_change
-    short = "standard" if comparison.a.is_standard else comparison.called(comparison.a)
+    short = "standard model" if comparison.a.is_standard else comparison.called(comparison.a)
     entry = REGISTRY[comparison.measure]
     return (
         (
             "Test error",
-            comparison.shown(comparison.front.error, comparison.b),
-            f"{signed(100 * comparison.growth)} % against {short}",
-            comparison.error_meaning,
+            _error(comparison, comparison.b),
+            f"{short}: {_error(comparison, comparison.a)}",
+            _error_meaning(comparison),
         ),
         (
             entry.symbol,
@@ -136,6 +137,24 @@ def four_numbers(comparison: Comparison, *, mean_change: float | None = None) ->
             "deviation of the target.",
         ),
     )
+
+
+def _error(comparison: Comparison, point: Point) -> str:
+    """The error on a card: in the target's unit where it is squared, as it is on the front otherwise."""
+    if comparison.front.error != "mse":
+        return comparison.shown(comparison.front.error, point)
+    return with_unit(number(comparison.mean("rmse", point)), comparison.unit)
+
+
+def _error_meaning(comparison: Comparison) -> str:
+    if comparison.front.error != "mse":
+        return comparison.error_meaning
+    on_front = f"On the front: {comparison.error_meaning}"
+    of_mean = comparison.front.rmse_of_mean
+    if math.isnan(of_mean):
+        return f"Root mean squared error. {on_front}"
+    average = with_unit(number(of_mean), comparison.unit)
+    return f"Root mean squared error; giving everyone the average reaches {average}. {on_front}"
 
 
 def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> dict[str, Any]:

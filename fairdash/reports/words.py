@@ -11,9 +11,10 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.reports.learning import nothing_learned
 from fairdash.reports.numbers import number, p_value, signed, with_unit
+from fairdash.text import error_change
 from fairdash.training.objectives import OBJECTIVES
 
-#: A change of the error below half a per cent, and of a prediction below half a per cent of its average.
+#: A change of a prediction below half a per cent of the average.
 HARDLY = 0.005
 
 
@@ -32,12 +33,7 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
     """
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"
-    p = comparison.verdict_p(point)
-    test = "" if math.isnan(p) else f"one test of several measures: p = {p_value(p)}; "
-    figures = (
-        f"({test}{REGISTRY[comparison.measure].symbol} {comparison.shown(comparison.measure, point)}; "
-        f"independence stays below {number(comparison.edge(point))} in 95 % of cases)"
-    )
+    figures = f"({_evidence(comparison, point)})"
     name = comparison.called(point)
     begin = f"At {name}"
     if point.is_standard or name != point.name:
@@ -52,6 +48,32 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
         return f"{begin} {what} {still} {figures}."
     than = f"no less than with {_the(comparison, comparison.a)}"
     return f"{begin} {what} depends on {comparison.sensitive_called} {than} {figures}."
+
+
+def _evidence(comparison: Comparison, point: Point) -> str:
+    """The test's p-value, and the value and edge of a measure that agrees with it, where there is one.
+
+    That is the measure in view; where it does not show the link by itself, the one that does is named first.
+    """
+    p, edge = comparison.verdict_p(point), comparison.edge(point)
+    in_view = f"{REGISTRY[comparison.measure].symbol} {comparison.shown(comparison.measure, point)}"
+    below = f"independence stays below {number(edge)} in 95 % of cases"
+    if math.isnan(p):
+        return f"{in_view}; {below}"
+    test = f"one test of several measures: p = {p_value(p)}; "
+    sees, is_link = abs(comparison.mean(comparison.measure, point)) > edge, comparison.has_link(point)
+    if sees == is_link:
+        return f"{test}{in_view}; {below}"
+    if sees:
+        return f"{test}{in_view} alone is above {number(edge)}, as independence is in 5 % of cases"
+    alone = f"{in_view} alone does not show it: it is not above {number(edge)}"
+    found = comparison.found_by(point)
+    if found is None:
+        return f"{test}{alone}"
+    return (
+        f"{test}{found.called} is {number(found.value)}, and independence stays below {number(found.edge)} "
+        f"in 95 % of cases; {alone}"
+    )
 
 
 def verdict_in_short(comparison: Comparison) -> str:
@@ -83,13 +105,24 @@ def cost(comparison: Comparison) -> str:
     """What happens to the error from A to B."""
     if comparison.is_of_one_point:
         return ""
-    growth = comparison.growth
-    mean = comparison.front.error_of_mean
-    lost = comparison.mean(comparison.front.error, comparison.b) >= mean
+    lost = comparison.mean(comparison.front.error, comparison.b) >= comparison.front.error_of_mean
     worthless = ", and is no smaller than that of giving everyone the average" if lost else ""
-    if abs(growth) < HARDLY:
-        return f"The test error hardly changes{worthless}."
-    return f"The test error {'grows' if growth > 0 else 'falls'} by {100 * abs(growth):.0f} %{worthless}."
+    change = error_between(comparison, comparison.a, comparison.b)
+    return f"{change[0].upper()}{change[1:]}{worthless}."
+
+
+def error_between(comparison: Comparison, a: Point, b: Point) -> str:
+    """How the test error changes from one point to another: in the target's unit, or as a deviance."""
+    front = comparison.front
+    if front.error == "mse":
+        before, after = (comparison.mean("rmse", point) for point in (a, b))
+        return error_change(before, after, of_average=front.rmse_of_mean, unit=comparison.unit)
+    before, after = (comparison.mean(front.error, point) for point in (a, b))
+    old, new = (f"{number(100 * each)} %" for each in (before, after))
+    of_that = "of that of giving everyone the average"
+    if old == new:
+        return f"the deviance stays at {new} {of_that}"
+    return f"the deviance {'grows' if after > before else 'falls'} from {old} to {new} {of_that}"
 
 
 def who_pays(comparison: Comparison) -> str:
@@ -154,10 +187,9 @@ def both_objectives(comparison: Comparison) -> str:
 def of_choice(comparison: Comparison, choice: Choice, goal: str) -> str:
     """What was found for a goal on validation rows, and what test rows say of it."""
     point, measure = Point(choice.method, choice.lam), comparison.measure
-    error, symbol = comparison.front.error, REGISTRY[comparison.measure].symbol
+    symbol = REGISTRY[comparison.measure].symbol
     rows = comparison.front.validation
     own = rows[(rows["method"] == choice.method) & (rows["lam"] == choice.lam)].iloc[0]
-    growth = comparison.mean(error, point) / comparison.mean(error, Point(choice.method, 0.0)) - 1
     begin = (
         f"For {goal}: {point.title}"
         if choice.reached
@@ -165,7 +197,8 @@ def of_choice(comparison: Comparison, choice: Choice, goal: str) -> str:
     )
     return (
         f"{begin}. On test rows {symbol} is {comparison.shown(measure, point)} (validation rows: "
-        f"{number(float(own[measure]))}) and the error {signed(100 * growth)} % against the standard model's."
+        f"{number(float(own[measure]))}); against the standard model "
+        f"{error_between(comparison, Point(choice.method, 0.0), point)}."
     )
 
 

@@ -37,7 +37,7 @@ class Importance:
         Their names, one a column of the table, however many inputs of the network it becomes.
     error
         (K, F) what the mean squared error on the test rows gains when the feature's cells are permuted among
-        them, divided by the variance of the target's training rows: the scale of ``mse`` in
+        them, divided by that of the training rows' average on the same rows: the scale of ``mse`` in
         :func:`fairdash.assessment.assess_predictions`. About 0 for a feature that the model does not use or
         gains nothing by. Below 0 by chance, or where the model uses it against accuracy: a fair one may take
         back with one feature what another tells of s.
@@ -105,7 +105,7 @@ def permutation_importance(
     y: NDArray[np.float64],
     *,
     weight: NDArray[np.float64],
-    variance: NDArray[np.float64],
+    of_average: NDArray[np.float64],
     blocks: Mapping[str, slice],
     shuffles: Callable[[int], Sequence[Sequence[NDArray[np.int64]]]],
     on_feature: Callable[[], None] | None = None,
@@ -129,8 +129,8 @@ def permutation_importance(
         Encoded rows of each split.
     y, weight : (K, m) arrays
         Target and weight of the rows that each model predicts.
-    variance : (K,) array
-        What errors are divided by.
+    of_average : (K,) array
+        Mean squared error of the training rows' average, by which errors are divided.
     blocks
         Feature to its columns of x.
     shuffles
@@ -163,4 +163,4 @@ def permutation_importance(
         permuted[:, :, columns] = own
         if on_feature is not None:
             on_feature()
-    return Importance(tuple(blocks), gain / variance[:, None], reliance)
+    return Importance(tuple(blocks), gain / of_average[:, None], reliance)

@@ -123,9 +123,8 @@ class Loss:
         *,
         rows: NDArray[np.int64],
         train: NDArray[np.int64],
-        base: NDArray[np.int64] | None = None,
     ) -> float:
-        """Mean deviance on some rows in units of the constant model's: 0 is perfect, 1 is what it reaches.
+        """Mean deviance divided by the constant model's on the same rows: 0 is perfect, 1 is what it reaches.
 
         Parameters
         ----------
@@ -135,10 +134,8 @@ class Loss:
             Those that are predicted.
         train
             Those whose mean the constant model has learned.
-        base
-            Those that the constant model is measured on; the training rows unless told.
         """
-        (found,) = self.relative_of_many(y, y_pred[None], weight, rows=rows, train=train, base=base)
+        (found,) = self.relative_of_many(y, y_pred[None], weight, rows=rows, train=train)
         return found
 
     def relative_of_many(
@@ -149,12 +146,10 @@ class Loss:
         *,
         rows: NDArray[np.int64],
         train: NDArray[np.int64],
-        base: NDArray[np.int64] | None = None,
     ) -> list[float]:
         """:meth:`relative` of each model's predictions, (K, n): the constant model is measured once."""
-        base = train if base is None else base
-        constant = np.full(len(base), np.average(y[train], weights=weight[train]))
-        unit = self.mean_deviance(y[base], constant, weight[base])
+        constant = np.full(len(rows), np.average(y[train], weights=weight[train]))
+        unit = self.mean_deviance(y[rows], constant, weight[rows])
         own = [self.mean_deviance(y[rows], y_pred[rows], weight[rows]) for y_pred in predictions]
         # A constant target leaves nothing to be better at.
         return [each / unit if unit > 0 else 1.0 for each in own]

@@ -159,7 +159,9 @@ class StackTrainer:
             torch.stack([table[numbers] for table, numbers in zip(x, own, strict=True)]).to(self.device),
             y[rows],
             weight=weight[rows],
-            variance=np.array([_variance(y[numbers], weight[numbers]) for numbers in train]),
+            of_average=np.array(
+                [_error_of_average(y, weight, rows=on, train=of) for on, of in zip(rows, train, strict=True)]
+            ),
             blocks={name: blocks[name] for name in self.dataset.features.columns},
             shuffles=lambda feature: [permutations.shuffle(split, feature=feature) for split in used],
             # The share stays where it is; this is the place to be cancelled at.
@@ -207,9 +209,16 @@ class StackTrainer:
         )
 
 
-def _variance(values: NDArray[np.float64], weight: NDArray[np.float64]) -> float:
-    mean = np.average(values, weights=weight)
-    return float(np.average((values - mean) ** 2, weights=weight))
+def _error_of_average(
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    *,
+    rows: NDArray[np.int64],
+    train: NDArray[np.int64],
+) -> float:
+    """Mean squared error on some rows of the training rows' average."""
+    mean = np.average(y[train], weights=weight[train])
+    return float(np.average((y[rows] - mean) ** 2, weights=weight[rows]))
 
 
 def train_in_legs(

@@ -152,5 +152,5 @@ def held_out_losses(
         if not np.isfinite(y_pred[rows]).all() or (loss.has_log_link and y_pred[rows].min() <= 0):
             losses.append(np.inf)  # such predictions have no deviance
         else:
-            losses.append(loss.relative(y, y_pred, weight, rows=rows, train=split.train, base=rows))
+            losses.append(loss.relative(y, y_pred, weight, rows=rows, train=split.train))
     return np.array(losses)

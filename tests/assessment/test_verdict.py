@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from fairdash.assessment import assess_curve, assess_predictions, of_sensitive, with_edges
-from fairdash.assessment.verdict import edge_and_p, is_link, part_permutations, verdict_p
+from fairdash.assessment.verdict import edge_and_p, is_link, part_permutations, verdict_on
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import assess_dependence, independence_floor
-from fairdash.dependence.omnibus_values import permuted_values
+from fairdash.dependence.omnibus_values import COMPONENTS, permuted_values
 from fairdash.seeds import Stream, seed_of
 from fairdash.training.splits import random_splits
 
@@ -244,7 +244,14 @@ def test_the_verdict_of_a_split_is_that_of_its_table():
     seed = seed_of(Stream.TABLE_PERMUTATIONS, 4)
     orders = part_permutations(s, split.test, count=199, seed=seed)
     values = permuted_values(u[None, split.test], s[split.test], orders)
-    assert rows["verdict_p"].item() == verdict_p([values[:, :, 0]])
+    verdict = verdict_on([values[:, :, 0]])
+    assert rows["verdict_p"].item() == verdict.p_value
+    # The measure that shows the link best, its value and what independence stays below.
+    assert list(COMPONENTS)[int(rows["verdict_by"].item())] == "line"
+    assert rows["verdict_value"].item() == pytest.approx(np.corrcoef(u[split.test], s[split.test])[0, 1])
+    own = np.sort(np.abs(values[0, 0, 0, 1:]))
+    assert rows["verdict_edge"].item() == pytest.approx(own[-10])
+    assert verdict.value > verdict.edge
     # Without permutations there is none.
     assert "verdict_p" not in assessed(data, u, n_splits=1, n_permutations=0)
 
@@ -273,6 +280,8 @@ def test_a_blends_verdict_is_nearly_that_of_its_own_shuffles():
         )["verdict_p"].max()
         for share in blended["share"]
     ]
+    assert (blended["verdict_by"] % 1 == 0).all()
+    assert (blended["verdict_value"] > 0).all()
     assert blended["verdict_p"].to_numpy() == pytest.approx(np.array(trained), abs=0.12)
     ends = test[test["share"] == 0].drop_duplicates("lam").set_index("lam")["verdict_p"]
     own = frame[frame["part"] == "test"].drop_duplicates("lam").set_index("lam")["verdict_p"]

@@ -111,7 +111,7 @@ def drawn(seed: int, *, bunched: bool, chosen: float, theme) -> str:
         }
     )
     figure = front_without_marks(
-        test, test, error="mse", error_title="Test error (MSE ÷ variance of the target)", measure="hgr_kde",
+        test, test, error="mse", error_title="Test error (MSE ÷ the average's)", measure="hgr_kde",
         measure_title="HGR_KDE between prediction and age", method=FAIR[0], references=references,
         baselines=baselines, least_error=(0.45, 0.02),
         subtitle="399 test rows, mean of 5 random splits", theme=theme,

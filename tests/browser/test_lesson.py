@@ -192,6 +192,57 @@ def test_a_scene_moves_in_the_browser_and_says_so_on_release(page: Page, name: s
     assert serious(page) == []
 
 
+#: Puts a stage into each of its states and gives what stands outside a frame, or is hidden though it has a value.
+STRAYED = """() => {
+    const stage = [...document.querySelectorAll('*')].map(each => each.shadowRoot?.querySelector('.stage')?.stage)
+        .find(each => each?.figures?.length);
+    const strayed = [], room = 0.6, {slider, variants} = stage.data;
+    cancelAnimationFrame(stage.frame);
+    const is_inside = (figure, x, y) =>
+        x >= -room && x <= figure.width + room && y >= -room && y <= figure.height + room;
+    for (let variant = 0; variant < (variants?.names.length ?? 1); variant++) {
+        stage.chosen = variant;
+        slider.stops.forEach((stop, at) => {
+            stage.place(at);
+            for (const figure of stage.figures) figure.traces.forEach((trace, k) => {
+                const {marks, line, dots} = figure.parts.trace[k];
+                const say = what => strayed.push(`${figure.title}, ${trace.name}, ${stop}, ${variant}: ${what}`);
+                const there = trace.x.filter((x, j) => Number.isFinite(x) && Number.isFinite(trace.y[j])).length;
+                const seen = marks.filter(mark => mark.getAttribute('visibility') === 'visible');
+                for (const mark of seen) {
+                    const [x, y] = mark.getAttribute('transform').match(/-?[\\d.]+/g).map(Number);
+                    if (!is_inside(figure, x, y)) say(`a mark at ${x}, ${y}`);
+                }
+                for (const [, x, y] of (dots?.getAttribute('d') ?? '').matchAll(/M(-?[\\d.]+),(-?[\\d.]+)/g))
+                    if (!is_inside(figure, Number(x), Number(y))) say(`a dot at ${x}, ${y}`);
+                if (marks.length && seen.length !== there) say(`${seen.length} marks of ${there} values`);
+                if (line && !line.getAttribute('clip-path')) say('a line that nothing ends at the axes');
+            });
+        });
+    }
+    return [stage.data.slider.stops.length, strayed];
+}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [(name, "") for name in SCENES] + [("5", "&objective=equalized_residuals")],
+)
+def test_no_mark_of_a_scene_stands_outside_its_frame_in_any_state(
+    page: Page, name: str, address: str
+) -> None:
+    scene = SCENES[name]
+    page.goto(f"/lesson?scene={name}{address}")
+    page.get_by_role("slider", name=scene.slider).wait_for()
+    for answered in (False, True):
+        if answered:
+            guess(page, scene.guess)
+        come_to_rest(page)
+        stops, strayed = page.evaluate(STRAYED)
+        assert stops > 4
+        assert strayed == [], (answered, len(strayed), strayed[:5])
+
+
 @pytest.mark.parametrize("motion", ["no-preference", "reduce"])
 @pytest.mark.parametrize("name", SCENES)
 def test_a_scene_is_played_on_a_phone(page: Page, name: str, motion) -> None:

@@ -111,7 +111,14 @@ def test_a_constant_model_is_one_line(noise, other):
 
 def test_both_panels_show_one_path_and_mark_the_same_model(both):
     figure = objectives_figure(
-        both, measure="hgr_kde", method="hgr_nn", chosen_lam=0.5, error="mse", subtitle="n", theme=LIGHT
+        both,
+        measure="hgr_kde",
+        method="hgr_nn",
+        chosen_lam=0.5,
+        error="mse",
+        error_title="Error",
+        subtitle="n",
+        theme=LIGHT,
     )
     traces = {trace.name: trace for trace in figure.data}
     for audited, frame in zip(("predictions", "residuals"), both.values(), strict=True):
@@ -126,7 +133,14 @@ def test_both_panels_show_one_path_and_mark_the_same_model(both):
 
 def test_the_standard_model_has_a_path_to_stand_on(both):
     figure = objectives_figure(
-        both, measure="hgr_kde", method="standard", chosen_lam=0.0, error="mse", subtitle="", theme=LIGHT
+        both,
+        measure="hgr_kde",
+        method="standard",
+        chosen_lam=0.0,
+        error="mse",
+        error_title="Error",
+        subtitle="",
+        theme=LIGHT,
     )
     assert [trace.y[0] for trace in figure.data if trace.name.endswith(": standard")] == [0.4, 0.4]
 
@@ -142,7 +156,14 @@ def test_names_never_become_html(moved, spreads, both):
         transfers_figure(moved, unit=EVIL, theme=LIGHT, **names),
         spread_figure(*spreads, audited="prediction", level=EVIL, theme=LIGHT, **names),
         objectives_figure(
-            both, measure="hgr_kde", method="hgr_nn", chosen_lam=1, error="mse", subtitle=EVIL, theme=LIGHT
+            both,
+            measure="hgr_kde",
+            method="hgr_nn",
+            chosen_lam=1,
+            error="mse",
+            error_title=EVIL,
+            subtitle=EVIL,
+            theme=LIGHT,
         ),
     ):
         text = json.dumps(figure.to_dict(), default=str)

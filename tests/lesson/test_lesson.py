@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
+from importlib.resources import files
 
 import numpy as np
 import pandas as pd
@@ -15,12 +18,21 @@ from fairdash.figures.lesson import (
     duel_path_figure,
     moving,
     noise_figure,
+    payers_age_figure,
     payers_front_figure,
     straight_figure,
 )
 from fairdash.figures.theme import LIGHT
 from fairdash.lesson import curve, duel, noise, payers
 from fairdash.lesson.scenes import SCENES
+from fairdash.reports import words
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
+from fairdash.reports.stage import four_numbers
+from fairdash.runs.execute_sweep import execute_sweep
+from fairdash.runs.quick import quick_plans
+from fairdash.text import number
+from fairdash.ui.home import curve as home
 from tests.serving import ROOT
 
 CURVES = {
@@ -141,10 +153,49 @@ def test_scene_5_says_who_pays() -> None:
     said = payers.sentence("demographic_parity", 3.0)
     assert numbers(said)[1:3] == [30, round(rows.loc[30, "price"] - before.loc[30, "price"])]
     point = payers.points("demographic_parity").set_index("lam").loc[3.0]
-    assert f"{point['rmse']:.1f} €" in said
-    assert ("pays for noise" in said) == (point["hgr"] <= point["floor_q95"])
+    assert f"to {point['rmse']:.1f} €" in said
     assert "€ more" in said
     assert "€ less" in said
+
+
+@pytest.mark.parametrize("objective", payers.OBJECTIVES)
+def test_scene_5_has_one_noise_floor(objective: str) -> None:
+    points, floor = payers.points(objective), payers.floor(objective)
+    assert points["edge"].min() < floor < points["edge"].max()
+    # Before the guess the picture has one point, and the same floor.
+    for shown in (points[:1], points):
+        for lam in payers.lams():
+            figure = payers_front_figure(shown, lam=lam, edge=floor, around=points, theme=LIGHT)
+            (drawn,) = (each.x1 for each in figure.layout.shapes)
+            assert drawn == floor
+    for lam, hgr in zip(points["lam"][1:], points["hgr"][1:], strict=True):
+        said = payers.sentence(objective, lam)
+        assert f"the noise floor, {number(floor)}:" in said
+        assert ("pay for noise" in said) == (hgr <= floor)
+
+
+@pytest.mark.parametrize("objective", payers.OBJECTIVES)
+def test_scene_5_draws_errors_and_holds_all_it_draws(objective: str) -> None:
+    points = payers.points(objective)
+    for lam in payers.lams():
+        figure = payers_front_figure(
+            points, lam=lam, edge=payers.floor(objective), around=points, theme=LIGHT
+        )
+        weights = figure.data[0]
+        for axis, name in (("x", "hgr"), ("y", "rmse")):
+            bars = weights[f"error_{axis}"].array
+            np.testing.assert_array_equal(bars, points[f"{name}_se"])
+            low, high = figure.layout[f"{axis}axis"].range
+            assert low <= (points[name] - bars).min()
+            assert (points[name] + bars).max() <= high
+        around = payers.ages_of(objective)
+        for column in ("price", "residual"):
+            figure = payers_age_figure(
+                payers.by_age(objective, 0.0), payers.by_age(objective, lam), column=column, ages=(30, 40),
+                around=around, theme=LIGHT,
+            )  # fmt: skip
+            low, high = figure.layout.yaxis.range
+            assert all(low < y < high for trace in figure.data for y in trace.y)
 
 
 def test_scene_5_is_trained_again_and_says_the_same(monkeypatch) -> None:
@@ -157,8 +208,44 @@ def test_scene_5_is_trained_again_and_says_the_same(monkeypatch) -> None:
         np.testing.assert_allclose(
             frame.drop(columns="objective").to_numpy(), was.drop(columns="objective").to_numpy(), atol=0.01
         )
+    floor = payers.floor(objective)
     monkeypatch.setattr(payers, "table", again.__getitem__)
+    # The floor is the mean over all weights, of which there is one here.
+    monkeypatch.setattr(payers, "floor", lambda _: floor)
     assert payers.sentence(objective, lam) == committed
+
+
+def test_home_lesson_and_trade_off_say_the_same_error_in_the_same_words() -> None:
+    """Household at λ = 1: the page's own plan, less what makes no difference to this model."""
+    dataset = fd.load_dataset("household")
+    _, plan = quick_plans(dataset, objective="demographic_parity")
+    plan = replace(plan, methods=("standard", "hgr_spline"), lams=(1.0,), device="cpu")
+    result = execute_sweep(dataset, plan, is_preview=True)
+    fronts = fronts_of(result, sensitive="Age")
+    comparison = Comparison(
+        title="", plan=plan, result=result, fronts=fronts, objective=plan.objective, measure="hgr_spline",
+        a=THE_STANDARD, b=Point("hgr_spline", 1.0),
+    )  # fmt: skip
+    kept = json.loads(files("fairdash.ui.home").joinpath("curve.json").read_text(encoding="utf-8"))
+    texts = {
+        "trade-off": words.answer(comparison),
+        "lesson": payers.sentence("demographic_parity", 1.0),
+        "home": home.sentence(kept, kept["lam"].index(1.0)),
+    }
+    said = {}
+    for name, text in texts.items():
+        (said[name],) = re.findall(
+            r"[Tt](he root mean squared error .*? giving everyone the average\))", text
+        )
+    assert said["home"] == said["lesson"]
+    assert re.sub(r"[\d.]+", "#", said["trade-off"]) == re.sub(r"[\d.]+", "#", said["home"])
+    # The same to the last digit on the same kind of processor; others round otherwise.
+    assert numbers(said["trade-off"]) == pytest.approx(numbers(said["home"]), rel=0.02)
+    assert " € to " in said["home"]
+    shown = dict(zip(("title", "value", "below"), four_numbers(comparison)[0], strict=False))
+    assert shown["title"] == "Test error"
+    assert shown["value"].endswith(" €")
+    assert "%" not in shown["value"] + shown["below"]
 
 
 def test_the_check_finds_what_is_not_as_committed(monkeypatch, capsys) -> None:
@@ -183,7 +270,8 @@ def test_the_pictures_keep_the_answer_until_it_is_guessed() -> None:
         (own,) = [trace for trace in figure.data if trace.name == "rows it has learned"]
         assert list(own.x[~np.isnan(own.y)]) == pytest.approx(np.log10([5, 10, 20, 50]))
     points = payers.points("demographic_parity")
-    (chosen,) = [t for t in payers_front_figure(points, lam=3.0, theme=LIGHT).data if t.name == "chosen"]
+    front = payers_front_figure(points, lam=3.0, edge=0.1, around=points, theme=LIGHT)
+    (chosen,) = [trace for trace in front.data if trace.name == "chosen"]
     assert list(chosen.x) == [points.set_index("lam").loc[3.0, "hgr"]]
     clouds = [curve.straightened(curve.HUMP, share) for share in (0.0, 0.5, 1.0)]
     spec, moves = moving([straight_figure(*cloud, theme=LIGHT) for cloud in clouds])

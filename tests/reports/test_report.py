@@ -15,10 +15,12 @@ from fairdash.assessment import Gain, curve_predictions
 from fairdash.dependence import REGISTRY
 from fairdash.figures.offline import as_script_json, plotly_script
 from fairdash.reports import report_sections, words
+from fairdash.reports.fronts import fronts_of
 from fairdash.reports.html import render_report
 from fairdash.reports.numbers import number
 from fairdash.reports.report_figures import has_groups, pictures, profiles
 from fairdash.reports.report_tables import tables_of
+from fairdash.reports.stage import four_numbers
 from fairdash.reports.tables import side_by_side, trained_weights
 from fairdash.reports.words import answer
 from fairdash.runs.result import read_result, write_result
@@ -123,12 +125,13 @@ def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objecti
     after = np.mean([found.predictions(found.b)[j][split.test].sum() for j, split in enumerate(splits)])
     error = found.front.error
     known = {f"{lam:g}", f"{a:g}", str(len(splits))}
-    known |= {f"{abs(found.mean(error, found.b) / found.mean(error, found.a) - 1):.0%}"[:-1]}
     known |= {number(found.mean_change), number(abs(100 * (after / before - 1)))}
     known |= {number(abs(after - before) / len(splits[0].test))}
     for point in (found.a, found.b):
         known |= {f"{found.verdict_p(point):.2g}"}
-        known |= {"95", found.shown(error, point)}
+        known |= {"95", found.shown(error, point), number(found.mean("rmse", point))}
+        if (by := found.found_by(point)) is not None:
+            known |= {number(by.value), number(by.edge)}
         known |= {found.shown("hgr_kde", point), number(found.edge(point))}
     for front in found.fronts.values():
         known |= {number(front.row(point)["hgr_kde"]) for point in (found.a, found.b)}
@@ -168,10 +171,9 @@ def test_a_model_that_is_no_better_than_the_average_is_said_to_be_worthless(data
     found = make_comparison(dataset, lam=1.0)
     assert "everyone the average" not in answer(found)
     worst = found.mean("mse", found.b)
-    mean = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [worst - 0.01]})
+    mean = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [worst - 0.01], "rmse": [9.0]})
     lost = replace(found, fronts={**found.fronts, found.objective: replace(found.front, baselines=mean)})
     assert "no smaller than that of giving everyone the average" in answer(lost)
-    assert f"the average reaches {number(worst - 0.01)} on these test rows" in lost.error_meaning
 
 
 def test_each_figure_has_its_words_and_its_table(page, found):
@@ -424,6 +426,59 @@ def test_benchmarks_say_that_an_existing_price_may_have_seen_the_sensitive_attri
 
     assert title(LINEAR) == "Benchmarks that do not see the sensitive attribute"
     assert title(LINEAR, PRICE) == f"{title(LINEAR)} (the existing prediction may)"
+
+
+def test_a_link_is_said_with_the_measure_that_found_it(found):
+    def said(**figures):
+        test = found.front.test.copy()
+        test.loc[test["lam"] == found.b.lam, list(figures)] = list(figures.values())
+        fronts = {**found.fronts, found.objective: replace(found.front, test=test)}
+        return words.dependence(replace(found, fronts=fronts)).partition("(")[2]
+
+    row = {"verdict_p": 0.025, "hgr_kde": 0.078, "hgr_kde_se": np.nan, "hgr_kde_edge": 0.128}
+    ends = {"verdict_by": 5.0, "verdict_value": 0.0431, "verdict_edge": 0.0312}
+    link = said(**row, **ends)
+    assert "the sum of squared correlations at the ends of the range is 0.0431" in link
+    assert "independence stays below 0.0312 in 95 % of cases; HGR_KDE 0.0780 alone does not show it" in link
+    # A measure that shows the link is named itself, and one that is above its edge without a link is no proof.
+    assert "independence stays below 0.128" in said(**row | {"hgr_kde": 0.2}, **ends)
+    assert "HGR_KDE 0.200 alone is above 0.128" in said(**row | {"hgr_kde": 0.2, "verdict_p": 0.2}, **ends)
+    # In a run of before the measure was kept nothing is claimed for another.
+    before = said(**row, **dict.fromkeys(ends, np.nan))
+    assert "alone does not show it: it is not above 0.128" in before
+    assert "independence stays below" not in before
+
+
+def test_an_error_near_zero_gets_no_percentage(found):
+    test = found.front.test.copy()
+    test.loc[test["lam"] == 0, ["mse", "rmse"]] = [1e-6, 0.01]
+    test.loc[test["lam"] == found.b.lam, ["mse", "rmse"]] = [0.01, 28.5]
+    average = pd.DataFrame({"method": ["mean"], "lam": [0.0], "mse": [1.0], "rmse": [96.2]})
+    front = replace(found.front, test=test, baselines=average)
+    near = replace(found, fronts={**found.fronts, found.objective: front})
+    assert words.cost(near) == (
+        "The root mean squared error grows from 0.0100 € to 28.5 € "
+        "(from 0.0104 % to 29.6 % of the error of giving everyone the average)."
+    )
+    (_, value, below, meaning), *_ = four_numbers(near)
+    assert (value, below) == ("28.5 €", "standard model: 0.0100 €")
+    assert "giving everyone the average reaches 96.2 €" in meaning
+
+
+@pytest.mark.parametrize("errors", [{"mse": [0.994, 1.012]}, {"mse": [0.99, 1.1], "deviance": [0.97, 1.2]}])
+def test_the_average_stands_at_1_in_runs_whose_errors_had_another_divisor(found, errors):
+    result = found.result
+    average = pd.DataFrame({"method": "mean", "lam": 0.0, "split": [0, 1], "part": "test", "diverged": False})
+    average = average.assign(**errors, rmse=[90.0, 91.0], hgr_kde=0.0)
+    path = result.paths[found.objective].assign(**dict.fromkeys(errors, 0.5))
+    old = replace(
+        result,
+        baselines={found.objective: average},
+        paths={**result.paths, found.objective: path},
+    )
+    front = fronts_of(old, sensitive=found.sensitive)[found.objective]
+    assert front.error_of_mean == 1
+    assert front.row(found.b)[front.error] == pytest.approx(np.mean(0.5 / np.array(errors[front.error])))
 
 
 @pytest.mark.parametrize("lam", [1.0, 0.707])

@@ -94,6 +94,7 @@ def test_it_is_what_a_loop_over_the_raw_cells_gives(monkeypatch, loss):
         mean = np.average(y[fitted_to], weights=weight[fitted_to])
         variance = np.average((y[fitted_to] - mean) ** 2, weights=weight[fitted_to])
         rows = draws.rows[member.split]
+        of_average = np.average((y[rows] - mean) ** 2, weights=weight[rows])
 
         def predict(features, k=k, encoder=encoder, mean=mean, variance=variance):
             net = trained.predictor
@@ -113,7 +114,7 @@ def test_it_is_what_a_loop_over_the_raw_cells_gives(monkeypatch, loss):
                 shuffled = test.assign(**{feature: test[feature].array[order]})
                 now = predict(shuffled)
                 errors = (now - y[rows]) ** 2 - (plain - y[rows]) ** 2
-                gain.append(np.average(errors, weights=weight[rows]) / variance)
+                gain.append(np.average(errors, weights=weight[rows]) / of_average)
                 moved.append(np.average(np.abs(now - plain), weights=weight[rows]))
             expected.append((member.lam, member.split, feature, np.mean(gain), np.mean(moved)))
     names = ["lam", "split", "feature", "importance", "reliance"]
@@ -141,7 +142,7 @@ def test_it_is_scikit_learns_within_the_noise_of_the_permutations():
         torch.from_numpy(encoder.transform(x))[None],
         y[None],
         weight=np.ones((1, len(y))),
-        variance=np.ones(1),
+        of_average=np.ones(1),
         blocks={name: encoder.blocks[name] for name in x.columns},
         shuffles=lambda feature: [[rng.permutation(len(y)) for _ in range(60)]],
     )
@@ -160,7 +161,7 @@ def test_a_category_is_permuted_as_a_whole():
         x,
         np.zeros((1, 60)),
         weight=np.ones((1, 60)),
-        variance=np.ones(1),
+        of_average=np.ones(1),
         blocks={"level": slice(0, 3), "number": slice(3, 4)},
         shuffles=lambda feature: [[rng.permutation(60)]],
     )

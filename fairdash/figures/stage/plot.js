@@ -161,8 +161,9 @@ class Figure {
             : ticksBetween(low, high, Math.min(10, this.height / 40));
         const left = 17 + size + size * 0.54 * Math.max(...up.map(([, each]) => each.length));
         this.width = whole - left - ROOM.right;
-        this.x = value => this.width * (value - first) / (last - first);
-        this.y = value => this.height * (high - value) / (high - low);
+        // Nothing stands where there is no value: JavaScript counts null as 0.
+        this.x = value => value === null ? NaN : this.width * (value - first) / (last - first);
+        this.y = value => value === null ? NaN : this.height * (high - value) / (high - low);
         const full = this.height + ROOM.top + bottom;
         this.svg.replaceChildren();
         for (const [key, value] of Object.entries({width: whole, height: full, viewBox: `0 0 ${whole} ${full}`}))
@@ -189,7 +190,7 @@ class Figure {
             `translate(${this.width / 2},${this.height + 9 + size + 1.15 * size * lines})`);
         this.title_of_axis(inner, layout.yaxis.title.text, "ytitle", this.height + 20,
             `translate(${size - left},${this.height / 2})rotate(-90)`);
-        // Error bars end at the axes.
+        // Error bars and lines end at the axes. A mark that stands within them is whole.
         const clip = make("clipPath", {id: `in-${this.name}`}, inner);
         make("rect", {x: 0, y: -ROOM.top, width: this.width, height: this.height + ROOM.top}, clip);
         this.shapes.forEach((_, k) => { this.parts.shape[k] = make("path", {}, inner); this.place("shape", k); });
@@ -222,6 +223,7 @@ class Figure {
                 ? {fill: trace.fillcolor, stroke: "none"}
                 : {fill: "none", stroke: trace.line.color, "stroke-width": trace.line.width ?? 2,
                     "stroke-linejoin": "round", "stroke-dasharray": DASHES[trace.line.dash] ?? "none"}, group);
+            part.line.setAttribute("clip-path", `url(#in-${this.name})`);
         }
         if (trace.type === "bar")
             part.boxes = trace.x.map((_, j) => make("rect", {fill: atOf(marker.color, j)}, group));
@@ -251,6 +253,12 @@ class Figure {
         else this.place_shape(this.shapes[k], part);
     }
 
+    // Whether a point lies within the axes; a point without a value does not.
+    holds([a, b]) {
+        const edge = 0.5;
+        return a >= -edge && a <= this.width + edge && b >= -edge && b <= this.height + edge;
+    }
+
     place_trace(trace, {group, marks, line, bars, boxes = [], dots}) {
         const {x, y} = trace, at = x.map((each, j) => [this.x(each), this.y(y[j])]);
         group.setAttribute("opacity", trace.opacity ?? 1);
@@ -264,7 +272,7 @@ class Figure {
             }
             line.setAttribute("d", trace.fill && d ? `${d}Z` : d);
         }
-        if (dots) dots.setAttribute("d", at.filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b))
+        if (dots) dots.setAttribute("d", at.filter(each => this.holds(each))
             .map(([a, b]) => `M${a.toFixed(1)},${b.toFixed(1)}h0`).join(""));
         boxes.forEach((box, j) => {
             const begin = this.x(0), end = Math.max(0, at[j][0]), tall = trace.width / 2;
@@ -276,13 +284,14 @@ class Figure {
             if (trace.colours) box.setAttribute("fill", trace.colours[j]);
         });
         marks.forEach((mark, j) => {
-            const there = Number.isFinite(at[j][0]) && Number.isFinite(at[j][1]);
+            const there = this.holds(at[j]);
             mark.setAttribute("visibility", there ? "visible" : "hidden");
             if (there) mark.setAttribute("transform", `translate(${at[j][0].toFixed(1)},${at[j][1].toFixed(1)})`);
             if (trace.fills) mark.setAttribute("fill", trace.fills);
             if (trace.rim) mark.setAttribute("stroke", trace.rim);
         });
-        for (const [axis, sizes, bar] of bars) bar.setAttribute("d", sizes.map((size, j) => axis === "x"
+        for (const [axis, sizes, bar] of bars) bar.setAttribute("d", sizes.map((size, j) =>
+            size === null || !Number.isFinite(at[j][0] + at[j][1]) ? "" : axis === "x"
             ? `M${this.x(x[j] - size)},${at[j][1]}H${this.x(x[j] + size)}`
             : `M${at[j][0]},${this.y(y[j] - size)}V${this.y(y[j] + size)}`).join(""));
     }

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from fairdash.text import error_change
 from fairdash.ui.keys import Keys
 from fairdash.ui.stage.component import show_stage
 
@@ -61,16 +62,17 @@ def show_curve() -> None:
 
 
 def sentence(found: dict[str, Any], at: int) -> str:
-    """What the chosen weight does to prices by age and to the error."""
+    """Say how the chosen weight changes prices by age and the error."""
     apart, before = (max(found["mean"][k]) - min(found["mean"][k]) for k in (at, 0))
     if at == 0:
-        return f"The most accurate price follows age: its averages by age lie up to {apart:.0f} € apart."
-    growth = 100 * (found["error"][at] / found["error"][0] - 1)
+        return (
+            f"The most accurate price follows age: average prices differ by up to {apart:.0f} € across ages."
+        )
+    error = error_change(found["rmse"][0], found["rmse"][at], of_average=found["rmse_of_average"], unit="€")
     link = "no longer finds a link with age" if found["p"][at] > 0.05 else "still finds a link with age"
-    change = f"{'grows' if growth >= 0 else 'falls'} by {abs(growth):.0f} %"
     return (
-        f"At λ = {found['lam'][at]:g} average prices by age lie {apart:.0f} € apart instead of "
-        f"{before:.0f} €, the error {change}, and a test {link}."
+        f"At λ = {found['lam'][at]:g} average prices differ by {apart:.0f} € across ages instead of "
+        f"{before:.0f} €, {error}, and a test {link}."
     )
 
 

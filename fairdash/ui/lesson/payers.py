@@ -1,4 +1,4 @@
-"""Scene 5 on the page: what fairness costs, and whom."""
+"""Scene 5 on the page: what fairness costs, and who pays."""
 
 from __future__ import annotations
 
@@ -45,15 +45,20 @@ def show_payers() -> None:
 @st.cache_data(show_spinner=False)
 def _pictures(objective: str, *, answered: bool, look: Theme, large: bool) -> list[dict[str, Any]]:
     points, standard = payers.points(objective), payers.by_age(objective, 0.0)
+    edge, around = payers.floor(objective), payers.ages_of(objective)
     # Before the guess there is the standard model alone.
     shown = [lam if answered else 0.0 for lam in payers.lams()]
-    fronts = [payers_front_figure(points if answered else points[:1], lam=lam, theme=look) for lam in shown]
+    fronts = [
+        payers_front_figure(points if answered else points[:1], lam=lam, edge=edge, around=points, theme=look)
+        for lam in shown
+    ]
     profiles = [
         payers_age_figure(
             standard,
             payers.by_age(objective, lam) if lam else None,
             column="price" if objective == "demographic_parity" else "residual",
             ages=(payers.YOUNGER, payers.OLDER),
+            around=around,
             theme=look,
         )
         for lam in shown
@@ -65,5 +70,9 @@ def _pictures(objective: str, *, answered: bool, look: Theme, large: bool) -> li
             large=large,
             table=("The chosen model's averages as a table", "chosen", "Age"),
         ),
-        drawn(fronts, alt="Typical error against HGR for each weight, with the noise floor.", large=large),
+        drawn(
+            fronts,
+            alt="Root mean squared error against HGR for each weight, with the noise floor.",
+            large=large,
+        ),
     ]

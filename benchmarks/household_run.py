@@ -1,0 +1,25 @@
+"""The run that the trade-off page makes of the built-in household data, for home page and lesson.
+
+The plan is the page's own, less the methods that neither of the two shows. Models of a method are trained
+alike whatever stands beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import fairdash as fd
+from fairdash.data.dataset import Dataset
+from fairdash.runs.quick import FIRST_METHOD, quick_plans
+from fairdash.training.sweep import STANDARD, Sweep
+
+
+def household_run(
+    *, objective: str = "demographic_parity", lams: Sequence[float] | None = None
+) -> tuple[Dataset, Sweep]:
+    """The data set and the plan; `lams` take the place of the page's weights."""
+    dataset = fd.load_dataset("household")
+    _, plan = quick_plans(dataset, objective=objective)
+    weights = plan.lams if lams is None else tuple(lams)
+    return dataset, replace(plan, methods=(STANDARD, FIRST_METHOD), lams=weights, device="cpu")
