@@ -179,10 +179,16 @@ class Job(Generic[Spec]):
         status = self.stored_status()
         if status.is_over:
             return status
-        at = engine.state_of(self.id)
+        is_away = False
+        try:
+            at = engine.state_of(self.id)
+        except engine.AwayError:
+            at, is_away = None, True
         # Whoever is at it may have finished between the two looks.
         if (ended := self.status_if_over) is not None:
             return ended
+        if is_away:
+            return replace(status, doing=f"the database is away; this {self.label} waits for it")
         if self.is_held() or (at is None and status.state == QUEUED):
             return status
         if at is not None and at.is_active:
