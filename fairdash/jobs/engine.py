@@ -310,7 +310,7 @@ def in_words() -> Iterator[None]:
         ):
             raise AwayError.of(
                 "the database that lines up the jobs is away",
-                "See that the PostgreSQL of FAIRDASH_DATABASE answers. Jobs at work wait for it; they lose nothing.",
+                "See that the PostgreSQL of FAIRDASH_DATABASE answers. Jobs at work wait for it.",
             ) from error
         hint = (
             "See that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."
