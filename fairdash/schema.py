@@ -135,7 +135,7 @@ def read_table(
     most_rows: int,
     others: Callable[[str], Column | None] = lambda _: None,
 ) -> pd.DataFrame:
-    """The table in a Parquet file; its metadata for pandas, which could make another one of it, is not heeded.
+    """The table in a Parquet file; what it says to pandas, which could make another one of it, is not heeded.
 
     Parameters
     ----------
@@ -168,14 +168,15 @@ def read_table(
                 )
             texts = [name for name, column in known.items() if column.kind == TEXT]
         # One long text that stands in every row is in memory once.
-        table = pq.read_table(io.BytesIO(content), read_dictionary=texts)
+        with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
+            table = file.read()
         require(table.num_rows <= most_rows, f"it has more than {most_rows:,} rows")
         for name in texts:
             require(table[name].null_count == 0, f"a cell of {name} is empty")
             for chunk in table[name].chunks:
                 lengths = pa.compute.utf8_length(chunk.dictionary) if len(chunk.dictionary) else pa.array([0])
                 require(pa.compute.max(lengths).as_py() <= MOST_CHARACTERS, f"a text of {name} is too long")
-        frame: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+        frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
     except SchemaError:
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:

@@ -256,7 +256,7 @@ def _table(path: Path) -> pd.DataFrame:
         table = pq.read_table(io.BytesIO(path.read_bytes()))
     except pa.ArrowException as error:
         raise ValueError("not a Parquet file") from error
-    found: pd.DataFrame = table.to_pandas(ignore_metadata=True)
+    found: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
     return found
 
 

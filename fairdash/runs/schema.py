@@ -143,8 +143,9 @@ class _Result:
         self.parts = _in_file("rows.safetensors", lambda: self._rows(self._take("rows.safetensors")))
         members = self._table("members", _MEMBERS)
         self.models = _keys(members, [*_MODEL])
-        wanted = {(model.method, model.lam, model.split) for model in self.plan.models()}
-        require(set(self.models) == wanted and len(members) == len(wanted), "its models are not the plan's")
+        # In their order, too: that of the predictions.
+        wanted = [(model.method, model.lam, model.split) for model in self.plan.models()]
+        require(self.models == wanted, "its models are not the plan's")
         for objective in self.about.objectives:
             for kind, check in (("frame", self._frame), ("path", self._path), ("baselines", self._baselines)):
                 if kind != "baselines" or f"baselines-{objective}.parquet" in self.files:
@@ -244,7 +245,9 @@ class _Result:
         known = re.compile(rf"({names})({of})?({ends})?")
 
         def others(column: str) -> Column | None:
-            return Column(may_lack=True) if known.fullmatch(column) else None
+            if not known.fullmatch(column):
+                return None
+            return Column(may_lack=True, **({"low": 0, "high": 1} if column.endswith(P_VALUE) else {}))
 
         frame = self._table(name, columns, others=others)
         plain = {each.removesuffix("_floor") for each in frame if each.endswith("_floor")}
@@ -317,7 +320,7 @@ class _Result:
     def _importance(self) -> None:
         frame = self._table("importance", _IMPORTANCE)
         found = _keys(frame, [*_MODEL, "feature"])
-        require(len(set(found)) == len(found), "a feature stands twice in it")
+        require(found and len(set(found)) == len(found), "it has no feature, or one twice")
         wanted = {(*model, feature) for model in self.models for feature in frame["feature"].unique()}
         require(set(found) == wanted, "it lacks a feature or a model")
 
@@ -343,8 +346,9 @@ class _Result:
         require(sensitive == list(self.about.sensitive), "its columns are not the run's")
         members = self._table(SET_ASIDE, _ASIDE)
         found = _keys(members, ["method", "lam"])
-        wanted = {model[:2] for model in self.models}
-        require(set(found) == wanted and len(found) == len(wanted), "its models are not the plan's")
+        require(
+            found == list(dict.fromkeys(model[:2] for model in self.models)), "its models are not the plan's"
+        )
         arrays = read_arrays(
             self._take(f"{SET_ASIDE}.safetensors"),
             {
