@@ -356,7 +356,7 @@ def _report(options: argparse.Namespace) -> int:
     )
     dataset = None
     try:
-        dataset = run.spec.source.load()
+        dataset = run.spec.load()
     except FairdashError as error:
         print(f"The report will not list the features. {error}", file=sys.stderr)
     page = render_report(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin
 
 from fairdash.errors import FairdashError
 
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from cattrs import Converter
 
 Record = TypeVar("Record")
+
+#: Whole numbers beyond this are none that fairdash has written; arrays can't hold them either.
+LARGEST_WHOLE = 2**63 - 1
 
 
 def to_plain(record: object, *, own_way: bool = True) -> dict[str, Any]:
@@ -39,7 +42,7 @@ def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool =
     Raises
     ------
     ValueError
-        The values are not those of `kind`: one is missing, or there is one that it has not.
+        The values are not those of `kind`: one is missing, of another type, or there is one that it has not.
     FairdashError
         What `kind` itself refuses.
 
@@ -55,7 +58,15 @@ def from_plain(kind: type[Record], values: Mapping[str, Any], *, own_way: bool =
         return _converter(own_way).structure(values, kind)
     except FairdashError:
         raise
-    except (TypeError, KeyError, ValueError, AttributeError, ForbiddenExtraKeysError) as error:
+    except (
+        TypeError,
+        KeyError,
+        ValueError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        ForbiddenExtraKeysError,
+    ) as error:
         raise ValueError(f"these are not the values of a {kind.__name__}") from error
 
 
@@ -65,7 +76,12 @@ def _converter(own_way: bool) -> Converter:
 
     # The first fault is raised as it is: FairdashErrors are words for the user.
     converter = Converter(detailed_validation=False, forbid_extra_keys=True)
-    converter.register_structure_hook(str, _text)
+    for kind in (str, bool, int):
+        converter.register_structure_hook(kind, _exactly)
+    converter.register_structure_hook(float, _number)
+    converter.register_structure_hook_func(
+        _is_row, lambda values, kind: _row(values, kind, converter.structure)
+    )
     # A record that reads itself from one line is kept as that line, and one that writes itself as it does.
     converter.register_unstructure_hook_func(_reads_a_line, str)
     converter.register_structure_hook_func(_reads_a_line, lambda text, kind: kind.parse(text))
@@ -74,7 +90,7 @@ def _converter(own_way: bool) -> Converter:
         converter.register_structure_hook_func(
             _writes_itself, lambda values, kind: kind.from_json(json.dumps(values))
         )
-    converter.register_structure_hook_func(_is_any_of_several, lambda value, _: value)
+    converter.register_structure_hook_func(_is_any_of_several, _any_of_several)
     return converter
 
 
@@ -92,8 +108,36 @@ def _is_any_of_several(kind: Any) -> bool:
     return isinstance(kind, UnionType) and len(kinds) > 1 and kinds <= {str, float, int, bool}
 
 
-def _text(value: object, _: type) -> str:
-    """Refuse what is no text: cattrs would write it as one, and a column of that name is not there."""
-    if not isinstance(value, str):
-        raise TypeError("not a text")
+def _any_of_several(value: object, kind: Any) -> object:
+    kinds = get_args(kind)
+    if type(value) not in kinds and not (type(value) is int and float in kinds):
+        raise TypeError("of another type")
     return value
+
+
+def _exactly(value: object, kind: type) -> object:
+    """Refuse what is of another type: cattrs would make a text of a number, and a number of a text."""
+    if type(value) is not kind or (type(value) is int and abs(value) > LARGEST_WHOLE):
+        raise TypeError(f"not a {kind.__name__}")
+    return value
+
+
+def _number(value: object, _: type) -> float:
+    if type(value) not in (int, float):
+        raise TypeError("not a number")
+    return float(value)  # type: ignore[arg-type]
+
+
+def _is_row(kind: Any) -> bool:
+    return get_origin(kind) in (tuple, list, Sequence)
+
+
+def _row(values: object, kind: Any, structure: Callable[[Any, Any], Any]) -> Any:
+    """Refuse a text, whose characters cattrs would take for a tuple."""
+    if not isinstance(values, (list, tuple)):
+        raise TypeError("not a list")
+    kinds = get_args(kind)
+    if get_origin(kind) is tuple and kinds[-1] is not ...:
+        return tuple(structure(each, own) for each, own in zip(values, kinds, strict=True))
+    found = [structure(each, kinds[0]) for each in values]
+    return found if get_origin(kind) is list else tuple(found)

@@ -139,7 +139,7 @@ def _carry_out_run(id: str, part: str) -> int:
 def _wait_for_first_look(run: Run) -> None:
     """It has a lane of its own, and goes first."""
     while run.look is None and not run.is_cancelled():
-        at = engine.state_of(run.first_in_line)
+        at = engine.once_it_is_there(lambda: engine.state_of(run.first_in_line))
         if at is None or not at.is_active:
             return
         engine.see_to(engine.QUICK)
@@ -173,7 +173,8 @@ def durable(folder: Path) -> Unit:
         except _Unrecorded as stopped:
             raise stopped.error from None
         except (error.DBOSWorkflowCancelledError, error.DBOSWorkflowConflictIDError):
-            at = engine.state_of(str(DBOS.workflow_id))
+            id = str(DBOS.workflow_id)
+            at = engine.once_it_is_there(lambda: engine.state_of(id))
             if at is not None and at.is_active:
                 # Another process has taken it over; whatever is to be said of it, that one says.
                 raise
@@ -202,7 +203,7 @@ def _work(lane: str, parent: int | None) -> None:
     @DBOS.workflow(name=engine.WORKFLOW, max_recovery_attempts=MOST_DEATHS)
     def workflow(place: str, part: str) -> None:
         id = str(DBOS.workflow_id)
-        begun = engine.begun_at(id)
+        begun = engine.once_it_is_there(lambda: engine.begun_at(id))
         try:
             status = carry_out(place, part)
         except Exception as fault:
@@ -211,7 +212,7 @@ def _work(lane: str, parent: int | None) -> None:
             status = 1
         if status != 0:
             # It was stopped, or has failed and said so: it can go on from here, which what has ended can't.
-            engine.give_up(id, begun=begun)
+            engine.once_it_is_there(lambda: engine.give_up(id, begun=begun))
             raise error.DBOSWorkflowCancelledError(place)
 
     DBOS(
@@ -243,18 +244,34 @@ def _work(lane: str, parent: int | None) -> None:
 
 
 def _stand_by(lane: str, parent: int | None) -> None:
-    """Leave the work to DBOS until there was none for a while, or whoever wanted it has died."""
-    quiet_since = looked = time.monotonic()
+    """Leave the work to DBOS until there was none for a while, or whoever wanted it has died.
+
+    A database that is away ends nothing: DBOS has each job wait for it, and so does this.
+    """
+    quiet_since = looked = there_since = time.monotonic()
+    is_away = False
     while time.monotonic() - quiet_since < SECONDS_TO_WAIT:
         time.sleep(SECONDS_BETWEEN_LOOKS)
         if parent is not None and os.getppid() != parent:
             return
-        if parent is not None or engine.is_needed(lane):
-            quiet_since = time.monotonic()
-        if engine.is_shared() and time.monotonic() - looked > SECONDS_BETWEEN_BEATS:
+        try:
+            if parent is not None or engine.is_needed(lane):
+                quiet_since = time.monotonic()
+            if not engine.is_shared() or time.monotonic() - looked < SECONDS_BETWEEN_BEATS:
+                continue
             looked = time.monotonic()
             heartbeat.beat(engine.worker_at(lane))
-            heartbeat.take_over(lane)
+            if is_away:
+                log.warning("the database is back")
+                is_away = False
+            # Nobody could beat while it was away: others get the time to.
+            if time.monotonic() - there_since > heartbeat.SECONDS_TO_LIVE:
+                heartbeat.take_over(lane)
+        except engine.AwayError as error:
+            if not is_away:
+                log.warning("%s", error)
+            is_away = True
+            quiet_since = there_since = time.monotonic()
 
 
 def _import_all(lane: str) -> None:

@@ -94,7 +94,8 @@ def test_another_origin_is_refused_and_no_address_is_looked_up(server: str, log:
 
 @pytest.mark.parametrize("host", ["localhost:{port}", "127.0.0.1:{port}", "[::1]:{port}", "LOCALHOST:{port}"])
 def test_this_machines_own_names_are_answered_and_framed_by_nobody(server: str, host: str) -> None:
-    for road, wanted in (("a page", 200), ("metrics", 200), ("health", 200), ("the websocket", 101)):
+    # Streamlit gives its metrics to whoever asks: they are off unless switched on.
+    for road, wanted in (("a page", 200), ("metrics", 403), ("health", 200), ("the websocket", 101)):
         status, headers = ask(server, road, host=host, origin=f"http://{host}")
         assert status == wanted, road
         if road != "the websocket":
@@ -105,7 +106,7 @@ def test_this_machines_own_names_are_answered_and_framed_by_nobody(server: str, 
 
 
 def test_it_holds_for_streamlit_run_too_and_a_name_can_be_given(tmp_path: Path) -> None:
-    named = {"STREAMLIT_BROWSER_SERVER_ADDRESS": "fairness.example.org"}
+    named = {"STREAMLIT_BROWSER_SERVER_ADDRESS": "fairness.example.org", "FAIRDASH_METRICS": "1"}
     command = ("-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true", "--server.port")
     # From another folder: what the folder of app.py configures must hold all the same.
     with served(tmp_path / "home", environment=named, command=command, folder=tmp_path) as address:

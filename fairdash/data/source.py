@@ -48,12 +48,12 @@ class DatasetSource(ABC):
         """Name of the data set, for people."""
 
     @abstractmethod
-    def load(self, *, progress: DownloadProgress | None = None) -> Dataset:
-        """Make the data set anew."""
+    def load(self, *, progress: DownloadProgress | None = None, owner: str | None = None) -> Dataset:
+        """Make the data set anew, of a file that `owner` holds, or whoever if None."""
 
     @abstractmethod
-    def table(self) -> pd.DataFrame:
-        """All columns as they were read, whatever their roles; fails as :meth:`load` does."""
+    def table(self, *, owner: str | None = None) -> pd.DataFrame:
+        """All columns as they were read, whatever their roles; `owner` and failures as :meth:`load`."""
 
     def to_json(self) -> str:
         """Write the recipe down; equal recipes give equal text."""
@@ -167,11 +167,16 @@ class CatalogueSource(DatasetSource):
         """Name that the catalogue gives it."""
         return CATALOGUE[self.dataset].title
 
-    def table(self) -> pd.DataFrame:
+    def table(self, *, owner: str | None = None) -> pd.DataFrame:  # noqa: ARG002 - it is nobody's
         """All columns of the data set."""
         return load_dataset(self.dataset, progress=None, **self.options).table()
 
-    def load(self, *, progress: DownloadProgress | None = None) -> Dataset:
+    def load(
+        self,
+        *,
+        progress: DownloadProgress | None = None,
+        owner: str | None = None,  # noqa: ARG002 - it is nobody's
+    ) -> Dataset:
         """Make or fetch the data set, and give it the roles that were chosen.
 
         Raises
@@ -249,23 +254,28 @@ class UploadSource(DatasetSource):
         """Name of the file."""
         return self.name
 
-    def table(self) -> pd.DataFrame:
+    def table(self, *, owner: str | None = None) -> pd.DataFrame:
         """The file's table."""
-        return table_of_upload(self.sha256, self.reading, name=self.name)[0]
+        return table_of_upload(self.sha256, self.reading, name=self.name, owner=owner)[0]
 
-    def load(self, *, progress: DownloadProgress | None = None) -> Dataset:  # noqa: ARG002 - nothing is fetched
+    def load(
+        self,
+        *,
+        progress: DownloadProgress | None = None,  # noqa: ARG002 - nothing is fetched
+        owner: str | None = None,
+    ) -> Dataset:
         """Give the file's table its roles; it is parsed once a process.
 
         Raises
         ------
         StorageError
-            The file is gone, or damaged.
+            The file is gone, not the owner's, or damaged.
         ReadingError, OptionError
             As :func:`~fairdash.data.readers.reading.read_table`.
         DataError
             The roles don't fit the table.
         """
-        frame, report = table_of_upload(self.sha256, self.reading, name=self.name)
+        frame, report = table_of_upload(self.sha256, self.reading, name=self.name, owner=owner)
         return build_dataset(
             frame,
             self.roles,

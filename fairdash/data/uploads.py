@@ -151,13 +151,17 @@ def read_upload(digest: str) -> bytes:
     return content
 
 
-def table_of_upload(digest: str, options: ReadingOptions, *, name: str) -> tuple[pd.DataFrame, ReadingReport]:
+def table_of_upload(
+    digest: str, options: ReadingOptions, *, name: str, owner: str | None = None
+) -> tuple[pd.DataFrame, ReadingReport]:
     """The table in a file, and how it was read: parsed once a process for the same options.
 
     Parameters
     ----------
     name
         To go by in the report.
+    owner
+        Who must hold it; None: whoever.
 
     Returns
     -------
@@ -167,14 +171,16 @@ def table_of_upload(digest: str, options: ReadingOptions, *, name: str) -> tuple
     Raises
     ------
     StorageError
-        The file is not kept (any more), or its content has changed.
+        The file is not kept (any more), somebody else's, or its content has changed.
     ReadingError, OptionError
         As :func:`~fairdash.data.readers.reading.read_table`.
     """
+    # Whose it is, is asked before anything of it is read.
+    check_kept(digest, owner=owner)
     frame, report = _table(digest, options)
     try:
         # Also if it was deleted by another process, or while it was being read.
-        check_kept(digest)
+        check_kept(digest, owner=owner)
     except StorageError:
         forget_tables()
         raise

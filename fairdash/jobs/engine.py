@@ -13,15 +13,17 @@ DBOS takes .4 s to import, so only what is not over asks here.
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
-from collections.abc import Collection, Iterable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fairdash.detached import is_locked, start_detached
 from fairdash.errors import StorageError
@@ -39,6 +41,9 @@ VERSION = "2"
 #: How often a lane's process looks for work, in seconds: a look takes milliseconds, at rest too.
 POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 
+#: How often a worker asks again while the database is away.
+SECONDS_BETWEEN_TRIES = 1.0
+
 WAITING, AT_WORK, ENDED, STOPPED, BROKEN = "waiting", "at work", "ended", "stopped", "broken"
 _STATES = {
     "ENQUEUED": WAITING,
@@ -49,6 +54,15 @@ _STATES = {
     "ERROR": BROKEN,
     "MAX_RECOVERY_ATTEMPTS_EXCEEDED": BROKEN,
 }
+
+
+log = logging.getLogger("fairdash.jobs")
+
+Answer = TypeVar("Answer")
+
+
+class AwayError(StorageError):
+    """The database that several machines share does not answer, and may be back soon."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +110,12 @@ def client() -> DBOSClient:
 
     Raises
     ------
+    AwayError
+        It does not answer.
     StorageError
         It can't be opened, or the home can't be written.
     """
-    with _in_words(), _opening:
+    with in_words(), _opening:
         return _opened(database_url())
 
 
@@ -130,7 +146,7 @@ def submit(
         options = EnqueueOptions(
             workflow_name=WORKFLOW, queue_name=lane, workflow_id=id, authenticated_user=owner
         )
-        with _in_words():
+        with in_words():
             if at is not None:
                 client().delete_workflow(id)
             client().enqueue(options, place, part)
@@ -146,7 +162,7 @@ def resume(id: str, *, lane: str) -> bool:
     at = state_of(id)
     if at is None or at.state == ENDED:
         return False
-    with _in_words():
+    with in_words():
         client().resume_workflow(id, queue_name=lane)
     call(lane)
     return True
@@ -193,7 +209,7 @@ def begun_at(id: str) -> int | None:
 def give_up(id: str, *, begun: int | None) -> None:
     """Note that the try that began then has ended; not so if somebody has had the job go on meanwhile."""
     if any(each.status == "PENDING" and each.dequeued_at == begun for each in _workflows(workflow_ids=[id])):
-        with _in_words():
+        with in_words():
             client().cancel_workflows([id])
 
 
@@ -201,7 +217,7 @@ def cancel(ids: Iterable[str]) -> None:
     """Have no unit of them begin any more."""
     known = [id for id, at in states_of(list(ids)).items() if at.is_active]
     if known:
-        with _in_words():
+        with in_words():
             client().cancel_workflows(known)
 
 
@@ -209,8 +225,18 @@ def forget(ids: Iterable[str]) -> None:
     """Take them out of the database, their units' hashes too."""
     known = list(states_of(list(ids)))
     if known:
-        with _in_words():
+        with in_words():
             client().delete_workflows(known)
+
+
+def once_it_is_there(ask: Callable[[], Answer]) -> Answer:
+    """Ask the database, again and again while it is away: for a worker, whose job outlives that."""
+    while True:
+        try:
+            return ask()
+        except AwayError as error:
+            log.warning("%s", error)
+            time.sleep(SECONDS_BETWEEN_TRIES)
 
 
 def see_to(lane: str) -> None:
@@ -267,18 +293,25 @@ def _todo(lane: str) -> Path:
 
 
 def _workflows(**which: Any) -> list[WorkflowStatus]:
-    with _in_words():
+    with in_words():
         return client().list_workflows(**which, load_input=False, load_output=False)
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
-    """What the database says, for the user."""
-    from sqlalchemy.exc import DBAPIError
+def in_words() -> Iterator[None]:
+    """What the database says, for the user: AwayError if it does not answer, else StorageError."""
+    from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
     try:
         yield
     except DBAPIError as error:
+        if is_shared() and (
+            error.connection_invalidated or isinstance(error, (OperationalError, InterfaceError))
+        ):
+            raise AwayError.of(
+                "the database that lines up the jobs is away",
+                "See that the PostgreSQL of FAIRDASH_DATABASE answers. Jobs at work wait for it.",
+            ) from error
         hint = (
             "See that the PostgreSQL of FAIRDASH_DATABASE answers and can be written."
             if is_shared()

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: A worker that was not heard of for so long is dead; it beats several times in this.
 SECONDS_TO_LIVE = 15
+#: A machine that does not even refuse is not waited for longer.
+SECONDS_TO_CONNECT = 5
 
 _TABLE = "CREATE TABLE IF NOT EXISTS fairdash_workers (name TEXT PRIMARY KEY, seen TIMESTAMPTZ NOT NULL)"
 _BEAT = (
@@ -25,18 +27,21 @@ _DEAD = "SELECT name FROM fairdash_workers WHERE seen < clock_timestamp() - make
 
 
 def beat(name: str) -> None:
-    """Say that the worker of this name is alive."""
+    """Say that the worker of this name is alive; AwayError if the database does not answer."""
     from sqlalchemy import text
 
-    with _database(engine.database_url()).begin() as database:
+    with engine.in_words(), _database(engine.database_url()).begin() as database:
         database.execute(text(_BEAT), {"name": name})
 
 
 def take_over(lane: str) -> int:
-    """Put what dead workers were at back into the line of a lane; how many jobs those are."""
+    """Put what dead workers were at back into the line of a lane; how many jobs those are.
+
+    While the database was away nobody could beat: ask only when it has been there for SECONDS_TO_LIVE.
+    """
     from sqlalchemy import text
 
-    with _database(engine.database_url()).begin() as database:
+    with engine.in_words(), _database(engine.database_url()).begin() as database:
         dead = list(database.execute(text(_DEAD), {"seconds": SECONDS_TO_LIVE}).scalars())
     client = engine.client()
     left = [
@@ -45,7 +50,8 @@ def take_over(lane: str) -> int:
         if each.status == "PENDING" and each.executor_id in dead
     ]
     if left:
-        client.resume_workflows(left, queue_name=lane)
+        with engine.in_words():
+            client.resume_workflows(left, queue_name=lane)
     return len(left)
 
 
@@ -54,7 +60,11 @@ def _database(url: str) -> Engine:
     from sqlalchemy import create_engine, text
 
     # The driver that DBOS brings.
-    found = create_engine(url.replace("postgresql://", "postgresql+psycopg://", 1), pool_pre_ping=True)
+    found = create_engine(
+        url.replace("postgresql://", "postgresql+psycopg://", 1),
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": SECONDS_TO_CONNECT},
+    )
     with found.begin() as database:
         database.execute(text(_TABLE))
     return found

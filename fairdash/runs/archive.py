@@ -34,9 +34,10 @@ from fairdash.records import from_plain, to_plain
 from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
 from fairdash.runs.log import LOG_FILES
 from fairdash.runs.naming import NAME
-from fairdash.runs.result import UnreadableError, read_result
+from fairdash.runs.schema import MOST_JSON, check_files, check_spec, check_status
 from fairdash.runs.status import RunStatus
 from fairdash.runs.store import FIRST, RESULT, Run, RunSpec, parse_spec, runs_folder
+from fairdash.schema import read_json
 from fairdash.sealed import SEAL, AlteredError, check, open_sealed_text, sealed_text, sync
 from fairdash.storage import LOCAL, cant_keep, make_folder, sha256, write_whole
 from fairdash.text import few
@@ -137,16 +138,9 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
     id = about.get("id")
     if about.get("fairdash_run") != FORMAT or not isinstance(id, str) or not _ID.fullmatch(id):
         raise _not_one("or comes from a newer version of fairdash")
-    try:
-        status = from_plain(RunStatus, open_sealed_text(files[_STATUS].decode()))
-        text = _spec_of(files[_SPEC].decode(), owner)
-        parse_spec(RunSpec, text)
-    except (ValueError, KeyError, RecursionError, AttributeError, FairdashError) as error:
-        raise _not_one("or comes from a newer version of fairdash") from error
     looks = {name.partition("/")[0] for name in files if "/" in name}
     look = looks.pop() if len(looks) == 1 else ""
-    if not status.is_over or not look:
-        raise RunError.of("there is no finished run in this file", "Take it away anew when the run is done.")
+    text = _checked(files, owner, look)
     kept = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {_SPEC: text.encode()}
     for place in _places(id, f"{sha256(content)} {owner}"):
         if not place.exists() and _keep(kept, place, look=look):
@@ -154,6 +148,29 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
         if _is_same(place, kept):
             return BroughtIn(run=Run(place.name), id=id, was_here=True)
     raise AssertionError("there is always another place")
+
+
+def _checked(files: Mapping[str, bytes], owner: str, look: str) -> str:
+    """The run's spec.json as this owner's, of files that are all a run's: nothing is kept before."""
+    try:
+        for name in (_SPEC, _STATUS):
+            read_json(files[name], most_bytes=MOST_JSON)
+        status = from_plain(RunStatus, open_sealed_text(files[_STATUS].decode()))
+        text = _spec_of(files[_SPEC].decode(), owner)
+        spec = parse_spec(RunSpec, text)
+        if not status.is_over or not look:
+            raise RunError.of(
+                "there is no finished run in this file", "Take it away anew when the run is done."
+            )
+        check_status(status, look=look)
+        check_spec(spec)
+        with bounded():
+            check_files(files, spec, look=look)
+    except RunError:
+        raise
+    except (ValueError, KeyError, FairdashError) as error:
+        raise _not_one("or comes from a newer version of fairdash") from error
+    return text
 
 
 def _places(id: str, content: str) -> Iterator[Path]:
@@ -171,8 +188,6 @@ def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
         for name, content in files.items():
             write_whole(new / name, content)
         check(new / look)
-        with bounded():
-            read_result(new / look)
         try:
             new.rename(place)
         except OSError as error:
@@ -181,7 +196,7 @@ def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
             return False
         sync(place.parent)
         return True
-    except (AlteredError, UnreadableError) as error:
+    except AlteredError as error:
         raise _not_one("or a part of it is damaged") from error
     finally:
         shutil.rmtree(new, ignore_errors=True)

@@ -84,7 +84,7 @@ def main(run_id: str) -> int:
     limit_memory()
     run = Run(run_id)
     try:
-        lend_a_hand(run.spec.source.load(), run.spec.plan, unit=_FromTheEnd(run.units))
+        lend_a_hand(run.spec.load(), run.spec.plan, unit=_FromTheEnd(run.units))
     except Exception as error:
         # The boundary of the process.
         log.warning("the second process at %s: %s", run_id, trace_of(error))

@@ -13,7 +13,8 @@ from fairdash.storage import cant_keep
 
 #: What their file is called.
 CURVES = "curves.jsonl"
-_COLUMNS = ("method", "lam", "epoch", "mse", "dependence")
+#: What a line says.
+COLUMNS = ("method", "lam", "epoch", "mse", "dependence")
 
 
 def add_curve(path: Path, curve: pd.DataFrame) -> None:
@@ -38,8 +39,8 @@ def add_curve(path: Path, curve: pd.DataFrame) -> None:
 def read_curves(path: Path | None) -> pd.DataFrame:
     """All curves in a file so far; no rows without one."""
     if path is None:
-        return pd.DataFrame(columns=list(_COLUMNS))
+        return pd.DataFrame(columns=list(COLUMNS))
     # The worker may be in the middle of writing the last line.
     whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
     lines = [json.loads(line) for line in whole.splitlines() if line]
-    return pd.DataFrame(lines, columns=list(_COLUMNS))
+    return pd.DataFrame(lines, columns=list(COLUMNS))

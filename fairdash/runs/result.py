@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +15,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.assessment import Gain, with_edges
+from fairdash.records import from_plain, to_plain
 from fairdash.storage import write_whole
 from fairdash.training.models import TrainedModels
 from fairdash.training.set_aside import SetAside
 from fairdash.training.splits import Split
 
 #: Marks of a row's part in a split; rows after a window of time belong to none.
-_TRAIN, _TEST, _VALIDATION, _NONE = 0, 1, 2, 3
+PARTS = ("train", "test", "validation")
+_TRAIN, _TEST, _VALIDATION, NONE = 0, 1, 2, 3
+_NAME = re.compile(r"[a-z_]+")
 #: Older results hold a "price" of independence for a base that was not told s: that is no bound.
-_PRICE = "price_of_independence"
+PRICE = "price_of_independence"
 #: Files of the rows set aside, which nothing but a confirmation reads.
-_SET_ASIDE = "set_aside"
+SET_ASIDE = "set_aside"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,6 +109,37 @@ class RunResult(TrainedModels):
         return len(self.splits[0].test) / len(self.splits[0].train)
 
 
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What of a result is neither table nor row: ``about.json``. Fields as in :class:`RunResult`."""
+
+    objective: str
+    objectives: tuple[str, ...]
+    target: str
+    sensitive: tuple[str, ...]
+    units: Mapping[str, str]
+    device: str
+    seconds: float
+    notes: tuple[str, ...]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    gain: Gain | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+    evaluations: Mapping[str, str] = field(default_factory=dict)
+    drawn_from: int | None = None
+
+    def __post_init__(self) -> None:
+        if not all(_NAME.fullmatch(each) for each in self.objectives):
+            # They become parts of paths.
+            raise ValueError("no ids of objectives")
+
+    @classmethod
+    def known(cls, values: Any) -> dict[str, Any]:
+        """Those of a file's values that this version knows."""
+        if not isinstance(values, dict):
+            raise ValueError("not a JSON object")
+        return {each.name: values[each.name] for each in fields(cls) if each.name in values}
+
+
 class UnreadableError(Exception):
     """A result is not there, or its files are not what they should be."""
 
@@ -120,7 +156,7 @@ def write_result(result: RunResult, folder: Path) -> None:
         table = getattr(result, name)
         if table is not None:
             write_whole(folder / f"{name}.parquet", table.to_parquet())
-    part = np.full((len(result.splits), len(result.target)), _NONE, dtype=np.uint8)
+    part = np.full((len(result.splits), len(result.target)), NONE, dtype=np.uint8)
     for j, split in enumerate(result.splits):
         part[j, split.train], part[j, split.test], part[j, split.validation] = _TRAIN, _TEST, _VALIDATION
     arrays = {
@@ -131,28 +167,28 @@ def write_result(result: RunResult, folder: Path) -> None:
     }
     arrays |= {
         name: value
-        for name, value in (("weight", result.weight), (_PRICE, result.price), ("rows", result.rows))
+        for name, value in (("weight", result.weight), (PRICE, result.price), ("rows", result.rows))
         if value is not None
     }
     if result.set_aside is not None:
         _write_set_aside(result.set_aside, folder)
     write_whole(folder / "rows.safetensors", save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
-    about = {
-        "objective": result.objective,
-        "objectives": list(result.frames),
-        "target": result.target_name,
-        "sensitive": list(result.sensitive.columns),
-        "units": dict(result.units),
-        "device": result.device,
-        "seconds": result.seconds,
-        "notes": result.notes,
-        "versions": dict(result.versions),
-        "gain": None if result.gain is None else asdict(result.gain),
-        "names": dict(result.names),
-        "evaluations": dict(result.evaluations),
-        "drawn_from": result.drawn_from,
-    }
-    write_whole(folder / "about.json", json.dumps(about).encode())
+    about = About(
+        objective=result.objective,
+        objectives=tuple(result.frames),
+        target=result.target_name,
+        sensitive=tuple(result.sensitive.columns),
+        units=result.units,
+        device=result.device,
+        seconds=result.seconds,
+        notes=result.notes,
+        versions=result.versions,
+        gain=result.gain,
+        names=result.names,
+        evaluations=result.evaluations,
+        drawn_from=result.drawn_from,
+    )
+    write_whole(folder / "about.json", json.dumps(to_plain(about)).encode())
 
 
 def read_result(folder: Path) -> RunResult:
@@ -162,55 +198,66 @@ def read_result(folder: Path) -> RunResult:
 
     def optional(name: str) -> pd.DataFrame | None:
         path = folder / f"{name}.parquet"
-        return with_edges(pd.read_parquet(path)) if path.exists() else None
+        return with_edges(_table(path)) if path.exists() else None
 
     try:
         arrays = load_file(folder / "rows.safetensors")
-        about: dict[str, Any] = json.loads((folder / "about.json").read_text(encoding="utf-8"))
+        text = (folder / "about.json").read_text(encoding="utf-8")
+        about = from_plain(About, About.known(json.loads(text)))
         frames, paths = (
-            {
-                each: with_edges(pd.read_parquet(folder / f"{kind}-{each}.parquet"))
-                for each in about["objectives"]
-            }
+            {each: with_edges(_table(folder / f"{kind}-{each}.parquet")) for each in about.objectives}
             for kind in ("frame", "path")
         )
         return RunResult(
-            objective=about["objective"],
+            objective=about.objective,
             frames=frames,
             paths=paths,
-            members=pd.read_parquet(folder / "members.parquet"),
+            members=_table(folder / "members.parquet"),
             predictions=arrays["predictions"],
             splits=tuple(
                 Split(*(np.flatnonzero(row == part) for part in (_TRAIN, _TEST, _VALIDATION)))
                 for row in arrays["part"]
             ),
             target=arrays["target"],
-            sensitive=pd.DataFrame(arrays["sensitive"], columns=about["sensitive"]),
+            sensitive=pd.DataFrame(arrays["sensitive"], columns=list(about.sensitive)),
             weight=arrays.get("weight"),
-            target_name=about["target"],
-            units=about["units"],
+            target_name=about.target,
+            units=about.units,
             references=optional("references"),
-            price=arrays.get(_PRICE),
+            price=arrays.get(PRICE),
             importance=optional("importance"),
-            device=about["device"],
-            seconds=about["seconds"],
-            notes=tuple(about["notes"]),
-            versions=about.get("versions", {}),
+            device=about.device,
+            seconds=about.seconds,
+            notes=about.notes,
+            versions=about.versions,
             tuning=optional("tuning"),
             baselines={
                 each: table
-                for each in about["objectives"]
+                for each in about.objectives
                 if (table := optional(f"baselines-{each}")) is not None
             },
-            gain=None if about.get("gain") is None else Gain(**about["gain"]),
-            names=about.get("names", {}),
-            evaluations=about.get("evaluations", {}),
+            gain=about.gain,
+            names=about.names,
+            evaluations=about.evaluations,
             rows=arrays.get("rows"),
-            drawn_from=about.get("drawn_from"),
+            drawn_from=about.drawn_from,
             set_aside=_read_set_aside(folder),
         )
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise UnreadableError from error
+
+
+def _table(path: Path) -> pd.DataFrame:
+    """A table as its columns say; what a file says to pandas could make any other one of it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(io.BytesIO(path.read_bytes()))
+    except pa.ArrowException as error:
+        raise ValueError("not a Parquet file") from error
+    found: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
+    return found
 
 
 def _write_set_aside(aside: SetAside, folder: Path) -> None:
@@ -225,24 +272,24 @@ def _write_set_aside(aside: SetAside, folder: Path) -> None:
         "groups": aside.groups,
     }
     there = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
-    write_whole(folder / f"{_SET_ASIDE}.safetensors", save(there))
-    write_whole(folder / f"{_SET_ASIDE}.parquet", aside.members.to_parquet())
+    write_whole(folder / f"{SET_ASIDE}.safetensors", save(there))
+    write_whole(folder / f"{SET_ASIDE}.parquet", aside.members.to_parquet())
     columns = json.dumps([str(column) for column in aside.sensitive.columns])
-    write_whole(folder / f"{_SET_ASIDE}.json", columns.encode())
+    write_whole(folder / f"{SET_ASIDE}.json", columns.encode())
 
 
 def _read_set_aside(folder: Path) -> SetAside | None:
     """The rows set aside; None where there are none, as in a run of before there were any."""
     from safetensors.numpy import load_file
 
-    path = folder / f"{_SET_ASIDE}.safetensors"
+    path = folder / f"{SET_ASIDE}.safetensors"
     if not path.exists():
         return None
     arrays = load_file(path)
-    columns = json.loads((folder / f"{_SET_ASIDE}.json").read_text(encoding="utf-8"))
+    columns = json.loads((folder / f"{SET_ASIDE}.json").read_text(encoding="utf-8"))
     return SetAside(
         rows=arrays["rows"],
-        members=pd.read_parquet(folder / f"{_SET_ASIDE}.parquet"),
+        members=_table(folder / f"{SET_ASIDE}.parquet"),
         predictions=arrays["predictions"],
         target=arrays["target"],
         sensitive=pd.DataFrame(arrays["sensitive"], columns=columns),

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from filelock import FileLock
 
 from fairdash._version import __version__
+from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.detached import LOCK, is_at_work
 from fairdash.errors import FairdashError, Problem, RunError, StorageError
@@ -79,6 +80,10 @@ class JobSpec:
     def __post_init__(self) -> None:
         # A ValueError tells that a file is damaged.
         datetime.fromisoformat(self.created)
+
+    def load(self) -> Dataset:
+        """The data set; fails as its source's does, also where the job's owner does not hold the file."""
+        return self.source.load(owner=self.owner)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,10 +184,16 @@ class Job(Generic[Spec]):
         status = self.stored_status()
         if status.is_over:
             return status
-        at = engine.state_of(self.id)
+        is_away = False
+        try:
+            at = engine.state_of(self.id)
+        except engine.AwayError:
+            at, is_away = None, True
         # Whoever is at it may have finished between the two looks.
         if (ended := self.status_if_over) is not None:
             return ended
+        if is_away:
+            return replace(status, doing=f"the database is away; this {self.label} waits for it")
         if self.is_held() or (at is None and status.state == QUEUED):
             return status
         if at is not None and at.is_active:

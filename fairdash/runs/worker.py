@@ -135,7 +135,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     reporter.begin("reading the data")
     # Beside the rest of a large table's run a look at a sample is nothing, and it is what is waited for.
     whole = spec.share_of_first if spec.first_share == 1 else 1.0
-    dataset = spec.source.load()
+    dataset = spec.load()
     begun = trained = time.monotonic()
 
     def on_progress(doing: str, share: float) -> None:
@@ -168,7 +168,7 @@ def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
             # A picture of the training is missing then, no figure.
             log.warning("a training curve could not be written: %s", error)
 
-    dataset = spec.source.load()
+    dataset = spec.load()
     # What is found at once leaves nothing for another process to see.
     with nullcontext() if unit is at_once else second_hand(run, dataset, spec.plan):
         result = execute_sweep(
@@ -186,7 +186,7 @@ def _search(search: SearchJob, reporter: Reporter, unit: Unit) -> None:
     """Search within the training rows of the first split: its test rows and those set aside take no part."""
     reporter.begin("reading the data")
     spec = search.spec
-    dataset = spec.source.load()
+    dataset = spec.load()
     plan = spec.plan
     (split,) = draw_splits(
         dataset,
@@ -208,7 +208,7 @@ def _search(search: SearchJob, reporter: Reporter, unit: Unit) -> None:
 
 def _refit(model: ModelJob, reporter: Reporter, _: Unit) -> None:
     reporter.begin("reading the data")
-    dataset = model.spec.source.load()
+    dataset = model.spec.load()
 
     def progress(share: float) -> None:
         reporter.progress("training on all rows", share)
@@ -223,7 +223,9 @@ def _audit(audit: AuditJob, reporter: Reporter, _: Unit) -> None:
     reporter.begin("reading the data")
     spec = audit.spec
     origin = origin_of(spec.source)
-    result = carry_out(spec.source.table(), spec.plan, origin=origin, progress=reporter.progress)
+    result = carry_out(
+        spec.source.table(owner=spec.owner), spec.plan, origin=origin, progress=reporter.progress
+    )
     reporter.keep(lambda: audit.write_result(result))
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash.errors import DataError, OptionError, StorageError
+from fairdash.data.readers.excel import MOST_EXCEL_CELLS, read_sheet, refuse_formulas
+from fairdash.data.readers.limits import check_file, too_large
+from fairdash.errors import DataError, FairdashError, OptionError, StorageError
 from fairdash.storage import write_whole
 from fairdash.tariff.levels import level_text
 from fairdash.tariff.relativities import NUMBERS, POINTS, RELATIVITY, TEXTS, in_words
+from fairdash.text import few
 
 #: Characters that a cell of a workbook holds.
 _MOST_CHARACTERS = 32_767
@@ -106,19 +110,33 @@ def read_tariff(path: str | PathLike[str]) -> pd.DataFrame:
     OptionError
         Another ending.
     StorageError
-        The file can't be read, or is no such table.
+        The file can't be read, is larger than the files that are uploaded may be, or is no such table.
     """
-    import python_calamine
-
     from_file = {".csv": _cells_of_csv, ".xlsx": _cells_of_xlsx}[_ending(path)]
+    what = f"the file {path} can't be read as a tariff"
     try:
-        header, *rows = from_file(Path(path))
-    except (python_calamine.CalamineError, OSError, ValueError, csv.Error) as error:
-        raise StorageError.of(
-            f"the file {path} can't be read as a tariff",
-            f"Give a CSV in UTF-8 with commas, or a workbook with the sheet “{SHEET}”.",
+        # Before anything of it is in memory.
+        check_file(Path(path).stat().st_size)
+        header, *rows = from_file(Path(path).read_bytes())
+    except FairdashError as error:
+        raise StorageError(
+            *(replace(each, what=f"{what}: {each.what}", is_option=False) for each in error.problems)
         ) from error
-    return _table([str(name) for name in header], rows)
+    except (OSError, ValueError, csv.Error) as error:
+        raise StorageError.of(
+            what, f"Give a CSV in UTF-8 with commas, or a workbook with the sheet “{SHEET}”."
+        ) from error
+    names = [str(name) for name in header]
+    lacking = [name for name in ("factor", "kind") if name not in names]
+    if lacking or (RELATIVITY in names) == (POINTS in names) or not rows:
+        raise StorageError.of(
+            f"{what}: it has no columns “factor”, “kind” and either “{RELATIVITY}” or “{POINTS}” with rows",
+            "Give a table as export() writes it.",
+        )
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    if twice:
+        raise StorageError.of(f"{what}: {few(twice)} stands twice in its header", "Keep one column a name.")
+    return _table(names, rows)
 
 
 def _ending(path: str | PathLike[str]) -> str:
@@ -128,16 +146,17 @@ def _ending(path: str | PathLike[str]) -> str:
     return ending
 
 
-def _cells_of_csv(path: Path) -> list[list[Any]]:
-    text = path.read_bytes().decode("utf-8-sig")
-    return list(csv.reader(io.StringIO(text, newline=""), strict=True))
+def _cells_of_csv(content: bytes) -> list[list[Any]]:
+    if content.count(b",") + content.count(b"\n") > MOST_EXCEL_CELLS:
+        raise too_large(f"the table has more than {MOST_EXCEL_CELLS:,} cells")
+    text = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
+    return list(csv.reader(text, strict=True))
 
 
-def _cells_of_xlsx(path: Path) -> list[list[Any]]:
-    import python_calamine
-
-    with python_calamine.CalamineWorkbook.from_path(path) as book:
-        return book.get_sheet_by_name(SHEET).to_python()
+def _cells_of_xlsx(content: bytes) -> list[list[Any]]:
+    sheet = read_sheet(content, SHEET)
+    refuse_formulas(sheet.xml)
+    return sheet.rows
 
 
 def _rows(table: pd.DataFrame, *, empty: Any) -> list[list[Any]]:
@@ -168,7 +187,7 @@ def _table(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
                 columns[name] = pd.Series(
                     [np.nan if cell is None else float(cell) for cell in cells], dtype=float
                 )
-        except ValueError as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise StorageError.of(
                 f"the column “{name}” of the tariff can't be read", "Correct its cells, or export it again."
             ) from error
@@ -181,7 +200,12 @@ def _written(text: str) -> str:
 
 
 def _read(text: str) -> str:
-    return str(json.loads(text[1:])) if text.startswith("\\") else text
+    if not text.startswith("\\"):
+        return text
+    found = json.loads(text[1:])
+    if not isinstance(found, str):
+        raise TypeError("not a text")
+    return found
 
 
 def _fitting(text: str) -> str:

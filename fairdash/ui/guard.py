@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HEALTH = "/_stcore/health"
+#: How many people are here and what the server keeps for them; Streamlit tells whoever asks.
+_METRICS = "/_stcore/metrics"
+#: Has the server answer there.
+METRICS = "FAIRDASH_METRICS"
 _HEADERS = (
     # No other site shows the app in a frame of its own and has people click there.
     (b"x-frame-options", b"DENY"),
@@ -35,6 +39,7 @@ class Guard:
     Names besides those of this machine come from Streamlit's options ``browser.serverAddress`` and
     ``server.allowedHosts`` (``*.`` before a name stands for whatever comes before it). Where a proxy says in
     a header who asks, what comes without, or with two, has not come through it, and is refused as well.
+    So is Streamlit's address of metrics, which asks for no sign-in, unless ``FAIRDASH_METRICS`` is set.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -44,7 +49,11 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        refusal = refusal_of(_values(scope, "host"), _values(scope, "origin")) or _is_nobody(scope)
+        refusal = (
+            refusal_of(_values(scope, "host"), _values(scope, "origin"))
+            or _is_nobody(scope)
+            or _is_off(scope["path"])
+        )
         if refusal is None:
             await self.app(scope, receive, _marking(send))
         elif scope["type"] == "websocket":
@@ -84,6 +93,13 @@ def _is_nobody(scope: Scope) -> str | None:
     if len(users) == 1 and users[0].strip():
         return None
     return f"This server is behind a sign-in, and this request does not say who asks (header {header})."
+
+
+def _is_off(path: str) -> str | None:
+    """Why an address is refused that answers whoever asks, signed in or not."""
+    if path.rstrip("/").endswith(_METRICS) and not os.environ.get(METRICS):
+        return f"This server gives no metrics. Set {METRICS}=1 in its environment to have it."
+    return None
 
 
 def _split(address: str) -> tuple[str, int] | None:

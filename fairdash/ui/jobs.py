@@ -28,7 +28,7 @@ def show_status(job: Job, status: RunStatus) -> None:
     elif status.state == QUEUED and status.before:
         st.progress(status.fraction, text=f"Waiting: {counted(status.before, 'job')} before this one")
     elif status.state == QUEUED:
-        st.progress(status.fraction, text="Starting…")
+        st.progress(status.fraction, text=status.doing.capitalize() or "Starting…")
     elif job.is_cancelled():
         st.progress(status.fraction, text="Stopping…")
     else:

@@ -9,20 +9,26 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from fairdash.jobs import engine
 from fairdash.runs.launch import start_run
-from fairdash.runs.status import DONE
+from fairdash.runs.status import DONE, RUNNING
 from tests.conftest import missing
 from tests.jobs.test_lanes import LONGER, assert_equal, undisturbed, units, until
-from tests.runs.test_runs import ENDLESS, SOURCE, wait
+from tests.runs.test_runs import ENDLESS, PLAN, SOURCE, wait
+from tests.ui.conftest import open_page
 
 pytestmark = pytest.mark.serial
 __all__ = ["undisturbed"]
+
+#: How long a database is gone; by hand also 40 s.
+SECONDS_AWAY = float(os.environ.get("FAIRDASH_TEST_SECONDS_AWAY", "5"))
 
 
 def program(name: str) -> str:
@@ -34,9 +40,31 @@ def program(name: str) -> str:
     return str(found)
 
 
+@dataclass(frozen=True)
+class Postgres:
+    """A PostgreSQL of a test's own, to be started and to be gone at once.
+
+    Parameters
+    ----------
+    control
+        The command that starts and stops it, up to what it is to do.
+    url
+        Its address.
+    """
+
+    control: tuple[str, ...]
+    url: str
+
+    def start(self) -> None:
+        subprocess.run([*self.control, "start"], check=True)
+
+    def stop(self, *, check: bool = True) -> None:
+        subprocess.run([*self.control, "-m", "immediate", "stop"], check=check)
+
+
 @pytest.fixture
-def database(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Address of a PostgreSQL of this test's own, which the app and its workers are told."""
+def postgres(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Postgres]:
+    """A PostgreSQL which the app and its workers are told."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -49,17 +77,24 @@ def database(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
         shutil.chown(folder, "postgres")
         for above in (folder.parent, *folder.parent.parents[:-2]):
             above.chmod(above.stat().st_mode | 0o011)
-    control = [*user, program("pg_ctl"), "-D", str(place), "-w", "-s"]
     subprocess.run([*user, program("initdb"), "-D", str(place), "-A", "trust", "-U", "fairdash"], check=True)
-    subprocess.run(
-        [*control, "-l", str(log), "-o", f"-p {port} -k {folder} -h 127.0.0.1", "start"], check=True
+    control = [*user, program("pg_ctl"), "-D", str(place), "-w", "-s", "-l", str(log)]
+    found = Postgres(
+        control=(*control, "-o", f"-p {port} -k {folder} -h 127.0.0.1"),
+        url=f"postgresql://fairdash@127.0.0.1:{port}/postgres",
     )
-    url = f"postgresql://fairdash@127.0.0.1:{port}/postgres"
-    monkeypatch.setenv("FAIRDASH_DATABASE", url)
+    found.start()
+    monkeypatch.setenv("FAIRDASH_DATABASE", found.url)
     try:
-        yield url
+        yield found
     finally:
-        subprocess.run([*control, "-m", "immediate", "stop"], check=False)
+        found.stop(check=False)
+
+
+@pytest.fixture
+def database(postgres: Postgres) -> str:
+    """Its address."""
+    return postgres.url
 
 
 def machine(name: str, database: str) -> subprocess.Popen[bytes]:
@@ -96,6 +131,36 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
             if each.poll() is None:
                 os.killpg(each.pid, signal.SIGKILL)
                 each.wait()
+
+
+def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
+    postgres: Postgres, undisturbed: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = machine("a", postgres.url)
+    monkeypatch.setenv("FAIRDASH_MACHINE", "a")
+    try:
+        until(lambda: engine.is_locked(engine.lock_of("long")))
+        run = start_run(SOURCE, LONGER)
+        until(lambda: len(units(run)) >= 2)
+        postgres.stop()
+        assert run.status.state == RUNNING
+        assert run.status.doing == "the database is away; this run waits for it"
+        page = open_page("train", run=run.id)
+        assert not page.exception
+        assert "The database is away; this run waits for it" in page.get("progress")[0].proto.text
+        with pytest.raises(engine.AwayError, match="away"):
+            start_run(SOURCE, ENDLESS)
+        time.sleep(SECONDS_AWAY)
+        assert run.status.state == RUNNING
+        postgres.start()
+        assert wait(run, lambda status: status.is_over, seconds=120 + 2 * SECONDS_AWAY).state == DONE
+        assert_equal(run.read_result(), undisturbed)
+        # The process lives, and takes the next job.
+        other = start_run(SOURCE, PLAN)
+        assert wait(other, lambda status: status.is_over, seconds=120).state == DONE
+    finally:
+        os.killpg(one.pid, signal.SIGKILL)
+        one.wait()
 
 
 def test_a_worker_that_is_told_to_end_leaves_nobody_behind(database: str) -> None:

@@ -12,18 +12,20 @@ import pytest
 from filelock import FileLock
 from safetensors.numpy import load_file, save_file
 
+from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data import keep_upload
 from fairdash.data.source import CatalogueSource, UploadSource
 from fairdash.errors import RunError
 from fairdash.reports.fronts import Front
 from fairdash.runs import store, worker
+from fairdash.runs.audits import create_audit
 from fairdash.runs.launch import start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import create_model
 from fairdash.runs.quick import quick_plans
 from fairdash.runs.searches import create_search
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
-from fairdash.runs.store import Run, create_run
+from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.sealed import SEAL, open_sealed_text, sealed_text
 from fairdash.storage import data_folder
 from fairdash.training.lam_search import LamSearch
@@ -76,6 +78,33 @@ def test_the_worker_gives_what_a_sweep_gives():
     assert worker.main(run.id) == 0
     here = run_sweep(SOURCE.load(), PLAN)
     assert np.allclose(run.read_result().predictions, here.predictions)
+
+
+def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
+    """Whoever knows a hash, say from a run that was brought in, has not been given the file."""
+    theirs, mine = 32 * "a", 32 * "b"
+    content = claims(300).to_csv(index=False).encode()
+    upload = keep_upload(content, name="claims.csv", owner=theirs)
+    source = UploadSource(sha256=upload.sha256, name="claims.csv", roles=ROLES)
+    # It lies in this process's memory, too.
+    source.load(owner=theirs)
+    _, plan = quick_plans(source.load(owner=theirs), objective="demographic_parity")
+    search = LamSearch(target=Target.parse("error<=+10%"), lams=(1.0,))
+    price = AuditPlan(columns=Columns(price="VehPower", sensitive="DrivAge"))
+    model = {"run": "0" * 12, "method": "standard", "lam": 0.0}
+    for job in (
+        Run.create(RunSpec(source=source, plan=plan, owner=mine)),
+        Run.create(RunSpec(source=source, plan=plan, first=plan, owner=mine)),
+        create_search(source, search, owner=mine),
+        create_model(source, plan, owner=mine, **model),
+        create_audit(source, price, owner=mine),
+    ):
+        assert worker.main(job.id) == 1
+        assert job.status.state == FAILED
+        assert "uploaded file is not kept here" in job.status.message
+        assert getattr(job, "look", None) is None
+    keep_upload(content, name="mine.csv", owner=mine)
+    assert source.load(owner=mine).n_rows == 300
 
 
 def test_claims_with_an_exposure_are_carried_out_as_rates():

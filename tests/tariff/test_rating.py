@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+import subprocess
+import sys
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
+import xlsxwriter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -223,6 +227,82 @@ def test_other_tables_and_files_are_refused(tmp_path):
     (tmp_path / "t.csv").write_text("factor,kind,relativity\n,base,much\n", encoding="utf-8")
     with pytest.raises(StorageError, match="“relativity”"):
         fd.read_tariff(tmp_path / "t.csv")
+
+
+#: Reads a tariff with a gigabyte of address space beyond what the imports take.
+CONFINED = """
+import resource, sys
+import fairdash as fd
+from fairdash.errors import StorageError
+from fairdash.tariff import files
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 10**9, used + 10**9))
+try:
+    fd.read_tariff(sys.argv[1])
+except StorageError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are Linux's")
+def test_a_cell_in_the_last_corner_takes_no_memory(tmp_path):
+    far = tmp_path / "far.xlsx"
+    book = xlsxwriter.Workbook(far)
+    sheet = book.add_worksheet("Relativities")
+    sheet.write(0, 0, "factor")
+    sheet.write(2**20 - 1, 2**14 - 1, 1)
+    book.close()
+    assert far.stat().st_size < 10_000
+    commas = tmp_path / "commas.csv"
+    commas.write_bytes(b"," * 100_000_000)
+    for path, says in ((far, "17,179,869,184 cells"), (commas, "5,000,000 cells")):
+        done = subprocess.run(
+            [sys.executable, "-c", CONFINED, str(path)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr[-500:]
+        assert "can't be read as a tariff" in done.stdout
+        assert says in done.stdout
+
+
+def _book(path, *rows):
+    book = xlsxwriter.Workbook(path)
+    sheet = book.add_worksheet("Relativities")
+    for k, row in enumerate(rows):
+        sheet.write_row(k, 0, row)
+    book.close()
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "says"),
+    [
+        (["a", "b"], [1, 2], "has no columns"),
+        (["factor", "kind"], ["zone", "level"], "has no columns"),
+        (["factor", "kind", "relativity", "points"], ["zone", "level", 1, 1], "has no columns"),
+        (["factor", "kind", "relativity"], None, "has no columns"),
+        (["factor", "kind", "kind", "relativity"], ["", "base", "base", 1], "stands twice in its header"),
+        (["factor", "kind", "relativity"], ["", "base", "much"], "column “relativity”"),
+        (["factor", "kind", "relativity"], ["\\[1]", "base", 1], "column “factor”"),
+        (["factor", "kind", "relativity"], ["\\" + "[" * 30_000, "base", 1], "column “factor”"),
+    ],
+)
+def test_junk_is_no_tariff(header, row, says, tmp_path):
+    """A table without the columns of a tariff was read as an empty one."""
+    rows = [header] if row is None else [header, row]
+    _book(tmp_path / "t.xlsx", *rows)
+    (tmp_path / "t.csv").write_text("\n".join(",".join(map(str, each)) for each in rows), encoding="utf-8")
+    for name in ("t.xlsx", "t.csv"):
+        with pytest.raises(StorageError, match=says):
+            fd.read_tariff(tmp_path / name)
+
+
+def test_a_date_among_the_relativities_is_said(tmp_path):
+    book = xlsxwriter.Workbook(tmp_path / "t.xlsx", {"default_date_format": "yyyy-mm-dd"})
+    sheet = book.add_worksheet("Relativities")
+    sheet.write_row(0, 0, ["factor", "kind", "relativity"])
+    sheet.write_row(1, 0, ["", "base", datetime.date(2026, 1, 1)])
+    book.close()
+    with pytest.raises(StorageError, match="column “relativity”"):
+        fd.read_tariff(tmp_path / "t.xlsx")
 
 
 def test_the_words_say_how_to_rate():

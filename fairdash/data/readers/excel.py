@@ -13,6 +13,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
@@ -75,13 +76,48 @@ def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, R
     OptionError
         There is no sheet of that name.
     """
+    sheet = read_sheet(content, options.sheet)
+    table = _table(sheet, options)
+    if len(sheet.all) > 1:
+        table.notes.insert(0, _which_sheet(sheet.all, sheet.hidden, sheet.name))
+    return table.finish(EXCEL, sheet=sheet.name, sheets=list(sheet.all))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """Cells of one sheet of a workbook.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    rows
+        Cells row by row, from the first row and column that are used; an empty one is ``""``.
+    first_line
+        Number of the first of these rows, counted from 1.
+    xml
+        The part of the file that holds it.
+    all, hidden
+        Names of the workbook's sheets in their order, and of those among them that are hidden.
+    """
+
+    name: str
+    rows: list[list[Any]]
+    first_line: int
+    xml: bytes
+    all: Sequence[str]
+    hidden: Sequence[str]
+
+
+def read_sheet(content: bytes, name: str | None) -> Sheet:
+    """Read the cells of a sheet as they are, once its size is known; errors as :func:`read_excel`."""
     import python_calamine
 
     parts = _parts(content)
     sheets, hidden = _sheets(parts)
-    chosen = _choose(sheets, hidden, options.sheet)
-    cells = parts[sheets[chosen]]
-    _check_cells(cells, parts)
+    chosen = _choose(sheets, hidden, name)
+    xml = parts[sheets[chosen]]
+    _check_cells(xml, parts)
     tell(f"sheet “{chosen}”")
     try:
         with python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content)) as book:
@@ -90,10 +126,7 @@ def read_excel(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, R
             start = found.start or (0, 0)
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise _damaged() from error
-    table = _table(rows, start[0] + 1, cells, options)
-    if len(sheets) > 1:
-        table.notes.insert(0, _which_sheet(sheets, hidden, chosen))
-    return table.finish(EXCEL, sheet=chosen, sheets=list(sheets))
+    return Sheet(name=chosen, rows=rows, first_line=start[0] + 1, xml=xml, all=list(sheets), hidden=hidden)
 
 
 def _which_sheet(sheets: Collection[str], hidden: Collection[str], chosen: str) -> str:
@@ -232,7 +265,8 @@ def _damaged() -> ReadingError:
     return ReadingError.of("this workbook is incomplete or damaged", "Fetch or save the file again.")
 
 
-def _table(rows: list[list[Any]], first_line: int, sheet: bytes, options: ReadingOptions) -> TableBuilder:
+def _table(sheet: Sheet, options: ReadingOptions) -> TableBuilder:
+    rows, first_line = sheet.rows, sheet.first_line
     filled = [k for k, row in enumerate(rows) if any(cell != "" for cell in row)]
     if not filled:
         raise empty_file("the sheet", "Choose another sheet or file.")
@@ -262,7 +296,7 @@ def _table(rows: list[list[Any]], first_line: int, sheet: bytes, options: Readin
     n_empty = body[-1] - filled[at] - len(body)
     if n_empty:
         table.notes.append(f"Empty lines skipped: {n_empty:,}.")
-    _refuse_formulas(sheet)
+    refuse_formulas(sheet.xml)
     for position, name in enumerate(table.names):
         _add(table, name, [rows[k][position] for k in body])
     return table
@@ -275,7 +309,7 @@ def _place_of(row: int, filled: list[int]) -> int:
     return filled.index(row)
 
 
-def _refuse_formulas(sheet: bytes) -> None:
+def refuse_formulas(sheet: bytes) -> None:
     """Refuse formulas whose results the program that wrote the sheet has not kept."""
     without: dict[str, list[int]] = {}
     if b"<f" in sheet or b":f" in sheet:

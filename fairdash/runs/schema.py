@@ -1,0 +1,420 @@
+"""What the files of a run from elsewhere must be: in themselves, and beside its plan.
+
+Everything follows from the plan: which models there are, in which splits, and so which rows each table has.
+What passes here has all that pages and reports look at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairdash.assessment.confirmation import Confirmation
+from fairdash.assessment.verdict import EDGE, P_VALUE, VERDICT
+from fairdash.dependence import REGISTRY
+from fairdash.errors import FairdashError
+from fairdash.records import from_plain
+from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
+from fairdash.runs.curves import COLUMNS, CURVES
+from fairdash.runs.log import LOG, LOG_FILES, Event
+from fairdash.runs.naming import NAME
+from fairdash.runs.result import NONE, PARTS, PRICE, SET_ASIDE, About
+from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.store import RESULT, RunSpec
+from fairdash.schema import (
+    FLAG,
+    TEXT,
+    WHOLE,
+    Array,
+    Column,
+    SchemaError,
+    read_arrays,
+    read_json,
+    read_table,
+    require,
+)
+from fairdash.sealed import SEAL
+from fairdash.training.baselines import BASELINES, MEAN
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.references import REFERENCES
+from fairdash.training.sweep import STANDARD, Sweep
+
+#: More of these no chart shows, and no run has.
+MOST_LAMS, MOST_MODELS, MOST_ROWS = 500, 10_000, 2_000_000
+#: Bytes of a file of JSON; of what grows with the training.
+MOST_JSON, MOST_LINES = 10**7, 10**8
+
+_SPLITS = Column(kind=WHOLE, low=0)
+_MODEL = {"method": Column(kind=TEXT), "lam": Column(low=0), "split": _SPLITS}
+_JUDGED = {
+    **_MODEL,
+    "part": Column(kind=TEXT, among=PARTS),
+    "diverged": Column(kind=FLAG),
+    "n": Column(low=1),
+    "mse": Column(low=0, may_lack=True),
+    "rmse": Column(low=0, may_lack=True),
+    "deviance": Column(may_lack=True, is_needed=False),
+}
+_EPOCH = Column(kind=WHOLE, low=0, is_needed=False)
+_FRAME = {**_JUDGED, "best_epoch": _EPOCH}
+_PATH = {**_JUDGED, "low": Column(low=0), "high": Column(low=0), "share": Column(low=0, high=1)}
+_MEMBERS = {**_MODEL, "diverged": Column(kind=FLAG), "best_epoch": _EPOCH}
+_ASIDE = {**{name: _MODEL[name] for name in ("method", "lam")}, "diverged": Column(kind=FLAG)}
+_IMPORTANCE = {
+    **_MODEL,
+    "feature": Column(kind=TEXT),
+    "importance": Column(may_lack=True),
+    "reliance": Column(may_lack=True),
+}
+_TUNING = {
+    "split": _SPLITS,
+    "lr": Column(low=0),
+    "weight_decay": Column(low=0),
+    # Of a training that diverged it is infinite.
+    "loss": Column(high=float("inf"), may_lack=True),
+    "chosen": Column(kind=FLAG),
+}
+_ENDS = ("", "_floor", "_floor_q95", EDGE, P_VALUE)
+
+
+def check_status(status: RunStatus, *, look: str) -> None:
+    """Refuse an end that is none."""
+    require(status.state != DONE or look == RESULT, "it is done, and has no result")
+    require(0 <= status.fraction <= 1 and status.seconds >= 0, "its times are none")
+
+
+def check_spec(spec: RunSpec) -> None:
+    """Refuse a plan that is too large to be shown."""
+    require(0 < spec.first_share <= 1, "first_share is no share")
+    for plan in (spec.plan, spec.first):
+        if plan is not None:
+            require(len(plan.lams) <= MOST_LAMS, f"it has more than {MOST_LAMS} weights")
+            n_models = len(plan.methods) * max(1, len(plan.lams)) * plan.n_splits
+            require(n_models <= MOST_MODELS, f"it has more than {MOST_MODELS:,} models")
+
+
+def check_files(files: Mapping[str, bytes], spec: RunSpec, *, look: str) -> None:
+    """Refuse files of a run that are not what its plan makes.
+
+    Parameters
+    ----------
+    files
+        Path in the run's folder to content, seals and hashes checked.
+    look
+        The folder of what it has found.
+
+    Raises
+    ------
+    SchemaError
+        Says which file, and what is wrong with it.
+    """
+    found = {name.removeprefix(f"{look}/"): each for name, each in files.items() if name.startswith(look)}
+    plan = spec.first if look != RESULT and spec.first is not None else spec.plan
+    _in_file(f"{look}/", lambda: _Result(found, spec, plan).check())
+    openings = 0
+    if CONFIRMATIONS in files:
+        openings = _in_file(CONFIRMATIONS, lambda: _openings(files[CONFIRMATIONS], plan, found))
+    _in_file(LOG, lambda: _check_log(files, openings))
+    if NAME in files:
+        _in_file(NAME, lambda: read_json(files[NAME], most_bytes=10_000))
+
+
+def _in_file(name: str, check: Callable[[], Any]) -> Any:
+    try:
+        return check()
+    except SchemaError as error:
+        raise SchemaError(f"{name}: {error}") from error
+
+
+class _Result:
+    """The files of a result, checked one after the other: each is measured by those before it."""
+
+    def __init__(self, files: Mapping[str, bytes], spec: RunSpec, plan: Sweep) -> None:
+        self.files, self.spec, self.plan = files, spec, plan
+        self.left = {*files} - {SEAL}
+
+    def check(self) -> None:
+        self.about = _in_file("about.json", lambda: self._about(self._take("about.json")))
+        self.parts = _in_file("rows.safetensors", lambda: self._rows(self._take("rows.safetensors")))
+        members = self._table("members", _MEMBERS)
+        self.models = _keys(members, [*_MODEL])
+        # In their order, too: that of the predictions.
+        wanted = [(model.method, model.lam, model.split) for model in self.plan.models()]
+        require(self.models == wanted, "its models are not the plan's")
+        for objective in self.about.objectives:
+            for kind, check in (("frame", self._frame), ("path", self._path), ("baselines", self._baselines)):
+                if kind != "baselines" or f"baselines-{objective}.parquet" in self.files:
+                    name = f"{kind}-{objective}"
+                    _in_file(name, partial(check, name))
+        optional: dict[str, Callable[[], None]] = {
+            "references.parquet": self._references,
+            "importance.parquet": self._importance,
+            "tuning.parquet": self._tuning,
+            CURVES: self._curves,
+            f"{SET_ASIDE}.safetensors": self._set_aside,
+        }
+        for name, each in optional.items():
+            if name in self.files:
+                _in_file(name, each)
+        require(not self.left, f"there are files that are not known ({len(self.left)})")
+
+    def _take(self, name: str) -> bytes:
+        require(name in self.files, f"there is no {name}")
+        self.left.discard(name)
+        return self.files[name]
+
+    def _table(
+        self,
+        name: str,
+        columns: Mapping[str, Column],
+        *,
+        others: Callable[[str], Column | None] = lambda _: None,
+        most_rows: int = MOST_ROWS,
+    ) -> pd.DataFrame:
+        content = self._take(f"{name}.parquet")
+        frame: pd.DataFrame = _in_file(
+            name, lambda: read_table(content, columns, most_rows=most_rows, others=others)
+        )
+        if "split" in frame:
+            require((frame["split"] < len(self.parts)).all(), "it names a split that is not there")
+        return frame
+
+    def _about(self, content: bytes) -> About:
+        about = _record(About, About.known(read_json(content, most_bytes=MOST_JSON, may_lack=True)))
+        named, roles = set(about.objectives), self.spec.source.roles
+        require(about.objective == self.plan.objective, "its objective is not the plan's")
+        require(about.objective in named <= OBJECTIVES.keys(), "its objectives are not known")
+        require(len(named) == len(about.objectives), "an objective stands twice in it")
+        require(about.sensitive, "it has no sensitive column")
+        require(
+            len({about.target, *about.sensitive}) == 1 + len(about.sensitive), "a column stands twice in it"
+        )
+        require(
+            roles is None or (roles.target, roles.sensitive) == (about.target, about.sensitive),
+            "its columns are not the data set's",
+        )
+        require(about.seconds >= 0, "its time is none")
+        require(about.drawn_from is None or about.drawn_from > 0, "it was drawn from no rows")
+        require(about.evaluations.keys() <= REGISTRY.keys(), "it names a measure that is not known")
+        return about
+
+    def _rows(self, content: bytes) -> list[dict[str, int]]:
+        """Each split's parts, with the number of their rows."""
+        about, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
+        arrays = read_arrays(
+            content,
+            {
+                "target": Array(dtype="float64", shape=(None,)),
+                "sensitive": Array(dtype="float64", shape=(None, len(about.sensitive))),
+                "predictions": Array(dtype="float64", shape=(n_models, None), may_lack=True),
+                "part": Array(dtype="uint8", shape=(n_splits, None), high=NONE),
+                "weight": Array(dtype="float64", shape=(None,), low=0, is_needed=False),
+                PRICE: Array(dtype="float64", shape=(n_splits,), may_lack=True, is_needed=False),
+                "rows": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
+            },
+        )
+        n = len(arrays["target"])
+        for name in ("sensitive", "predictions", "part", "weight", "rows"):
+            of_rows = -1 if name in ("predictions", "part") else 0
+            require(name not in arrays or arrays[name].shape[of_rows] == n, f"{name} has another length")
+        require("weight" not in arrays or (arrays["weight"] > 0).all(), "a weight is not above 0")
+        require(("rows" in arrays) == (about.drawn_from is not None), "its rows were drawn from nothing")
+        if "rows" in arrays:
+            rows, drawn_from = arrays["rows"], about.drawn_from or 0
+            require((np.diff(rows) > 0).all() and (rows < drawn_from).all(), "its rows are none")
+        is_missing = np.isnan(arrays["predictions"])
+        require((is_missing == is_missing[0]).all(), "models predict different rows")
+        require((arrays["part"][:, is_missing[0]] == NONE).all(), "a row has a part, and no prediction")
+        counts = [
+            {name: int((part == mark).sum()) for mark, name in enumerate(PARTS) if (part == mark).any()}
+            for part in arrays["part"]
+        ]
+        require(all(each.keys() >= {"train", "test"} for each in counts), "a split trains or tests nothing")
+        self.n = n
+        return counts
+
+    def _figures(self, name: str, columns: Mapping[str, Column]) -> pd.DataFrame:
+        """A table of figures of measures, all of a measure's or none."""
+        names, ends = "|".join(map(re.escape, (*REGISTRY, VERDICT))), "|".join(map(re.escape, _ENDS[1:]))
+        of = "|".join(re.escape(f"[{column}]") for column in self.about.sensitive)
+        known = re.compile(rf"({names})({of})?({ends})?")
+
+        def others(column: str) -> Column | None:
+            if not known.fullmatch(column):
+                return None
+            return Column(may_lack=True, **({"low": 0, "high": 1} if column.endswith(P_VALUE) else {}))
+
+        frame = self._table(name, columns, others=others)
+        plain = {each.removesuffix("_floor") for each in frame if each.endswith("_floor")}
+        for each in plain:
+            require(all(f"{each}{end}" in frame for end in _ENDS[:3]), f"it has no value or edge of {each}")
+            require(
+                (f"{each}{EDGE}" in frame) == (f"{each}{P_VALUE}" in frame), f"it has half a test of {each}"
+            )
+        several = len(self.about.sensitive) > 1
+        shown = [
+            {id for id in REGISTRY if (f"{id}[{column}]" if several else id) in plain}
+            for column in self.about.sensitive
+        ]
+        require(
+            shown[0] and all(each == shown[0] for each in shown), "it has no measures, or other ones a column"
+        )
+        loose = [each for each in frame if _value_of(each) not in plain and _value_of(each) not in columns]
+        require(all(each.startswith(VERDICT) for each in loose), "it has a measure without its floor")
+        is_whole = ~frame["diverged"]
+        require(frame.loc[is_whole, ["mse", "rmse"]].notna().all(axis=None), "an error is missing")
+        for k, (split, part, n) in enumerate(zip(frame["split"], frame["part"], frame["n"], strict=True)):
+            require(self.parts[split].get(part) == n, f"row {k} is not of as many rows as its part has")
+        return frame
+
+    def _frame(self, name: str) -> None:
+        frame = self._figures(name, _FRAME)
+        wanted = {(*model, part) for model in self.models for part in self.parts[model[2]]}
+        found = _keys(frame, [*_MODEL, "part"])
+        require(set(found) == wanted and len(found) == len(wanted), "its rows are not the models'")
+        self.measures = set(frame.columns) - set(_FRAME)
+        self.has_deviance = "deviance" in frame
+
+    def _path(self, name: str) -> None:
+        frame = self._figures(name, _PATH)
+        require(set(frame.columns) - set(_PATH) == self.measures, "it has other measures than the frame")
+        require(("deviance" in frame) == self.has_deviance, "it has another error than the frame")
+        fair = [each for each in self.plan.methods if each != STANDARD]
+        methods = list(frame["method"].unique())
+        require(set(methods) == set(fair or [STANDARD]), "its methods are not the plan's")
+        highest = max(self.plan.lams, default=0.0)
+        require((frame["lam"] <= highest).all() and (frame["low"] <= frame["high"]).all(), "a stop is none")
+        parts = [part for part in ("validation", "test") if part in self.parts[0]]
+        for method in methods:
+            own = frame[frame["method"] == method]
+            stops = own[["lam", "low", "high", "share"]].drop_duplicates()
+            require(stops["lam"].is_unique and (stops["lam"] == 0).any(), "its stops are none")
+            found = _keys(own, ["lam", "split", "part"])
+            wanted = {
+                (lam, j, part) for lam in stops["lam"] for j in range(len(self.parts)) for part in parts
+            }
+            require(set(found) == wanted and len(found) == len(wanted), "a stop lacks a split or part")
+
+    def _baselines(self, name: str) -> None:
+        frame = self._figures(name, {**_JUDGED, "method": Column(kind=TEXT, among=BASELINES.keys())})
+        require(("deviance" in frame) == self.has_deviance, "it has another error than the frame")
+        self._is_one_a_split(frame)
+        require((frame["method"] == MEAN).any(), "it lacks the average")
+
+    def _references(self) -> None:
+        columns = {**_JUDGED, "method": Column(kind=TEXT, among=REFERENCES.keys())}
+        frame = self._figures("references", {**columns, "best_epoch": _EPOCH})
+        require(not frame.empty, "it has no rows")
+        self._is_one_a_split(frame)
+
+    def _is_one_a_split(self, frame: pd.DataFrame) -> None:
+        found = _keys(frame, ["method", "lam", "split", "part"])
+        wanted = {(method, lam, j, "test") for method, lam, *_ in found for j in range(len(self.parts))}
+        require(set(found) == wanted and len(found) == len(wanted), "it lacks a split, or has one twice")
+
+    def _importance(self) -> None:
+        frame = self._table("importance", _IMPORTANCE)
+        found = _keys(frame, [*_MODEL, "feature"])
+        require(found and len(set(found)) == len(found), "it has no feature, or one twice")
+        wanted = {(*model, feature) for model in self.models for feature in frame["feature"].unique()}
+        require(set(found) == wanted, "it lacks a feature or a model")
+
+    def _tuning(self) -> None:
+        frame = self._table("tuning", _TUNING)
+        chosen = frame[frame["chosen"]]["split"].tolist()
+        require(sorted(chosen) == list(range(len(self.parts))), "not one setting a split was chosen")
+
+    def _curves(self) -> None:
+        content = self._take(CURVES)
+        require(len(content) <= MOST_LINES, "it is too long")
+        for line in content.splitlines():
+            each = read_json(line, most_bytes=1_000)
+            require(isinstance(each, dict) and [*each] == [*COLUMNS], "a line is none of a curve")
+            require(each["method"] in self.plan.methods, "a method is not the plan's")
+            require(type(each["epoch"]) is int and each["epoch"] >= 0, "an epoch is none")
+            require(_is_number(each["lam"]) and each["lam"] >= 0, "a weight is none")
+            numbers = [each["mse"], each["dependence"]]
+            require(all(one is None or _is_number(one) for one in numbers), "a figure is no number")
+
+    def _set_aside(self) -> None:
+        sensitive = read_json(self._take(f"{SET_ASIDE}.json"), most_bytes=MOST_JSON)
+        require(sensitive == list(self.about.sensitive), "its columns are not the run's")
+        members = self._table(SET_ASIDE, _ASIDE)
+        found = _keys(members, ["method", "lam"])
+        require(
+            found == list(dict.fromkeys(model[:2] for model in self.models)), "its models are not the plan's"
+        )
+        arrays = read_arrays(
+            self._take(f"{SET_ASIDE}.safetensors"),
+            {
+                "rows": Array(dtype="int64", shape=(None,), low=0),
+                "predictions": Array(dtype="float64", shape=(len(members), None)),
+                "target": Array(dtype="float64", shape=(None,)),
+                "sensitive": Array(dtype="float64", shape=(None, len(self.about.sensitive))),
+                "weight": Array(dtype="float64", shape=(None,), low=0, is_needed=False),
+                "groups": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
+            },
+        )
+        rows = arrays["rows"]
+        require(len(rows) > 0 and (np.diff(rows) > 0).all() and (rows < self.n).all(), "its rows are none")
+        for name, values in arrays.items():
+            require(
+                values.shape[-1 if name == "predictions" else 0] == len(rows), f"{name} has another length"
+            )
+        require("weight" not in arrays or (arrays["weight"] > 0).all(), "a weight is not above 0")
+
+
+def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
+    """How many openings of the rows set aside it tells of."""
+    values = read_json(content, most_bytes=MOST_JSON, may_lack=True)
+    require(isinstance(values, dict) and isinstance(values.get("openings"), list), "it tells of no openings")
+    require(f"{SET_ASIDE}.safetensors" in found, "no rows were set aside")
+    for number, each in enumerate(values["openings"], start=1):
+        opening = _record(Confirmation, each)
+        require(opening.number == number, "its openings are not counted")
+        require(
+            opening.method in plan.methods and opening.lam in (0.0, *plan.lams), "a point is not the plan's"
+        )
+        require(opening.objective in OBJECTIVES and opening.measure in REGISTRY, "an id is not known")
+        require(opening.links and opening.n > 0, "an opening shows nothing")
+    return len(values["openings"])
+
+
+def _check_log(files: Mapping[str, bytes], openings: int) -> None:
+    """Lines that can't be read are told of where the log is shown; those that can are of the right types."""
+    for name in LOG_FILES:
+        require(len(files.get(name, b"")) <= MOST_JSON, f"{name} is too long")
+    opened = 0
+    for line in files.get(LOG, b"").splitlines():
+        values = read_json(line, most_bytes=MOST_JSON)
+        require(
+            isinstance(values, dict) and isinstance(values.pop("before", None), str), "a line is no event"
+        )
+        opened += _record(Event, values).what == OPENED
+    require(opened <= openings, "it tells of more openings than are kept")
+
+
+def _record(kind: type[Any], values: Any) -> Any:
+    require(isinstance(values, dict), "it is no object")
+    try:
+        return from_plain(kind, values)
+    except (ValueError, FairdashError) as error:
+        raise SchemaError(str(error)) from error
+
+
+def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
+    return list(frame[columns].itertuples(index=False, name=None))
+
+
+def _value_of(column: str) -> str:
+    """The column of values beside which this one stands."""
+    return next((column.removesuffix(end) for end in _ENDS[1:][::-1] if column.endswith(end)), column)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)

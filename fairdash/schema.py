@@ -1,0 +1,241 @@
+"""What a file from elsewhere must be before it is believed: types, shapes, counts, known names and limits.
+
+JSON, Parquet and safetensors each have one way in here. What is declared is checked before the whole is in
+memory where that can be, and everything that is wrong is one kind of error, :class:`SchemaError`.
+
+>>> read_json(b'{"n": 1e999}', most_bytes=100)
+Traceback (most recent call last):
+fairdash.schema.SchemaError: a number is not finite
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fairdash.records import LARGEST_WHOLE
+
+#: Depth of nested lists and objects, entries of one of them, and characters of one text.
+MOST_DEPTH, MOST_ENTRIES, MOST_CHARACTERS = 20, 20_000, 20_000
+#: A table's columns, and the size of a number of which charts and squares can still be made.
+MOST_COLUMNS, LARGEST_NUMBER = 5_000, 1e100
+
+TEXT, NUMBER, WHOLE, FLAG = "text", "number", "whole number", "yes or no"
+
+
+class SchemaError(ValueError):
+    """Something is not as it is declared; says what."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """What stands in a column of a table.
+
+    Parameters
+    ----------
+    kind
+        TEXT, NUMBER, WHOLE or FLAG.
+    among
+        All that may stand there; None: anything of the kind.
+    low, high
+        The least and the greatest number.
+    may_lack
+        Whether a number may be missing (NaN).
+    is_needed
+        Whether the column must be there.
+    """
+
+    kind: str = NUMBER
+    among: Collection[Any] | None = None
+    low: float = -LARGEST_NUMBER
+    high: float = LARGEST_NUMBER
+    may_lack: bool = False
+    is_needed: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Array:
+    """What an array is.
+
+    Parameters
+    ----------
+    dtype
+        As numpy calls it.
+    shape
+        Numbers of entries; None: whatever there are.
+    low, high, may_lack, is_needed
+        As in :class:`Column`.
+    """
+
+    dtype: str
+    shape: tuple[int | None, ...]
+    low: float = -LARGEST_NUMBER
+    high: float = LARGEST_NUMBER
+    may_lack: bool = False
+    is_needed: bool = True
+
+
+def require(holds: object, what: str) -> None:
+    """Raise a SchemaError that says `what` unless something `holds`."""
+    if not holds:
+        raise SchemaError(what)
+
+
+def read_json(content: bytes, *, most_bytes: int, may_lack: bool = False) -> Any:
+    """The values in a JSON file, none of them larger, longer or deeper than fairdash writes any.
+
+    Parameters
+    ----------
+    may_lack
+        Whether a number may be missing (NaN).
+    """
+    require(len(content) <= most_bytes, f"it has more than {most_bytes:,} bytes")
+    try:
+        # Python reads ever deeper lists by calling itself.
+        found = json.loads(content, parse_constant=float)
+    except (ValueError, RecursionError) as error:
+        raise SchemaError("it is no JSON") from error
+    _check_plain(found, depth=0, may_lack=may_lack)
+    return found
+
+
+def _check_plain(value: Any, *, depth: int, may_lack: bool) -> None:
+    require(depth <= MOST_DEPTH, "it is nested too deeply")
+    if isinstance(value, str):
+        require(len(value) <= MOST_CHARACTERS, "a text is too long")
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise SchemaError("a text has characters that can't be written") from error
+    elif isinstance(value, float):
+        is_missing = may_lack and math.isnan(value)
+        require(is_missing or math.isfinite(value), "a number is not finite")
+        require(is_missing or abs(value) <= LARGEST_NUMBER, "a number is too large")
+    elif isinstance(value, int):
+        require(abs(value) <= LARGEST_WHOLE, "a number is too large")
+    elif isinstance(value, (list, dict)):
+        require(len(value) <= MOST_ENTRIES, "it has too many entries")
+        for name in value if isinstance(value, dict) else ():
+            _check_plain(name, depth=depth + 1, may_lack=may_lack)
+        for each in value.values() if isinstance(value, dict) else value:
+            _check_plain(each, depth=depth + 1, may_lack=may_lack)
+
+
+def read_table(
+    content: bytes,
+    columns: Mapping[str, Column],
+    *,
+    most_rows: int,
+    others: Callable[[str], Column | None] = lambda _: None,
+) -> pd.DataFrame:
+    """The table in a Parquet file; what it says to pandas, which could make another one of it, is not heeded.
+
+    Parameters
+    ----------
+    columns
+        Name to what stands there.
+    most_rows
+        How many rows there may be.
+    others
+        What stands in a column that is not among these; None for one that must not be there.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(io.BytesIO(content)) as file:
+            names = file.schema_arrow.names
+            # Before anything is unpacked.
+            require(file.metadata.num_rows <= most_rows, f"it has more than {most_rows:,} rows")
+            require(len(names) <= MOST_COLUMNS, "it has too many columns")
+            require(len(set(names)) == len(names), "a column stands twice in it")
+            expected = {name: columns.get(name) or others(name) for name in names}
+            unknown = [name for name, column in expected.items() if column is None]
+            require(not unknown, "it has a column that is not known")
+            lacking = [name for name, column in columns.items() if column.is_needed and name not in expected]
+            require(not lacking, f"it lacks the column {', '.join(lacking)}")
+            known = {name: column for name, column in expected.items() if column is not None}
+            for name, column in known.items():
+                require(
+                    _is_of(file.schema_arrow.field(name).type, column.kind), f"{name} is no {column.kind}"
+                )
+            texts = [name for name, column in known.items() if column.kind == TEXT]
+        # One long text that stands in every row is in memory once.
+        with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:
+            table = file.read()
+        require(table.num_rows <= most_rows, f"it has more than {most_rows:,} rows")
+        for name in texts:
+            require(table[name].null_count == 0, f"a cell of {name} is empty")
+            for chunk in table[name].chunks:
+                lengths = pa.compute.utf8_length(chunk.dictionary) if len(chunk.dictionary) else pa.array([0])
+                require(pa.compute.max(lengths).as_py() <= MOST_CHARACTERS, f"a text of {name} is too long")
+        frame: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
+    except SchemaError:
+        raise
+    except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
+        raise SchemaError("it is no such Parquet file") from error
+    for name, column in known.items():
+        _check_cells(name, frame[name], column)
+    return frame.astype(dict.fromkeys(texts, object))
+
+
+def _is_of(kind: Any, declared: str) -> bool:
+    from pyarrow import types
+
+    if declared == TEXT:
+        return bool(types.is_string(kind) or types.is_large_string(kind))
+    if declared == FLAG:
+        return bool(types.is_boolean(kind))
+    return bool(types.is_int64(kind) or (declared == NUMBER and types.is_float64(kind)))
+
+
+def _check_cells(name: str, cells: pd.Series, column: Column) -> None:
+    if column.kind in (TEXT, FLAG):
+        # An empty cell among yes and no makes objects of them.
+        require(column.kind == TEXT or cells.dtype == bool, f"a cell of {name} is empty")
+        if column.among is not None:
+            require(set(cells.unique()) <= set(column.among), f"{name} has a value that is not known")
+        return
+    values = cells.to_numpy(dtype=float)
+    _check_numbers(name, values, column)
+    require(column.kind != WHOLE or cells.dtype == np.int64, f"a cell of {name} is empty")
+    if column.among is not None:
+        require(np.isin(values, list(column.among)).all(), f"{name} has a value that is not known")
+
+
+def _check_numbers(name: str, values: Any, declared: Column | Array) -> None:
+    is_missing = np.isnan(values)
+    require(declared.may_lack or not is_missing.any(), f"a number of {name} is missing")
+    is_within = (values >= declared.low) & (values <= declared.high)
+    require((is_within | is_missing).all(), f"a number of {name} is out of its range")
+
+
+def read_arrays(content: bytes, declared: Mapping[str, Array]) -> dict[str, Any]:
+    """The arrays in a safetensors file."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        arrays: dict[str, Any] = load(content)
+    except (SafetensorError, ValueError, TypeError, KeyError, OverflowError) as error:
+        raise SchemaError("it is no such safetensors file") from error
+    require(arrays.keys() <= declared.keys(), "it has an array that is not known")
+    for name, one in declared.items():
+        if name not in arrays:
+            require(not one.is_needed, f"it lacks the array {name}")
+            continue
+        found = arrays[name]
+        require(str(found.dtype) == one.dtype, f"{name} is not of the type {one.dtype}")
+        fits = len(found.shape) == len(one.shape) and all(
+            asked in (None, there) for asked, there in zip(one.shape, found.shape, strict=True)
+        )
+        require(fits, f"{name} has another shape")
+        _check_numbers(name, found.astype(float) if found.dtype.kind in "iu" else found, one)
+    return arrays

@@ -1,0 +1,311 @@
+"""Archives of a run with something changed in them and every hash made anew, by a seed; and looking at a run.
+
+``change(content, seed)`` changes one thing: a value of JSON, a column, cell or row of a table, an array, a file.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import shutil
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from safetensors.numpy import load, save
+
+from fairdash.reports.html import render_report
+from fairdash.reports.parse_comparison import parse_comparison
+from fairdash.runs import archive
+from fairdash.runs.confirmations import confirm_run, read_confirmations
+from fairdash.runs.listing import list_runs
+from fairdash.runs.log import note, read
+from fairdash.runs.result import write_result
+from fairdash.runs.store import FIRST, Run
+from fairdash.sealed import SEAL, open_sealed_text, seal, sealed_text
+from fairdash.storage import sha256, write_whole
+from fairdash.training.set_aside import SetAside
+from tests.runs.finished import PLAN, finished
+
+SEALED = ("spec.json", "status.json", "name.json", "log.json", "confirmations.json")
+DEEP: Any = []
+for _ in range(400):
+    DEEP = [DEEP]
+#: What no field, or hardly any, may be.
+HOSTILE: list[Any] = [
+    None, True, False, 0, -1, 7, 0.5, 1e308, -1e308, float("nan"), float("inf"), 10**30, 10**400, "", "x", "λ" * 30_000,
+    "../../evil", "a/b", "<script>alert(1)</script>", "\ud800", "\x00", "2026-13-45", [], {}, [[]], [None], {"a": 1},
+    {"a": [1, {"b": "c"}]}, DEEP, [k / 2**18 for k in range(200_000)], [1, 1], ["x", "x"], "standard", "local", 3e9,
+]  # fmt: skip
+
+
+def rich() -> Run:
+    """A run that is done and has everything that one may have, made in a second."""
+    run = finished(replace(PLAN, confirmation_share=0.3, validation_share=0.2))
+    result, rng = run.read_result(), np.random.default_rng(0)
+    keys = result.members[["method", "lam", "split"]]
+    importance = pd.concat(
+        [keys.assign(feature=name, importance=0.1, reliance=0.2) for name in ("Size", "Rooms")]
+    ).reset_index(drop=True)
+    tuning = pd.DataFrame(
+        {
+            "split": [0, 0, 1, 1],
+            "lr": [0.01, 0.002] * 2,
+            "weight_decay": [0.0, 0.03] * 2,
+            "loss": [0.5, np.inf, 0.4, 0.6],
+            "chosen": [True, False, True, False],
+        }
+    )
+    linear = result.baselines[result.objective].query("method == 'linear'")
+    references = pd.concat(
+        [linear.assign(method="barycentre", lam=lam) for lam in (0.0, 0.5, 1.0)]
+    ).reset_index(drop=True)
+    rows = np.flatnonzero(np.isnan(result.predictions[0]))
+    members = keys.drop(columns="split").drop_duplicates().assign(diverged=False).reset_index(drop=True)
+    aside = SetAside(
+        rows=rows,
+        members=members,
+        predictions=rng.normal(400, 50, (len(members), len(rows))),
+        target=result.target[rows],
+        sensitive=result.sensitive.iloc[rows].reset_index(drop=True),
+    )
+    shutil.rmtree(run.folder / "result")
+    write_result(
+        replace(
+            result,
+            importance=importance,
+            tuning=tuning,
+            references=references,
+            price=np.array([0.1, 0.2]),
+            set_aside=aside,
+        ),
+        run.folder / "result",
+    )
+    curve = [
+        {"method": method, "lam": lam, "epoch": epoch, "mse": 0.5, "dependence": None}
+        for method, lam in (("standard", 0.0), ("pearson", 0.5), ("pearson", 1.0))
+        for epoch in (1, 2, 3)
+    ]
+    lines = "".join(json.dumps(each) + "\n" for each in curve)
+    write_whole(run.folder / "result" / "curves.jsonl", lines.encode())
+    seal(run.folder / "result")
+    run.rename("A name")
+    note(run.folder, "asked for", who="local", data="household", columns={"sensitive": ["Age"]})
+    confirm_run(run, method="pearson", lam=1.0, owner="local")
+    return run
+
+
+def unpacked(content: bytes) -> dict[str, bytes]:
+    with zipfile.ZipFile(io.BytesIO(content)) as found:
+        return {name: found.read(name) for name in found.namelist()}
+
+
+def packed(files: dict[str, bytes]) -> bytes:
+    """The archive of these files, every hash as it has to be."""
+    files = {name: each for name, each in files.items() if not name.endswith(SEAL)}
+    for look in ("result", "first"):
+        own = {
+            name.removeprefix(f"{look}/"): each for name, each in files.items() if name.startswith(f"{look}/")
+        }
+        if own:
+            files[f"{look}/{SEAL}"] = json.dumps(
+                {name: sha256(each) for name, each in sorted(own.items())}
+            ).encode()
+    return archive._packed(files)
+
+
+def change(content: bytes, seed: int) -> tuple[str, bytes]:
+    """What was changed, in words, and the archive."""
+    rng, files = random.Random(seed), unpacked(content)
+    name = rng.choice([each for each in files if not each.endswith(SEAL)])
+    if rng.random() < 0.08:
+        said = _file(files, name, rng)
+    elif name.endswith(".parquet"):
+        said, files[name] = _table(files[name], rng)
+    elif name.endswith(".safetensors"):
+        said, files[name] = _arrays(files[name], rng)
+    elif name.endswith(".jsonl"):
+        said, files[name] = _lines(files[name], rng)
+    else:
+        said, values = _plain(
+            json.loads(files[name]) if name not in SEALED else open_sealed_text(files[name].decode()), rng
+        )
+        # An object that is none can't hold its own hash.
+        is_sealed = name in SEALED and isinstance(values, dict)
+        files[name] = (sealed_text(values) if is_sealed else json.dumps(values)).encode()
+    return f"{name}: {said}", packed(files)
+
+
+def _file(files: dict[str, bytes], name: str, rng: random.Random) -> str:
+    what = rng.choice(["gone", "empty", "noise", "another", "added", "moved"])
+    if what == "gone":
+        del files[name]
+    elif what == "empty":
+        files[name] = b""
+    elif what == "noise":
+        files[name] = rng.randbytes(2_000)
+    elif what == "another":
+        files[name] = files[rng.choice(list(files))]
+    elif what == "added":
+        files[rng.choice(["result/frame-x.parquet", "result/x/y.json", "result/x", "first/about.json"])] = (
+            b"{}"
+        )
+    else:
+        files["result/frame-evil.parquet"] = files.pop(name)
+    return what
+
+
+def _plain(values: Any, rng: random.Random) -> tuple[str, Any]:
+    """One place of JSON changed, whatever holds it."""
+    places: list[tuple[Any, Any]] = []
+
+    def walk(value: Any) -> None:
+        for key in value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
+            places.append((value, key))
+            walk(value[key])
+
+    walk(values)
+    what = rng.choice(["another", "another", "another", "gone", "added", "whole"])
+    new = rng.choice(HOSTILE)
+    if what == "whole" or not places:
+        return f"the whole is {_short(new)}", new
+    holder, key = rng.choice(places)
+    if what == "gone":
+        del holder[key]
+        return f"{key} is gone", values
+    if what == "added":
+        if isinstance(holder, dict):
+            holder[rng.choice(["x", "../x", "lam", "λ" * 30_000])] = new
+        else:
+            holder.extend(rng.choice([[new], holder * 2, holder * 100_000]))
+        return f"{_short(new)} is added beside {key}", values
+    holder[key] = new
+    return f"{key} is {_short(new)}", values
+
+
+def _lines(content: bytes, rng: random.Random) -> tuple[str, bytes]:
+    lines = [json.loads(line) for line in content.splitlines()]
+    at = rng.randrange(len(lines))
+    said, lines[at] = _plain(lines[at], rng)
+    return f"line {at}, {said}", b"".join(json.dumps(each).encode() + b"\n" for each in lines)
+
+
+def _table(content: bytes, rng: random.Random) -> tuple[str, bytes]:
+    table = pd.read_parquet(io.BytesIO(content))
+    column = rng.choice(list(table.columns))
+    at = rng.randrange(len(table))
+    ways: dict[str, Callable[[], Any]] = {
+        "dropped": lambda: table.drop(columns=column),
+        "renamed": lambda: table.rename(columns={column: rng.choice(["x", "lam2", "hgr_spline[Age]", "__index_level_0__"])}),
+        "texts": lambda: table.assign(**{column: table[column].astype(str)}),
+        "whole": lambda: table.assign(**{column: range(len(table))}),
+        "flags": lambda: table.assign(**{column: True}),
+        "dates": lambda: table.assign(**{column: pd.Timestamp("2026-01-01")}),
+        "lists": lambda: table.assign(**{column: [[1, 2]] * len(table)}),
+        "none": lambda: table.assign(**{column: None}),
+        "codes": lambda: table.assign(**{column: pd.Categorical(table[column])}),
+        "a row less": lambda: table.drop(index=at),
+        "a row twice": lambda: pd.concat([table, table.iloc[[at]]], ignore_index=True),
+        "another order": lambda: table.sample(frac=1, random_state=0, ignore_index=True),
+        "no rows": lambda: table.iloc[:0],
+        "a long text": lambda: table.assign(**{column: "λ" * 100_000}),
+        "many rows": lambda: pd.DataFrame({name: np.zeros(3_000_000, dtype=np.int8) for name in table}),
+        "a column more": lambda: table.assign(**{rng.choice(["x", "hgr_nn", "verdict_p", "hgr_kde[x]", "sensitive"]): 1.0}),
+        "an index": lambda: table.set_index(column),
+    }  # fmt: skip
+    cells = (
+        [float("nan"), float("inf"), -1.0, 1e308, 0.3]
+        if table[column].dtype == float
+        else (["", "x", "λ"] if pd.api.types.is_string_dtype(table[column]) else [-1, 99, 2**62])
+    )
+    for cell in cells if table[column].dtype != bool else [True, False]:
+        ways[f"a cell {cell}"] = lambda cell=cell: table.assign(
+            **{column: table[column].where(np.arange(len(table)) != at, cell)}
+        )
+    what = rng.choice(["metadata", *ways])
+    if what == "metadata":
+        arrow = pq.read_table(io.BytesIO(content))
+        about = rng.choice([b"{", b'{"index_columns": ["x"], "columns": []}', b"[" * 100_000, b"7"])
+        buffer = io.BytesIO()
+        pq.write_table(arrow.replace_schema_metadata({b"pandas": about}), buffer)
+        return f"metadata {about[:20]!r}", buffer.getvalue()
+    buffer = io.BytesIO()
+    try:
+        ways[what]().to_parquet(buffer)
+    except (ValueError, TypeError, pa.ArrowException):
+        return f"{column} {what}, which is no Parquet", b"PAR1"
+    return f"{column} {what}", buffer.getvalue()
+
+
+def _arrays(content: bytes, rng: random.Random) -> tuple[str, bytes]:
+    arrays = dict(load(content))
+    name = rng.choice(list(arrays))
+    old = arrays[name]
+    ways: dict[str, Callable[[], Any]] = {
+        "gone": lambda: None,
+        "float32": lambda: old.astype(np.float32),
+        "int64": lambda: np.nan_to_num(old).astype(np.int64),
+        "uint8": lambda: np.nan_to_num(old).astype(np.uint8),
+        "float64": lambda: old.astype(float) + 0.5,
+        "empty": lambda: old[:0],
+        "shorter": lambda: old[..., :-1],
+        "flat": lambda: old.reshape(-1),
+        "turned": lambda: old.T,
+        "deeper": lambda: old[None],
+        "twice": lambda: np.concatenate([old, old]),
+        "backwards": lambda: old[..., ::-1],
+        "ones": lambda: np.ones_like(old),
+        "zeros": lambda: np.zeros_like(old),
+        "hidden": lambda: np.where(np.arange(old.shape[-1]) == 3, np.nan, old),
+        "endless": lambda: np.where(np.arange(old.shape[-1]) == 3, np.inf, old),
+        "vast": lambda: np.where(np.arange(old.shape[-1]) == 3, 1e308, old),
+        "negative": lambda: -np.abs(old.astype(float)).astype(old.dtype),
+        "9s": lambda: np.full_like(old, 9),
+    }  # fmt: skip
+    what = rng.choice([*ways, "one more"])
+    if what == "one more":
+        arrays[rng.choice(["x", "weight", "rows", "groups"])] = np.ones(7)
+        return what, save(arrays)
+    new = ways[what]()
+    if new is None:
+        del arrays[name]
+    else:
+        arrays[name] = np.ascontiguousarray(new)
+    return f"{name} {what}", save(arrays)
+
+
+def _short(value: Any) -> str:
+    text = (
+        repr(value) if not isinstance(value, (list, dict)) or len(value) < 20 else f"a list of {len(value)}"
+    )
+    return text[:60]
+
+
+def look_at(run: Run, *, whole: bool = True) -> None:
+    """All that pages, reports and commands read of a run; if not `whole`, without a report's charts."""
+    from fairdash.ui.runs.words import line_of
+
+    (same,) = [each for each in list_runs().runs if each.id == run.id]
+    assert line_of(same, same.status)
+    assert run.name is not None
+    run.curves()
+    log, openings = read(run.folder), read_confirmations(run)
+    assert all(event.said for event in log.events)
+    for objective in [*run.read_result().frames][: None if whole else 1]:
+        found = parse_comparison(run, objective=objective)
+        assert not whole or render_report(
+            found,
+            run_id=run.id,
+            created=run.spec.created,
+            dataset=None,
+            is_preview=run.look == FIRST,
+            openings=openings,
+            log=log,
+        )
+    archive.export_run(run)

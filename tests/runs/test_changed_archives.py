@@ -1,0 +1,74 @@
+"""Of 200 archives with one thing changed and every hash right, each is taken and can be shown, or refused in words."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from fairdash.errors import RunError
+from fairdash.runs.archive import export_run, import_run
+from fairdash.runs.store import runs_folder
+from fairdash.sealed import open_sealed_text, sealed_text
+from tests.runs.changed_archives import change, look_at, packed, rich, unpacked
+
+SEEDS, BATCHES = 200, 8
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("away")))
+        return export_run(rich())
+
+
+def test_the_archive_itself_is_taken_and_shown(content: bytes) -> None:
+    run = import_run(content).run
+    look_at(run)
+    assert export_run(run) == content
+
+
+@pytest.mark.bad_input(58)
+@pytest.mark.parametrize("batch", range(BATCHES))
+def test_each_changed_archive_is_shown_or_refused(content: bytes, batch: int) -> None:
+    for seed in range(batch, SEEDS, BATCHES):
+        said, changed = change(content, seed)
+        try:
+            run = import_run(changed).run
+        except RunError as error:
+            refused = str(error)
+        else:
+            refused = ""
+            # Charts take a second; benchmarks/archive_fuzz.py draws them of all, and opens the pages.
+            look_at(run, whole=False)
+            shutil.rmtree(run.folder)
+        assert not refused or "run that fairdash has written" in refused or "no finished run" in refused, said
+        assert not list(runs_folder().glob("*")), said
+
+
+def _with_lams(content: bytes, count: int) -> bytes:
+    files = unpacked(content)
+    spec = open_sealed_text(files["spec.json"].decode())
+    spec["plan"]["lams"] = np.linspace(0.1, 1, count).tolist()
+    return packed(files | {"spec.json": sealed_text(spec).encode()})
+
+
+@pytest.mark.bad_input(58)
+@pytest.mark.parametrize("count", [600, 200_000])
+def test_so_many_weights_are_refused_before_anything_is_made_of_them(content: bytes, count: int) -> None:
+    with pytest.raises(RunError, match="no run that fairdash has written"):
+        import_run(_with_lams(content, count))
+
+
+@pytest.mark.bad_input(58)
+@pytest.mark.parametrize("name", ["../../../evil", "/etc/evil", "x/../../../evil", "evil"])
+def test_the_name_of_an_objective_is_no_path(content: bytes, name: str, tmp_path: Path) -> None:
+    files = unpacked(content)
+    for part in ("about.json", "frame-demographic_parity.parquet"):
+        assert f"result/{part}" in files
+    about = files["result/about.json"].replace(b"demographic_parity", name.encode())
+    with pytest.raises(RunError, match="no run that fairdash has written"):
+        import_run(packed(files | {"result/about.json": about}))
+    assert not list(tmp_path.rglob("*evil*"))
