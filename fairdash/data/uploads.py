@@ -175,10 +175,10 @@ def table_of_upload(
     ReadingError, OptionError
         As :func:`~fairdash.data.readers.reading.read_table`.
     """
-    # Whose it is, is asked before anything of it is read.
-    check_kept(digest, owner=owner)
-    frame, report = _table(digest, options)
     try:
+        # Whose it is, is asked before anything of it is read.
+        check_kept(digest, owner=owner)
+        frame, report = _table(digest, options)
         # Also if it was deleted by another process, or while it was being read.
         check_kept(digest, owner=owner)
     except StorageError:

@@ -247,10 +247,11 @@ class _Result:
         def others(column: str) -> Column | None:
             if not known.fullmatch(column):
                 return None
-            return Column(may_lack=True, **({"low": 0, "high": 1} if column.endswith(P_VALUE) else {}))
+            return Column(low=0, high=1, may_lack=True) if column.endswith(P_VALUE) else Column(may_lack=True)
 
         frame = self._table(name, columns, others=others)
-        plain = {each.removesuffix("_floor") for each in frame if each.endswith("_floor")}
+        there = [str(each) for each in frame]
+        plain = {each.removesuffix("_floor") for each in there if each.endswith("_floor")}
         for each in plain:
             require(all(f"{each}{end}" in frame for end in _ENDS[:3]), f"it has no value or edge of {each}")
             require(
@@ -264,7 +265,7 @@ class _Result:
         require(
             shown[0] and all(each == shown[0] for each in shown), "it has no measures, or other ones a column"
         )
-        loose = [each for each in frame if _value_of(each) not in plain and _value_of(each) not in columns]
+        loose = [each for each in there if _value_of(each) not in plain and _value_of(each) not in columns]
         require(all(each.startswith(VERDICT) for each in loose), "it has a measure without its floor")
         is_whole = ~frame["diverged"]
         require(frame.loc[is_whole, ["mse", "rmse"]].notna().all(axis=None), "an error is missing")
