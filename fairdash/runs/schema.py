@@ -15,8 +15,9 @@ import numpy as np
 import pandas as pd
 
 from fairdash.assessment.confirmation import Confirmation
-from fairdash.assessment.verdict import EDGE, P_VALUE, VERDICT
+from fairdash.assessment.verdict import EDGE, FOUND_BY, P_VALUE, VERDICT, VERDICT_ENDS
 from fairdash.dependence import REGISTRY
+from fairdash.dependence.omnibus_values import COMPONENTS
 from fairdash.errors import FairdashError
 from fairdash.records import from_plain
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
@@ -240,13 +241,17 @@ class _Result:
 
     def _figures(self, name: str, columns: Mapping[str, Column]) -> pd.DataFrame:
         """A table of figures of measures, all of a measure's or none."""
-        names, ends = "|".join(map(re.escape, (*REGISTRY, VERDICT))), "|".join(map(re.escape, _ENDS[1:]))
+        names, ends, of_verdict = (
+            "|".join(map(re.escape, each)) for each in (REGISTRY, _ENDS[1:], VERDICT_ENDS)
+        )
         of = "|".join(re.escape(f"[{column}]") for column in self.about.sensitive)
-        known = re.compile(rf"({names})({of})?({ends})?")
+        known = re.compile(rf"({names})({of})?({ends})?|{VERDICT}({of})?({of_verdict})")
 
         def others(column: str) -> Column | None:
             if not known.fullmatch(column):
                 return None
+            if column.endswith(FOUND_BY):
+                return Column(low=0, high=len(COMPONENTS) - 1, may_lack=True)
             return Column(low=0, high=1, may_lack=True) if column.endswith(P_VALUE) else Column(may_lack=True)
 
         frame = self._table(name, columns, others=others)
