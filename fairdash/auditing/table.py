@@ -189,7 +189,7 @@ class AuditTable:
             if {role, "outcome"} <= set(numbers) and _is_line_of(numbers["outcome"], numbers[role]):
                 name = getattr(columns, role)
                 raise DataError.of(
-                    f"it is “{name}” itself, or a straight line of it, in every row: the price is the outcome",
+                    f"it is “{name}” itself or a straight line of it in every row: the price is the outcome",
                     "Choose what was paid out afterwards, such as claims, or leave the outcome out.",
                     column=columns.outcome,
                 )

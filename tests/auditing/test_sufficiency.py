@@ -178,6 +178,27 @@ def test_ten_attributes_of_an_audit_are_all_above():
     assert list(first["verdict"]) == ["above"] * 10
 
 
+@pytest.mark.parametrize("count", [4, 50])
+def test_four_criteria_along_many_attributes_are_above(count, monkeypatch):
+    # The verdicts are of curves; p-values of no link of any kind are not asked for here, to be quick.
+    for name in ("p_of_any_link", "p_among_equals"):
+        monkeypatch.setattr(f"fairdash.auditing.audit.{name}", lambda *_, **__: 0.5)
+    rng = np.random.default_rng(1)
+    u, c = rng.uniform(size=2000), rng.normal(size=2000)
+    names = [f"s{k}" for k in range(count)]
+    frame = pd.DataFrame({name: u + 0.05 * rng.normal(size=2000) for name in names})
+    frame["c"], frame["price"] = c, 100 * (1 + 0.6 * (u - 0.5) + 0.05 * c + 0.05 * rng.normal(size=2000))
+    # Half of the price's spread at a given u is c; cost falls along u.
+    frame["cost"] = 100 * (1 - 0.6 * (u - 0.5)) * rng.gamma(25, 0.04, 2000)
+    result = fd.audit(
+        frame, price="price", sensitive=names, outcome="cost", controls=["c"], questions=(1, 4, 5)
+    )
+    found = result.tables["by_sensitive"]
+    curves = found[found["criterion"] != "sufficiency"]
+    assert len(found) == 4 * count
+    assert set(curves["verdict"]) == {"above"}
+
+
 def test_the_claim_above_is_made_at_its_level_where_the_gap_is_the_threshold():
     # Straight lines whose gap, between the tails' means, is δ.
     p = []
