@@ -6,8 +6,9 @@ whose level fits the portfolio but not each price, says nothing of s: it is auto
 Michaelides and Trufin 2021), with a decomposition in
 :func:`fairdash.auditing.insurance.murphy`.
 
-Prices are cut into bands of equal exposure, and each band along s, into cells of 20 rows or more. In each
-band b(p) is a straight line in p, so that s does not stand in for the price within a band. A mean square is
+Prices are cut into bands of equal exposure, and each band along s, into cells of 20 rows or more. b(p) is a
+straight line in p in each third of a band, so that s does not stand in for the price within a band, not even
+where prices are capped and s drives them. What differs within a cell does not count. A mean square is
 taken without its noise: θ = Σ share b̂² less what the noise adds to it, which is the mean of the products
 over all ways to part the units.
 """
@@ -32,6 +33,8 @@ Array = NDArray[np.float64]
 _DRAWS = 2000
 #: Bands of the price, and of s within each: at most so many, and so many rows in a cell as the aim.
 _MOST_BANDS, _ROWS_A_CELL = 8, 100
+#: Straight lines that b(p) is made of in a band.
+_LINES_A_BAND = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,7 +86,11 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
         if rows.any():
             s_band[rows] = _bands(table.sensitive[rows], table.weight[rows], bands)
     cells = _Cells.of(table, price_band * bands + s_band, of_s=True)
-    return cells.root_mean_square(_less_price(price_band, table), delta, random_state=random_state)
+    return cells.root_mean_square(
+        _less_price(_bands(table.price, table.weight, _LINES_A_BAND * bands), table),
+        delta,
+        random_state=random_state,
+    )
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
@@ -169,7 +176,7 @@ class _Less:
 
 
 def _less_price(band: NDArray[np.intp], table: AuditTable) -> _Less:
-    """b(p): in each band of the price a straight line."""
+    """b(p): a straight line in each of the given bands of the price."""
     _, code = np.unique(band, return_inverse=True)
     total = np.bincount(code, weights=table.weight)
     middle = np.bincount(code, weights=table.weight * table.price) / total

@@ -32,6 +32,8 @@ Index = NDArray[np.intp]
 FEWEST = 100
 #: Rows that a group in anything shown has at least.
 FEWEST_SHOWN = 20
+#: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
+_ROUNDED = 1e-3
 #: Line of a file in which the first row stands.
 _FIRST_LINE = 2
 
@@ -181,18 +183,20 @@ class AuditTable:
                 "Choose a price, or a prediction of what can't be below zero.",
                 column=columns.price,
             )
-        if "outcome" in numbers and _is_multiple(numbers["outcome"], numbers["price"]):
-            raise DataError.of(
-                f"it is “{columns.price}” itself or a multiple of it in every row: the price is the outcome",
-                "Choose what was paid out afterwards, such as claims, or leave the outcome out.",
-                column=columns.outcome,
-            )
         for role in ("outcome", "expected_cost"):
             if role in numbers and not float(weight @ numbers[role]) > 0:
                 raise DataError.of(
                     "it adds up to 0 or less, so the price can't be compared with it",
                     "Choose another column, or leave it out.",
                     column=getattr(columns, role),
+                )
+        for role in ("price", "candidate"):
+            if {role, "outcome"} <= set(numbers) and _is_line_of(numbers["outcome"], numbers[role]):
+                name = getattr(columns, role)
+                raise DataError.of(
+                    f"it is “{name}” itself or a straight line of it in every row: the price is the outcome",
+                    "Choose what was paid out afterwards, such as claims, or leave the outcome out.",
+                    column=columns.outcome,
                 )
         if np.ptp(numbers["sensitive"]) == 0:
             raise DataError.of(
@@ -230,11 +234,13 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     }
 
 
-def _is_multiple(a: Array, b: Array) -> bool:
-    """Whether a is a multiple of b in every row, as far as its numbers are exact."""
-    return bool(
-        np.allclose(a * (b @ b), b * (a @ b), rtol=1e-9, atol=1e-12 * float(np.abs(a).max() * (b @ b)))
-    )
+def _is_line_of(y: Array, x: Array) -> bool:
+    """Whether y is a straight line of x in every row, but for rounding such as to cents."""
+    if np.ptp(x) == 0 or np.ptp(y) == 0:
+        return bool(np.ptp(x) == np.ptp(y))
+    away, off = x - x.mean(), y - y.mean()
+    left = off - away * (away @ off) / (away @ away)
+    return bool(np.abs(left).max() <= _ROUNDED * off.std())
 
 
 def _too_few(count: int, what: str, notes: list[str]) -> DataError:

@@ -55,6 +55,34 @@ def test_what_the_price_tells_of_s_is_not_taken_for_a_bias():
     assert above <= 3
 
 
+def test_a_capped_price_that_s_drives_is_not_taken_for_a_bias():
+    # Prices level off, so that within a band E[Y|p] bends; at a given price s says next to nothing more.
+    found = 0
+    for seed in range(40):
+        rng = np.random.default_rng(9000 + seed)
+        s = rng.normal(size=3000)
+        mu = 100 * np.exp(0.4 * (0.95 * s + np.sqrt(1 - 0.95**2) * rng.normal(size=3000)) - 0.08)
+        price = 100 + 50 * np.tanh((mu - 100) / 50)
+        table = table_of(pd.DataFrame({"price": price, "s": s, "cost": mu * rng.gamma(4, 0.25, 3000)}))
+        found += bias_surface(table, DELTA * table.mean_price).p_value <= 0.05
+    # Of 40 at most so many by chance, in 1 of 1,000.
+    assert found <= 7
+
+
+def test_both_claims_keep_their_size_where_the_figure_is_the_threshold():
+    # Five bands of s: their means keep √(1 − 1/25) of the root mean square of a straight line.
+    verdicts = []
+    for seed in range(100):
+        rng = np.random.default_rng(9000 + seed)
+        x, s = rng.normal(size=3000), rng.uniform(-1, 1, 3000)
+        mu = 100 * np.exp(0.4 * x - 0.08)
+        cost = (mu + 10 * np.sqrt(3 / 0.96) * s) * rng.gamma(4, 0.25, 3000)
+        table = table_of(pd.DataFrame({"price": mu, "s": s, "cost": cost}))
+        verdicts.append(bias_surface(table, 0.1 * table.mean_price).verdict())
+    # Of 100 at most so many by chance, in 1 of 1,000.
+    assert max(verdicts.count("above"), verdicts.count("below")) <= 12
+
+
 def test_the_audit_says_level_and_autocalibration_apart():
     frame = sample(PRICES["compressed"], planted=False, seed=1).assign(price=lambda f: 1.25 * f["price"])
     result = fd.audit(frame, price="price", sensitive="s", outcome="cost", questions=(1, 5))
@@ -85,15 +113,38 @@ def test_murphys_parts_add_up_and_are_scikit_learns():
     assert murphy(0.5 * mu, cost, weight)["miscalibration"][0] > found["miscalibration"].iloc[0]
 
 
-@pytest.mark.parametrize("factor", [1.0, 0.8])
-def test_a_price_that_is_the_outcome_is_told_so(factor, tmp_path, capsys):
-    frame = sample(PRICES["price = μ"], planted=False, seed=0).assign(cost=lambda f: factor * f["price"])
+COPIES = {
+    "itself": lambda price: price,
+    "loading": lambda price: 0.8 * price,
+    "line": lambda price: 0.8 * price + 5,
+    "cents": lambda price: price.round(2),
+    "half precision": lambda price: price.astype("float32"),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_price_that_is_the_outcome_is_told_so(copy, tmp_path, capsys):
+    frame = sample(PRICES["price = μ"], planted=False, seed=0)
+    frame["cost"] = COPIES[copy](frame["price"])
     with pytest.raises(DataError, match="the price is the outcome"):
         fd.audit(frame, price="price", sensitive="s", outcome="cost")
     frame.to_csv(tmp_path / "t.csv", index=False)
     command = ["audit", str(tmp_path / "t.csv"), "--price", "price", "--sensitive", "s", "--outcome", "cost"]
     assert main(command) == 2
     assert "the price is the outcome" in capsys.readouterr().err
+
+
+def test_a_second_price_that_is_the_outcome_is_told_so_and_no_cost_is_no_copy():
+    frame = sample(PRICES["price = μ"], planted=False, seed=0)
+    frame["second"] = frame["cost"]
+    with pytest.raises(DataError, match="“second” itself"):
+        fd.audit(frame, price="price", sensitive="s", outcome="cost", candidate="second")
+    with pytest.raises(DataError, match="adds up to 0"):
+        fd.audit(frame.assign(cost=0.0), price="price", sensitive="s", outcome="cost")
+    # Nearly a copy, in all rows but few: told apart, and no fault.
+    frame["cost"] = frame["price"].where(frame.index >= 5, 2 * frame["price"])
+    result = fd.audit(frame, price="price", sensitive="s", outcome="cost", questions=(5,))
+    assert result.verdicts.set_index("criterion").loc["sufficiency", "verdict"] == "below"
 
 
 def gaps(slope: float, count: int) -> list:
@@ -125,6 +176,27 @@ def test_ten_attributes_of_an_audit_are_all_above():
     result = fd.audit(table, price="price", sensitive=names, questions=(1,))
     first = result.tables["by_sensitive"].query("criterion == 'independence'")
     assert list(first["verdict"]) == ["above"] * 10
+
+
+@pytest.mark.parametrize("count", [4, 50])
+def test_four_criteria_along_many_attributes_are_above(count, monkeypatch):
+    # The verdicts are of curves; p-values of no link of any kind are not asked for here, to be quick.
+    for name in ("p_of_any_link", "p_among_equals"):
+        monkeypatch.setattr(f"fairdash.auditing.audit.{name}", lambda *_, **__: 0.5)
+    rng = np.random.default_rng(1)
+    u, c = rng.uniform(size=2000), rng.normal(size=2000)
+    names = [f"s{k}" for k in range(count)]
+    frame = pd.DataFrame({name: u + 0.05 * rng.normal(size=2000) for name in names})
+    frame["c"], frame["price"] = c, 100 * (1 + 0.6 * (u - 0.5) + 0.05 * c + 0.05 * rng.normal(size=2000))
+    # Half of the price's spread at a given u is c; cost falls along u.
+    frame["cost"] = 100 * (1 - 0.6 * (u - 0.5)) * rng.gamma(25, 0.04, 2000)
+    result = fd.audit(
+        frame, price="price", sensitive=names, outcome="cost", controls=["c"], questions=(1, 4, 5)
+    )
+    found = result.tables["by_sensitive"]
+    curves = found[found["criterion"] != "sufficiency"]
+    assert len(found) == 4 * count
+    assert set(curves["verdict"]) == {"above"}
 
 
 def test_the_claim_above_is_made_at_its_level_where_the_gap_is_the_threshold():
