@@ -72,7 +72,7 @@ def page_lines(table: pd.DataFrame) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=500)
+    parser.add_argument("--seeds", type=int, default=200)
     seeds = parser.parse_args().seeds
     rows = []
     for (name, shape), cv, n in product(SHAPES.items(), CVS, ROWS):

@@ -164,6 +164,14 @@ def test_the_page_on_audits_does_what_it_says():
     assert result.failed == 0
 
 
+def test_the_readme_says_how_often_the_shown_number_is_0():
+    from benchmarks.estimator_tables import told_apart
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (found,) = re.findall(r"<!-- shown -->(.*?)<!-- /shown -->", readme, flags=re.DOTALL)
+    assert " ".join(found.split()) == told_apart()
+
+
 def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_take():
     from benchmarks import (
         audit_bands,
