@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from fairdash.tariff.averages import AveragesPenalty
 from fairdash.training.losses import Loss
 from fairdash.training.objectives import Objective
 from fairdash.training.penalties import Penalty
@@ -75,6 +76,9 @@ class TariffStack:
         self.penalty = penalty_class(
             seeds=[0] * len(lams), s=v[None], which_split=which, settings=TrainingSettings()
         ).to("cpu", number)
+        if isinstance(self.penalty, AveragesPenalty):
+            premium = loss.prediction(x[rows] @ start)[:, None]
+            self.penalty.start_at(premium, weight[rows, None], ends_flat=not objective.uses_target)
 
     def _curvature(self, x: Tensor, start: Tensor) -> Tensor:
         """Upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at `start`."""
