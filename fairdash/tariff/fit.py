@@ -33,8 +33,8 @@ PENALTIES = MappingProxyType(
         AVERAGES: Method(
             id=AVERAGES,
             title="Averages along the sensitive attribute",
-            meaning="Lowers by how much the premium's averages follow the sensitive attribute, and what other "
-            "links there are; ends at one flat premium.",
+            meaning="Lowers by how much the premium's averages follow the sensitive attribute, and what "
+            "other links there are; ends at one flat premium.",
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),

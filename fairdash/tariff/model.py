@@ -240,11 +240,12 @@ class FairTariff(RegressorMixin, BaseEstimator):
         )
         self.intercept_, self.coef_ = float(fitted.intercept[-1]), fitted.coefficients[-1]
         self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
-        self.n_iter_ = fitted.glm_steps + int(fitted.n_iter[-1])
+        steps = int(fitted.n_iter[-1])
+        self.n_iter_ = fitted.glm_steps + steps
         self.columns_ = {str(name): name for name in rows.features.columns}
         if not fitted.converged.all():
             warnings.warn(
-                f"The tariff still had way to go after {int(fitted.n_iter[-1])} steps. Raise max_iter or tol.",
+                f"The tariff still had way to go after {steps} steps. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
