@@ -317,8 +317,8 @@ def _front_at(
 def page_table(table: pd.DataFrame) -> str:
     """The table on the page: the default where λ is large, and how many rivals are below its front."""
     lines = [
-        "| claims | default, λ = 3 | default, λ = 30 | `hgr_spline`, λ = 3 | rivals below its front, by gap | "
-        "by HGR |",
+        "| claims | default, λ = 3 | default, λ = 30 | `hgr_spline`, λ = 3 | rivals below its front, by gap "
+        "| by HGR |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, own in table.groupby("table", sort=False):

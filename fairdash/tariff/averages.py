@@ -2,7 +2,8 @@
 
 A correlation does not care how large a premium's differences are. Where claims are weak that pays for
 premiums that a few rows hold far apart and the rest nearly alike: they look independent, and foretell worse
-than one flat premium does. What is counted here are the differences themselves, so that a flat premium has none.
+than one flat premium does. What is counted here are the differences themselves, so that a flat premium has
+none.
 """
 
 from __future__ import annotations

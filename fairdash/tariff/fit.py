@@ -281,6 +281,8 @@ def _descend(
         alpha=options.alpha,
         objective=OBJECTIVES[options.objective],
         penalty_class=penalty_class,
+        # Correlations and averages of the predictions themselves don't change by a factor.
+        balanced=options.balance and OBJECTIVES[options.objective].uses_target,
         # What takes time there is the memory; a sample of the rows is not exact to float32's last digits.
         number=torch.float64 if n == len(rows) else torch.float32,
     )

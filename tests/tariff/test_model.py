@@ -284,6 +284,21 @@ def test_where_claims_are_weak_no_large_lambda_is_worse_than_one_flat_premium():
     assert folds[-1] < 1.01
 
 
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
+def test_balance_does_not_bring_back_what_residuals_have_lost(loss):
+    """Premiums that are scaled afterwards have other residuals than those whose dependence was lowered."""
+    table, claims, years, age = policies(1000)
+    y = _target(loss, claims + 0.1 * (age - 45).clip(0))
+    model = fd.FairTariff(
+        loss=loss, lam=3.0, penalty="pearson", objective="equalized_residuals", tol=1e-7, n_breakpoints=6
+    )
+    model.fit(table[["bonus", "zone"]], y, sensitive_features=age, sample_weight=years)
+    premium = model.predict(table)
+    assert years @ premium == pytest.approx(years @ y, rel=1e-9)
+    covariance = np.cov(premium - y, age, aweights=years)
+    assert abs(covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])) < 2e-3
+
+
 def test_the_same_seed_gives_the_same_bits_and_the_rows_of_the_penalty_follow_it():
     table, claims, years, age = policies()
 
