@@ -18,15 +18,28 @@ from numpy.typing import NDArray
 
 from fairdash.seeds import Stream, rng_of
 from fairdash.training.losses import Loss
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import METHODS, Method
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.preprocessing import TargetScale
 
 Array = NDArray[np.float64]
 
-#: Id of a penalty without an adversary to the method of that penalty: what a tariff can be fitted with.
+#: Id of the penalty that tariffs have unless told.
+AVERAGES = "averages"
+#: Id of a penalty to its method: what a tariff can be fitted with. The first is a tariff's own, as it needs a
+#: model to start from; the others are those of the networks that have no adversary.
 PENALTIES = MappingProxyType(
-    {each.id: each for each in METHODS.values() if each.penalty is not None and not each.adversarial}
+    {
+        AVERAGES: Method(
+            id=AVERAGES,
+            title="Averages along the sensitive attribute",
+            meaning="Lowers by how much the premium's averages follow the sensitive attribute, and what "
+            "other links there are; ends at one flat premium.",
+            penalty="fairdash.tariff.averages:AveragesPenalty",
+            source="fairdash",
+        ),
+        **{each.id: each for each in METHODS.values() if each.penalty is not None and not each.adversarial},
+    }
 )
 #: Most of Newton's steps on top of scikit-learn's solver; each doubles the digits.
 _NEWTON_STEPS = 5
@@ -54,11 +67,12 @@ class FitOptions:
     max_iter
         Most steps of the descent.
     tol
-        It is over when five steps have lowered what is minimised by less than this, or λ times this.
+        It is over when five steps have lowered what is minimised by less than this. Where λ is above 1 and
+        the penalty does not end at the flat premium, λ times this: λ Ψ then stays as large as λ.
     """
 
     loss: Loss
-    penalty: str = "hgr_spline"
+    penalty: str = AVERAGES
     objective: str = "demographic_parity"
     alpha: float = 1e-5
     balance: bool = True
@@ -81,12 +95,15 @@ class Fitted:
         (K,) steps from the GLM; 0 for λ = 0.
     converged
         (K,).
+    glm_steps
+        Newton's steps of the GLM, the last of which is the one that brought nothing.
     """
 
     intercept: Array
     coefficients: Array
     n_iter: NDArray[np.int64]
     converged: NDArray[np.bool_]
+    glm_steps: int
 
 
 def fit_stack(
@@ -123,7 +140,7 @@ def fit_stack(
     weight = np.ones(len(y)) if sample_weight is None else sample_weight / sample_weight.mean()
     scale = TargetScale.of(y, loss, weight)
     target = scale.apply(y)
-    glm = fit_glm(x, target, weight, loss=loss, alpha=options.alpha)
+    glm, glm_steps = fit_glm(x, target, weight, loss=loss, alpha=options.alpha)
     beta = np.repeat(glm[None], len(lams), axis=0)
     n_iter, converged = np.zeros(len(lams), dtype=np.int64), np.ones(len(lams), dtype=bool)
     fair = np.flatnonzero(np.array(lams) > 0)
@@ -143,11 +160,17 @@ def fit_stack(
     intercept, coefficients = _in_units(beta, scale, loss)
     if options.balance:
         intercept = intercept + _balance(x, y, weight, intercept, coefficients, loss)
-    return Fitted(intercept=intercept, coefficients=coefficients, n_iter=n_iter, converged=converged)
+    return Fitted(
+        intercept=intercept,
+        coefficients=coefficients,
+        n_iter=n_iter,
+        converged=converged,
+        glm_steps=glm_steps,
+    )
 
 
-def fit_glm(x: Array, y: Array, weight: Array, *, loss: Loss, alpha: float) -> Array:
-    """Coefficients (P + 1,) of the GLM of the loss's family and link, the intercept last.
+def fit_glm(x: Array, y: Array, weight: Array, *, loss: Loss, alpha: float) -> tuple[Array, int]:
+    """Coefficients (P + 1,) of the GLM of the loss's family and link, the intercept last, and steps tried.
 
     By scikit-learn, to x (n, P) and y (n,) in the loss's units; then by Newton's steps as long as the slope
     gets smaller, so that the result depends on rounding alone.
@@ -172,13 +195,15 @@ def fit_glm(x: Array, y: Array, weight: Array, *, loss: Loss, alpha: float) -> A
     with_ones = np.column_stack([x, np.ones(len(x))])
     beta = np.append(model.coef_[: x.shape[1]], model.intercept_)
     slope, curvature = _derivatives(with_ones, y, weight, beta, loss, alpha)
+    steps = int(model.n_iter_)
     for _ in range(_NEWTON_STEPS):
+        steps += 1
         nearer = beta - np.linalg.lstsq(curvature, slope)[0]
         its_slope, its_curvature = _derivatives(with_ones, y, weight, nearer, loss, alpha)
         if not np.abs(its_slope).max() < np.abs(slope).max():
             break
         beta, slope, curvature = nearer, its_slope, its_curvature
-    return beta
+    return beta, steps
 
 
 def _derivatives(
@@ -243,6 +268,7 @@ def _descend(
     v = penalty_class.encode(
         torch.as_tensor(s)[None], [torch.arange(n)], torch.as_tensor(weight)[None, :, None]
     )
+    ends_flat = options.penalty == AVERAGES
     stack = TariffStack(
         x=torch.as_tensor(x),
         y=torch.as_tensor(y),
@@ -255,6 +281,8 @@ def _descend(
         alpha=options.alpha,
         objective=OBJECTIVES[options.objective],
         penalty_class=penalty_class,
+        # Correlations and averages of the predictions themselves don't change by a factor.
+        balanced=options.balance and OBJECTIVES[options.objective].uses_target,
         # What takes time there is the memory; a sample of the rows is not exact to float32's last digits.
         number=torch.float64 if n == len(rows) else torch.float32,
     )
@@ -262,7 +290,7 @@ def _descend(
         stack.value_and_slope,
         stack.start,
         max_iter=options.max_iter,
-        tol=options.tol * stack.lams.clamp_min(1.0),
+        tol=options.tol * (torch.ones_like(stack.lams) if ends_flat else stack.lams.clamp_min(1.0)),
         on_step=on_step,
     )
     return stack.coefficients(found.x).numpy(), found.n_iter.numpy(), found.converged.numpy()

@@ -34,7 +34,7 @@ from fairdash.registry import get_entry
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.design import base_and_values, design, linear_predictor
 from fairdash.tariff.files import export
-from fairdash.tariff.fit import PENALTIES, FitOptions, fit_stack
+from fairdash.tariff.fit import AVERAGES, PENALTIES, FitOptions, fit_stack
 from fairdash.tariff.relativities import in_words, relativities_table
 from fairdash.tariff.terms import Interaction, Levels
 from fairdash.training.losses import find_loss
@@ -54,7 +54,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     It minimises L + λ Ψ, as :class:`fairdash.training.regressor.FairRegressor` does: L is the deviance, 1 for
     the constant model, and Ψ a measure of dependence between U and the sensitive features s. λ = 0 is
-    scikit-learn's GLM on the same columns; the larger λ, the fairer and the less accurate.
+    scikit-learn's GLM on the same columns; the larger λ, the fairer and the less accurate, down to one flat
+    premium (with the penalty ``"averages"``).
 
     s is learned from, but no factor looks at it. It comes as ``fit(…, sensitive_features=s)``, or lies among
     the columns of X and is named by `sensitive_columns`.
@@ -67,7 +68,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty.
     penalty
-        Id in :data:`fairdash.tariff.fit.PENALTIES`: which Ψ.
+        Id in :data:`fairdash.tariff.fit.PENALTIES`: which Ψ. ``"averages"`` counts differences of premium,
+        and ends at one flat premium with a large λ; the others count correlations, whatever the size of the
+        differences, and can foretell worse than a flat premium where claims are weak.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     sensitive_columns
@@ -114,7 +117,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
     glm_intercept_, glm_coef_
         The same at λ = 0.
     n_iter_ : int
-        Steps of the descent from there; 0 at λ = 0.
+        Steps of the GLM's fit, and of the descent from there.
     sensitive_names_ : tuple
         The sensitive columns of X: names, or positions where X has none.
     columns_ : dict
@@ -134,7 +137,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         *,
         loss: str = "poisson",
         lam: float = 1.0,
-        penalty: str = "hgr_spline",
+        penalty: str = AVERAGES,
         objective: str = "demographic_parity",
         sensitive_columns: str | int | Sequence[str] | Sequence[int] | None = None,
         n_breakpoints: int = 16,
@@ -237,11 +240,12 @@ class FairTariff(RegressorMixin, BaseEstimator):
         )
         self.intercept_, self.coef_ = float(fitted.intercept[-1]), fitted.coefficients[-1]
         self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
-        self.n_iter_ = int(fitted.n_iter[-1])
+        steps = int(fitted.n_iter[-1])
+        self.n_iter_ = fitted.glm_steps + steps
         self.columns_ = {str(name): name for name in rows.features.columns}
         if not fitted.converged.all():
             warnings.warn(
-                f"The tariff still had way to go after {self.n_iter_} steps. Raise max_iter or tol.",
+                f"The tariff still had way to go after {steps} steps. Raise max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

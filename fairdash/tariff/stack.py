@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
+from fairdash.tariff.averages import AveragesPenalty
 from fairdash.training.losses import Loss
 from fairdash.training.objectives import Objective
 from fairdash.training.penalties import Penalty
@@ -35,6 +38,9 @@ class TariffStack:
         Weight of the squared coefficients, without the intercept's.
     penalty_class
         Ψ.
+    balanced
+        Whether the tariff is judged with premiums that add up to their target, as it will be: with a log link
+        that scales premiums, and so changes how residuals depend on s.
     number
         What rows are computed in, whatever they come in; coordinates and sums of rows are in float64.
     """
@@ -53,12 +59,14 @@ class TariffStack:
         alpha: float,
         objective: Objective,
         penalty_class: type[Penalty],
+        balanced: bool = False,
         number: torch.dtype = torch.float64,
     ) -> None:
         self.share = weight / weight.sum()
         self.loss, self.objective = loss, objective
         self.lams, self.number = lams, number
         mean = (self.share * y).sum()
+        self.mean = float(mean) if balanced and loss.has_log_link else None
         constant = (mean.log() if loss.has_log_link else mean).expand_as(y)
         self.unit = (self.share * loss.unit_deviance(constant, y)).sum()
         # Of scikit-learn's objective, half the mean deviance plus half of α ‖β‖², twice.
@@ -75,6 +83,9 @@ class TariffStack:
         self.penalty = penalty_class(
             seeds=[0] * len(lams), s=v[None], which_split=which, settings=TrainingSettings()
         ).to("cpu", number)
+        if isinstance(self.penalty, AveragesPenalty):
+            premium = loss.prediction(x[rows] @ start)[:, None]
+            self.penalty.start_at(premium, weight[rows, None], ends_flat=not objective.uses_target)
 
     def _curvature(self, x: Tensor, start: Tensor) -> Tensor:
         """Upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at `start`."""
@@ -92,16 +103,25 @@ class TariffStack:
     def value_and_slope(self, z: Tensor, which: Tensor) -> tuple[Tensor, Tensor]:
         """What the tariffs `which` (M,) minimise, (M,), and its slope (M, P + 1) at coordinates z."""
         at = z.to(self.number)
-        eta = at @ self.z
+        eta, seen = at @ self.z, at @ self.z_seen
+        if self.mean is not None:
+            # What must be added for the premiums to add up; it falls by their average along each coordinate.
+            part = torch.softmax(eta + self.share.log(), dim=1)
+            lacks = math.log(self.mean) - torch.logsumexp(eta + self.share.log(), dim=1, keepdim=True)
+            eta, seen = eta + lacks, seen + lacks
         error = self.loss.unit_deviance(eta, self.y) @ self.share / self.unit
-        slope = (self.loss.slope(eta, self.y) * (self.share / self.unit)) @ self.z.T
-        seen = (at @ self.z_seen)[:, :, None].requires_grad_()
+        of_error = self.loss.slope(eta, self.y) * (self.share / self.unit)
+        seen = seen[:, :, None].requires_grad_()
         u = self.objective.audit(self.loss.prediction(seen), self.y_seen)
         count = len(which)
         psi: Tensor = self.penalty(u, self.v.expand(count, -1, -1), self.weight_seen.expand(count, -1, -1))
         lam = self.lams[which]
         (of_seen,) = torch.autograd.grad((lam * psi).sum(), seen)
-        slope = (slope + of_seen[:, :, 0] @ self.z_seen.T).to(z)
+        slope = of_error @ self.z.T + of_seen[:, :, 0] @ self.z_seen.T
+        if self.mean is not None:
+            total = of_error.sum(dim=1, keepdim=True) + of_seen[:, :, 0].sum(dim=1, keepdim=True)
+            slope = slope - total * (part @ self.z.T)
+        slope = slope.to(z)
         beta = self.coefficients(z)
         shrunk = self.shrinkage * beta
         slope += torch.linalg.solve_triangular(self._root.T, 2 * shrunk.T, upper=False).T

@@ -1,0 +1,359 @@
+r"""FairTariff's own penalty beside the simple ways to a fair tariff, where claims are weak and strong.
+
+    FAIRDASH_DATA=… OMP_NUM_THREADS=1 python -m benchmarks.tariff_rivals [--rows 12000] [--splits 10]
+
+Tables: material and bodily claims of pg15training, claims of freMPL1 (in $FAIRDASH_DATA/motor; R package
+CASdatasets), and two simulated ones. All ways have the same columns and the same alpha, which the first split
+chooses. The ways:
+
+- `averages` and `hgr_spline`: FairTariff with that penalty, by λ;
+- `covariances`: the GLM plus a multiple of the sum of squared covariances of its linear predictor with
+  splines of s;
+- `orthogonal`: the GLM of columns less a share of their projection on splines of s (rating needs s);
+- `residual` and `residual_log`: the GLM's premium, or its logarithm, less a share of that projection (rating
+  needs s);
+- `dropped`: the GLM without the columns that foretell s best, so many of them.
+
+Writes results/tariff_rivals.csv, a row a table, way and strength: means over the splits, on test rows, of the
+deviance ÷ the flat premium's, of the largest gap of tenths by s ÷ the mean premium, of HGR (spline), and of
+the largest ÷ the smallest premium. `flat`, `by_gap` and `by_hgr` are the row's deviance less that of the flat
+premium, and of the default's front at the same gap and at the same HGR, with the 95 % interval of Nadeau and
+Bengio: above 0 the default is better. The front is the lower hull of the GLM, the default's λ and the flat
+premium: a mixture of two premiums costs at most what their deviances' mixture says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.exceptions import ConvergenceWarning
+
+import fairdash as fd
+from fairdash.data import motor
+from fairdash.data.local_files import find_folder, read_verified
+from fairdash.tariff.choosing import TermOptions, choose_terms
+from fairdash.tariff.design import design
+from fairdash.tariff.fit import AVERAGES, FitOptions, fit_glm, fit_stack
+from fairdash.tariff.shrinkage import choose_alpha
+from fairdash.training.losses import find_loss
+from fairdash.training.penalties.category_penalty import of_ranks
+from fairdash.training.penalties.hgr_spline import smooth_functions
+from fairdash.training.splits import Split, corrected_standard_error, random_splits, with_held_out
+
+Array = NDArray[np.float64]
+
+RESULTS = Path(__file__).parent / "results"
+FREMPL = {"freMPL1.rda": "0c8e40bcd7e416842953bd72a7f23883ce4794b97a49b3e1d68c472159da7264"}
+POISSON = find_loss("poisson")
+LAMS = {AVERAGES: (0.02, 0.1, 0.3, 1.0, 3.0, 30.0), "hgr_spline": (0.1, 0.3, 3.0)}
+COVARIANCES = (0.03, 0.3, 1.0, 3.0, 10.0, 100.0)
+SHARES = (0.25, 0.5, 0.75, 1.0)
+MOST_DROPPED = 5
+
+
+@dataclass(frozen=True)
+class Table:
+    """Claims a year y, years w as weight, and s beside the features."""
+
+    features: pd.DataFrame
+    y: Array
+    w: Array
+    s: Array
+
+    @classmethod
+    def of(cls, features: pd.DataFrame, claims: pd.Series, years: pd.Series, s: pd.Series) -> Table:
+        w = years.to_numpy(dtype=float, copy=True)
+        return cls(features, claims.to_numpy(dtype=float) / w, w, s.to_numpy(dtype=float, copy=True))
+
+
+def tables(n: int) -> Iterator[tuple[str, Table]]:
+    """Every table by its name, of n rows drawn at random, or all there are."""
+    folder = find_folder("motor", {**motor.CHECKSUMS, **FREMPL})
+    if folder is None:
+        raise SystemExit("Put pg15training.rda and freMPL1.rda into $FAIRDASH_DATA/motor.")
+    content = read_verified(folder, {**motor.CHECKSUMS, **FREMPL})
+    policies = _drawn(_frame(content[motor.FILE], "pg15training"), n)
+    known = ["PolNum", "CalYear", "Exppdays", *motor.CLAIMS, motor.SENSITIVE, motor.SUBREGION]
+    years = policies["Exppdays"] / motor.DAYS_IN_A_YEAR
+    for name, column in (("material", "Numtppd"), ("bodily", "Numtpbi")):
+        yield name, Table.of(policies.drop(columns=known), policies[column], years, policies["Age"])
+    frame = _frame(content["freMPL1.rda"], "freMPL1")
+    # Some have no day of exposure.
+    frame = _drawn(frame[frame["Exposure"] > 0.01], n)
+    known = ["ClaimInd", "ClaimAmount", "Exposure", "DrivAge", "RecordBeg", "RecordEnd"]
+    yield (
+        "freMPL1",
+        Table.of(frame.drop(columns=known), frame["ClaimInd"], frame["Exposure"], frame["DrivAge"]),
+    )
+    yield "simulated, 5 %", simulated(n, frequency=0.05, strength=0.12, seed=1)
+    yield "simulated, 10 %", simulated(n, frequency=0.1, strength=0.2, seed=2)
+
+
+def _frame(content: bytes, name: str) -> pd.DataFrame:
+    import rdata
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of types of R that it has no reader of its own for
+        frame: pd.DataFrame = rdata.read_rda(io.BytesIO(content))[name]
+    return frame
+
+
+def _drawn(frame: pd.DataFrame, n: int) -> pd.DataFrame:
+    return frame.sample(min(n, len(frame)), random_state=0).sort_index().reset_index(drop=True)
+
+
+def simulated(n: int, *, frequency: float, strength: float, seed: int) -> Table:
+    """Rare claims that the columns hardly foretell, and age, which shows in most of them."""
+    rng = np.random.default_rng(seed)
+    age, years = rng.uniform(18, 85, n), rng.uniform(0.2, 1, n)
+    away = (age - 50) / 20
+    features = pd.DataFrame(
+        {
+            "bonus": -away + rng.normal(size=n),
+            "licence": (age - 18) * rng.uniform(0.5, 1, n),
+            "power": rng.integers(4, 13, n).astype(float),
+            "value": rng.gamma(2, 8, n) + 4 * np.exp(-(away**2)),
+            "density": rng.lognormal(4, 1.3, n),
+            "zone": [f"Z{k}" for k in rng.integers(1, 13, n)],
+            "use": np.where(rng.random(n) < 1 / (1 + np.exp(away)), "work", "home"),
+        }
+    )
+    risk = features["bonus"] + 0.2 * (features["power"] - 8) + 0.3 * np.log(features["density"] / 50)
+    risk = risk + 0.8 * away**2 + 0.5 * (features["use"] == "work")
+    claims = rng.poisson(frequency * np.exp(strength * (risk - 0.3)) * years)
+    return Table(features, claims / years, years, age)
+
+
+def gap(premium: Array, s: Array, w: Array) -> float:
+    """Largest less smallest mean premium of tenths of the exposure by s, as a share of the mean premium."""
+    order = np.argsort(s, kind="stable")
+    edges = np.interp(np.arange(1, 10) / 10, np.cumsum(w[order]) / w.sum(), s[order])
+    group = np.searchsorted(edges, s)
+    mass = np.bincount(group, w)
+    means = (np.bincount(group, w * premium) / np.maximum(mass, 1e-12))[mass > 0]
+    return float(np.ptp(means) / np.average(premium, weights=w))
+
+
+def premiums(table: Table, split: Split, alpha: float) -> Iterator[tuple[str, float, Array]]:
+    """Way, strength and the premiums (n,) of all rows."""
+    train, n = split.train, len(table.y)
+    y, w = table.y[train], table.w[train]
+    terms = choose_terms(table.features.iloc[train], w, TermOptions())
+    blocks = [slice(*edge) for edge in pairwise(accumulate((term.width for term in terms), initial=0))]
+    x = design(terms, table.features)
+    unit, share = np.average(y, weights=w), w / w.sum()
+
+    def glm(columns: Array) -> Array:
+        """Linear predictor (n,) of the GLM of these columns."""
+        beta, _ = fit_glm(columns[train], y / unit, w / w.mean(), loss=POISSON, alpha=alpha)
+        return columns @ beta[:-1] + beta[-1]
+
+    eta = glm(x)
+    yield "glm", 0.0, np.exp(eta)
+    for penalty, lams in LAMS.items():
+        fitted = fit_stack(
+            x[train],
+            y,
+            s=table.s[train, None],
+            sample_weight=w,
+            lams=lams,
+            options=FitOptions(loss=POISSON, alpha=alpha, penalty=penalty),
+            random_state=0,
+        )
+        for lam, coefficients, intercept in zip(lams, fitted.coefficients, fitted.intercept, strict=True):
+            yield penalty, lam, np.exp(x @ coefficients + intercept)
+
+    functions = of_ranks(
+        torch.as_tensor(table.s)[None, :, None],
+        [torch.as_tensor(train)],
+        smooth_functions,
+        torch.as_tensor(table.w)[None, :, None],
+    )[0].numpy()
+    functions = functions - share @ functions[train]
+
+    def follows(values: Array) -> Array:
+        """Projection of values (n, …) on the functions, with which it is uncorrelated on training rows."""
+        root = np.sqrt(share)[:, None]
+        centred = (values - share @ values[train])[train].reshape(len(train), -1)
+        found = np.linalg.lstsq(root * functions[train], root * centred)[0]
+        return (functions @ found).reshape(values.shape)
+
+    ones = np.column_stack([x, np.ones(n)])
+    covariance = (ones[train] * share[:, None]).T @ functions[train]
+    for strength in COVARIANCES:
+        extra = 2 * strength * covariance @ covariance.T + np.diag([*np.full(x.shape[1], alpha), 0.0])
+        beta = newton(ones[train], y / unit, share, extra)
+        yield "covariances", strength, np.exp(ones @ beta)
+    projected, of_premium, of_eta = follows(x), follows(np.exp(eta)), follows(eta)
+    for part in SHARES:
+        yield "orthogonal", part, np.exp(glm(x - part * projected))
+        yield "residual", part, np.maximum(np.exp(eta) - part * of_premium, 0.02)
+        yield "residual_log", part, np.exp(eta - part * of_eta)
+
+    def tells(block: slice) -> float:
+        """Most of the variance of a smooth function of s that a factor's columns explain."""
+        root = np.sqrt(share)[:, None]
+        own = root * (x[train, block] - share @ x[train, block])
+        wanted = root * functions[train, :3]
+        rest = wanted - own @ np.linalg.lstsq(own, wanted)[0]
+        return float((1 - (rest**2).sum(axis=0) / (wanted**2).sum(axis=0)).max())
+
+    worst = sorted(blocks, key=tells, reverse=True)
+    for count in range(1, min(MOST_DROPPED, len(blocks) - 1) + 1):
+        gone = [column for block in worst[:count] for column in range(block.start, block.stop)]
+        yield "dropped", count, np.exp(glm(np.delete(x, gone, axis=1)))
+
+
+def newton(x: Array, y: Array, share: Array, extra: Array) -> Array:
+    """Coefficients of the Poisson GLM plus ½ βᵀ `extra` β, by Newton's steps, halved as needed."""
+
+    def value(beta: Array) -> float:
+        with np.errstate(over="ignore"):
+            return float(share @ (np.exp(x @ beta) - y * (x @ beta)) + beta @ extra @ beta / 2)
+
+    beta = np.zeros(x.shape[1])
+    now = value(beta)
+    for _ in range(100):
+        mean = np.exp(x @ beta)
+        slope = x.T @ (share * (mean - y)) + extra @ beta
+        step = np.linalg.lstsq((x.T * (share * mean)) @ x + extra, slope)[0]
+        length = 1.0
+        while length > 1e-6 and not value(beta - length * step) < now:
+            length /= 2
+        beta, before, now = beta - length * step, now, value(beta - length * step)
+        if before - now < 1e-11:
+            break
+    return beta
+
+
+def measured(table: Table, splits: Sequence[Split]) -> pd.DataFrame:
+    """A row a split, way and strength."""
+    options = FitOptions(loss=POISSON)
+    alpha = choose_alpha(
+        table.features,
+        table.y,
+        table.w,
+        with_held_out(splits[0], random_state=0, groups=None),
+        options=options,
+        terms=TermOptions(),
+        random_state=0,
+    )
+    rows = []
+    for j, split in enumerate(splits):
+        train, test = split.train, split.test
+        y, w, s = table.y[test], table.w[test], table.s[test]
+        flat = np.average(table.y[train], weights=table.w[train])
+        for way, strength, found in premiums(table, split, alpha):
+            # Balanced on the training rows, all ways alike.
+            premium = (found * flat / np.average(found[train], weights=table.w[train]))[test]
+            rows.append(
+                {
+                    "way": way,
+                    "strength": strength,
+                    "split": j,
+                    "deviance": POISSON.mean_deviance(y, premium, w)
+                    / POISSON.mean_deviance(y, np.full(len(y), flat), w),
+                    "gap": gap(premium, s, w),
+                    "hgr": fd.measure("hgr_spline", premium, s),
+                    "fold": premium.max() / premium.min(),
+                    "alpha": alpha,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def compared(rows: pd.DataFrame, *, test_to_train: float) -> pd.DataFrame:
+    """A row a way and strength, with the default at the same gap and the same HGR beside it."""
+    keys = ["way", "strength"]
+    means = rows.groupby(keys, sort=False).mean(numeric_only=True).drop(columns="split")
+    deviance = rows.pivot(index="split", columns=keys, values="deviance")
+    own = [key for key in means.index if key[0] in ("glm", AVERAGES)]
+
+    def interval(values: pd.Series) -> tuple[float, float, float]:
+        n_splits = len(values)
+        variance = pd.Series([values.var()])
+        error = corrected_standard_error(variance, n_splits=n_splits, test_to_train=test_to_train)[0]
+        reach = stats.t.ppf(0.975, n_splits - 1) * error
+        return values.mean(), values.mean() - reach, values.mean() + reach
+
+    for name, of_front in (("flat", None), ("by_gap", "gap"), ("by_hgr", "hgr")):
+        for key in means.index:
+            if of_front is None:
+                least = pd.Series(1.0, index=deviance.index)
+            else:
+                least = _front_at(means, deviance, own, of_front, max(means.loc[key, of_front], 0.0))
+            found = interval(deviance[key] - least)
+            columns = [f"{name}{end}" for end in ("", "_low", "_high")]
+            means.loc[[key], columns] = found
+    return means.reset_index()
+
+
+def _front_at(
+    means: pd.DataFrame, deviance: pd.DataFrame, own: Sequence[tuple[str, float]], name: str, at: float
+) -> pd.Series:
+    """Deviance of each split at a dependence: of the best mixture of two of the front's models."""
+    points = [(max(means.loc[key, name], 0.0), deviance[key]) for key in own]
+    points.append((0.0, pd.Series(1.0, index=deviance.index)))
+    candidates = [values for found, values in points if found <= at]
+    for below, lower in points:
+        for above, upper in points:
+            if below < at < above:
+                part = (at - below) / (above - below)
+                candidates.append((1 - part) * lower + part * upper)
+    return min(candidates, key=lambda values: values.mean())
+
+
+def page_table(table: pd.DataFrame) -> str:
+    """The table on the page: the default where λ is large, and how many rivals are below its front."""
+    lines = [
+        "| claims | default, λ = 3 | default, λ = 30 | `hgr_spline`, λ = 3 | rivals below its front, by gap "
+        "| by HGR |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, own in table.groupby("table", sort=False):
+        at = own.set_index(["way", "strength"])
+        cells = [
+            f"{at.loc[key, 'deviance']:.4f} (gap {at.loc[key, 'gap']:.1%})"
+            for key in ((AVERAGES, 3.0), (AVERAGES, 30.0), ("hgr_spline", 3.0))
+        ]
+        rivals = own[~own["way"].isin(["glm", AVERAGES, "hgr_spline"])]
+        for by in ("by_gap", "by_hgr"):
+            below, proved = rivals[by] < 0, rivals[f"{by}_high"] < 0
+            cells.append(f"{below.sum()} of {len(rivals)}, beyond noise {proved.sum()}")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=12_000)
+    parser.add_argument("--splits", type=int, default=10)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    parts = []
+    for name, table in tables(options.rows):
+        splits = random_splits(len(table.y), n_splits=options.splits, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            rows = measured(table, splits)
+        ratio = len(splits[0].test) / len(splits[0].train)
+        parts.append(compared(rows, test_to_train=ratio).assign(table=name, rows=len(table.y)))
+        print(name, flush=True)
+    found = pd.concat(parts, ignore_index=True)
+    found.to_csv(RESULTS / "tariff_rivals.csv", index=False, float_format="%.5g")
+    print(page_table(found))
+
+
+if __name__ == "__main__":
+    main()
