@@ -224,6 +224,23 @@ def test_the_page_on_tariffs_says_what_was_measured():
     assert f"{took['processor_seconds']:.0f} seconds of one processor" in page
 
 
+def test_the_page_on_tariffs_says_where_the_default_is_beaten():
+    from benchmarks.tariff_rivals import page_table
+
+    table = pd.read_csv(ROOT / "benchmarks" / "results" / "tariff_rivals.csv")
+    page = (ROOT / "docs" / "tariff.md").read_text(encoding="utf-8")
+    assert page_table(table) in page
+    rivals = table[~table["way"].isin(["glm", "averages", "hgr_spline"])]
+    for by in ("by_gap", "by_hgr"):
+        most = -rivals.loc[rivals[f"{by}_high"] < 0, by].min()
+        assert f"by up to {most:.4f}" in page
+    default = table[table["way"] == "averages"]
+    assert (default["deviance"] <= 1).all()
+    for _, path in default.groupby("table"):
+        assert (path["gap"].diff().dropna() < 0).all()
+        assert path["deviance"].iloc[-1] == pytest.approx(1, abs=0.05)
+
+
 def test_the_page_on_groups_says_the_false_alarms_that_were_counted():
     table = pd.read_csv(ROOT / "benchmarks" / "results" / "grouped_null.csv")
     page = (ROOT / "docs" / "groups.md").read_text(encoding="utf-8")

@@ -3,7 +3,7 @@
     minimise over β:  L(β) + α ‖β‖² / c + λ Ψ(U, s)
 
 L is the mean deviance in units of the constant's, c, and Ψ the penalty on up to 20,000 rows that stay the
-same: what the networks minimise too, so that a λ means the same. λ = 0 is the GLM.
+same. λ = 0 is the GLM. With a penalty of the networks it is what they minimise too.
 """
 
 from __future__ import annotations
