@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from dataclasses import asdict
 
@@ -351,3 +353,42 @@ def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, caps
     with pytest.raises(SystemExit):
         main(["--help"])
     assert capsys.readouterr().out.startswith(f"usage: {name} [")
+
+
+MEASURED = "measure pearson {prices} --u price --v age --permutations 19 --json"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGPIPE")
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [
+        ("--help", ""),
+        (MEASURED, ""),
+        (MEASURED, "1"),
+        ("check {prices} --target price --sensitive age --json", ""),
+        ("runs list --json", ""),
+    ],
+)
+def test_a_reader_that_closes_the_pipe_ends_every_command_quietly(command, unbuffered, prices):
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    read, write = os.pipe()
+    os.close(read)
+    arguments = [word.format(prices=prices) for word in command.split()]
+    with open(write, "wb") as closed:
+        ended = subprocess.run(
+            [sys.executable, "-m", "fairdash", *arguments],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+def test_a_broken_pipe_that_is_not_the_outputs_is_no_reader_gone(monkeypatch):
+    def hung_up(options):
+        raise BrokenPipeError("a child process is gone")
+
+    monkeypatch.setattr("fairdash.__main__._measure", hung_up)
+    with pytest.raises(BrokenPipeError, match="child process"):
+        main(["measure", "pearson", "prices.csv", "--u", "a", "--v", "b"])
