@@ -18,11 +18,14 @@ An installed package has them as ``fairdash app`` and so on.
 from __future__ import annotations
 
 import argparse
+import io
 import json
+import os
+import select
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from fairdash._version import __version__
 from fairdash.errors import FairdashError, Problem
@@ -36,8 +39,46 @@ if TYPE_CHECKING:
     from fairdash.training.sweep import SweepProgress
 
 
+#: What a shell says of a program that SIGPIPE ended: 128 + 13.
+_READER_GONE = 141
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out one command; the exit status is 2 if an input or an option can't be used."""
+    """Carry out one command and return its exit status.
+
+    It is 2 if an input or an option can't be used, and 141 if who reads the output has closed the pipe, as
+    ``head`` does. The signal itself stays ignored: it would also end the app when a browser hangs up.
+    """
+    try:
+        try:
+            return _carry_out(arguments)
+        finally:
+            # Here, as Python's own flush at exit would end in a warning and 120; help leaves by SystemExit.
+            print(end="", flush=True)
+    except BrokenPipeError:
+        if sys.platform == "win32":
+            raise  # no such signal there, and no such status
+        closed = [stream for stream in (sys.stdout, sys.stderr) if _is_closed(stream)]
+        if not closed:
+            raise  # of a socket or a child process, which is a fault
+        with open(os.devnull, "wb") as nowhere:
+            for stream in closed:
+                os.dup2(nowhere.fileno(), stream.fileno())
+        return _READER_GONE
+
+
+def _is_closed(stream: TextIO) -> bool:
+    """Whether the stream is a pipe that nobody reads any more."""
+    try:
+        place = stream.fileno()
+    except io.UnsupportedOperation:  # a text in memory
+        return False
+    asked = select.poll()
+    asked.register(place, 0)  # a closed pipe is reported without being asked for
+    return any(event & select.POLLERR for _, event in asked.poll(0))
+
+
+def _carry_out(arguments: Sequence[str] | None) -> int:
     options = _parser().parse_args(arguments)
     try:
         status: int = options.command(options)
@@ -323,8 +364,6 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 
 def _worker(options: argparse.Namespace) -> int:
-    import os
-
     from fairdash.jobs.engine import LANES
     from fairdash.registry import get_entry
     from fairdash.worker import serve

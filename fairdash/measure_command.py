@@ -27,6 +27,10 @@ from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.registry import get_entry
 
+#: Complete rows that count, at the least; no group of fewer rows is shown by an audit either. Of two rows every
+#: measure is 1.
+FEWEST_ROWS = 20
+
 
 def measure_columns(options: argparse.Namespace) -> str:
     """Measure the columns that the options name; what to print."""
@@ -43,6 +47,7 @@ def measure_columns(options: argparse.Namespace) -> str:
     complete = _complete_numbers([u, v, *others], also=[*also, *given])
     left_out = int((~complete).sum())
     first, second = (each[complete].astype(float) for each in (u, v))
+    _refuse_without_evidence(first, second, None if exposure is None else exposure[complete])
     counted: dict[str, Any] = {
         "sample_weight": None if exposure is None else exposure[complete].astype(float),
         "groups": None if groups is None else groups[complete],
@@ -85,6 +90,30 @@ def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]
         what = "No row has a number in both columns" if len(columns) == 2 else "No row is complete"
         raise DataError(Problem(what=what, hint="Choose other columns.", count=len(complete)))
     return complete
+
+
+def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | None) -> None:
+    """Refuse what no number can be said of, as the audit does: a constant column, or hardly any rows.
+
+    The library's own measures are 0 for a constant by law, which a reader would take for "no link".
+    """
+    counting = pd.Series(True, index=u.index) if exposure is None else exposure > 0
+    n = int(counting.sum())
+    checks = Checks(DataError)
+    checks.require(
+        n >= FEWEST_ROWS,
+        None,
+        f"A measure needs {FEWEST_ROWS} complete rows that count, and there {'is' if n == 1 else 'are'} {n}",
+        "Give more rows, or choose columns with fewer missing cells.",
+    )
+    for column in (u, v):
+        checks.require(
+            n == 0 or column[counting].nunique() > 1,
+            str(column.name),
+            "It holds the same value in every complete row, so dependence on it is undefined",
+            "Choose a column that varies.",
+        )
+    checks.finish()
 
 
 def _as_json(

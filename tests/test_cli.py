@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from dataclasses import asdict
 
@@ -187,6 +189,40 @@ def test_measure_of_columns_that_share_no_complete_row(tmp_path, capsys):
     assert "No row has a number in both columns" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("constant", ["u", "v"])
+@pytest.mark.parametrize("as_json", [[], ["--json"]])
+def test_measure_of_a_constant_column_is_refused_and_the_column_named(constant, as_json, tmp_path, capsys):
+    path = tmp_path / "same.csv"
+    other = "v" if constant == "u" else "u"
+    pd.DataFrame({constant: [7] * 50, other: range(50)}).to_csv(path, index=False)
+    assert main(["measure", "hgr_spline", str(path), "--u", "u", "--v", "v", *as_json]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert f"Column “{constant}”" in said.err
+    assert f"“{other}”" not in said.err
+    assert "undefined" in said.err
+
+
+def test_measure_of_a_column_constant_where_rows_count_is_refused(tmp_path, capsys):
+    path = tmp_path / "idle.csv"
+    frame = pd.DataFrame({"u": range(50), "v": [1] * 40 + [2] * 10, "years": [1.0] * 40 + [0.0] * 10})
+    frame.to_csv(path, index=False)
+    options = ["--u", "u", "--v", "v", "--permutations", "19", "--bootstrap", "0"]
+    assert main(["measure", "pearson", str(path), *options]) == 0
+    assert main(["measure", "pearson", str(path), *options, "--exposure", "years"]) == 2
+    assert "Column “v”" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("rows", "status"), [(2, 2), (19, 2), (20, 0)])
+def test_measure_says_how_many_rows_it_needs(rows, status, tmp_path, capsys):
+    path = tmp_path / "few.csv"
+    pd.DataFrame({"u": range(rows), "v": range(rows)}).to_csv(path, index=False)
+    options = ["--u", "u", "--v", "v", "--permutations", "19", "--bootstrap", "0"]
+    assert main(["measure", "pearson", str(path), *options]) == status
+    if status:
+        assert f"needs 20 complete rows that count, and there are {rows}" in capsys.readouterr().err
+
+
 def test_find_lam_prints_what_the_api_finds(capsys):
     options = [
         "--dataset",
@@ -351,3 +387,42 @@ def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, caps
     with pytest.raises(SystemExit):
         main(["--help"])
     assert capsys.readouterr().out.startswith(f"usage: {name} [")
+
+
+MEASURED = "measure pearson {prices} --u price --v age --permutations 19 --json"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGPIPE")
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [
+        ("--help", ""),
+        (MEASURED, ""),
+        (MEASURED, "1"),
+        ("check {prices} --target price --sensitive age --json", ""),
+        ("runs list --json", ""),
+    ],
+)
+def test_a_reader_that_closes_the_pipe_ends_every_command_quietly(command, unbuffered, prices):
+    environment = os.environ | {"PYTHONUNBUFFERED": unbuffered}
+    read, write = os.pipe()
+    os.close(read)
+    arguments = [word.format(prices=prices) for word in command.split()]
+    with open(write, "wb") as closed:
+        ended = subprocess.run(
+            [sys.executable, "-m", "fairdash", *arguments],
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+    assert (ended.returncode, ended.stderr) == (141, "")
+
+
+def test_a_broken_pipe_that_is_not_the_outputs_is_no_reader_gone(monkeypatch):
+    def hung_up(options):
+        raise BrokenPipeError("a child process is gone")
+
+    monkeypatch.setattr("fairdash.__main__._measure", hung_up)
+    with pytest.raises(BrokenPipeError, match="child process"):
+        main(["measure", "pearson", "prices.csv", "--u", "a", "--v", "b"])
