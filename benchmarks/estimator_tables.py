@@ -145,7 +145,8 @@ def told_apart() -> str:
         f"the test tells from none in 80 % of samples is {told[rows]:g}"
         for rows in (300, 2_000)
     ]
-    return f"{'; '.join(parts).capitalize()}."
+    said = "; ".join(parts)
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def losses() -> str:
