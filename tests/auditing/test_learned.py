@@ -218,7 +218,6 @@ def test_both_questions_are_answered_with_tables_and_fits():
     ("change", "roles", "words"),
     [
         ({}, {}, "there is no outcome"),
-        ({"y": -1.0}, {"outcome": "y"}, "no cost above zero"),
         ({}, {"outcome": "y", "features": []}, "no column besides"),
     ],
 )
@@ -227,6 +226,11 @@ def test_what_is_missing_is_said(change, roles, words):
     sentences = {each.question: each.text for each in result.answers}
     assert words in sentences[8]
     assert "variance" in sentences[6]
+
+
+def test_an_outcome_that_adds_up_to_less_than_nothing_is_refused():
+    with pytest.raises(DataError, match="0 or less"):
+        fd.audit(policies(300).assign(y=-1.0), **ROLES, outcome="y", questions=[6, 8])
 
 
 def test_a_price_that_never_changes_has_no_drivers():

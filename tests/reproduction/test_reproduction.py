@@ -302,7 +302,7 @@ def test_all_policies_take_as_many_steps_and_as_many_test_rows_as_the_papers_num
 
 
 def test_the_errors_are_those_of_the_assessment(tiny, real_data, monkeypatch):
-    """MSE and FairQuant as fairdash's own assessment has them, of the same predictions."""
+    """MSE and FairQuant as fairdash's own assessment has them, of the same predictions, in units of training rows."""
     from fairdash.assessment import assess_predictions
 
     rows = []
@@ -318,8 +318,8 @@ def test_the_errors_are_those_of_the_assessment(tiny, real_data, monkeypatch):
         n_permutations=1,
     )  # fmt: skip
     test = frame[frame["part"] == "test"]
-    np.testing.assert_allclose(ours["mse"], test["mse"], rtol=1e-5)
     sd = [dataset.target.to_numpy()[split.train].std() for split in splits]
+    np.testing.assert_allclose(ours["mse"], np.square(test["rmse"] / sd), rtol=1e-5)
     np.testing.assert_allclose(ours["fairquant_right"], test["fairquant"] / sd, rtol=1e-4)
 
 
