@@ -33,7 +33,7 @@ Index = NDArray[np.intp]
 #: Functions of a column of C by which the products are weighted.
 _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
 #: Products of functions of two columns: at most one in so many rows, so many in all, and so many rows of two
-#: levels together. The law of a mean of few products is not normal, and the largest of many |t| hides a single one.
+#: levels together. The law of a mean of few products is not normal, and many |t| hide a single one.
 _ROWS_A_PAIR, _MOST_OF_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
 
@@ -56,8 +56,9 @@ class ConditionalDependence:
         Share of the variance of u, and on average of the smooth functions of s, that C tells, on rows that
         did not fit; in [0, 1]. Where `s_explained` is near 1 there are hardly equals to compare.
     varies_with
-        The given column whose functions weighted the largest product: there the link differs along it.
-        ``None`` where the largest is that of all rows alike.
+        The given column, or two such as "area and bonus", whose functions weighted the largest product: there
+        the link differs along it, or along the two together. ``None`` where the largest is that of all rows
+        alike.
     given
         The given columns that vary.
     regressions
@@ -142,7 +143,8 @@ def assess_conditional_dependence(
     of both u and s, it cries wolf (no test of conditional independence is free of that: Shah and Peters
     2020). It needs overlap: where C tells s, equals that differ in s are few; where C tells u nearly
     exactly, what is left of u is the regression's own error. It asks for the mean of u: a spread that
-    follows s is not seen. Nor are effects of more than a few waves along s. Levels of a category with fewer
+    follows s is not seen. Nor are effects of more than a few waves along s, nor effects whose sign three or
+    more columns decide together and any two of them do not. Levels of a category with fewer
     than five rows, and those beyond the 300 commonest, are one level together.
 
     Examples
@@ -228,7 +230,7 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
 
 
 def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, str]]:
-    """Products of functions of two columns, (n,) each, and the columns' names; the first of all pairs first."""
+    """Products of functions of two columns, (n,) each, and whose they are; the first of each pair first."""
     n = len(parts[0])
     kept: list[tuple[Array, str]] = []
     candidates = [
