@@ -91,6 +91,18 @@ def opposite_signs(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
     return 0.2 * np.where(level % 2, 1, -1) * b + a, np.sin(c) + b, {"given": table}
 
 
+def two_factors(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
+    a, b = rng.integers(0, 2, (2, n))
+    noise, effect = rng.normal(size=(2, n))
+    return a + b + noise, a - b + effect, {"given": pd.DataFrame({"a": a == 1, "b": b == 1})}
+
+
+def signs_of_two_factors(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
+    u, s, given = two_factors(rng, n)
+    table = given["given"]
+    return u + 0.15 * np.where(table["a"] == table["b"], 1, -1) * s, s, given
+
+
 def top_of_s(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
     c, a, b = rng.normal(size=(3, n))
     return c + (b > 1.88) + a, c / 4 + b, {"given": c}
@@ -112,6 +124,8 @@ CASES: tuple[tuple[Callable[..., tuple[Any, ...]], str, int], ...] = (
     (weight_by_s, "none", 2000),
     (jump, "none", 2000),
     (opposite_signs, "±.2·S by category", 2000),
+    (two_factors, "none", 2000),
+    (signs_of_two_factors, "±.15·S, + where a = b", 2000),
     (top_of_s, "1 in the top 3 % of S", 2000),
 )
 

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from fairdash._version import __version__
 from fairdash.errors import FairdashError, Problem
 from fairdash.storage import LOCAL
+from fairdash.text import visible
 
 if TYPE_CHECKING:
     from fairdash.api import SweepResult
@@ -83,7 +84,7 @@ def _carry_out(arguments: Sequence[str] | None) -> int:
     try:
         status: int = options.command(options)
     except FairdashError as error:
-        print(error, file=sys.stderr)
+        print(visible(str(error)), file=sys.stderr)
         return 2
     return status
 
@@ -262,14 +263,14 @@ def _sweep(options: argparse.Namespace) -> int:
         measures=DEFAULT_MEASURES if options.measures is None else options.measures,
         progress=_show_progress if sys.stderr.isatty() else None,
     )
-    print(_as_json(result, dataset) if options.json else _as_table(result))
+    print(_as_json(result, dataset) if options.json else visible(_as_table(result)))
     return 0
 
 
 def _measure(options: argparse.Namespace) -> int:
     from fairdash.measure_command import measure_columns
 
-    print(measure_columns(options))
+    print(visible(measure_columns(options)))
     return 0
 
 
@@ -331,7 +332,7 @@ def _cross_validation(options: argparse.Namespace) -> dict[str, Any]:
 def _print_result(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
     if not as_json:
         table = result.frame.to_string(index=False, float_format="{:.4g}".format)
-        print("\n".join([f"Held-out rows ({result.device}):", table, result.rule, *result.notes]))
+        print(visible("\n".join([f"Held-out rows ({result.device}):", table, result.rule, *result.notes])))
         return
     rows = json.loads(result.frame.to_json(orient="records", double_precision=15))
     about = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
@@ -397,7 +398,7 @@ def _report(options: argparse.Namespace) -> int:
     try:
         dataset = run.spec.load()
     except FairdashError as error:
-        print(f"The report will not list the features. {error}", file=sys.stderr)
+        print(f"The report will not list the features. {visible(str(error))}", file=sys.stderr)
     page = render_report(
         found,
         run_id=run.id,

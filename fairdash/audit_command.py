@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairdash.errors import OptionError
+from fairdash.text import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,7 +124,9 @@ def _audit(options: argparse.Namespace) -> int:
         result = result.compare(options.against)
     if options.out is not None:
         result.save(options.out)
-    print(json.dumps(result.to_dict(), indent=2, allow_nan=False) if options.json else _as_text(result))
+    print(
+        json.dumps(result.to_dict(), indent=2, allow_nan=False) if options.json else visible(_as_text(result))
+    )
     return STATUS[result.verdict]
 
 

@@ -27,8 +27,8 @@ from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.registry import get_entry
 
-#: Complete rows that count, at the least; no group of fewer rows is shown by an audit either. Of two
-#: rows every measure is 1.
+#: Complete rows that count, at the least, as many as a group needs to be shown in an audit. On two rows every
+#: measure is 1.
 FEWEST_ROWS = 20
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairdash.errors import OptionError, RunError, StorageError
 from fairdash.storage import LOCAL
+from fairdash.text import visible
 
 if TYPE_CHECKING:
     from fairdash.runs.store import Run
@@ -100,7 +101,7 @@ def _show(options: argparse.Namespace) -> int:
 
 def _shown(line: str) -> str:
     """A line without what would steer the terminal: a file that was brought in can name its data anything."""
-    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in line)
+    return visible(line, keep="")
 
 
 def _about(run: Run) -> dict[str, Any]:

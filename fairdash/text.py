@@ -1,10 +1,41 @@
-"""Counts, amounts and lists of names, as messages put them."""
+"""Counts, amounts and lists of names, as messages put them; a user's text with nothing invisible in it."""
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Collection, Iterable
 from itertools import islice
+
+#: Categories of characters that show nothing, but steer: controls (of a terminal too), format characters such
+#: as U+202E, which turns what follows around, halves of characters, and ends of lines and paragraphs.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def visible(text: str, *, keep: str = "\t\n\r") -> str:
+    """A user's text with characters that can't be seen written out, as JSON writes them.
+
+    Two columns can't look alike then, nor a text read otherwise than it is written. JSON may be given as a
+    whole: it means the same afterwards.
+
+    Parameters
+    ----------
+    keep
+        Controls that stay; none in what must be one line.
+
+    >>> visible("age\u202e"), visible("prime d\u2019été")
+    ('age\\\\u202e', 'prime d’été')
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        _escape(char) if unicodedata.category(char) in _UNSEEN and char not in keep else char for char in text
+    )
+
+
+def _escape(char: str) -> str:
+    units = char.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[k : k + 2].hex()}" for k in range(0, len(units), 2))
 
 
 def counted(count: int, word: str) -> str:

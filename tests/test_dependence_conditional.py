@@ -11,6 +11,7 @@ import pytest
 from fairdash import assess_conditional_dependence
 from fairdash.dependence import conditional
 from fairdash.dependence import double_residuals as residuals
+from fairdash.dependence.conditional import weight_functions
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, draw_folds, indicators
 from fairdash.dependence.double_residuals import double_residuals
 from fairdash.errors import OptionError
@@ -63,7 +64,13 @@ def many_levels(rng, n):
     return means[level] + rng.normal(size=n), means[level] + rng.normal(size=n), {"given": level.astype(str)}
 
 
-@pytest.mark.parametrize("make", [curved, crossed, policies, weighted, many_levels])
+def two_factors(rng, n):
+    a, b = rng.integers(0, 2, (2, n))
+    u, s = rng.normal(size=(2, n))
+    return a * b + u, a * b + s, {"given": pd.DataFrame({"a": a == 1, "b": b == 1})}
+
+
+@pytest.mark.parametrize("make", [curved, crossed, policies, weighted, many_levels, two_factors])
 def test_what_follows_c_alone_is_rarely_taken_for_a_link(make):
     assert alarms(make) <= ALARMS_OF_40
 
@@ -98,6 +105,42 @@ def test_effects_of_opposite_sign_do_not_cancel(drawn):
     assert abs(np.corrcoef(s, 0.3 * np.sign(c) * s + noise)[0, 1]) < 0.1
     assert found.p_value < 0.01
     assert found.varies_with == "side"
+
+
+def signs_of_pairs(n, *, effect, as_numbers=False):
+    """u follows z in every cell of two columns of two levels, upwards where they agree and downwards else."""
+    rng = np.random.default_rng(0)
+    z, noise = rng.normal(size=(2, n))
+    columns = pd.DataFrame(rng.integers(0, 2, (n, 2)), columns=["a", "b"])
+    sign = np.where(columns["a"] == columns["b"], 1, -1)
+    return effect * z * sign + noise, z, columns if as_numbers else columns == 1
+
+
+@pytest.mark.parametrize("as_numbers", [False, True])
+def test_effects_whose_sign_two_columns_decide_together_do_not_cancel(as_numbers):
+    u, z, given = signs_of_pairs(2000, effect=0.15, as_numbers=as_numbers)
+    found = assess_conditional_dependence(u, z, given=given)
+    assert found.p_value < 0.01
+    assert found.varies_with == "a and b"
+    u, z, given = signs_of_pairs(2000, effect=1, as_numbers=as_numbers)
+    strong = assess_conditional_dependence(u, z, given=given)
+    assert strong.p_value == pytest.approx(1 / 2000)
+    assert strong.size == pytest.approx(np.sqrt(0.5), abs=0.05)  # r = ±.71 in every cell
+
+
+def test_pairs_are_few_where_rows_are():
+    rng = np.random.default_rng(0)
+    six = pd.DataFrame(np.array(list("pqrs"))[rng.integers(0, 4, (2000, 6))], columns=list("abcdef"))
+    for rows, pairs in ((50, 1), (1000, 20), (2000, 30)):
+        weights, names = weight_functions(as_given(six[:rows], rows))
+        assert weights.shape == (rows, len(names))
+        assert sum(" and " in name for name in names) <= pairs
+    # The first product of every pair comes before the second of any.
+    assert len(set(names[18:33])) == 15
+    assert len(names) == 18 + 30
+    # 29 rows of two levels together are too few.
+    rare = pd.DataFrame({"a": ["x"] * 942 + ["y"] * 58, "b": ["x", "x", "y", "y"] * 250})
+    assert weight_functions(as_given(rare[1:], 999))[1] == ["a", "b"]
 
 
 def test_a_link_at_one_end_of_s_and_of_two_columns_together_is_found(drawn):

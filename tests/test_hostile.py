@@ -16,11 +16,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairdash.__main__ import main
 from fairdash.data import keep_upload, list_uploads, read_table
 from fairdash.errors import ReadingError
 from fairdash.figures.data import proxies_figure
-from fairdash.figures.theme import LIGHT
+from fairdash.figures.offline import templates
+from fairdash.figures.theme import LIGHT, escaped
 from fairdash.safe_csv import safe_csv
+from fairdash.text import visible
 from fairdash.ui.text import safe
 from tests.serving import ROOT, served
 
@@ -78,6 +81,31 @@ def test_names_are_plain_text_in_markdown_and_in_plots(name: str) -> None:
     text = str(spec["layout"]["yaxis"]["ticktext"]) + str(spec["layout"]["title"]) + str(spec["data"][0])
     for tag in ("<img", "<b>x", "<a "):
         assert tag not in text
+
+
+@pytest.mark.bad_input(53)
+@pytest.mark.parametrize("char", ["\u202e", "\u200b", "\u00ad", "\u2028", "\ufeff", "\x1b", "\x9b"])
+def test_what_cannot_be_seen_is_written_out_wherever_a_name_leaves(char: str) -> None:
+    name, written = f"age{char}egap", f"age\\u{ord(char):04x}egap"
+    assert visible(name) == written
+    table = safe_csv(pd.DataFrame({name: [name], "kind": pd.Categorical([name])})).decode("utf-8-sig")
+    assert table.splitlines() == [f"{written},kind", f"{written},{written}"]
+    assert visible("Δ prime d’été\N{NO-BREAK SPACE}% 年齢") == "Δ prime d’été\N{NO-BREAK SPACE}% 年齢"
+    assert escaped(name) == written
+    assert templates(ROOT / "fairdash" / "reports").from_string("{{ name }}").render(name=name) == written
+    if not char.isspace():  # one space is shown for it
+        assert safe(name) == f"age\\\\u{ord(char):04x}egap"
+
+
+@pytest.mark.bad_input(53)
+def test_what_cannot_be_seen_is_written_out_on_the_command_line(tmp_path: Path, capsys) -> None:
+    path = tmp_path / "turned.csv"
+    pd.DataFrame({"u\u202e": range(50), "v": range(50)}).to_csv(path, index=False)
+    options = ["--v", "v", "--permutations", "19", "--bootstrap", "0"]
+    assert main(["measure", "pearson", str(path), "--u", "wrong", *options]) == 2
+    said = capsys.readouterr().err
+    assert "u\\u202e" in said
+    assert "\u202e" not in said
 
 
 @pytest.mark.bad_input(54)

@@ -38,6 +38,7 @@ from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import FairdashError, StorageError
 from fairdash.records import from_plain, to_plain
 from fairdash.storage import sha256
+from fairdash.text import visible
 
 if TYPE_CHECKING:
     from fairdash.auditing.result import AuditResult
@@ -123,7 +124,7 @@ def packed(result: AuditResult, files: Mapping[str, bytes]) -> bytes:
         "sha256": hashes | {REPORT: sha256(report)},
         "command": command_of(result),
     }
-    text = json.dumps(plan, indent=2, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+    text = visible(json.dumps(plan, indent=2, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w") as archive:
         for name, content in sorted({**files, REPORT: report, PLAN: text}.items()):

@@ -21,6 +21,7 @@ from fairdash.errors import FairdashError
 from fairdash.records import from_plain, to_plain
 from fairdash.safe_csv import safe_csv
 from fairdash.storage import sha256, write_whole
+from fairdash.text import visible
 
 if TYPE_CHECKING:
     from fairdash.figures.audit_view import AuditView
@@ -238,7 +239,7 @@ class AuditResult:
         for k, each in enumerate(self.others, start=2):
             own = {"verdicts": each.verdicts, "measures": each.measures, **each.tables}
             frames |= {f"{k}_{name}": table for name, table in own.items()}
-        return {CONTENT: text.encode() + b"\n"} | {
+        return {CONTENT: visible(text).encode() + b"\n"} | {
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
 

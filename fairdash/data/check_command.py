@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from fairdash.registry import get_entry
+from fairdash.text import visible
 
 
 def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -48,5 +49,5 @@ def check(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(asdict(found) | {"certain": found.certain, "suspect": found.suspect}, indent=2))
     else:
-        print("\n".join(found.sentences()))
+        print(visible("\n".join(found.sentences())))
     return 1 if found.certain else 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from fairdash.errors import DataError, Fix, OptionError, Problem
 from fairdash.registry import get_entry
+from fairdash.text import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,8 +175,8 @@ def _features(frame: pd.DataFrame, options: argparse.Namespace, others: list[str
         if name in given.to_be_said or given.left_out.get(name) == NAMES_POLICIES
     }
     for name, why in out.items():
-        print(f"“{name}” is no feature: {why}. Name --features to decide yourself.", file=sys.stderr)
+        print(visible(f"“{name}” is no feature: {why}. Name --features to decide yourself."), file=sys.stderr)
     features = tuple(name for name in others if name not in out)
     for each in find_suspects(frame, options.predict, features, beside=options.sensitive):
-        print(f"“{each.column}” looks too good to be true: {each.sentence}.", file=sys.stderr)
+        print(visible(f"“{each.column}” looks too good to be true: {each.sentence}."), file=sys.stderr)
     return features

@@ -7,6 +7,7 @@ with functions of C let effects of opposite sign at different C count, which wou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -31,6 +32,9 @@ Index = NDArray[np.intp]
 
 #: Functions of a column of C by which the products are weighted.
 _WEIGHTS_OF_NUMBER, _WEIGHTS_OF_LEVELS = 2, 8
+#: Products of functions of two columns: at most one in so many rows, so many in all, and so many rows of two
+#: levels together. The law of a mean of few products is not normal, and many |t| hide a single one.
+_ROWS_A_PAIR, _MOST_OF_PAIRS, _ROWS_IN_A_CELL = 50, 30, 30
 _EQUAL = 1e-9
 
 
@@ -52,8 +56,9 @@ class ConditionalDependence:
         Share of the variance of u, and on average of the smooth functions of s, that C tells, on rows that
         did not fit; in [0, 1]. Where `s_explained` is near 1 there are hardly equals to compare.
     varies_with
-        The given column whose functions weighted the largest product: there the link differs along it.
-        ``None`` where the largest is that of all rows alike.
+        The given column, or two such as "area and bonus", whose functions weighted the largest product: there
+        the link differs along it, or along the two together. ``None`` where the largest is that of all rows
+        alike.
     given
         The given columns that vary.
     regressions
@@ -138,7 +143,8 @@ def assess_conditional_dependence(
     of both u and s, it cries wolf (no test of conditional independence is free of that: Shah and Peters
     2020). It needs overlap: where C tells s, equals that differ in s are few; where C tells u nearly
     exactly, what is left of u is the regression's own error. It asks for the mean of u: a spread that
-    follows s is not seen. Nor are effects of more than a few waves along s. Levels of a category with fewer
+    follows s is not seen. Nor are effects of more than a few waves along s, nor effects whose sign three or
+    more columns decide together and any two of them do not. Levels of a category with fewer
     than five rows, and those beyond the 300 commonest, are one level together.
 
     Examples
@@ -204,9 +210,12 @@ def assess_conditional_dependence(
 def weight_functions(given: Given) -> tuple[Array, list[str]]:
     """Functions h of C that products are weighted by, but for the constant, and whose they are; (n, K).
 
-    The two smoothest functions of the ranks of a number, an indicator of each of the common levels.
+    The two smoothest functions of the ranks of a number, an indicator of each of the common levels; then
+    products of those of two columns, of which the smoothest and commonest of every pair come first: an effect
+    whose sign two columns decide together is 0 on average along each of them.
     """
-    parts, names = [], []
+    parts: list[Array] = []
+    names: list[str] = []
     for name in given.names:
         if name in given.numbers:
             part = smooth_functions(given.numbers[name], _WEIGHTS_OF_NUMBER)
@@ -214,7 +223,30 @@ def weight_functions(given: Given) -> tuple[Array, list[str]]:
             part = indicators(given.levels[name])[:, :_WEIGHTS_OF_LEVELS]
         parts.append(part)
         names += [name] * part.shape[1]
+    for product, pair in _of_pairs(parts, given.names):
+        parts.append(product[:, None])
+        names.append(pair)
     return np.concatenate(parts, axis=1), names
+
+
+def _of_pairs(parts: list[Array], names: tuple[str, ...]) -> list[tuple[Array, str]]:
+    """Products of functions of two columns, (n,) each, and whose they are; the first of each pair first."""
+    n = len(parts[0])
+    kept: list[tuple[Array, str]] = []
+    candidates = [
+        ((k + 1) * (m + 1), i, j, k, m)
+        for i, j in combinations(range(len(parts)), 2)
+        for k in range(parts[i].shape[1])
+        for m in range(parts[j].shape[1])
+    ]
+    # Around their means, so that what two columns of two levels decide together is seen on all rows at once.
+    centred = [part - part.mean(axis=0) for part in parts]
+    for _, i, j, k, m in sorted(candidates):
+        if len(kept) >= min(n // _ROWS_A_PAIR, _MOST_OF_PAIRS):
+            break
+        if np.count_nonzero(parts[i][:, k] * parts[j][:, m]) >= _ROWS_IN_A_CELL:
+            kept.append((centred[i][:, k] * centred[j][:, m], f"{names[i]} and {names[j]}"))
+    return kept
 
 
 def _largest(

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 
 from fairdash.figures.theme import room_of
+from fairdash.text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -118,17 +119,23 @@ def plotly_script() -> Markup:
 
 @cache
 def templates(folder: Path) -> Environment:
-    """The templates of a folder, and those that all documents share; what is put into them is escaped."""
+    """The templates of a folder, and those that all documents share; all put in is escaped and visible."""
     # Pages that offer a document are waited for; most are left without one.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
         loader=FileSystemLoader([folder, Path(__file__).parent]),
         autoescape=True,
+        finalize=_visible,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def _visible(value: object) -> object:
+    # Markup is made of what went through here, or of a figure, whose names theme.escaped has written out.
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _plain(text: str) -> str:

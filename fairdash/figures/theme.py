@@ -11,6 +11,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from fairdash.text import visible
+
 STANDARD = "#D55E00"
 CHOSEN = "#0072B2"
 REFERENCE = "#009E73"
@@ -77,9 +79,9 @@ def theme_of(*, dark: bool) -> Theme:
 
 
 def escaped(name: object) -> str:
-    """A name as plain text: plotly would show its tags and follow its links."""
+    """A name as plain text: plotly would show its tags, follow its links and obey U+202E."""
     # Quotes are no danger outside of tags, and plotly would show their entities.
-    return html.escape(str(name), quote=False)
+    return html.escape(visible(str(name)), quote=False)
 
 
 def faded(colour: str, opacity: float) -> str:

@@ -6,6 +6,7 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 
 from fairdash.reports.numbers import label, number, signed, with_unit
+from fairdash.text import visible
 
 __all__ = ["duration", "fixed", "label", "number", "safe", "signed", "with_unit"]
 
@@ -13,8 +14,11 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&=^@/])")
 
 
 def safe(name: object) -> str:
-    """A user's name as Markdown that shows it as it is: no link, image, formula or HTML comes alive."""
-    return _MARKDOWN.sub(r"\\\1", " ".join(str(name).split()))
+    """A user's name as Markdown that shows it as it is: no link, image, formula or HTML comes alive.
+
+    Characters that can't be seen are written out.
+    """
+    return _MARKDOWN.sub(r"\\\1", visible(" ".join(str(name).split())))
 
 
 def fixed(value: float, decimals: int = 3) -> str:

@@ -111,6 +111,28 @@ def test_the_report_holds_no_address_and_no_markup_of_the_table_s(frame, tmp_pat
         assert html.escape(answer.title).replace("&#x27;", "&#39;") in report
 
 
+INVISIBLE = "\u202e\u200b\u2066\ufeff\x1b\U000e0041"
+
+
+def test_nothing_invisible_of_the_table_leaves_in_the_zip(frame, tmp_path):
+    """U+202E turns around what follows it: a reader sees another name than there is."""
+    named = {name: f"{name}{INVISIBLE}x" for name in ("premium", "age", "zone")}
+    hostile = frame.rename(columns=named).assign(**{named["zone"]: frame["zone"] + INVISIBLE})
+    found = fd.audit(
+        hostile, price=named["premium"], sensitive=named["age"], outcome="claims", controls=[named["zone"]]
+    )
+    place = found.save(tmp_path / "evidence.zip")
+    with zipfile.ZipFile(place) as archive:
+        files = {name: archive.read(name).decode("utf-8-sig") for name in archive.namelist()}
+    assert [name for name, text in files.items() if set(INVISIBLE) & set(text)] == []
+    written = "premium\\u202e\\u200b\\u2066\\ufeff\\u001b\\udb40\\udc41x"
+    for name in ("report.html", "audit.json", "plan.json"):
+        assert written in files[name], name
+    assert any("\\u202e" in text for name, text in files.items() if name.endswith(".csv"))
+    # Programs read the names as they are.
+    assert fd.AuditResult.load(place).plan == found.plan
+
+
 def test_every_table_and_picture_is_in_the_report(result, tmp_path):
     with zipfile.ZipFile(result.save(tmp_path / "evidence.zip")) as archive:
         report = archive.read("report.html").decode()
