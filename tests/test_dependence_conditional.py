@@ -163,12 +163,16 @@ def test_residuals_are_out_of_fold_and_in_the_units_of_u(drawn):
 
 
 def test_trees_follow_what_three_columns_do_together():
-    rng = np.random.default_rng(0)
-    c = rng.normal(size=(900, 3))
-    u, s = 2 * (c > -0.3).all(axis=1) + rng.normal(size=(2, 900))
-    assert assess_conditional_dependence(u, s, given=c).p_value < 0.01
-    found = assess_conditional_dependence(u, s, given=c, regression="trees")
-    assert found.p_value > 0.05
+    by_splines, by_trees = [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        c = rng.normal(size=(900, 3))
+        u, s = 2 * (c > -0.3).all(axis=1) + rng.normal(size=(2, 900))
+        by_splines.append(assess_conditional_dependence(u, s, given=c).p_value)
+        found = assess_conditional_dependence(u, s, given=c, regression="trees")
+        by_trees.append(found.p_value)
+    assert max(by_splines) < 0.01
+    assert sum(p <= 0.05 for p in by_trees) <= 2  # at 5 % three of four are met once in 2,000 times
     assert "trees" in found.regressions
 
 
