@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -168,3 +169,17 @@ def test_a_portfolio_that_was_not_made_here(real_data, target) -> None:
     other = {"ClaimAmount": "ClaimInd", "ClaimInd": "ClaimAmount"}[target]
     assert set(found.certain) == {"RecordBeg", "RecordEnd", other}
     assert found.suspect == ()
+
+
+def test_the_tutorial_says_what_strangers_tables_measured() -> None:
+    root = Path(__file__).parents[2]
+    table = pd.read_csv(root / "benchmarks/results/leak_tables.csv", keep_default_na=False)
+    by_others = table[table["by"] != "own"]
+    certain, suspect, honest = (by_others[by_others["kind"] == k] for k in ("certain", "suspect", "honest"))
+    said = " ".join((root / "docs/tutorial.md").read_text(encoding="utf-8").split())
+    assert (
+        f"leaves out {certain['found'].sum()} of {len(certain)} certain leaks, names "
+        f"{suspect['found'].sum()} of {len(suspect)} suspect columns, and neither leaves out nor names a "
+        f"column of {len(honest)} honest tables"
+    ) in said
+    assert not honest[["loses_a_column", "warned"]].to_numpy().any()
