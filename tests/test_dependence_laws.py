@@ -231,11 +231,9 @@ def test_floor_of_several_sensitive_columns(id):
     rng = np.random.default_rng(5)
     u, v = rng.normal(size=(2, 60)), rng.normal(size=(2, 60, 2))
     steps = {} if REGISTRY[id].quick else {"n_steps": 8}
-    floor = independence_floor(id, u, v, n_permutations=9, random_state=0, **steps)
+    floor = independence_floor(id, u, v, n_permutations=39, random_state=0, **steps)
     assert floor.mean.shape == (2,)
-    # A corrected value is 0 for most orders, and then so are both.
-    assert (floor.q95 >= floor.mean).all()
-    assert floor.q95.max() > 0
+    assert (floor.q95 > floor.mean).all()
 
 
 def test_the_registry_is_whole():

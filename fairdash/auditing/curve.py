@@ -119,7 +119,7 @@ def fit_curve(
     solve = cho_solve(factor, np.eye(len(gram)))
     coefficients = solve @ moment
     residual = about - np.asarray(design @ coefficients).ravel()
-    scores = _by_unit(weighted, residual, table)
+    scores = by_unit(weighted, residual, table)
     edf = float(np.trace(solve @ gram))
     n_units = scores.shape[0]
     meat = np.asarray((scores.T @ scores).todense() if issparse(scores) else scores.T @ scores)
@@ -180,7 +180,8 @@ def _penalties(gram: Array, basis: Basis, moment: Array, square: float, n: int) 
     return min(found)[1:]
 
 
-def _by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
+def by_unit(weighted: Rows, residual: Array, table: AuditTable) -> Rows:
+    """What each unit adds, (U, p): its rows of `weighted` (n, p) times their residuals (n,), added up."""
     if issparse(weighted):
         each = weighted.multiply(residual[:, None]).tocsr()
     else:

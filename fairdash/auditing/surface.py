@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from scipy.special import ndtr, ndtri
 
+from fairdash.auditing.curve import by_unit
 from fairdash.auditing.gaps import ABOVE, BELOW, LEVEL, POWER, UNDECIDED
 from fairdash.auditing.table import FEWEST_SHOWN, AuditTable
 from fairdash.dependence.ranks import quantiles
@@ -134,18 +135,12 @@ class _Cells:
     def root_mean_square(self, less: _Less | None, delta: float, *, random_state: int | None) -> Surface:
         """That of the cells' mean errors, less what `less` has told of the rows' errors."""
         table, rows = self.table, self.frame["rows"].to_numpy()
-        error = table.outcome_at_price_level - table.price
-        # Each row's part in each cell: of its own cell, less its part in what is told of the others.
-        part, off = self.member, error - (error @ self.member)[self.code]
+        error, part = table.outcome_at_price_level - table.price, self.member
         if less is not None:
+            # Each row's part in each cell: of its own cell, less its part in what is told of the others.
             error, part = error - less.told(error), part - less.part(self.member)
-            off = error - (error @ self.member)[self.code]
         b = error @ self.member
-        of_rows = part.multiply(off[:, None]).tocsr()
-        into = csr_matrix(
-            (np.ones(table.n), (table.units, np.arange(table.n))), shape=(table.n_units, table.n)
-        )
-        of_units = into @ of_rows
+        of_units = by_unit(part, error - b[self.code], table)
         covariance = (of_units.T @ of_units).toarray()
         covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
         frame = self.frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))

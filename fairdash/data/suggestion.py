@@ -160,6 +160,11 @@ def is_of_claims(name: object) -> bool:
     return not set(CLAIMS).isdisjoint(meanings_of(name))
 
 
+def claims_in_total(features: pd.DataFrame) -> list[str]:
+    """Those of the features that are claims over a row's exposure, whose mean is one of rows."""
+    return [str(name) for name in features if is_of_claims(name) and looks_like_total(features[name])]
+
+
 def _numbers_rows(values: pd.Series) -> str | None:
     if not _names_rows(values.name):
         return None

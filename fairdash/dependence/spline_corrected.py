@@ -167,21 +167,17 @@ class _Link:
 def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: int) -> _Link:
     """The smallest size of functions, raised by what larger ones have earned."""
     of_u, of_v = _functions(f), _functions(g)
-    base = gain = predicted = None
-    for _, _, s, many, few in pairs(tall, wide, columns):
-        p, q = of_u[:, many - 1], of_v[:, few - 1]
-        if base is None or gain is None or predicted is None:
-            # Noise adds pq / n to the squares of so few correlations.
-            noise = np.minimum(p * q / rows, 1.0)
-            base = np.sqrt(np.clip((s**2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
-            gain, predicted = np.zeros_like(base), np.zeros_like(base)
-        told = foretold_of(s, p / rows, q / rows)
-        more = _between(evidence(s, p, q, rows), *_SMOOTH) * (corrected(s, p / rows, q / rows) - base)
-        gain, predicted = np.maximum(gain, more), np.maximum(predicted, told)
-    assert base is not None
-    assert gain is not None
-    assert predicted is not None
-    return _Link(base + gain, predicted, rows)
+    sizes = [(s, of_u[:, many - 1], of_v[:, few - 1]) for _, _, s, many, few in pairs(tall, wide, columns)]
+    s, p, q = sizes[0]
+    # Noise adds pq / n to the squares of so few correlations.
+    noise = np.minimum(p * q / rows, 1.0)
+    base = np.sqrt(np.clip((s**2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
+    predicted = [foretold_of(s, p / rows, q / rows) for s, p, q in sizes]
+    gains = [
+        _between(evidence(s, p, q, rows), *_SMOOTH) * (corrected(s, p / rows, q / rows) - base)
+        for s, p, q in sizes
+    ]
+    return _Link(base + np.maximum(np.max(gains, axis=0), 0.0), np.max(predicted, axis=0), rows)
 
 
 def _functions(x: Basis) -> Array:

@@ -17,12 +17,11 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.features import fixes_of_columns
 from fairdash.data.leak_check import DataCheck, check_data, with_bounds
 from fairdash.data.pricing import PricingTarget, pricing_targets
-from fairdash.data.rate import looks_like_total
 from fairdash.data.readers.reading import file_contents
 from fairdash.data.readers.report import ReadingOptions, ReadingReport
 from fairdash.data.roles import Roles
 from fairdash.data.source import DatasetSource, UploadSource
-from fairdash.data.suggestion import Suggestion, is_of_claims, suggest_roles
+from fairdash.data.suggestion import Suggestion, claims_in_total, suggest_roles
 from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
 from fairdash.dependence import independence_test, measure
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
@@ -242,11 +241,8 @@ def _summary(source_json: str) -> Summary:
             if way.column in source.roles.features and way.column not in decided
         )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
-    features = dataset.features
-    others = [
-        each for each in dataset.roles.features if is_of_claims(each) and looks_like_total(features[each])
-    ]
-    profile = profile_table(dataset.table(), weight=dataset.weight, totals=others)
+    totals = claims_in_total(dataset.features)
+    profile = profile_table(dataset.table(), weight=dataset.weight, totals=totals)
     return target_remarks(dataset.target), support, profile, ways
 
 

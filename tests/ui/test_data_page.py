@@ -620,7 +620,7 @@ def test_averages_count_rows_by_exposure_and_say_so() -> None:
     expected = frame["ClaimNb"][lowest].sum() / frame["Exposure"][lowest].sum()
     assert averages[0] == pytest.approx(expected)
     assert "rows count by their exposure" in said(at)
-    assert "Means count each row by its exposure, Exposure" in said(at)
+    assert "Means count each row by its exposure, Exposure." in said(at)
 
 
 def test_the_sentence_on_the_link_counts_rows_by_exposure() -> None:

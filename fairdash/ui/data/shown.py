@@ -12,6 +12,7 @@ from fairdash.assessment.verdict import ALPHA
 from fairdash.data.column_profile import ColumnProfile
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.data.suggestion import claims_in_total
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.rank_link import RankLink
 from fairdash.figures.data import distribution_figure, link_figure
@@ -64,9 +65,8 @@ def show_dataset(dataset: Dataset, source: DatasetSource) -> None:
     with st.expander(f"Every column ({len(columns)})"):
         if dataset.weight is not None:
             exposure = safe(str(dataset.weight.name))
-            st.caption(
-                f"Means count each row by its exposure, {exposure}, but for claims that are a feature."
-            )
+            but = ", but for claims that are a feature" if claims_in_total(dataset.features) else ""
+            st.caption(f"Means count each row by its exposure, {exposure}{but}.")
         st.dataframe(
             columns,
             hide_index=True,
