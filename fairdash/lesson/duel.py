@@ -15,7 +15,7 @@ FROZEN_AT = 100
 
 def states(frozen: bool) -> pd.DataFrame:
     """A row a step that is shown: ``mse`` (1 is what the average reaches), ``j`` as the adversary reads it,
-    and ``fresh``, what a new estimator reads: cross-fitted HGR_spline."""
+    and ``fresh``, what a new estimator reads: HGR_spline by its default."""
     found = table("duel")
     return found[found["frozen"] == frozen].reset_index(drop=True)
 

@@ -87,7 +87,7 @@ SCENES: Mapping[str, LessonScene] = MappingProxyType(
                 "Freeze the adversary: what it reads falls far below 0, and HGR read afresh rises to "
                 "nearly 1. A reading is worth as much as the adversary behind it.",
                 "The loop of the paper's Fig. 3 on 1,000 household policies, λ = 4, the adversary taking "
-                "five steps for one of the predictor. Read afresh: HGR_spline, cross-fitted.",
+                "five steps for one of the predictor. Read afresh: HGR_spline, as everywhere in fairdash.",
             ),
         ),
         "5": LessonScene(

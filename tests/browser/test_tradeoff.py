@@ -91,7 +91,8 @@ def test_pictures_follow_the_hand_and_the_server_hears_of_the_end(opened: Page):
     )
     held = stage(opened)
     assert held["line"]["y"] != begun["line"]["y"]
-    assert held["chosen"]["x"] != begun["chosen"]["x"]
+    # On 120 test rows the dependence can be 0 at both; the error is not the same.
+    assert held["chosen"]["y"] != begun["chosen"]["y"]
     opened.wait_for_timeout(500)
     assert opened.get_by_text("At λ = ").first.text_content() == said, "the hand has not let go"
     assert "lam=" not in opened.url

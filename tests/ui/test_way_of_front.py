@@ -90,7 +90,8 @@ def test_the_way_of_a_front_is_short(finished_run):
     at.run()
     assert not at.exception
     files, records = way()
-    assert records == {"RunSpec", "RunResult", "Front", "Comparison", "Label", "Stops"}
+    # About is what a result's about.json holds: files from others are read through it before they are kept.
+    assert records == {"RunSpec", "About", "RunResult", "Front", "Comparison", "Label", "Stops"}
     assert len(files) <= 13, ", ".join(sorted(files))
     assert {"runs/store.py", "reports/comparison.py", "figures/front.py"} <= files, "the tracing sees the way"
     at = move(at, 2.0)
