@@ -1,0 +1,192 @@
+"""What the program says of small tables, kept to the digit: ``python -m tests.golden.frozen`` writes it down.
+
+Every call gives its options in words, so that no default can move a number: an audit with a second price,
+the frames of two runs, and what every command prints with ``--json``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+import pandas as pd
+
+import fairdash as fd
+from fairdash.__main__ import main
+from fairdash.runs import worker
+from fairdash.runs.store import create_run
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.sweep import Sweep
+from tests.golden.home import policies, source
+from tests.golden.texts import HERE
+
+FROZEN = HERE / "frozen"
+SETTINGS = TrainingSettings(
+    hidden=(4,),
+    adversary_hidden=(4,),
+    batch_size=64,
+    n_epochs=4,
+    warm_up_epochs=1,
+    loss="poisson",
+    balance=True,
+)
+#: For prices, with a tariff beside; and for residuals, with validation rows, rows set aside and no tuning.
+PLANS = {
+    "parity": Sweep(
+        methods=("standard", "hgr_spline"),
+        lams=(0.5, 2.0),
+        n_splits=2,
+        random_state=3,
+        settings=SETTINGS,
+        tariff=True,
+        device="cpu",
+    ),
+    "residuals": Sweep(
+        methods=("standard", "chi2_kde", "cca_spline"),
+        lams=(1.0,),
+        objective="equalized_residuals",
+        n_splits=1,
+        random_state=4,
+        validation_share=0.2,
+        confirmation_share=0.2,
+        settings=SETTINGS,
+        device="cpu",
+    ),
+}
+#: What no program foretells: versions, addresses and clocks.
+_ELSEWHERE = {
+    *("seconds", "created", "version", "versions", "written", "id", "file", "log", "took", "home", "run"),
+    *("bytes", "sha256"),
+}
+
+_POLICY_ROLES = ["--sensitive", "age", "--exposure", "years"]
+_TRAINING = ["--features", "bonus", "zone", "--loss", "poisson", "--random-state", "5", "--device", "cpu"]
+#: Name to a command's arguments: {table} is the policies' file, {run} a finished run's id.
+COMMANDS: Mapping[str, list[str]] = MappingProxyType(
+    {
+        "measure": "measure hgr_spline {table} --u premium --v age --exposure years --permutations 19 "
+        "--bootstrap 10 --random-state 1 --json".split(),
+        "measure_given": "measure hgr_kde {table} --u premium --v age --given zone --permutations 19 "
+        "--bootstrap 10 --random-state 1 --json".split(),
+        "audit": "audit {table} --price premium --outcome claims --total claims --control zone --max-gap 0.05 "
+        "--criterion independence --question 1 --question 3 --random-state 2 --json".split()
+        + _POLICY_ROLES,
+        "check": "check {table} --target claims --price premium --json".split() + _POLICY_ROLES,
+        "sweep": "sweep --file {table} --predict claims --per-exposure --methods standard,hgr_spline --lams 1 "
+        "--splits 2 --split random --confirmation 0 --measures hgr_spline,hgr_kde --epochs 3 --no-tune "
+        "--objective demographic_parity --json".split()
+        + _POLICY_ROLES
+        + _TRAINING,
+        "search": "search --file {table} --predict claims --per-exposure --method hgr_spline --grid small "
+        "--folds 2 --epochs 1 --lam 1 --objective demographic_parity --json".split()
+        + _POLICY_ROLES
+        + _TRAINING,
+        "find-lam": "find-lam --file {table} --predict claims --per-exposure --method hgr_spline --folds 2 "
+        "--epochs 3 --lams 0.5,2 --target hgr_spline<=0.2 --objective demographic_parity --json".split()
+        + _POLICY_ROLES
+        + _TRAINING,
+        "runs_list": "runs list --json".split(),
+        "runs_show": "runs show {run} --json".split(),
+        "runs_confirm": "runs confirm {run} --method cca_spline --lam 1 --json".split(),
+        "report": "report {run} --out {out} --json".split(),
+    }
+)
+
+
+def audit() -> str:
+    """``audit.json`` of a price, its controls, its cost and a second price."""
+    table = policies()
+    rng = np.random.default_rng(1)
+    table["expected"] = (table["premium"] / 1.1).round(4)
+    table["second"] = (table["premium"].mean() * np.exp(rng.normal(0, 0.2, len(table)))).round(4)
+    result = fd.audit(
+        table,
+        price="premium",
+        sensitive="age",
+        exposure="years",
+        outcome="claims",
+        controls=["zone"],
+        criterion="independence",
+        expected_cost="expected",
+        candidate="second",
+        reliability=0.8,
+        max_gap=0.05,
+        totals=["claims"],
+        features=["zone"],
+        random_state=0,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        result.save(Path(folder) / "audit")
+        return (Path(folder) / "audit" / "audit.json").read_text(encoding="utf-8")
+
+
+def frames() -> Iterator[tuple[str, pd.DataFrame]]:
+    """Name to frame of both runs: models, blends, baselines and references. FAIRDASH_HOME holds the runs."""
+    for name, plan in PLANS.items():
+        run = create_run(source(), plan)
+        assert worker.main(run.id) == 0, run.status
+        result = run.read_result()
+        for kind in ("frames", "paths", "baselines"):
+            for objective, frame in getattr(result, kind).items():
+                yield f"{name}-{kind}-{objective}", frame
+        if result.references is not None:
+            yield f"{name}-references", result.references
+
+
+def commands(only: str | None = None) -> Iterator[tuple[str, object]]:
+    """Name to what a command prints. FAIRDASH_HOME must hold the runs of :func:`frames`."""
+    from fairdash.runs.listing import list_runs
+
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "policies.csv"
+        policies().to_csv(table, index=False)
+        set_aside = [run for run in list_runs().runs if run.spec.plan.confirmation_share > 0]
+        known = {"table": str(table), "out": str(Path(folder) / "report.html"), "run": set_aside[0].id}
+        for name, arguments in COMMANDS.items():
+            if only in (None, name):
+                yield name, printed([each.format_map(known) if "{" in each else each for each in arguments])
+
+
+def printed(arguments: list[str]) -> object:
+    """A command's exit code and the JSON that it prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        code = main(arguments)
+    return {"exit": code, "printed": settled(json.loads(out.getvalue()))}
+
+
+def settled(value: object) -> object:
+    """A JSON value without what no program foretells."""
+    if isinstance(value, dict):
+        return {key: settled(each) for key, each in value.items() if key not in _ELSEWHERE}
+    if isinstance(value, list):
+        return [settled(each) for each in value]
+    return value
+
+
+def write() -> None:
+    """Write everything down anew."""
+    FROZEN.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["FAIRDASH_HOME"] = folder
+        _json("audit", settled(json.loads(audit())))
+        for name, frame in frames():
+            frame.to_csv(FROZEN / f"{name}.csv", index=False, float_format="%.10g")
+        for name, value in commands():
+            _json(f"command-{name}", value)
+
+
+def _json(name: str, value: object) -> None:
+    text = json.dumps(value, ensure_ascii=False, indent=None, separators=(",", ":"))
+    (FROZEN / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,71 @@
+"""With every option given in words, an audit, two runs and every command say what they said after Part 15."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from tests.golden import frozen
+
+#: What the issue that froze them asks for.
+WITHIN = 1e-6
+
+
+def differences(then: object, now: object, where: str = "") -> list[str]:
+    """Places at which two JSON values differ, numbers by more than a millionth."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        if set(then) != set(now):
+            return [f"{where}: {sorted(set(then) ^ set(now))} on one side only"]
+        return [each for key in then for each in differences(then[key], now[key], f"{where}.{key}")]
+    if isinstance(then, list) and isinstance(now, list):
+        if len(then) != len(now):
+            return [f"{where}: {len(then)} entries, now {len(now)}"]
+        pairs = enumerate(zip(then, now, strict=True))
+        return [each for k, (a, b) in pairs for each in differences(a, b, f"{where}[{k}]")]
+    if isinstance(then, float) and isinstance(now, float | int):
+        same = math.isclose(then, now, rel_tol=WITHIN, abs_tol=1e-9) or (then != then and now != now)
+        return [] if same else [f"{where}: {then} was, {now} is"]
+    return [] if then == now else [f"{where}: {then!r} was, {now!r} is"]
+
+
+def kept(name: str) -> object:
+    return json.loads((frozen.FROZEN / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory):
+    """A home with both runs, and their frames."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("frozen")))
+        yield dict(frozen.frames())
+
+
+def test_frames_of_runs(home: dict[str, pd.DataFrame], tmp_path: Path) -> None:
+    assert {f"{name}.csv" for name in home} == {path.name for path in frozen.FROZEN.glob("*.csv")}
+    for name, frame in home.items():
+        frame.to_csv(tmp_path / "now.csv", index=False, float_format="%.10g")
+        then, now = pd.read_csv(frozen.FROZEN / f"{name}.csv"), pd.read_csv(tmp_path / "now.csv")
+        pd.testing.assert_frame_equal(now, then, rtol=WITHIN, atol=1e-9, obj=name)
+
+
+@pytest.mark.parametrize("command", frozen.COMMANDS)
+def test_commands(home: dict[str, pd.DataFrame], command: str) -> None:
+    ((_, now),) = frozen.commands(only=command)
+    assert not differences(kept(f"command-{command}"), now)
+
+
+def test_an_audit() -> None:
+    assert not differences(kept("audit"), frozen.settled(json.loads(frozen.audit())))
+
+
+def test_a_difference_is_seen() -> None:
+    then = {"a": [1.0, "x", None], "b": {"c": 2}}
+    assert not differences(then, json.loads(json.dumps(then)))
+    assert differences(then, {"a": [1.0 + 2e-6, "x", None], "b": {"c": 2}})
+    assert differences(then, {"a": [1.0, "y", None], "b": {"c": 2}})
+    assert differences(then, {"a": [1.0, "x"], "b": {"c": 2}})
+    assert differences(then, {"a": [1.0, "x", None], "b": {}})
