@@ -63,7 +63,7 @@ PLANS = {
 #: What no program foretells: versions, addresses and clocks.
 _ELSEWHERE = {
     *("seconds", "created", "version", "versions", "written", "id", "file", "log", "took", "home", "run"),
-    *("bytes", "sha256"),
+    *("bytes", "sha256", "made_with", "folder"),
 }
 
 _POLICY_ROLES = ["--sensitive", "age", "--exposure", "years"]

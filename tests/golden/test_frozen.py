@@ -37,11 +37,21 @@ def kept(name: str) -> object:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory):
+def carried_out(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, pd.DataFrame]]:
     """A home with both runs, and their frames."""
+    folder = tmp_path_factory.mktemp("frozen")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("frozen")))
-        yield dict(frozen.frames())
+        patch.setenv("FAIRDASH_HOME", str(folder))
+        return folder, dict(frozen.frames())
+
+
+@pytest.fixture
+def home(
+    carried_out: tuple[Path, dict[str, pd.DataFrame]], monkeypatch: pytest.MonkeyPatch
+) -> dict[str, pd.DataFrame]:
+    folder, frames = carried_out
+    monkeypatch.setenv("FAIRDASH_HOME", str(folder))
+    return frames
 
 
 def test_frames_of_runs(home: dict[str, pd.DataFrame], tmp_path: Path) -> None:
@@ -53,7 +63,8 @@ def test_frames_of_runs(home: dict[str, pd.DataFrame], tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", frozen.COMMANDS)
-def test_commands(home: dict[str, pd.DataFrame], command: str) -> None:
+@pytest.mark.usefixtures("home")
+def test_commands(command: str) -> None:
     ((_, now),) = frozen.commands(only=command)
     assert not differences(kept(f"command-{command}"), now)
 
