@@ -25,8 +25,8 @@ import torch
 from numpy.typing import NDArray
 
 import fairdash as fd
-from fairdash.api import DEFAULT_LAMS
 from fairdash.assessment import CurvePoint, assess_predictions, blend, corrected_standard_error, curve_points
+from fairdash.training.defaults import LAMS
 from fairdash.training.sweep import STANDARD
 
 RESULTS = Path(__file__).parent / "results"
@@ -55,15 +55,21 @@ def chosen(every: tuple[CurvePoint, ...]) -> list[CurvePoint]:
 def study(name: str, method: str, n_splits: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The ten λ, a row each, and all stops of the slider, a row each."""
     dataset = fd.load_dataset(name)
-    every = curve_points(DEFAULT_LAMS)
+    every = curve_points(LAMS)
     asked = chosen(every)
     result = fd.sweep(
         dataset,
         confirmation=0.0,
         methods=[STANDARD, method],
-        lams=sorted({*DEFAULT_LAMS, *(stop.lam for stop in asked)}),
+        lams=sorted({*LAMS, *(stop.lam for stop in asked)}),
         n_splits=n_splits,
         measures=(),
+        validation_share=0.0,
+        tariff=False,
+        importance=False,
+        references=False,
+        settings=fd.TrainingSettings(),
+        tune=True,
         device="cpu",
     )
     if result.members["diverged"].any():

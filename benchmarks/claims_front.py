@@ -16,15 +16,15 @@ import numpy as np
 import pandas as pd
 import rdata
 
-from fairdash.api import DEFAULT_LAMS
 from fairdash.assessment import summarise_splits
+from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data.building import build_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.data.local_files import find_folder
 from fairdash.data.motor import CLAIMS, FILE
 from fairdash.data.roles import Roles
-from fairdash.runs.execute_sweep import execute_sweep
 from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.training.defaults import LAMS
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 
@@ -60,7 +60,7 @@ def main() -> None:
     options = parser.parse_args()
     plan = Sweep(
         methods=("standard", "hgr_spline"),
-        lams=DEFAULT_LAMS,
+        lams=LAMS,
         n_splits=options.splits,
         validation_share=0.2,
         split="group",

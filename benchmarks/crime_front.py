@@ -42,7 +42,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None, help="CSV to write the table to")
     options = parser.parse_args()
     dataset = fd.load_dataset("crime")
-    result = fd.sweep(dataset, objective=options.objective, n_splits=options.splits, tune=False, device="cpu")
+    result = fd.sweep(
+        dataset,
+        methods=["standard", "hgr_nn"],
+        objective=options.objective,
+        n_splits=options.splits,
+        validation_share=0.0,
+        settings=fd.TrainingSettings(),
+        tune=False,
+        importance=False,
+        references=False,
+        device="cpu",
+    )
     ridge = ridge_errors(dataset, random_splits(dataset.n_rows, n_splits=options.splits, random_state=0))
     summary = summarise_splits(result.frame)
     test = summary[summary["part"] == "test"]

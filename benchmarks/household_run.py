@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import fairdash as fd
 from fairdash.data.dataset import Dataset
-from fairdash.runs.quick import FIRST_METHOD, quick_plans
+from fairdash.training.defaults import default_plan
+from fairdash.training.methods import DEFAULT_METHOD
 from fairdash.training.sweep import STANDARD, Sweep
 
 
@@ -20,6 +21,5 @@ def household_run(
 ) -> tuple[Dataset, Sweep]:
     """The data set and the plan; `lams` take the place of the page's weights."""
     dataset = fd.load_dataset("household")
-    _, plan = quick_plans(dataset, objective=objective)
-    weights = plan.lams if lams is None else tuple(lams)
-    return dataset, replace(plan, methods=(STANDARD, FIRST_METHOD), lams=weights, device="cpu")
+    plan = default_plan(dataset, objective=objective, methods=(STANDARD, DEFAULT_METHOD), device="cpu")
+    return dataset, plan if lams is None else replace(plan, lams=tuple(lams))

@@ -51,13 +51,13 @@ DRAWN = """
 
 TRAIN = """
 import sys
-from fairdash.api import DEFAULT_LAMS
+from fairdash.training.defaults import LAMS
 from fairdash.data.source import CatalogueSource
 from fairdash.runs import worker
 from fairdash.runs.store import create_run
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
-plan = Sweep(methods=("standard", "hgr_spline"), lams=DEFAULT_LAMS, n_splits=5, validation_share=0.2,
+plan = Sweep(methods=("standard", "hgr_spline"), lams=LAMS, n_splits=5, validation_share=0.2,
              settings=TrainingSettings(n_epochs=2, warm_up_epochs=1))
 run = create_run(CatalogueSource(dataset=sys.argv[1]), plan)
 assert worker.main(run.id) == 0

@@ -101,6 +101,9 @@ def means(
         n_splits=splits,
         validation_share=share,
         settings=settings,
+        tariff=False,
+        importance=False,
+        references=False,
         measures=MEASURES,
         device="cpu",
     )
@@ -161,7 +164,11 @@ def monotone(names: list[str]) -> pd.DataFrame:
                 lams=FINE_LAMS,
                 objective=objective,
                 n_splits=10,
+                validation_share=0.0,
                 settings=settings,
+                tariff=False,
+                importance=False,
+                references=False,
                 measures=SCORED,
                 device="cpu",
             )

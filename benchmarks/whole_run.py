@@ -32,13 +32,14 @@ def seconds(name: str, rows: int) -> None:
     from fairdash.data.catalogue import CATALOGUE
     from fairdash.data.source import CatalogueSource
     from fairdash.runs.launch import start_run
-    from fairdash.runs.quick import quick_plans, share_of_rows
     from fairdash.runs.status import DONE
+    from fairdash.training.defaults import default_plan, preview_of, share_of_rows
 
     has_n = any(option.name == "n" for option in CATALOGUE[name].options)
     source = CatalogueSource(dataset=name, options={"n": rows} if has_n else {})
     dataset = source.load()
-    first, plan = quick_plans(dataset, objective="demographic_parity")
+    plan = default_plan(dataset)
+    first = preview_of(plan)
     run = start_run(source, plan, first=first, first_share=share_of_rows(dataset.n_rows))
     begun = last = time.perf_counter()
     doing: defaultdict[str, float] = defaultdict(float)

@@ -17,7 +17,8 @@ from fairdash.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fairdash import losses, plot
-    from fairdash.api import SweepResult, confirm, find_lam, references, search, sweep
+    from fairdash.api import confirm, find_lam, references, search, sweep
+    from fairdash.assessment.result import SweepResult
     from fairdash.auditing.audit import audit
     from fairdash.auditing.result import AuditResult
     from fairdash.data.catalogue import load_dataset
@@ -55,7 +56,7 @@ _HOMES = {
     "LamChoice": "fairdash.training.lam_search",
     "SearchGrid": "fairdash.training.search",
     "SearchResult": "fairdash.training.search",
-    "SweepResult": "fairdash.api",
+    "SweepResult": "fairdash.assessment.result",
     "Target": "fairdash.training.target",
     "TrainingSettings": "fairdash.training.settings",
     "assess_dependence": "fairdash.dependence",

@@ -33,7 +33,7 @@ from fairdash.storage import LOCAL
 from fairdash.text import visible
 
 if TYPE_CHECKING:
-    from fairdash.api import SweepResult
+    from fairdash.assessment.result import SweepResult
     from fairdash.data.dataset import Dataset
     from fairdash.training.search import SearchResult
     from fairdash.training.settings import TrainingSettings
@@ -108,13 +108,16 @@ def _parser() -> argparse.ArgumentParser:
     sweep = commands.add_parser("sweep", help="train over a grid of λ and print the trade-off")
     add_data_options(sweep)
     sweep.add_argument("--objective", default="demographic_parity")
-    sweep.add_argument("--methods", type=_words, default=["standard", "hgr_nn"])
+    sweep.add_argument("--methods", type=_words, default=None, help="by default those that a run trains")
     sweep.add_argument("--lams", type=_numbers, default=None, help="weights λ, comma-separated")
-    sweep.add_argument("--splits", type=int, default=5, help="splits into training and test rows")
+    sweep.add_argument("--splits", type=int, default=None, help="splits into training and test rows")
+    sweep.add_argument(
+        "--validation", type=float, default=None, help="share of the rows that are not test rows, for choices"
+    )
     sweep.add_argument(
         "--split", default=None, help="random, group or time; by default group where there are groups"
     )
-    sweep.add_argument("--confirmation", type=float, default=0.0, help="share of rows left out, as by runs")
+    sweep.add_argument("--confirmation", type=float, default=None, help="share of rows to confirm by")
     sweep.add_argument("--measures", type=_words, default=None)
     sweep.add_argument("--epochs", type=int, default=None)
     _add_loss(sweep)
@@ -163,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     find_lam.set_defaults(command=_find_lam)
     for command, folds in ((search, 5), (find_lam, 10)):
         add_data_options(command)
-        command.add_argument("--method", default="hgr_nn")
+        command.add_argument("--method", default=None)
         command.add_argument("--objective", default="demographic_parity")
         command.add_argument("--folds", type=int, default=folds)
         command.add_argument("--epochs", type=int, default=None)
@@ -210,7 +213,13 @@ def _add_loss(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--loss",
         default=None,
-        help="squared_error, poisson, tweedie or gamma; what suits a file by default",
+        help="squared_error, poisson, tweedie or gamma; what suits the target by default",
+    )
+    parser.add_argument(
+        "--balance",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether predictions add up to the target; by default with a log link",
     )
 
 
@@ -243,28 +252,35 @@ def _app(options: argparse.Namespace) -> int:
 
 
 def _sweep(options: argparse.Namespace) -> int:
-    from fairdash.api import DEFAULT_LAMS, sweep
-    from fairdash.assessment import DEFAULT_MEASURES
+    from fairdash.api import sweep
     from fairdash.data.shell import dataset_of
 
     dataset = dataset_of(options)
     result = sweep(
         dataset,
-        methods=options.methods,
-        lams=DEFAULT_LAMS if options.lams is None else options.lams,
         objective=options.objective,
-        n_splits=options.splits,
         random_state=options.random_state,
         split=options.split,
         confirmation=options.confirmation,
         settings=_settings(options, dataset),
         tune=options.tune,
         device=options.device,
-        measures=DEFAULT_MEASURES if options.measures is None else options.measures,
         progress=_show_progress if sys.stderr.isatty() else None,
+        **_given(
+            methods=options.methods,
+            lams=options.lams,
+            n_splits=options.splits,
+            validation_share=options.validation,
+            measures=options.measures,
+        ),
     )
     print(_as_json(result, dataset) if options.json else visible(_as_table(result)))
     return 0
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Those options that were named; the rest is the library's to choose."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _measure(options: argparse.Namespace) -> int:
@@ -277,17 +293,11 @@ def _measure(options: argparse.Namespace) -> int:
 def _settings(options: argparse.Namespace, dataset: Dataset) -> TrainingSettings:
     from dataclasses import replace
 
-    from fairdash.training.losses import LOSSES
-    from fairdash.training.settings import TrainingSettings
-    from fairdash.training.suggested_loss import suggested_loss
+    from fairdash.training.defaults import default_settings
 
-    settings = TrainingSettings()
-    if options.loss is not None:
-        settings = replace(settings, loss=options.loss)
-    elif options.file is not None:
-        weight = None if dataset.weight is None else dataset.weight.to_numpy()
-        loss = suggested_loss(dataset.target.to_numpy(), weight)[0]
-        settings = replace(settings, loss=loss, balance=LOSSES[loss].has_log_link)
+    settings = default_settings(dataset, loss=options.loss)
+    if options.balance is not None:
+        settings = replace(settings, balance=options.balance)
     if options.epochs is None:
         return settings
     warm_up = min(settings.warm_up_epochs, options.epochs // 4)
@@ -304,10 +314,10 @@ def _search(options: argparse.Namespace) -> int:
 
 
 def _find_lam(options: argparse.Namespace) -> int:
-    from fairdash.api import DEFAULT_LAMS, find_lam
+    from fairdash.api import find_lam
 
-    lams = DEFAULT_LAMS if options.lams is None else options.lams
-    choice = find_lam(target=options.target, lams=lams, refine=options.refine, **_cross_validation(options))
+    asked = _cross_validation(options) | _given(lams=options.lams)
+    choice = find_lam(target=options.target, refine=options.refine, **asked)
     _print_result(choice, {"lam": choice.lam, "reached": choice.reached}, as_json=options.json)
     return 0
 
@@ -319,7 +329,7 @@ def _cross_validation(options: argparse.Namespace) -> dict[str, Any]:
     dataset = dataset_of(options)
     return {
         "dataset": dataset,
-        "method": options.method,
+        **_given(method=options.method),
         "objective": options.objective,
         "n_folds": options.folds,
         "settings": _settings(options, dataset),

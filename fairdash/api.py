@@ -3,81 +3,68 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.assessment import DEFAULT_MEASURES, Confirmation, assess_predictions, confirm_point
-from fairdash.assessment.assess import N_PERMUTATIONS
+from fairdash.assessment import DEFAULT_MEASURES, Confirmation, SweepResult, confirm_point
 from fairdash.assessment.references import ReferenceResult as ReferenceResult
 from fairdash.assessment.references import references as references
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
 from fairdash.registry import get_entry
+from fairdash.training.defaults import (
+    LAMS,
+    N_SPLITS,
+    VALIDATION_SHARE,
+    default_plan,
+    default_settings,
+)
 from fairdash.training.lam_search import LamSearch, search_lam
-from fairdash.training.models import TrainedModels
+from fairdash.training.methods import DEFAULT_METHOD
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
-from fairdash.training.set_aside import default_share
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.split_kinds import default_kind, with_groups
-from fairdash.training.sweep import Sweep, SweepProgress, train_sweep
+from fairdash.training.split_kinds import with_groups
+from fairdash.training.sweep import SweepProgress
 from fairdash.training.target import Target
-
-#: λ grid that spans the whole trade-off on the built-in data sets.
-DEFAULT_LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class SweepResult(TrainedModels):
-    """What a sweep has found: what was trained, and what it is worth.
-
-    Parameters
-    ----------
-    frame
-        Tidy: one row a model and part, columns as :func:`fairdash.assessment.assess_predictions` gives them.
-    sweep
-        The plan that was carried out.
-    opened
-        What :func:`confirm` has shown of the rows set aside so far: it adds to this list.
-    members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
-        As in :class:`fairdash.training.models.TrainedModels`.
-    """
-
-    frame: pd.DataFrame
-    sweep: Sweep
-    opened: list[Confirmation] = field(default_factory=list)
 
 
 def sweep(
     dataset: Dataset,
     *,
-    methods: Sequence[str] = ("standard", "hgr_nn"),
-    lams: Sequence[float] = DEFAULT_LAMS,
+    methods: Sequence[str] | None = None,
+    lams: Sequence[float] = LAMS,
     objective: str = "demographic_parity",
-    n_splits: int = 5,
+    n_splits: int = N_SPLITS,
     random_state: int = 0,
-    validation_share: float = 0.0,
+    validation_share: float = VALIDATION_SHARE,
     split: str | None = None,
     confirmation: float | None = None,
     groups: ArrayLike | None = None,
     settings: TrainingSettings | None = None,
     tune: bool | None = None,
+    tariff: bool | None = None,
     device: str = "auto",
     measures: Sequence[str] = DEFAULT_MEASURES,
-    importance: bool = False,
+    importance: bool = True,
+    references: bool = True,
     progress: Callable[[SweepProgress], None] | None = None,
 ) -> SweepResult:
-    """Train methods over a grid of λ and several splits, and assess every model.
+    """Train methods over a grid of λ and several splits, and assess every model: what a run of the app does.
 
     Parameters
     ----------
     dataset
         With one sensitive column, or several for methods that take them.
-    methods, lams, objective, n_splits, random_state, validation_share, settings, device
+    methods
+        Ids in :data:`fairdash.training.methods.METHODS`; by default the standard model and the fair methods
+        of :mod:`fairdash.training.defaults`.
+    lams, objective, n_splits, random_state, validation_share, device
         As in :class:`fairdash.training.sweep.Sweep`.
+    settings
+        By default those of :class:`fairdash.TrainingSettings` with the loss that suits the target
+        (:func:`fairdash.training.suggested_loss.suggested_loss`), balanced where it has a log link.
     split
         A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
         before, test after, by the data set's time). By default by group where there are groups.
@@ -90,13 +77,19 @@ def sweep(
     tune
         Whether learning rate and weight decay are found on validation rows first; by default where no
         `settings` are given.
+    tariff
+        Whether tariffs (:class:`fairdash.FairTariff`) are fitted beside, at λ = 0 and at these weights; by
+        default where the loss has a log link.
     measures
         Ids in :data:`fairdash.dependence.REGISTRY`, a column each in the frame.
     importance
         Whether to find the permutation importance of every feature in every model.
+    references
+        Whether prices that are told s (:func:`references`) are trained beside: with one sensitive column and
+        up to 30,000 rows.
     progress
-        Called with a :class:`fairdash.training.sweep.SweepProgress`; it may raise
-        :class:`fairdash.errors.Cancelled` to stop.
+        Called with a :class:`fairdash.training.sweep.SweepProgress`: what is being done in words, and the
+        share of the whole that is done; it may raise :class:`fairdash.errors.Cancelled` to stop.
 
     Returns
     -------
@@ -114,49 +107,40 @@ def sweep(
     >>> result.frame[["method", "lam", "part"]].shape
     (6, 3)
     """
+    # It loads scikit-learn, which whoever only names this verb has no use for.
+    from fairdash.assessment.execute_sweep import execute_sweep
+
     dataset = with_groups(dataset, groups)
-    plan = Sweep(
-        methods=tuple(methods),
-        lams=tuple(float(lam) for lam in lams),
+    for name in measures:
+        get_entry(REGISTRY, name, option="measure")
+    plan = default_plan(
+        dataset,
         objective=objective,
+        methods=methods,
+        lams=lams,
         n_splits=n_splits,
         random_state=random_state,
         validation_share=validation_share,
-        split=default_kind(dataset) if split is None else split,
-        confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
-        settings=TrainingSettings() if settings is None else settings,
-        tune=settings is None if tune is None else tune,
+        split=split,
+        confirmation=confirmation,
+        settings=settings,
+        tune=tune,
+        tariff=tariff,
         device=device,
     )
-    return run_sweep(dataset, plan, measures=measures, importance=importance, progress=progress)
 
+    def tell(doing: str, share: float) -> None:
+        if progress is not None:
+            progress(SweepProgress(doing, share))
 
-def run_sweep(
-    dataset: Dataset,
-    plan: Sweep,
-    *,
-    measures: Sequence[str] = DEFAULT_MEASURES,
-    n_permutations: int = N_PERMUTATIONS,
-    importance: bool = False,
-    progress: Callable[[SweepProgress], None] | None = None,
-) -> SweepResult:
-    """Carry out a plan; see :func:`sweep`. Floors take `n_permutations` permutations, at most."""
-    for name in measures:
-        get_entry(REGISTRY, name, option="measure")
-    trained = train_sweep(dataset, plan, importance=importance, progress=progress)
-    frame = assess_predictions(
+    return execute_sweep(
         dataset,
-        trained.predictions,
-        trained.members,
-        trained.splits,
-        objective=plan.objective,
-        loss=plan.settings.loss_function,
-        measures=measures,
-        n_permutations=n_permutations,
-        random_state=plan.random_state,
-        progress=None if progress is None else lambda share: progress(SweepProgress("assessing", share)),
+        plan,
+        measures=tuple(measures),
+        importance=importance,
+        references=references,
+        progress=tell,
     )
-    return SweepResult(frame=frame, sweep=plan, **vars(trained))
 
 
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
@@ -216,7 +200,7 @@ def confirm(result: SweepResult, *, method: str, lam: float, objective: str | No
 def search(
     dataset: Dataset,
     *,
-    method: str = "hgr_nn",
+    method: str = DEFAULT_METHOD,
     objective: str = "demographic_parity",
     lam: float = 1.0,
     grid: str | SearchGrid = "default",
@@ -271,7 +255,7 @@ def search(
         grid=grid if isinstance(grid, SearchGrid) else get_entry(GRIDS, grid, option="grid"),
         n_folds=n_folds,
         random_state=random_state,
-        settings=TrainingSettings() if settings is None else settings,
+        settings=default_settings(dataset) if settings is None else settings,
         device=device,
     )
     dataset = with_groups(dataset, groups)
@@ -282,9 +266,9 @@ def find_lam(
     dataset: Dataset,
     *,
     target: str | Target,
-    method: str = "hgr_nn",
+    method: str = DEFAULT_METHOD,
     objective: str = "demographic_parity",
-    lams: Sequence[float] = DEFAULT_LAMS,
+    lams: Sequence[float] = LAMS,
     n_folds: int = 10,
     refine: int = 0,
     rows: ArrayLike | None = None,
@@ -340,7 +324,7 @@ def find_lam(
         n_folds=n_folds,
         refine=refine,
         random_state=random_state,
-        settings=TrainingSettings() if settings is None else settings,
+        settings=default_settings(dataset) if settings is None else settings,
         device=device,
     )
     dataset = with_groups(dataset, groups)

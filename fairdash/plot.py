@@ -39,7 +39,8 @@ from fairdash.training.sweep import STANDARD
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from fairdash.api import ReferenceResult, SweepResult
+    from fairdash.api import ReferenceResult
+    from fairdash.assessment.result import SweepResult
     from fairdash.data.dataset import Dataset
 
 __all__ = ["dependence", "front", "profile", "transfers"]

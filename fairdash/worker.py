@@ -279,7 +279,7 @@ def _import_all(lane: str) -> None:
     if lane == engine.STUDIES:
         import fairdash.studies.worker
     else:
-        import fairdash.runs.execute_sweep
+        import fairdash.assessment.execute_sweep
         import fairdash.runs.worker
         import fairdash.training.stack  # noqa: F401
 
@@ -289,12 +289,12 @@ def _import_all(lane: str) -> None:
 
 def _rehearse() -> None:
     """Carry out the smallest first look: torch and others load much of themselves when it is first used."""
+    from fairdash.assessment.execute_sweep import execute_sweep
     from fairdash.data.source import CatalogueSource
-    from fairdash.runs.execute_sweep import execute_sweep
-    from fairdash.runs.quick import quick_plans
+    from fairdash.training.defaults import default_plan, preview_of
 
     dataset = CatalogueSource(dataset="household", options={"n": 100}).load()
-    plan, _ = quick_plans(dataset, objective="demographic_parity")
+    plan = preview_of(default_plan(dataset))
     settings = replace(plan.settings, n_epochs=2, warm_up_epochs=1)
     execute_sweep(dataset, replace(plan, lams=plan.lams[:1], settings=settings), is_preview=True)
 

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from fairdash.__main__ import main
+from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data import uploads
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
 from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.runs import log, terms
 from fairdash.runs.deletion import delete_expired, delete_made_from, made_from
-from fairdash.runs.execute_sweep import execute_sweep
 from fairdash.runs.launch import go_on, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model, find_model

@@ -8,6 +8,7 @@ from fairdash.assessment.distributions import common_grid, densities
 from fairdash.assessment.learning import Gain, gain_over_mean
 from fairdash.assessment.pareto import hypervolume, pareto_efficient, trained_points
 from fairdash.assessment.quantile_profile import blended_profiles, group_averages, quantile_profile
+from fairdash.assessment.result import SweepResult
 from fairdash.assessment.summary import corrected_standard_error, summarise_splits
 from fairdash.assessment.tradeoff_curve import assess_curve, curve_predictions
 from fairdash.assessment.transfers import merged_groups, transfers_by_group
@@ -21,6 +22,7 @@ __all__ = [
     "Confirmation",
     "CurvePoint",
     "Gain",
+    "SweepResult",
     "assess_curve",
     "assess_predictions",
     "blend",

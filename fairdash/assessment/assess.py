@@ -36,7 +36,15 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split
 from fairdash.units import Found, Unit, at_once, turns
 
-DEFAULT_MEASURES = ("hgr_spline", "hgr_kde", "fairquant", "fairquant_cumulative")
+DEFAULT_MEASURES = (
+    "hgr_spline",
+    "hgr_kde_scores",
+    "hgr_kde",
+    "hgr_rdc",
+    "chi2_kde",
+    "fairquant",
+    "fairquant_cumulative",
+)
 #: What pages, reports and the command line open on: of the quick measures the only one that is blind to no
 #: kind of link tried (benchmarks/judges.py).
 DEFAULT_MEASURE = "hgr_spline"

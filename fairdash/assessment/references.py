@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdash.assessment.assess import DEFAULT_MEASURES, assess_predictions
 from fairdash.data.dataset import Dataset
-from fairdash.training.set_aside import default_share
+from fairdash.training.defaults import N_SPLITS, VALIDATION_SHARE, default_plan
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.split_kinds import check_groups, default_kind, with_groups
+from fairdash.training.split_kinds import check_groups, with_groups
 from fairdash.training.splits import Split
-from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.training.sweep import STANDARD
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class ReferenceResult:
 def references(
     dataset: Dataset,
     *,
-    n_splits: int = 5,
+    n_splits: int = N_SPLITS,
     random_state: int = 0,
-    validation_share: float = 0.0,
+    validation_share: float = VALIDATION_SHARE,
     split: str | None = None,
     confirmation: float | None = None,
     groups: ArrayLike | None = None,
@@ -81,24 +81,24 @@ def references(
     from fairdash.training.references import DEFAULT_STRENGTHS
     from fairdash.training.references.trained import train_references
 
-    settings = TrainingSettings() if settings is None else settings
     dataset = with_groups(dataset, groups)
     check_groups(dataset)
-    plan = Sweep(
+    plan = default_plan(
+        dataset,
         methods=(STANDARD,),
         lams=(),
         n_splits=n_splits,
         random_state=random_state,
         validation_share=validation_share,
-        split=default_kind(dataset) if split is None else split,
-        confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
+        split=split,
+        confirmation=confirmation,
         settings=settings,
     )
     splits = plan.splits(dataset)
     members, predictions, price = train_references(
         dataset,
         splits,
-        settings=settings,
+        settings=plan.settings,
         strengths=DEFAULT_STRENGTHS if strengths is None else strengths,
         random_state=random_state,
         device=device,
@@ -109,7 +109,7 @@ def references(
         members,
         splits,
         objective="demographic_parity",
-        loss=settings.loss_function,
+        loss=plan.settings.loss_function,
         measures=measures,
         random_state=random_state,
     )

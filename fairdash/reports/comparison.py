@@ -20,11 +20,11 @@ from fairdash.assessment import (
     quantile_profile,
     transfers_by_group,
 )
+from fairdash.assessment.result import SweepResult
 from fairdash.assessment.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
 from fairdash.dependence.omnibus_values import COMPONENTS
 from fairdash.reports.fronts import Front, Point
 from fairdash.reports.numbers import number
-from fairdash.runs.result import RunResult
 from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
@@ -66,7 +66,7 @@ class Comparison:
 
     title: str
     plan: Sweep
-    result: RunResult
+    result: SweepResult
     fronts: Mapping[str, Front]
     objective: str
     measure: str

@@ -20,11 +20,11 @@ from fairdash.assessment import (
     summarise_splits,
 )
 from fairdash.assessment.quantile_profile import LARGEST_NUMBER_OF_GROUPS
+from fairdash.assessment.result import SweepResult
 from fairdash.assessment.transfers import DEFAULT_GROUPS
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
 from fairdash.registry import get_entry
-from fairdash.runs.result import RunResult
 from fairdash.training.baselines import MEAN
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
@@ -143,7 +143,7 @@ class Front:
     fifths: NDArray[np.intp]
 
     @classmethod
-    def of(cls, result: RunResult, *, objective: str, sensitive: str) -> Front:
+    def of(cls, result: SweepResult, *, objective: str, sensitive: str) -> Front:
         """Gather them from a run's result."""
         baselines = of_sensitive(result.baselines.get(objective, pd.DataFrame()), sensitive)
         of_average = _errors_of_average(baselines)
@@ -231,7 +231,7 @@ class Front:
         return found
 
 
-def fronts_of(result: RunResult, *, sensitive: str) -> dict[str, Front]:
+def fronts_of(result: SweepResult, *, sensitive: str) -> dict[str, Front]:
     """The fronts of one sensitive column by objective."""
     return {each: Front.of(result, objective=each, sensitive=sensitive) for each in result.paths}
 

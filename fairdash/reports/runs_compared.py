@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from fairdash.assessment.result import SweepResult
 from fairdash.assessment.verdict import EDGE, verdict_of
 from fairdash.dependence import REGISTRY
 from fairdash.reports.fronts import Front
-from fairdash.runs.result import RunResult
 from fairdash.runs.store import RunSpec
 from fairdash.text import few
 from fairdash.training.methods import METHODS
@@ -35,7 +35,7 @@ class ComparedRun:
     letter: str
     title: str
     spec: RunSpec
-    result: RunResult
+    result: SweepResult
 
 
 def differences(runs: Sequence[ComparedRun]) -> str:

@@ -79,7 +79,7 @@ class _FromTheEnd:
 def main(run_id: str) -> int:
     """Work at a run until there is nothing left; whoever carries it out finds an error by itself."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    from fairdash.runs.execute_sweep import lend_a_hand
+    from fairdash.assessment.execute_sweep import lend_a_hand
 
     limit_memory()
     run = Run(run_id)

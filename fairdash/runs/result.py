@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from fairdash.assessment import Gain, with_edges
+from fairdash.assessment import Gain, SweepResult, with_edges
 from fairdash.records import from_plain, to_plain
 from fairdash.storage import write_whole
-from fairdash.training.models import TrainedModels
 from fairdash.training.set_aside import SetAside
 from fairdash.training.splits import Split
+from fairdash.training.sweep import Sweep
 
 #: Marks of a row's part in a split; rows after a window of time belong to none.
 PARTS = ("train", "test", "validation")
@@ -31,87 +30,9 @@ PRICE = "price_of_independence"
 SET_ASIDE = "set_aside"
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class RunResult(TrainedModels):
-    """What a finished run has found: what was trained, what it is worth, and the rows behind it.
-
-    Parameters
-    ----------
-    objective
-        Id of the objective that was trained for.
-    frames
-        Objective to the figures of every trained model, as :attr:`fairdash.api.SweepResult.frame`: models
-        that were trained for one are judged by both.
-    paths
-        Objective to the figures of every stop, as :func:`fairdash.assessment.assess_curve` gives them.
-    target
-        (n,) the target of the rows that were predicted.
-    sensitive
-        Its sensitive columns, n rows.
-    weight
-        (n,) the rows' exposure, or None.
-    target_name
-        The target's column.
-    units
-        Column to its unit, for those that have one.
-    references
-        Test figures of prices that use s, as :class:`fairdash.api.ReferenceResult`; None if there are none.
-    price
-        (J,) what exact independence costs each split at least, in units of ``mse``; None likewise, and in
-        runs of before their references were told s.
-    baselines
-        Objective to the test figures of :data:`fairdash.training.baselines.BASELINES`; empty
-        in a run of before there were any.
-    gain
-        What the standard model gains over its training rows' average; None in a run of before it was kept.
-    versions
-        Package to its version when the run was carried out; empty in a run of before they were kept.
-    names
-        Target or sensitive column to its name for people, for those that have one.
-    evaluations
-        Measure to how its values are estimated, :attr:`fairdash.dependence.entry.Measure.recorded`; empty in
-        a run of before it was written down.
-    rows
-        (n,) which rows of the data set these are, counted from 0, where a first look saw only some of them,
-        drawn at random; None where they are all.
-    drawn_from
-        How many rows the data set has; None likewise.
-    members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
-        As in :class:`fairdash.training.models.TrainedModels`.
-    """
-
-    objective: str
-    frames: Mapping[str, pd.DataFrame]
-    paths: Mapping[str, pd.DataFrame]
-    target: NDArray[np.float64]
-    sensitive: pd.DataFrame
-    weight: NDArray[np.float64] | None
-    target_name: str
-    units: Mapping[str, str]
-    references: pd.DataFrame | None
-    price: NDArray[np.float64] | None
-    versions: Mapping[str, str] = field(default_factory=dict)
-    baselines: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    gain: Gain | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
-    evaluations: Mapping[str, str] = field(default_factory=dict)
-    rows: NDArray[np.int64] | None = None
-    drawn_from: int | None = None
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Figures of every trained model by the objective that it was trained for."""
-        return self.frames[self.objective]
-
-    @property
-    def test_to_train(self) -> float:
-        """Test rows of a split divided by its training rows."""
-        return len(self.splits[0].test) / len(self.splits[0].train)
-
-
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What of a result is neither table nor row: ``about.json``. Fields as in :class:`RunResult`."""
+    """What of a result is neither table nor row: ``about.json``. Fields as in :class:`SweepResult`."""
 
     objective: str
     objectives: tuple[str, ...]
@@ -144,7 +65,7 @@ class UnreadableError(Exception):
     """A result is not there, or its files are not what they should be."""
 
 
-def write_result(result: RunResult, folder: Path) -> None:
+def write_result(result: SweepResult, folder: Path) -> None:
     """Write all files of a result into an empty folder."""
     from safetensors.numpy import save
 
@@ -191,8 +112,8 @@ def write_result(result: RunResult, folder: Path) -> None:
     write_whole(folder / "about.json", json.dumps(to_plain(about)).encode())
 
 
-def read_result(folder: Path) -> RunResult:
-    """The result that :func:`write_result` wrote; UnreadableError if it can't be read."""
+def read_result(folder: Path, plan: Sweep) -> SweepResult:
+    """The result of a plan that :func:`write_result` wrote; UnreadableError if it can't be read."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
@@ -208,8 +129,8 @@ def read_result(folder: Path) -> RunResult:
             {each: with_edges(_table(folder / f"{kind}-{each}.parquet")) for each in about.objectives}
             for kind in ("frame", "path")
         )
-        return RunResult(
-            objective=about.objective,
+        return SweepResult(
+            sweep=plan,
             frames=frames,
             paths=paths,
             members=_table(folder / "members.parquet"),

@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from filelock import FileLock
 
 from fairdash._version import __version__
+from fairdash.assessment.result import SweepResult
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.detached import LOCK, is_at_work
@@ -43,7 +44,7 @@ from fairdash.records import from_plain, to_plain
 from fairdash.runs.curves import CURVES, add_curve, read_curves
 from fairdash.runs.log import WORKER, note
 from fairdash.runs.naming import read_name, write_name
-from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
+from fairdash.runs.result import UnreadableError, read_result, write_result
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text, sync
 from fairdash.storage import LOCAL, cant_keep, data_folder, make_folder, write_whole
@@ -378,7 +379,7 @@ class Run(Job[RunSpec]):
         spec = self.spec
         return spec.first if self.look == FIRST and spec.first is not None else spec.plan
 
-    def write_result(self, result: RunResult, *, first: bool = False) -> None:
+    def write_result(self, result: SweepResult, *, first: bool = False) -> None:
         """Keep the result, or the first look at it: all of it or nothing."""
         with self._result_folder(FIRST if first else RESULT) as folder:
             write_result(result, folder)
@@ -387,10 +388,10 @@ class Run(Job[RunSpec]):
         if not first:
             self.forget_curves()
 
-    def read_result(self) -> RunResult:
+    def read_result(self) -> SweepResult:
         """The kept result, or else the first look; RunError if there is neither or it can't be read."""
         try:
-            return read_result(self._checked(self.look or RESULT))
+            return read_result(self._checked(self.look or RESULT), self.available_plan)
         except UnreadableError as error:
             raise self._damaged() from error
 

@@ -127,7 +127,7 @@ def _too_much_memory(word: str) -> Problem:
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     """The first look of a run that begins with one."""
-    from fairdash.runs.execute_sweep import TRAINING_SHARE, execute_sweep
+    from fairdash.assessment.execute_sweep import TRAINING_SHARE, execute_sweep
 
     spec = run.spec
     if spec.first is None or run.look is not None:
@@ -153,8 +153,8 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
 
 
 def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
+    from fairdash.assessment.execute_sweep import execute_sweep
     from fairdash.runs.beside import second_hand
-    from fairdash.runs.execute_sweep import execute_sweep
 
     spec, begun = run.spec, run.spec.share_of_first
     reporter.begin("reading the data", fraction=begun)

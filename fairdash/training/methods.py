@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 #: Id of the method without a penalty.
 STANDARD = "standard"
+#: The fair method where none is named: as fair as the adversarial ones at the same error, by measures that
+#: are not its own, and quickest (docs/training.md).
+DEFAULT_METHOD = "hgr_spline"
 
 
 @dataclass(frozen=True, kw_only=True)

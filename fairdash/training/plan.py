@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
 from fairdash.registry import get_entry
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.set_aside import draw_set_aside
 from fairdash.training.settings import TrainingSettings
@@ -89,7 +89,7 @@ class SearchPlan(TrainingPlan):
         As in :class:`TrainingPlan`.
     """
 
-    method: str = "hgr_nn"
+    method: str = DEFAULT_METHOD
     n_folds: int = 5
 
     def _check(self, checks: Checks) -> None:

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far a sweep has come.
+    """How far a training or a whole sweep has come.
 
     Parameters
     ----------
     phase
-        ``"tuning"``, ``"training"`` or ``"assessing"``.
+        ``"tuning"`` or ``"training"``; of a whole sweep what is being done, in words.
     fraction
-        Share of this phase that is done, 0 to 1.
+        Share of this phase, or of the whole sweep, that is done, 0 to 1.
     method
         Id of the method in training.
     curve

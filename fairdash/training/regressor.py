@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from fairdash.training.methods import DEFAULT_METHOD
 from fairdash.training.regressor_fit import fit_regressor
 from fairdash.training.regressor_predict import in_columns, rows_to_predict
 from fairdash.training.settings import TrainingSettings
@@ -91,7 +92,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
     def __init__(
         self,
         *,
-        method: str = "hgr_nn",
+        method: str = DEFAULT_METHOD,
         objective: str = "demographic_parity",
         lam: float = 1.0,
         sensitive_columns: str | int | Sequence[str] | Sequence[int] | None = None,

@@ -13,7 +13,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks
 from fairdash.registry import get_entry
 from fairdash.training.device import Device, resolve_device
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.methods import STANDARD as STANDARD
 from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.plan import TrainingPlan, check_lams
@@ -60,7 +60,7 @@ class Sweep(TrainingPlan):
         With every option that can't be used.
     """
 
-    methods: tuple[str, ...] = (STANDARD, "hgr_nn")
+    methods: tuple[str, ...] = (STANDARD, DEFAULT_METHOD)
     lams: tuple[float, ...]
     n_splits: int = 5
     validation_share: float = 0.0

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.assessment import DEFAULT_MEASURE
+from fairdash.assessment.result import SweepResult
 from fairdash.data.bounds import bounded
 from fairdash.data.column_profile import ColumnProfile, profile_table
 from fairdash.data.data_checks import support_sentence, target_remarks
@@ -31,7 +32,6 @@ from fairdash.reports import fronts
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Front, Point
 from fairdash.runs.deletion import last_deletion
-from fairdash.runs.result import RunResult
 from fairdash.runs.store import Run
 from fairdash.ui.owner import current_owner
 
@@ -103,11 +103,11 @@ def roles_of(source: DatasetSource) -> Roles:
 # A resource: copying a large run's predictions at every look would take longer than drawing them. Nobody
 # writes into them.
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _result(run_id: str, look: str | None) -> RunResult:  # noqa: ARG001 (the first look gives way to the result)
+def _result(run_id: str, look: str | None) -> SweepResult:  # noqa: ARG001 (the first look gives way to the result)
     return Run(run_id, owner=None).read_result()
 
 
-def result_of(run: Run) -> RunResult:
+def result_of(run: Run) -> SweepResult:
     """What there is of a run's result, read once a server."""
     forget_what_was_deleted()
     Run(run.id, owner=current_owner())

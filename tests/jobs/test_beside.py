@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
+from fairdash.assessment.result import SweepResult
 from fairdash.jobs.kept import keep_once, kept
 from fairdash.runs import beside, worker
-from fairdash.runs.result import RunResult
 from fairdash.runs.store import create_run
 from fairdash.units import Found, from_files, to_files
 from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units, until
@@ -40,7 +40,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beside, "FEWEST_SECONDS", -1.0)
 
 
-def test_two_processes_at_a_run_find_what_one_finds(undisturbed: RunResult) -> None:
+def test_two_processes_at_a_run_find_what_one_finds(undisturbed: SweepResult) -> None:
     run = create_run(SOURCE, LONGER)
     with beside.second_hand(run, SOURCE.load(), LONGER):
         until(lambda: units(run))

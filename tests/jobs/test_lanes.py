@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairdash.assessment.result import SweepResult
 from fairdash.errors import StorageError
 from fairdash.jobs import engine
 from fairdash.runs import worker
 from fairdash.runs.launch import go_on, start_run
 from fairdash.runs.listing import list_runs
-from fairdash.runs.result import RunResult
 from fairdash.runs.status import CANCELLED, DONE, QUEUED, RUNNING
 from fairdash.runs.store import Run, create_run
 from fairdash.storage import data_folder
@@ -56,7 +56,7 @@ def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.02)
 
 
-def assert_equal(one: RunResult, other: RunResult) -> None:
+def assert_equal(one: SweepResult, other: SweepResult) -> None:
     """Value by value, but for how long it took."""
     assert np.array_equal(one.predictions, other.predictions)
     pd.testing.assert_frame_equal(one.members, other.members, check_exact=True)
@@ -76,7 +76,7 @@ def assert_equal(one: RunResult, other: RunResult) -> None:
 
 
 @pytest.fixture
-def undisturbed() -> RunResult:
+def undisturbed() -> SweepResult:
     run = create_run(SOURCE, LONGER)
     assert worker.main(run.id) == 0
     return run.read_result()
@@ -89,7 +89,7 @@ def units(run: Run) -> dict[str, tuple[int, int]]:
 
 
 def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_disturbed(
-    undisturbed: RunResult,
+    undisturbed: SweepResult,
 ) -> None:
     run = start_run(SOURCE, LONGER)
     kept: dict[str, tuple[int, int]] = {}
@@ -108,7 +108,7 @@ def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_di
     assert not curves.duplicated(["method", "lam", "epoch"]).any()
 
 
-def test_what_was_stopped_goes_on_from_there(undisturbed: RunResult) -> None:
+def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
     run = start_run(SOURCE, LONGER)
     until(lambda: len(units(run)) >= 3)
     begun = time.monotonic()
@@ -136,7 +136,7 @@ def test_whoever_leaves_a_job_does_not_stop_what_has_gone_on_meanwhile() -> None
     assert state.state == engine.WAITING
 
 
-def test_a_unit_whose_bits_have_changed_is_found_and_computed_once_more(undisturbed: RunResult) -> None:
+def test_a_unit_whose_bits_have_changed_is_found_and_computed_once_more(undisturbed: SweepResult) -> None:
     run = start_run(SOURCE, LONGER)
     until(lambda: len(units(run)) >= 3)
     run.ask_to_cancel()

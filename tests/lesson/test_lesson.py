@@ -13,6 +13,7 @@ import pytest
 
 import fairdash as fd
 from benchmarks import lesson as maker
+from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.figures.lesson import (
     duel_curve_figure,
     duel_path_figure,
@@ -29,9 +30,8 @@ from fairdash.reports import words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
 from fairdash.reports.stage import four_numbers
-from fairdash.runs.execute_sweep import execute_sweep
-from fairdash.runs.quick import quick_plans
 from fairdash.text import number
+from fairdash.training.defaults import default_plan
 from fairdash.ui.home import curve as home
 from tests.serving import ROOT
 
@@ -223,7 +223,7 @@ def test_scene_5_is_trained_again_and_says_the_same(monkeypatch) -> None:
 def test_home_lesson_and_trade_off_say_the_same_error_in_the_same_words() -> None:
     """Household at λ = 1: the page's own plan, less what makes no difference to this model."""
     dataset = fd.load_dataset("household")
-    _, plan = quick_plans(dataset, objective="demographic_parity")
+    plan = default_plan(dataset)
     plan = replace(plan, methods=("standard", "hgr_spline"), lams=(1.0,), device="cpu")
     result = execute_sweep(dataset, plan, is_preview=True)
     fronts = fronts_of(result, sensitive="Age")

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 
 from fairdash.assessment import assess_curve, assess_predictions
+from fairdash.assessment.result import SweepResult
 from fairdash.data.dataset import Dataset
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point, fronts_of
-from fairdash.runs.result import RunResult
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep
@@ -77,7 +77,7 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demograph
         columns=["method", "lam", "split", "feature", "importance", "reliance"],
     )
     roles = dataset.roles
-    result = RunResult(
+    result = SweepResult(
         objective=plan.objective,
         frames=frames,
         paths=paths,

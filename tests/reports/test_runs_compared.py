@@ -6,30 +6,30 @@ from dataclasses import replace
 
 import pytest
 
+from fairdash.assessment.result import SweepResult
 from fairdash.reports.fronts import Front
 from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
-from fairdash.runs.result import RunResult
 from fairdash.runs.store import RunSpec
 from tests.runs.finished import PLAN, SOURCE, finished
 
 
 @pytest.fixture(scope="module")
-def result(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
+def result(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("FAIRDASH_HOME", str(tmp_path_factory.mktemp("compared")))
         return finished().read_result()
 
 
-def compared(result: RunResult, plan=PLAN, source=SOURCE) -> ComparedRun:
+def compared(result: SweepResult, plan=PLAN, source=SOURCE) -> ComparedRun:
     return ComparedRun(letter="A", title="a", spec=RunSpec(source=source, plan=plan), result=result)
 
 
-def test_equal_runs_differ_in_nothing(result: RunResult) -> None:
+def test_equal_runs_differ_in_nothing(result: SweepResult) -> None:
     assert differences([compared(result)] * 2) == ""
     assert remarks([compared(result)] * 2) == []
 
 
-def test_what_differs_is_named(result: RunResult) -> None:
+def test_what_differs_is_named(result: SweepResult) -> None:
     first = compared(result)
     other = replace(result, target_name="Price", objective="equalized_residuals")
     said = differences([first, compared(other)])
@@ -42,13 +42,13 @@ def test_what_differs_is_named(result: RunResult) -> None:
     assert "sensitive columns" in differences([first, compared(replace(result, sensitive=sensitive))])
 
 
-def test_other_data_and_other_splits_are_remarked_on(result: RunResult) -> None:
+def test_other_data_and_other_splits_are_remarked_on(result: SweepResult) -> None:
     other = replace(SOURCE, options={"n": 300})
     said = remarks([compared(result), compared(result, replace(PLAN, n_splits=3), other)])
     assert len(said) == 2
 
 
-def test_the_table_has_every_trained_model_once(result: RunResult) -> None:
+def test_the_table_has_every_trained_model_once(result: SweepResult) -> None:
     front = Front.of(result, objective=result.objective, sensitive=result.sensitive.columns[0])
     runs = [compared(result), replace(compared(result), letter="B")]
     measures = shared_measures([front, front])

@@ -9,6 +9,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.__main__ import main
+from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import OptionError, RunError
@@ -17,13 +18,12 @@ from fairdash.reports.confirming import all_sentences, sentences
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.bundle import card_of
 from fairdash.runs.confirmations import CONFIRMATIONS, confirm_run, read_confirmations
-from fairdash.runs.execute_sweep import execute_sweep
 from fairdash.runs.log import read
 from fairdash.runs.models import ModelSpec, refit
-from fairdash.runs.quick import quick_plans
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import create_run
 from fairdash.sealed import sealed_text
+from fairdash.training.defaults import default_plan, preview_of
 from fairdash.training.set_aside import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
 from fairdash.training.sweep import Sweep, train_sweep
 from tests.runs.finished import PLAN, SOURCE, finished
@@ -67,9 +67,10 @@ def run(result):
 def test_rows_are_set_aside_by_default_from_five_thousand_on():
     assert default_share(FROM_ROWS - 1) == 0
     assert default_share(FROM_ROWS) == 0.2
-    _, plan = quick_plans(fd.load_dataset("household", n=FROM_ROWS), objective="demographic_parity")
+    plan = default_plan(fd.load_dataset("household", n=FROM_ROWS))
     assert plan.confirmation_share == 0.2
-    first, plan = quick_plans(fd.load_dataset("household", n=500), objective="demographic_parity")
+    plan = default_plan(fd.load_dataset("household", n=500))
+    first = preview_of(plan)
     assert first.confirmation_share == plan.confirmation_share == 0
     assert len(draw_set_aside(table(60_000), 0.2, latest=False)) == MOST_ROWS
 

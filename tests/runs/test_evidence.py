@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.errors import Cancelled, RunError, StorageError
 from fairdash.runs import launch, store, worker
-from fairdash.runs.execute_sweep import execute_sweep
 from fairdash.runs.launch import start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus

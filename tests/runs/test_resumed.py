@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from fairdash.assessment.execute_sweep import execute_sweep, lend_a_hand
 from fairdash.errors import Cancelled
-from fairdash.runs.execute_sweep import execute_sweep, lend_a_hand
 from fairdash.training import stack, stack_trainer
 from fairdash.training.lam_search import search_lam
 from fairdash.training.search import search_settings

@@ -12,6 +12,7 @@ import pytest
 from filelock import FileLock
 from safetensors.numpy import load_file, save_file
 
+import fairdash as fd
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data import keep_upload
 from fairdash.data.source import CatalogueSource, UploadSource
@@ -22,17 +23,18 @@ from fairdash.runs.audits import create_audit
 from fairdash.runs.launch import start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import create_model
-from fairdash.runs.quick import quick_plans
 from fairdash.runs.searches import create_search
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.sealed import SEAL, open_sealed_text, sealed_text
 from fairdash.storage import data_folder
+from fairdash.training.defaults import default_plan, default_settings
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 from fairdash.training.target import Target
 from tests.data.test_rate import ROLES, claims
+from tests.golden.home import source as claims_of_policies
 from tests.serving import until
 
 SOURCE = CatalogueSource(dataset="household", options={"n": 200})
@@ -71,13 +73,61 @@ def test_a_run_goes_from_queued_to_done_and_keeps_its_result():
     until(lambda: not run.is_held(), seconds=30)
 
 
-def test_the_worker_gives_what_a_sweep_gives():
-    from fairdash.api import run_sweep
+@pytest.mark.parametrize("data_set", [lambda: SOURCE, claims_of_policies], ids=["costs", "claims"])
+def test_a_sweep_in_a_notebook_gives_what_a_run_gives(data_set):
+    """Number for number: predictions, figures with their floors and verdicts, blends, baselines, references."""
+    source = data_set()
+    data = source.load()
+    own = default_settings(data)
+    few = {
+        "settings": replace(QUICK, loss=own.loss, balance=own.balance),
+        "lams": (0.5, 2.0),
+        "n_splits": 2,
+        "device": "cpu",
+    }
+    run = create_run(source, default_plan(data, **few))
+    assert worker.main(run.id) == 0, run.status
+    there, here = run.read_result(), fd.sweep(data, **few)
+    assert here.sweep == run.spec.plan
+    np.testing.assert_array_equal(there.predictions, here.predictions)
+    np.testing.assert_array_equal(there.price, here.price)
+    for mine, its in (
+        (here.frames, there.frames),
+        (here.paths, there.paths),
+        (here.baselines, there.baselines),
+    ):
+        assert list(mine) == list(its)
+        for objective in mine:
+            pd.testing.assert_frame_equal(mine[objective], its[objective], check_exact=True)
+    for name in ("references", "importance", "members"):
+        pd.testing.assert_frame_equal(getattr(here, name), getattr(there, name), check_exact=True)
+    assert (here.gain, here.evaluations) == (there.gain, there.evaluations)
 
-    run = create_run(SOURCE, PLAN)
-    assert worker.main(run.id) == 0
-    here = run_sweep(SOURCE.load(), PLAN)
-    assert np.allclose(run.read_result().predictions, here.predictions)
+
+def test_nothing_chosen_is_the_same_everywhere(monkeypatch):
+    """A notebook, the command line and the page that starts a run by itself ask for one plan."""
+    from fairdash.__main__ import main as command
+    from fairdash.ui.tradeoff import opening
+
+    asked, line = [], []
+
+    class Enough(Exception):
+        pass
+
+    def hear(dataset, plan, **_):
+        asked.append(plan)
+        raise Enough
+
+    monkeypatch.setattr("fairdash.assessment.execute_sweep.execute_sweep", hear)
+    monkeypatch.setattr(opening, "start_run", lambda source, plan, **_: line.append(plan))
+    monkeypatch.setattr(opening, "current_owner", lambda: "local")
+    source = CatalogueSource(dataset="household", options={})
+    for call in (lambda: fd.sweep(source.load()), lambda: command(["sweep", "--dataset", "household"])):
+        with pytest.raises(Enough):
+            call()
+    opening.start_quick(source, "demographic_parity")
+    assert asked[0] == asked[1] == line[0]
+    assert fd.FairRegressor().method == asked[0].methods[1]
 
 
 def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
@@ -88,7 +138,7 @@ def test_a_job_does_not_read_a_file_that_its_owner_does_not_hold():
     source = UploadSource(sha256=upload.sha256, name="claims.csv", roles=ROLES)
     # It lies in this process's memory, too.
     source.load(owner=theirs)
-    _, plan = quick_plans(source.load(owner=theirs), objective="demographic_parity")
+    plan = default_plan(source.load(owner=theirs))
     search = LamSearch(target=Target.parse("error<=+10%"), lams=(1.0,))
     price = AuditPlan(columns=Columns(price="VehPower", sensitive="DrivAge"))
     model = {"run": "0" * 12, "method": "standard", "lam": 0.0}
@@ -111,7 +161,7 @@ def test_claims_with_an_exposure_are_carried_out_as_rates():
     frame = claims(600)
     upload = keep_upload(frame.to_csv(index=False).encode(), name="claims.csv")
     source = UploadSource(sha256=upload.sha256, name="claims.csv", roles=ROLES)
-    _, plan = quick_plans(source.load(), objective="demographic_parity")
+    plan = default_plan(source.load())
     assert plan.settings.loss == "poisson"
     quick = replace(QUICK, loss="poisson")
     run = create_run(
@@ -160,7 +210,7 @@ def test_a_fault_that_nobody_foresaw_is_logged_with_its_number(monkeypatch, capl
     def break_down(*_, **__):
         raise ZeroDivisionError("secret 4711")
 
-    monkeypatch.setattr("fairdash.runs.execute_sweep.train_sweep", break_down)
+    monkeypatch.setattr("fairdash.assessment.execute_sweep.train_sweep", break_down)
     run = create_run(SOURCE, PLAN)
     assert worker.main(run.id) == 1
     status = run.status

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from fairdash.assessment import Gain
+from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data.sample import draw_rows
 from fairdash.records import from_plain, to_plain
 from fairdash.reports.comparison import ROW
@@ -18,7 +19,6 @@ from fairdash.reports.learning import nothing_learned
 from fairdash.reports.parse_comparison import parse_comparison
 from fairdash.reports.report_sections import data_facts, unsaid
 from fairdash.runs import worker
-from fairdash.runs.execute_sweep import execute_sweep
 from fairdash.runs.status import DONE, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
 from tests.runs.test_runs import PLAN, SOURCE

@@ -147,9 +147,10 @@ def test_the_page_says_what_a_weight_costs_and_shows_the_fitted_tariff(run: Run)
 
 def test_a_first_look_has_none_and_a_run_without_says_nothing() -> None:
     from fairdash.data.source import CatalogueSource
-    from fairdash.runs.quick import quick_plans
+    from fairdash.training.defaults import default_plan, preview_of
 
-    first, whole = quick_plans(source().load(), objective="demographic_parity")
+    whole = default_plan(source().load())
+    first = preview_of(whole)
     assert (first.tariff, whole.tariff) == (False, True)
     household = CatalogueSource(dataset="household", options={"n": 300}).load()
-    assert not quick_plans(household, objective="demographic_parity")[1].tariff
+    assert not default_plan(household).tariff

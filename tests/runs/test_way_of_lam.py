@@ -22,7 +22,7 @@ import fairdash
 from fairdash.data.source import CatalogueSource
 from fairdash.reports.parse_comparison import parse_comparison
 from fairdash.runs import launch, worker
-from fairdash.runs.quick import quick_plans
+from fairdash.training.defaults import default_plan, preview_of
 from fairdash.training.settings import TrainingSettings
 
 PACKAGE = Path(fairdash.__file__).parent
@@ -106,9 +106,10 @@ def test_the_way_of_lam_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "put_in_line", lambda job: None)
     way = Way()
     with traced(way.watch):
+        whole = default_plan(SOURCE.load())
         preview, plan = (
             replace(each, settings=QUICK, lams=(1.0,), n_splits=1, tune=True)
-            for each in quick_plans(SOURCE.load(), objective="demographic_parity")
+            for each in (preview_of(whole), whole)
         )
         run = launch.start_run(SOURCE, plan, first=preview)
         assert worker.main(run.id) == 0, run.status

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
+from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
 from fairdash.records import from_plain, to_plain
-from fairdash.runs.execute_sweep import execute_sweep
 from fairdash.runs.result import read_result, write_result
 from fairdash.training.crossvalidation import cross_validate, rows_of
 from fairdash.training.split_kinds import SPLITS, default_kind, draw_splits, kinds_for

@@ -13,8 +13,8 @@ from fairdash.assessment import gain_over_mean
 from fairdash.data.dataset import Dataset
 from fairdash.errors import DataError
 from fairdash.records import from_plain, to_plain
-from fairdash.runs.quick import quick_plans
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES, train_baselines
+from fairdash.training.defaults import default_plan, preview_of
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.settings import TrainingSettings
@@ -43,7 +43,8 @@ def claims(n=4000, *, effect=0.4, seed=0):
 
 def test_the_default_plan_learns_rare_claims_where_one_decay_for_all_would_give_a_constant():
     dataset = claims()
-    first, whole = quick_plans(dataset, objective="demographic_parity")
+    whole = default_plan(dataset)
+    first = preview_of(whole)
     assert first.tune
     assert whole.tune
     plan = replace(

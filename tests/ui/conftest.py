@@ -14,9 +14,9 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from fairdash.assessment.result import SweepResult
 from fairdash.data.source import CatalogueSource
 from fairdash.runs import worker
-from fairdash.runs.result import RunResult
 from fairdash.runs.store import Run, create_run, runs_folder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
@@ -132,10 +132,10 @@ def run_of_two_methods(_trained_twice) -> Run:
 
 
 @pytest.fixture
-def another_result(monkeypatch) -> Iterator[Callable[[RunResult], None]]:
+def another_result(monkeypatch) -> Iterator[Callable[[SweepResult], None]]:
     """Lets every run have found what is given, whatever the server has read before."""
 
-    def give(result: RunResult) -> None:
+    def give(result: SweepResult) -> None:
         st.cache_resource.clear()
         monkeypatch.setattr("fairdash.runs.store.Run.read_result", lambda run: result)
 

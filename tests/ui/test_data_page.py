@@ -17,9 +17,9 @@ from fairdash.data import Roles, build_dataset, uploads
 from fairdash.data.source import load_source
 from fairdash.data.uploads import list_uploads
 from fairdash.dependence import measure, quantile_groups
-from fairdash.runs.quick import quick_plans
 from fairdash.storage import write_whole
 from fairdash.studies.store import PROXIES, Study, work
+from fairdash.training.defaults import default_plan
 from fairdash.ui.cached import link_of
 from tests.data.test_rate import ROLES, claims
 from tests.data.workbooks import formula, workbook
@@ -635,7 +635,7 @@ def test_a_table_of_claims_opens_training_on_the_poisson_deviance() -> None:
     at = upload(csv(claims()))
     box(at, "Sensitive").set_value("DrivAge").run()
     source = load_source(at.query_params["dataset"])
-    assert quick_plans(source.load(), objective="demographic_parity")[1].settings.loss == "poisson"
+    assert default_plan(source.load()).settings.loss == "poisson"
     at = open_page("train", dataset=source.id)
     assert at.selectbox(key="train.form loss").value == "poisson"
     assert "as the target is a count or a rate of counts" in said(at)

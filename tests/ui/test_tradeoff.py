@@ -317,8 +317,8 @@ def test_a_first_look_gives_way_to_the_whole():
 
 
 def test_of_a_large_table_a_first_look_sees_a_sample_and_says_so(monkeypatch):
-    monkeypatch.setattr("fairdash.runs.quick.MOST_ROWS", 500)
-    monkeypatch.setattr("fairdash.runs.quick.ROWS_DRAWN", 150)
+    monkeypatch.setattr("fairdash.training.defaults.MOST_ROWS", 500)
+    monkeypatch.setattr("fairdash.training.defaults.ROWS_DRAWN", 150)
     at = open_page("tradeoff", dataset=save_source(SOURCE))
     assert not at.exception
     (run,) = list_runs().runs

@@ -91,7 +91,7 @@ def test_the_way_of_a_front_is_short(finished_run):
     assert not at.exception
     files, records = way()
     # About is what a result's about.json holds: files from others are read through it before they are kept.
-    assert records == {"RunSpec", "About", "RunResult", "Front", "Comparison", "Label", "Stops"}
+    assert records == {"RunSpec", "About", "SweepResult", "Front", "Comparison", "Label", "Stops"}
     assert len(files) <= 13, ", ".join(sorted(files))
     assert {"runs/store.py", "reports/comparison.py", "figures/front.py"} <= files, "the tracing sees the way"
     at = move(at, 2.0)

@@ -8,8 +8,8 @@ from fairdash.data.source import DatasetSource
 from fairdash.reports.comparison import Comparison
 from fairdash.runs.launch import start_again, start_run
 from fairdash.runs.listing import list_runs
-from fairdash.runs.quick import quick_plans, share_of_rows
 from fairdash.runs.store import FIRST, Run
+from fairdash.training.defaults import default_plan, preview_of, share_of_rows
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
@@ -44,9 +44,9 @@ def run_in_view() -> Run | None:
 def start_quick(source: DatasetSource, objective: str) -> Run:
     """Start a first look and what follows it."""
     dataset = dataset_of(source)
-    first, plan = quick_plans(dataset, objective=objective)
+    plan = default_plan(dataset, objective=objective)
     share = share_of_rows(dataset.n_rows)
-    return start_run(source, plan, first=first, first_share=share, owner=current_owner())
+    return start_run(source, plan, first=preview_of(plan), first_share=share, owner=current_owner())
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:

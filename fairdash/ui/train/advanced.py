@@ -7,8 +7,8 @@ from typing import Any
 import streamlit as st
 
 from fairdash.errors import FairdashError
-from fairdash.runs.quick import VALIDATION_SHARE
 from fairdash.training.architectures import ARCHITECTURES
+from fairdash.training.defaults import VALIDATION_SHARE
 from fairdash.training.settings import TrainingSettings
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys

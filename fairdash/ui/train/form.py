@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.api import DEFAULT_LAMS
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, Problem
 from fairdash.runs.launch import start_run
 from fairdash.runs.searches import SearchJob
 from fairdash.text import counted
+from fairdash.training import defaults
 from fairdash.training.losses import LOSSES
-from fairdash.training.methods import METHODS
+from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.plan import SearchPlan
 from fairdash.training.set_aside import default_share
@@ -34,14 +34,11 @@ KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 
 GRIDS = {
-    "Whole front, 8 weights": DEFAULT_LAMS,
+    "Whole front, 8 weights": defaults.LAMS,
     "Quick look, 4 weights": (0.5, 1.0, 2.0, 4.0),
     "Fine, 16 weights": tuple(round(0.1 * 60 ** (k / 15), 3) for k in range(16)),
     OWN_GRID: (),
 }
-#: As fair as the adversarial methods at the same error, by measures that are not its own, and quickest
-#: (docs/training.md).
-DEFAULT_METHOD = "hgr_spline"
 FAIR_METHODS = [name for name in METHODS if name != STANDARD]
 
 

@@ -7,13 +7,13 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from fairdash.api import DEFAULT_LAMS
 from fairdash.assessment import DEFAULT_MEASURE
 from fairdash.data.source import DatasetSource
 from fairdash.dependence import REGISTRY
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_search
 from fairdash.text import counted
+from fairdash.training.defaults import LAMS
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.plan import SearchPlan
 from fairdash.training.search import GRIDS, SettingsSearch
@@ -97,7 +97,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
         )
     folds = right.number_input("Folds", 2, 20, 10, key=KEY("lam-folds"))
     closer = st.checkbox("Look closer in a second round, between the two nearest weights")
-    st.caption(f"{counted(len(DEFAULT_LAMS), 'weight')} λ, cross-validated. {_WHERE}")
+    st.caption(f"{counted(len(LAMS), 'weight')} λ, cross-validated. {_WHERE}")
     if st.button("Find the weight", icon=":material/search:"):
         _start(
             source,
@@ -105,7 +105,7 @@ def _ask_for_lam(source: DatasetSource, plan: SearchPlan) -> None:
                 **vars(plan)
                 | {
                     "target": Target(kind=kind, at_most=at_most, measure=measure),
-                    "lams": DEFAULT_LAMS,
+                    "lams": LAMS,
                     "n_folds": int(folds),
                     "refine": 3 if closer else 0,
                 }

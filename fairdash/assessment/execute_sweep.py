@@ -1,4 +1,4 @@
-"""What a run does with a plan: train, judge by both objectives, walk between the weights, references."""
+"""What a plan of a sweep comes to: train, assess by both objectives, walk between the weights, references."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash._version import versions
-from fairdash.assessment import Gain, assess_curve, assess_predictions, gain_over_mean
+from fairdash.assessment.assess import DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
+from fairdash.assessment.learning import Gain, gain_over_mean
+from fairdash.assessment.result import SweepResult
+from fairdash.assessment.tradeoff_curve import assess_curve
 from fairdash.data.dataset import Dataset
 from fairdash.data.sample import draw_rows
 from fairdash.dependence import REGISTRY
-from fairdash.runs.result import RunResult
 from fairdash.tariff.fit import FitOptions
 from fairdash.tariff.many import fit_tariffs
 from fairdash.training.baselines import train_baselines
@@ -29,19 +31,9 @@ from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
 from fairdash.units import Unit, at_once, within
 
-#: What every model is judged by.
-MEASURES = (
-    "hgr_spline",
-    "hgr_kde_scores",
-    "hgr_kde",
-    "hgr_rdc",
-    "chi2_kde",
-    "fairquant",
-    "fairquant_cumulative",
-)
-#: Permutations behind a floor of a whole run, of a first look, and of one that sees a sample of a table
-#: that took its time to read: as few as still reach 5 %.
-PERMUTATIONS, PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 100, 39, 19
+#: Permutations behind a floor of a preview, and of one that sees a sample of a table that took its time to
+#: read: as few as still reach 5 %.
+PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
 #: References train five more models a split: left out beyond so many rows.
 MOST_ROWS_FOR_REFERENCES = 30_000
 #: Shares of a run's time, for the estimate of the time left.
@@ -57,16 +49,25 @@ def execute_sweep(
     dataset: Dataset,
     plan: Sweep,
     *,
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    importance: bool = True,
+    references: bool = True,
     is_preview: bool = False,
     share: float = 1.0,
     progress: Progress = lambda *_: None,
     on_curve: Callable[[pd.DataFrame], None] = lambda _: None,
     unit: Unit = at_once,
-) -> RunResult:
+) -> SweepResult:
     """Carry out a plan.
 
     Parameters
     ----------
+    measures
+        Ids in :data:`fairdash.dependence.REGISTRY`.
+    importance
+        Whether to find the permutation importance of every feature in every model.
+    references
+        Whether prices that are told s are trained, where the table is one for them.
     is_preview
         Rougher floors, none for benchmarks, no importance, references, tariffs or models to confirm by: what
         seconds allow.
@@ -87,10 +88,11 @@ def execute_sweep(
         drawn = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
         rows, plan = open_rows[drawn], replace(plan, confirmation_share=0.0)
         dataset = dataset.take(rows)
-    n_permutations = PERMUTATIONS
+    n_permutations = N_PERMUTATIONS
     if is_preview:
         n_permutations = PREVIEW_PERMUTATIONS if rows is None else SAMPLE_PERMUTATIONS
-    with_references = not is_preview and _has_references(dataset)
+    with_references = references and not is_preview and _has_references(dataset)
+    assessed = _assessed(plan, measures)
     tuned = TUNING_SHARE if plan.tune else 0.0
 
     def on_training(at: SweepProgress) -> None:
@@ -110,7 +112,7 @@ def execute_sweep(
     trained = train_sweep(
         dataset,
         plan,
-        importance=not is_preview,
+        importance=importance and not is_preview,
         confirms=not is_preview,
         brief=is_preview,
         progress=on_training,
@@ -122,7 +124,7 @@ def execute_sweep(
     # Models that were trained for one objective are judged by both.
     for step, objective in enumerate(_objectives(plan)):
         frames[objective], paths[objective] = _judged(
-            dataset, plan, trained, objective, n_permutations, partial(on_measuring, 2 * step), unit
+            dataset, assessed, trained, objective, n_permutations, partial(on_measuring, 2 * step), unit
         )
         benchmarks, predictions = guesses
         baselines[objective] = assess_predictions(
@@ -133,19 +135,19 @@ def execute_sweep(
             objective=objective,
             n_permutations=0 if is_preview else n_permutations,
             parts=("test",),
-            **_assessed(plan),
+            **assessed,
         )
-    references, price = None, None
+    told_s, price = None, None
     if with_references:
 
         def on_references() -> None:
             progress("training references that use the sensitive attribute", 1 - REFERENCES_SHARE)
 
-        references, price = _references(dataset, plan, splits, on_references, unit)
+        told_s, price = _references(dataset, plan, assessed, splits, on_references, unit)
     roles = dataset.roles
     named = (roles.target, *roles.sensitive)
-    return RunResult(
-        objective=plan.objective,
+    return SweepResult(
+        sweep=plan,
         frames=frames,
         paths=paths,
         target=dataset.target.to_numpy(dtype=float),
@@ -154,12 +156,12 @@ def execute_sweep(
         target_name=roles.target,
         units={column: dataset.units[column] for column in named if column in dataset.units},
         names={column: dataset.names[column] for column in named if column in dataset.names},
-        references=references,
+        references=told_s,
         price=price,
         versions=versions(),
         baselines=baselines,
         gain=_gain(dataset, plan, trained),
-        evaluations={id: way for id in MEASURES if (way := REGISTRY[id].recorded)},
+        evaluations={id: way for id in measures if (way := REGISTRY[id].recorded)},
         rows=rows,
         drawn_from=None if rows is None else n_rows,
         **vars(trained),
@@ -176,13 +178,13 @@ def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
     unit
         It comes ``from_the_end`` (:func:`fairdash.units.turns`), and waits for what another has begun.
     """
-    splits = plan.splits(dataset)
+    splits, assessed = plan.splits(dataset), _assessed(plan, DEFAULT_MEASURES)
     _standing_by(dataset, plan, splits, is_preview=False, progress=lambda *_: None, unit=unit)
     if _has_references(dataset):
-        _references(dataset, plan, splits, lambda: None, unit)
+        _references(dataset, plan, assessed, splits, lambda: None, unit)
     trained = train_sweep(dataset, plan, importance=True, unit=unit)
     for objective in reversed(_objectives(plan)):
-        _judged(dataset, plan, trained, objective, PERMUTATIONS, lambda *_: None, unit)
+        _judged(dataset, assessed, trained, objective, N_PERMUTATIONS, lambda *_: None, unit)
 
 
 def _objectives(plan: Sweep) -> list[str]:
@@ -190,10 +192,11 @@ def _objectives(plan: Sweep) -> list[str]:
     return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
 
 
-def _assessed(plan: Sweep) -> dict[str, Any]:
+def _assessed(plan: Sweep, measures: Sequence[str]) -> dict[str, Any]:
+    """Options of every assessment of a plan."""
     return {
         "loss": plan.settings.loss_function,
-        "measures": MEASURES,
+        "measures": measures,
         "random_state": plan.random_state,
     }
 
@@ -232,7 +235,7 @@ def _standing_by(
 
 def _judged(
     dataset: Dataset,
-    plan: Sweep,
+    assessed: dict[str, Any],
     trained: TrainedModels,
     objective: str,
     n_permutations: int,
@@ -248,7 +251,7 @@ def _judged(
         progress=partial(progress, 0),
         unit=within(unit, f"assess/{objective}/front"),
         **models,
-        **_assessed(plan),
+        **assessed,
     )
     path = assess_curve(
         dataset,
@@ -257,13 +260,18 @@ def _judged(
         progress=partial(progress, 1),
         unit=within(unit, f"assess/{objective}/path"),
         **models,
-        **_assessed(plan),
+        **assessed,
     )
     return frame, path
 
 
 def _references(
-    dataset: Dataset, plan: Sweep, splits: Sequence[Split], on_step: Callable[[], None], unit: Unit
+    dataset: Dataset,
+    plan: Sweep,
+    assessed: dict[str, Any],
+    splits: Sequence[Split],
+    on_step: Callable[[], None],
+    unit: Unit,
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
     """The references' frame, and the price of independence."""
     told_s, prices, price = train_references(
@@ -284,7 +292,7 @@ def _references(
         parts=("test",),
         progress=lambda _: on_step(),
         unit=within(unit, "assess/references"),
-        **_assessed(plan),
+        **assessed,
     )
     return frame, price
 
