@@ -242,7 +242,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         lam = float(self.lam)
         self.terms_ = choose_terms(features, rows.weight, self._term_options())
         # Rows of weight 0 are left out; the user counts them all.
-        used = np.flatnonzero(sample_weight) if np.ndim(sample_weight) else None
+        used = None if np.ndim(each := np.asarray(sample_weight)) == 0 else np.flatnonzero(each)
         require_fixed(self.terms_, features, numbers=used)
         fitted = fit_stack(
             design(self.terms_, features),
