@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.tariff.levels import level_text, positions
 from fairdash.tariff.terms import Fixed, Term
+from fairdash.text import at_lines
 
 Array = NDArray[np.float64]
 
@@ -111,11 +112,5 @@ def require_fixed(
 
 def lacking_relativity(column: str, rows: NDArray[np.intp], *, what: str, hint: str) -> Problem:
     """The problem of rows, from 0, that a factor has no relativity for."""
-    count = len(rows)
-    shown = ", ".join(f"{row + 1:,}" for row in rows[:5]) + (", …" if count > 5 else "")
-    return Problem(
-        column=column,
-        what=f"{what} for what stands in {'row' if count == 1 else 'rows'} {shown}",
-        count=count,
-        hint=hint,
-    )
+    where = at_lines(rows + 1, len(rows), word="row")
+    return Problem(column=column, what=f"{what} for what stands in {where}", count=len(rows), hint=hint)
