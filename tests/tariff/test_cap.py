@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-
 import numpy as np
 import pytest
 
@@ -116,14 +114,3 @@ def test_what_is_no_premium_is_refused(given, says):
 def test_a_cap_that_is_no_share_is_refused(max_change):
     with pytest.raises(OptionError, match="max_change"):
         fd.cap_premiums([1.0, 2.0], [1.0, 2.0], max_change=max_change)
-
-
-def test_the_examples_of_the_modules_hold():
-    import pandas as pd
-
-    from fairdash.tariff import cap, fixed
-
-    for module in (cap, fixed):
-        found = doctest.testmod(module, extraglobs={"np": np, "pd": pd})
-        assert found.attempted > 0
-        assert found.failed == 0

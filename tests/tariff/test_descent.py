@@ -254,7 +254,10 @@ def test_a_stack_of_lambdas_is_each_lambda_alone():
     assert together.n_iter[1] == 0
 
 
-@pytest.mark.parametrize("module", ["levels", "terms", "descent", "relativities", "rating", "files", "model"])
+@pytest.mark.parametrize(
+    "module",
+    ["levels", "terms", "fixed", "descent", "relativities", "rating", "files", "model", "cap"],
+)
 def test_the_examples_of_the_modules_hold(module):
     result = doctest.testmod(import_module(f"fairdash.tariff.{module}"))
     assert result.attempted > 0
