@@ -63,7 +63,8 @@ class AveragesPenalty(BasePenalty):
         variance = (share * (premium - (share * premium).sum()) ** 2).sum()
         self._unit = max(float(variance), _LEAST_UNIT)
         self._spread = _SPREAD if ends_flat else 0.0
-        self._fixed = fixed
+        # In units of their average: one number for everybody is the base's, and fixes nothing.
+        self._fixed = None if fixed is None else fixed / (share * fixed).sum()
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,), at least 0."""

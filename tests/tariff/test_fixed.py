@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,9 +15,12 @@ import fairdash as fd
 from fairdash.errors import DataError, OptionError
 from fairdash.figures.tariff import factor_figure
 from fairdash.figures.theme import LIGHT
+from fairdash.tariff.choosing import TermOptions
 from fairdash.tariff.design import design
-from fairdash.tariff.fit import PENALTIES
+from fairdash.tariff.fit import PENALTIES, FitOptions
+from fairdash.tariff.many import fit_tariffs
 from fairdash.training.losses import find_loss
+from fairdash.training.splits import random_splits
 from tests.tariff.test_model import _target, policies
 
 #: A text column, and numbers that are levels.
@@ -225,3 +230,36 @@ def test_what_cannot_be_fixed_is_refused(options, says):
     with pytest.raises(OptionError) as caught:
         fd.FairTariff(lam=0, **options).fit(table, claims)
     assert says.lower() in str(caught.value).lower()
+
+
+@pytest.mark.parametrize("shrink", [False, True])
+def test_many_tariffs_take_them_as_one_does(shrink):
+    table, claims, years, age = fixed_policies()
+    table = table[["bonus", "value", "region", "class"]]
+    dataset = fd.Dataset(
+        name="policies",
+        features=table,
+        target=pd.Series(claims, name="claims"),
+        sensitive=pd.DataFrame({"age": age}),
+        weight=pd.Series(years, name="years"),
+    )
+    splits = random_splits(len(table), n_splits=2, random_state=0)
+    given = {"lams": (0.0, 0.3), "options": FitOptions(loss=find_loss("poisson"), tol=1e-3), "shrink": shrink}
+    fitted = fit_tariffs(dataset, splits, terms=TermOptions(fixed=FIXED), **given)
+    train = splits[1].train
+    for k, lam in enumerate((0.0, 0.3)):
+        one = fd.FairTariff(lam=lam, fixed=FIXED, tol=1e-3).fit(
+            table.iloc[train], claims[train], sensitive_features=age[train], sample_weight=years[train]
+        )
+        if not shrink:
+            assert one.predict(table) == pytest.approx(fitted.predictions[2 + k], rel=1e-6)
+    # What every row is multiplied by, the base takes back.
+    twins = replace(dataset, features=table.assign(region="sea"))
+    dear, same = (
+        fit_tariffs(twins, splits, terms=TermOptions(fixed={"region": {"sea": value}}), **given).predictions
+        for value in (2.0, 1.0)
+    )
+    assert dear == pytest.approx(same, rel=1e-3)
+    wrong = replace(dataset, features=table.assign(region=np.where(np.arange(400) == 6, "moon", "sea")))
+    with pytest.raises(DataError, match=r"“region”: .* in row 7 \(1 place\)"):
+        fit_tariffs(wrong, splits, terms=TermOptions(fixed=FIXED), **given)
