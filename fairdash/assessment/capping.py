@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment.assess import DEFAULT_MEASURE, N_PERMUTATIONS, assess_predictions, of_sensitive
+from fairdash.assessment.assess import DEFAULT_MEASURE, N_PERMUTATIONS, Judge
 from fairdash.assessment.quantile_profile import quantile_profile
-from fairdash.assessment.summary import summarise_splits
 from fairdash.assessment.verdict import part_permutations
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import quantile_groups
@@ -101,6 +100,10 @@ def cap_cost(
     )
     checks.finish()
     weight = np.ones(dataset.n_rows) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    column = sensitive or str(dataset.sensitive.columns[0])
+    judge = Judge(dataset, objective=objective, loss=loss, measures=(measure,), random_state=random_state)
+    title = f"{measure}[{column}]" if dataset.sensitive.shape[1] > 1 else measure
+    names = {"deviance" if loss.power else "mse": "error", title: "dependence", f"{title}_floor": "floor"}
     kept: dict[str, Array] = {BEFORE: predictions.copy(), AFTER: predictions.copy()}
     found_of: list[dict[str, Any]] = []
     for j, split in enumerate(splits):
@@ -109,38 +112,18 @@ def cap_cost(
         brought = float((w @ new) / (w @ old))
         capped = cap_premiums(new, brought * old, max_change=max_change, sample_weight=w)
         kept[AFTER][j, test] = capped.premiums
-        for name, each in kept.items():
+        both = np.stack([each[j] for each in kept.values()])
+        figures, _ = judge.figures(both, split, "test", split_number=j, n_permutations=n_permutations)
+        for k, (name, each) in enumerate(kept.items()):
             # What stands at an end is not beyond it.
             beyond = np.abs(each[j, test] / (brought * old) - 1) > max_change + 1e-9
-            found = {"changed": float(np.average(beyond, weights=w)), "brought": brought}
+            found = {own: float(figures[figure][k]) for figure, own in names.items()}
+            found |= {"changed": float(np.average(beyond, weights=w)), "brought": brought}
             if name == AFTER:
                 found |= {"level": capped.level, "at_lower": capped.at_lower, "at_upper": capped.at_upper}
             found_of.append({"premiums": name} | found)
-    shares = pd.DataFrame(found_of).groupby("premiums", sort=False).mean()
-    each_split = range(len(splits))
-    members = pd.DataFrame(
-        [{"method": name, "lam": 0.0, "split": j, "diverged": False} for name in kept for j in each_split]
-    )
-    frame = assess_predictions(
-        dataset,
-        np.concatenate(list(kept.values())),
-        members,
-        splits,
-        objective=objective,
-        loss=loss,
-        measures=(measure,),
-        n_permutations=n_permutations,
-        random_state=random_state,
-        parts=("test",),
-    )
-    column = sensitive or str(dataset.sensitive.columns[0])
-    test_to_train = len(splits[0].test) / max(len(splits[0].train), 1)
-    means = summarise_splits(of_sensitive(frame, column), test_to_train=test_to_train).set_index("method")
-    error = "deviance" if loss.power else "mse"
-    names = {error: "error", measure: "dependence", f"{measure}_floor": "floor"}
-    table = means[list(names)].rename(columns=names)
     gaps = _gaps(dataset, kept, splits, column, objective, random_state)
-    return table.join(gaps).join(shares).rename_axis("premiums")
+    return pd.DataFrame(found_of).groupby("premiums", sort=False).mean().join(gaps)
 
 
 def _gaps(

@@ -59,7 +59,6 @@ def _shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.DataF
     # Headers are plain text.
     called = visible(comparison.sensitive_called, keep="")
     error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
-    audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     # What chance alone would read stands behind each, in brackets.
     gaps = [
         f"{fixed(100 * gap, 1)} % ({fixed(100 * floor, 1)} %)"
@@ -72,7 +71,7 @@ def _shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.DataF
     columns = {
         "Premiums": [name.capitalize() for name in table.index],
         f"{error} ÷ flat premium's": [fixed(each, 4) for each in table["error"]],
-        f"Largest gap of {audited} between tenths by {called} ÷ mean premium": gaps,
+        f"Gap between tenths by {called}": gaps,
         f"{REGISTRY[comparison.measure].symbol} with {called}": links,
         f"Change by more than {most:g} %": [f"{fixed(100 * each, 1)} %" for each in table["changed"]],
     }
@@ -85,9 +84,11 @@ def _in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> str:
     )
     exposure = "the exposure" if comparison.result.weight is not None else "the customers"
     held = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
+    audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
     return (
-        f"Means over the splits, test rows; in brackets, what independence reads. Today's price is brought "
-        f"to the tariff's income first (times {number(brought)}), so that a change is one beyond "
-        f"everybody's. Of {exposure}, {held[0]} are held at −{most:g} % and {held[1]} at +{most:g} %; the "
-        f"others pay the tariff times {number(level)}. The income is the same before and after."
+        f"Means over the splits, test rows; in brackets, what independence reads. The gap is the largest "
+        f"difference between average {audited}, ÷ the mean premium. Today's price is brought to the tariff's "
+        f"income first (times {number(brought)}), so that a change is one beyond everybody's. Of {exposure}, "
+        f"{held[0]} are held at −{most:g} % and {held[1]} at +{most:g} %; the others pay the tariff times "
+        f"{number(level)}. The income is the same before and after."
     )
