@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         measure_many,
     )
     from fairdash.dependence.conditional import assess_conditional_dependence
+    from fairdash.tariff.cap import CappedPremiums, cap_premiums
     from fairdash.tariff.files import read_tariff
     from fairdash.tariff.model import FairTariff
     from fairdash.tariff.rating import rate
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AuditResult": "fairdash.auditing.result",
+    "CappedPremiums": "fairdash.tariff.cap",
     "DataCheck": "fairdash.data.leak_check",
     "Dataset": "fairdash.data.dataset",
     "FairRegressor": "fairdash.training.regressor",
@@ -61,6 +63,7 @@ _HOMES = {
     "TrainingSettings": "fairdash.training.settings",
     "assess_dependence": "fairdash.dependence",
     "audit": "fairdash.auditing.audit",
+    "cap_premiums": "fairdash.tariff.cap",
     "check_data": "fairdash.data.leak_check",
     "confirm": "fairdash.api",
     "exact": "fairdash.dependence",
@@ -87,6 +90,7 @@ _HOMES = {
 
 __all__ = [
     "AuditResult",
+    "CappedPremiums",
     "DataCheck",
     "Dataset",
     "FairRegressor",
@@ -101,6 +105,7 @@ __all__ = [
     "assess_conditional_dependence",
     "assess_dependence",
     "audit",
+    "cap_premiums",
     "check_data",
     "confirm",
     "exact",

@@ -112,11 +112,11 @@ def few(names: Collection[object]) -> str:
     return ", ".join(f"“{name}”" for name in islice(names, 5)) + (", …" if len(names) > 5 else "")
 
 
-def at_lines(lines: Iterable[int], count: int) -> str:
-    """Say where something is, by the first five lines of `count`.
+def at_lines(lines: Iterable[int], count: int, *, word: str = "line") -> str:
+    """Say where something is, by the first five lines of `count`, or of what else is counted.
 
-    >>> at_lines([2, 3, 5, 7, 11, 13], 6)
-    'lines 2, 3, 5, 7, 11, …'
+    >>> at_lines([2, 3, 5, 7, 11, 13], 6), at_lines([4], 1, word="row")
+    ('lines 2, 3, 5, 7, 11, …', 'row 4')
     """
     first = ", ".join(str(line) for line in islice(lines, 5))
-    return f"{'line' if count == 1 else 'lines'} {first}{', …' if count > 5 else ''}"
+    return f"{word}{'' if count == 1 else 's'} {first}{', …' if count > 5 else ''}"

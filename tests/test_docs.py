@@ -265,6 +265,22 @@ def test_the_page_on_tariffs_says_where_the_default_is_beaten():
         assert path["deviance"].iloc[-1] == pytest.approx(1, abs=0.05)
 
 
+def test_the_page_on_tariffs_says_what_a_cap_costs():
+    from benchmarks.tariff_cap import page_table
+
+    table = pd.read_csv(ROOT / "benchmarks" / "results" / "tariff_cap.csv")
+    page = (ROOT / "docs" / "tariff.md").read_text(encoding="utf-8")
+    assert page_table(table) in page
+    for _, own in table.dropna(subset="lam").groupby("lam"):
+        # The narrower the cap, the nearer to today's price: in its claims foretold, and in what follows age.
+        path = own.sort_values("cap", ascending=False, na_position="first")
+        assert (path["error"].diff().dropna() < 0).all()
+        assert (path["dependence"].diff().dropna() > 0).all()
+    said = "A cap of 30 % in one step leaves a gap of {:.0f} % where the tariff at λ = 3 has {:.0f} %"
+    gap = table[table["lam"] == 3].set_index("cap")["gap"]
+    assert said.format(100 * gap[0.3], 100 * gap[gap.index.isna()].item()) in page
+
+
 def test_the_page_on_groups_says_the_false_alarms_that_were_counted():
     table = pd.read_csv(ROOT / "benchmarks" / "results" / "grouped_null.csv")
     page = (ROOT / "docs" / "groups.md").read_text(encoding="utf-8")

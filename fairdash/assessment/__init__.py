@@ -2,6 +2,7 @@
 
 from fairdash.assessment.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
 from fairdash.assessment.blend import CurvePoint, blend, curve_points
+from fairdash.assessment.capping import cap_cost
 from fairdash.assessment.choose import Choice, knee, least_dependence, least_error
 from fairdash.assessment.confirmation import Confirmation, confirm_point
 from fairdash.assessment.distributions import common_grid, densities
@@ -27,6 +28,7 @@ __all__ = [
     "assess_predictions",
     "blend",
     "blended_profiles",
+    "cap_cost",
     "common_grid",
     "confirm_point",
     "corrected_standard_error",

@@ -20,7 +20,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.sample import draw_rows
 from fairdash.dependence import REGISTRY
 from fairdash.tariff.fit import FitOptions
-from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.many import FittedTariffs, fit_tariffs
 from fairdash.training.baselines import train_baselines
 from fairdash.training.device import TITLES
 from fairdash.training.methods import METHODS
@@ -217,19 +217,40 @@ def _standing_by(
     )
     if is_preview or not plan.tariff:
         return members, predictions
-    tariffs = fit_tariffs(
+    tariffs = tariffs_of_plan(
         dataset,
+        plan,
         splits,
         lams=tuple(dict.fromkeys((0.0, *plan.lams))),
-        options=FitOptions(loss=loss, objective=plan.objective, balance=plan.settings.balance),
-        random_state=plan.random_state,
-        shrink=True,
         on_step=lambda _: progress("fitting tariffs", TRAINING_SHARE),
         unit=within(unit, "tariffs"),
     )
     return (
         pd.concat([members, tariffs.members[list(members.columns)]], ignore_index=True),
         np.concatenate([predictions, tariffs.predictions]),
+    )
+
+
+def tariffs_of_plan(
+    dataset: Dataset,
+    plan: Sweep,
+    splits: Sequence[Split],
+    *,
+    lams: Sequence[float],
+    on_step: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
+) -> FittedTariffs:
+    """The tariffs of a plan at these weights, as they stand on the front of its run."""
+    loss = plan.settings.loss_function
+    return fit_tariffs(
+        dataset,
+        splits,
+        lams=lams,
+        options=FitOptions(loss=loss, objective=plan.objective, balance=plan.settings.balance),
+        random_state=plan.random_state,
+        shrink=True,
+        on_step=on_step,
+        unit=unit,
     )
 
 

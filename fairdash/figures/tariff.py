@@ -9,7 +9,16 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
-from fairdash.tariff.relativities import BAND, BASE, BREAKPOINT, INTERACTION, LEVEL, MISSING, RELATIVITY
+from fairdash.tariff.relativities import (
+    BAND,
+    BASE,
+    BREAKPOINT,
+    FIXED,
+    INTERACTION,
+    LEVEL,
+    MISSING,
+    RELATIVITY,
+)
 
 #: Points of a curve between two breakpoints: with a log link it is bent.
 _BETWEEN = 8
@@ -139,7 +148,7 @@ def _labels(rows: pd.DataFrame) -> list[str]:
     """What stands below each part."""
     labels = []
     for kind, level, low, high in rows[["kind", "level", "from", "to"]].itertuples(index=False):
-        if kind == LEVEL:
+        if kind in (LEVEL, FIXED):
             labels.append(escaped(level))
         elif kind == BAND:
             labels.append(_band(low, high))

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
@@ -27,6 +29,7 @@ from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from fairdash.training.regressor import FairRegressor
 
@@ -161,6 +164,24 @@ class ModelJob(Job[ModelSpec]):
 
         folder = self._checked()
         return read_tariff(folder / GLM), read_tariff(folder / TARIFF)
+
+    def test_premiums(self, *, n_splits: int, n_rows: int) -> NDArray[np.float64] | None:
+        """What the run's splits ask of their test rows at the chosen λ, (n_splits, n_rows), NaN elsewhere.
+
+        None where the data have no existing price, and for a tariff of before this was kept; RunError if
+        damaged.
+        """
+        import pandas as pd
+
+        from fairdash.runs.tariff_bundle import TESTED
+
+        path = self._checked() / TESTED
+        if not path.is_file():
+            return None
+        table = pd.read_parquet(path)
+        made = np.full((n_splits, n_rows), np.nan)
+        made[table["split"], table["row"]] = table["premium"]
+        return made
 
     def bundle(self) -> bytes:
         """The zip to take away; RunError if it is not there or damaged."""

@@ -4,6 +4,9 @@ tariff.xlsx, tariff.csv   the table of relativities, by which :func:`fairdash.ra
 glm.csv                   the tariff at λ = 0 of the same factors, to compare with
 tariff.json               its card: data, roles, settings, seeds, versions, figures and limits
 README.txt                how to rate by it, in plain words
+
+Beside it lies, where the data have a price that stands, what the splits' tariffs of this weight ask of test
+rows: a cap on changes is judged by that.
 """
 
 from __future__ import annotations
@@ -16,11 +19,13 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.records import to_plain
 from fairdash.runs.bundle import ABOUT_FIGURES, BUNDLE, LIMITS_OF_ALL, about_data, zip_of
+from fairdash.runs.execute_sweep import tariffs_of_plan
 from fairdash.tariff.choosing import TermOptions
 from fairdash.tariff.files import csv_of, xlsx_of
 from fairdash.tariff.fit import FitOptions
@@ -31,7 +36,7 @@ from fairdash.training.regressor_tables import clean_features
 from fairdash.training.splits import folds
 from fairdash.training.sweep import Sweep
 
-TARIFF, GLM = "tariff.csv", "glm.csv"
+TARIFF, GLM, TESTED = "tariff.csv", "glm.csv", "test_premiums.parquet"
 _FORMAT = 1
 _README = """\
 A tariff made with fairdash {fairdash}
@@ -75,6 +80,8 @@ def tariff_files(
     log: Sequence[Mapping[str, Any]],
 ) -> Mapping[str, bytes]:
     """Fit the tariff of a weight λ on all rows: name to bytes of the bundle, :data:`TARIFF` and :data:`GLM`.
+
+    And of :data:`TESTED`, where the data have an existing price.
 
     Parameters
     ----------
@@ -172,7 +179,20 @@ def tariff_files(
         **tables,
         "tariff.json": json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False).encode(),
     }
-    return {BUNDLE: zip_of(files), **tables}
+    tested = {} if dataset.prediction is None else {TESTED: _tested(dataset, plan, lam)}
+    return {BUNDLE: zip_of(files), **tables, **tested}
+
+
+def _tested(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
+    """What the splits' tariffs ask of their test rows: split, row and premium, as Parquet."""
+    splits = plan.splits(dataset)
+    premiums = tariffs_of_plan(dataset, plan, splits, lams=(lam,)).predictions
+    parts = [
+        pd.DataFrame({"split": j, "row": split.test, "premium": premiums[j, split.test]})
+        for j, split in enumerate(splits)
+    ]
+    made: bytes = pd.concat(parts, ignore_index=True).to_parquet(index=False)
+    return made
 
 
 def _lines(sentences: Sequence[str], *, first: str) -> str:

@@ -37,25 +37,34 @@ class AveragesPenalty(BasePenalty):
     E[U | s] is the projection of U on cubic splines of the ranks of s, and R what
     :class:`fairdash.training.penalties.cca_spline.CanonicalPenalty` finds, which sees links that averages
     don't show. The last part leads to the flat premium; it is left out for residuals, as a flat premium's
-    follow s as the target does.
+    follow s as the target does. Where relativities are fixed, the last part counts the premium ÷ them: no
+    other factor should undo them but for their link with s.
     """
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._links = CanonicalPenalty(**given)
         self._unit, self._spread = 1.0, 0.0
+        self._fixed: Tensor | None = None
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """As CanonicalPenalty's: splines of the mid-ranks of each column, from smooth to rough."""
         return CanonicalPenalty.encode(s, train, weight)
 
-    def start_at(self, premium: Tensor, sample_weight: Tensor, *, ends_flat: bool) -> None:
-        """Take the variance of this premium (m, 1) as unit, and say whether a large λ leads to a flat one."""
+    def start_at(
+        self, premium: Tensor, sample_weight: Tensor, *, ends_flat: bool, fixed: Tensor | None = None
+    ) -> None:
+        """Take the variance of this premium (m, 1) as unit, and say whether a large λ leads to a flat one.
+
+        With `fixed`, the product of each row's fixed relativities (m, 1), it leads to them.
+        """
         share = sample_weight / sample_weight.sum()
         variance = (share * (premium - (share * premium).sum()) ** 2).sum()
         self._unit = max(float(variance), _LEAST_UNIT)
         self._spread = _SPREAD if ends_flat else 0.0
+        # In units of their average: one number for everybody is the base's, and fixes nothing.
+        self._fixed = None if fixed is None else fixed / (share * fixed).sum()
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,), at least 0."""
@@ -70,4 +79,8 @@ class AveragesPenalty(BasePenalty):
         follows = (c * torch.linalg.solve(among, c)).sum(dim=(1, 2))
         variance = (part * centred**2).sum(dim=(1, 2))
         links: Tensor = self._links(u, v, sample_weight)
-        return _STRENGTH / self._unit * (follows + (_LINKS * links + self._spread) * variance)
+        spread = variance
+        if self._fixed is not None and self._spread:
+            fitted = u / self._fixed
+            spread = (part * (fitted - (part * fitted).sum(dim=1, keepdim=True)) ** 2).sum(dim=(1, 2))
+        return _STRENGTH / self._unit * (follows + _LINKS * links * variance + self._spread * spread)

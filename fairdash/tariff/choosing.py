@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.ranks import quantiles
 from fairdash.errors import Checks, DataError, OptionError
+from fairdash.tariff.fixed import check_fixed, fixed_term
 from fairdash.tariff.levels import level_text, levels_of, positions
 from fairdash.tariff.terms import Bands, Curve, Factor, Interaction, Levels, Term, numbers_of
 
@@ -42,6 +43,9 @@ class TermOptions:
         Pairs of columns.
     base_levels
         Column to the level, or to a number in the band, or to the breakpoint, that has relativity 1.
+    fixed
+        Column to its levels' relativities, each above 0, which no fit changes; None is the level of missing
+        cells.
     """
 
     n_breakpoints: int = 16
@@ -51,6 +55,7 @@ class TermOptions:
     categorical_features: Sequence[str] = ()
     interactions: Sequence[tuple[str, str]] = ()
     base_levels: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Mapping[Any, float]] = field(default_factory=dict)
 
 
 def choose_terms(
@@ -79,7 +84,9 @@ def choose_terms(
     factors: dict[str, Factor] = {}
     for name in map(str, features.columns):
         column = features[name]
-        if name in options.bands:
+        if name in options.fixed:
+            factors[name] = fixed_term(column, weight, options.fixed[name])
+        elif name in options.bands:
             factors[name] = _bands(column, weight, options.bands[name], options)
         elif _is_number(column, options):
             factors[name] = _curve(column, weight, options)
@@ -104,6 +111,14 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
             f"There is no feature called {', '.join(f'“{name}”' for name in lacking)}",
             "Name columns of X that are not sensitive.",
         )
+        fitted = sorted({name for name in names if name in options.fixed}) if option != "fixed" else []
+        checks.require(
+            not fitted,
+            option,
+            f"The relativities of {', '.join(f'“{name}”' for name in fitted)} are fixed, and none is fitted",
+            "Leave the column out of it, or out of fixed.",
+        )
+    check_fixed(checks, options.fixed)
     checks.finish()
     for name in [*options.breakpoints, *options.bands]:
         option = "breakpoints" if name in options.breakpoints else "bands"
@@ -152,6 +167,7 @@ def _named(options: TermOptions) -> dict[str, Iterable[str]]:
         "categorical_features": options.categorical_features,
         "interactions": [name for pair in options.interactions for name in pair],
         "base_levels": options.base_levels,
+        "fixed": options.fixed,
     }
 
 
@@ -174,7 +190,7 @@ def _check_levels(features: pd.DataFrame, options: TermOptions) -> None:
     checks = Checks(DataError)
     for name, column in features.items():
         checks.require(
-            _is_number(column, options) or column.nunique() <= MOST_LEVELS,
+            _is_number(column, options) or name in options.fixed or column.nunique() <= MOST_LEVELS,
             str(name),
             f"The column has more than {MOST_LEVELS:,} levels",
             "Group them, or leave the column out.",

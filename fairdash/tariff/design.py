@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.tariff.terms import Interaction, Term
+from fairdash.tariff.terms import Fixed, Interaction, Term
 
 Array = NDArray[np.float64]
 
@@ -26,6 +26,12 @@ def design(terms: Sequence[Term], table: pd.DataFrame) -> Array:
     return matrix
 
 
+def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
+    """What fixed relativities add to η, (n,), whatever is fitted; None where no factor is fixed."""
+    parts = [term.offset(table) for term in terms if isinstance(term, Fixed)]
+    return np.sum(parts, axis=0) if parts else None
+
+
 def linear_predictor(
     terms: Sequence[Term], table: pd.DataFrame, *, intercept: Array, coefficients: Array
 ) -> Array:
@@ -34,7 +40,9 @@ def linear_predictor(
         design(terms, table.iloc[start : start + _ROWS_AT_ONCE]) @ coefficients.T
         for start in range(0, max(len(table), 1), _ROWS_AT_ONCE)
     ]
-    return np.concatenate(parts).T + intercept[:, None]
+    eta = np.concatenate(parts).T + intercept[:, None]
+    fixed = offset(terms, table)
+    return eta if fixed is None else eta + fixed
 
 
 def base_and_values(
@@ -48,12 +56,12 @@ def base_and_values(
         (K,) and (K, P).
     to_average
         Whether values are relative to their average over the training rows, rather than to one of them;
-        those of interactions are not.
+        those of interactions are not. Fixed values are relative to nothing: they stay as they were given.
     """
     base, values = intercept.copy(), []
     for term, own in zip(terms, _parts(terms, coefficients), strict=True):
         of_term = term.values(own)
-        if not isinstance(term, Interaction):
+        if not isinstance(term, (Interaction, Fixed)):
             zero = of_term @ np.array(term.shares) if to_average else of_term[:, term.base]
             base, of_term = base + zero, of_term - zero[:, None]
         values.append(of_term)

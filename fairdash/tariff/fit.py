@@ -3,7 +3,8 @@
     minimise over β:  L(β) + α ‖β‖² / c + λ Ψ(U, s)
 
 L is the mean deviance in units of the constant's, c, and Ψ the penalty on up to 20,000 rows that stay the
-same. λ = 0 is the GLM. With a penalty of the networks it is what they minimise too.
+same. λ = 0 is the GLM. With a penalty of the networks it is what they minimise too. Fixed relativities are an
+offset: both see premiums with them, and no β changes them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdash.errors import Checks, OptionError
 from fairdash.seeds import Stream, rng_of
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
@@ -34,7 +36,7 @@ PENALTIES = MappingProxyType(
             id=AVERAGES,
             title="Averages along the sensitive attribute",
             meaning="Lowers by how much the premium's averages follow the sensitive attribute, and what "
-            "other links there are; ends at one flat premium.",
+            "other links there are; ends at one flat premium, as far as no factor is fixed.",
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),
@@ -68,7 +70,8 @@ class FitOptions:
         Most steps of the descent.
     tol
         It is over when five steps have lowered what is minimised by less than this. Where λ is above 1 and
-        the penalty does not end at the flat premium, λ times this: λ Ψ then stays as large as λ.
+        the penalty does not end at the flat premium, as none does beside fixed relativities, λ times this: λ
+        Ψ then stays as large as λ.
     """
 
     loss: Loss
@@ -115,6 +118,7 @@ def fit_stack(
     lams: Sequence[float],
     options: FitOptions,
     random_state: int,
+    offset: Array | None = None,
     on_step: Callable[[float], None] | None = None,
 ) -> Fitted:
     """Fit a tariff a λ to training rows.
@@ -133,14 +137,25 @@ def fit_stack(
         Weights λ ≥ 0, K of them.
     random_state
         Seed of the rows that the penalty sees.
+    offset
+        (n,) what fixed relativities add to η (:func:`fairdash.tariff.design.offset`), or None; it needs a
+        log link.
     on_step
         As in :func:`fairdash.tariff.descent.minimise`.
     """
     loss = options.loss
+    checks = Checks(OptionError)
+    checks.require(
+        offset is None or loss.has_log_link,
+        "fixed",
+        "Fixed relativities multiply, and premiums of this loss add up",
+        "Choose a loss with a log link, such as “poisson”, or fix none.",
+    )
+    checks.finish()
     weight = np.ones(len(y)) if sample_weight is None else sample_weight / sample_weight.mean()
     scale = TargetScale.of(y, loss, weight)
     target = scale.apply(y)
-    glm, glm_steps = fit_glm(x, target, weight, loss=loss, alpha=options.alpha)
+    glm, glm_steps = fit_glm(x, target, weight, loss=loss, alpha=options.alpha, offset=offset)
     beta = np.repeat(glm[None], len(lams), axis=0)
     n_iter, converged = np.zeros(len(lams), dtype=np.int64), np.ones(len(lams), dtype=bool)
     fair = np.flatnonzero(np.array(lams) > 0)
@@ -155,11 +170,12 @@ def fit_stack(
             start=glm,
             options=options,
             random_state=random_state,
+            offset=offset,
             on_step=on_step,
         )
     intercept, coefficients = _in_units(beta, scale, loss)
     if options.balance:
-        intercept = intercept + _balance(x, y, weight, intercept, coefficients, loss)
+        intercept = intercept + _balance(x, y, weight, intercept, coefficients, loss, offset)
     return Fitted(
         intercept=intercept,
         coefficients=coefficients,
@@ -169,15 +185,25 @@ def fit_stack(
     )
 
 
-def fit_glm(x: Array, y: Array, weight: Array, *, loss: Loss, alpha: float) -> tuple[Array, int]:
+def fit_glm(
+    x: Array, y: Array, weight: Array, *, loss: Loss, alpha: float, offset: Array | None = None
+) -> tuple[Array, int]:
     """Coefficients (P + 1,) of the GLM of the loss's family and link, the intercept last, and steps tried.
 
     By scikit-learn, to x (n, P) and y (n,) in the loss's units; then by Newton's steps as long as the slope
     gets smaller, so that the result depends on rounding alone.
+
+    It knows no offset o (n,). The deviance of power p at y and exp(o) μ is exp((2 − p) o) times that at
+    exp(−o) y and μ, so that a GLM of those targets and weights is the one with the offset.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import TweedieRegressor
 
+    if offset is not None:
+        total = weight.sum()
+        y, weight = y * np.exp(-offset), weight * np.exp((2 - loss.power) * offset)
+        # The deviance is averaged over the new weights; α counts beside what the old ones give.
+        alpha = alpha * total / weight.sum()
     model = TweedieRegressor(
         power=loss.power,
         link="log" if loss.has_log_link else "identity",
@@ -231,9 +257,19 @@ def _in_units(beta: Array, scale: TargetScale, loss: Loss) -> tuple[Array, Array
     return intercept * scale.unit + scale.shift, coefficients * scale.unit
 
 
-def _balance(x: Array, y: Array, weight: Array, intercept: Array, coefficients: Array, loss: Loss) -> Array:
+def _balance(
+    x: Array,
+    y: Array,
+    weight: Array,
+    intercept: Array,
+    coefficients: Array,
+    loss: Loss,
+    offset: Array | None,
+) -> Array:
     """What must be added to the intercepts, (K,), so that the rows' premiums add up to their target."""
     eta = x @ coefficients.T + intercept
+    if offset is not None:
+        eta += offset[:, None]
     wanted = np.average(y, weights=weight)
     if loss.has_log_link:
         return np.asarray(np.log(wanted / np.average(np.exp(eta), axis=0, weights=weight)))
@@ -250,6 +286,7 @@ def _descend(
     start: Array,
     options: FitOptions,
     random_state: int,
+    offset: Array | None,
     on_step: Callable[[float], None] | None,
 ) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
     """Coefficients (K, P + 1) with the intercept last, steps and convergence (K,), from the GLM's `start`."""
@@ -268,7 +305,7 @@ def _descend(
     v = penalty_class.encode(
         torch.as_tensor(s)[None], [torch.arange(n)], torch.as_tensor(weight)[None, :, None]
     )
-    ends_flat = options.penalty == AVERAGES
+    ends_flat = options.penalty == AVERAGES and offset is None
     stack = TariffStack(
         x=torch.as_tensor(x),
         y=torch.as_tensor(y),
@@ -279,6 +316,7 @@ def _descend(
         start=torch.as_tensor(start),
         loss=options.loss,
         alpha=options.alpha,
+        offset=None if offset is None else torch.as_tensor(offset),
         objective=OBJECTIVES[options.objective],
         penalty_class=penalty_class,
         # Correlations and averages of the predictions themselves don't change by a factor.

@@ -19,8 +19,9 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.registry import get_entry
 from fairdash.tariff.choosing import TermOptions, choose_terms
-from fairdash.tariff.design import design, linear_predictor
+from fairdash.tariff.design import design, linear_predictor, offset
 from fairdash.tariff.fit import PENALTIES, FitOptions, fit_stack
+from fairdash.tariff.fixed import require_fixed
 from fairdash.tariff.naming import FAIR_TARIFF
 from fairdash.tariff.shrinkage import choose_alpha
 from fairdash.training.regressor_tables import clean_features
@@ -72,7 +73,8 @@ def fit_tariffs(
     lams
         Weights λ ≥ 0 of the penalty; 0 is the GLM.
     terms
-        How columns become factors; the defaults if None.
+        How columns become factors; the defaults if None. What is fixed needs a relativity for every row of
+        the data set.
     random_state
         Seed of the rows that the penalty sees, and of those held out.
     shrink
@@ -126,6 +128,7 @@ def fit_tariffs(
             mass = None if weight is None else weight[train]
             own = features.iloc[train]
             found = choose_terms(own, mass, terms or TermOptions())
+            require_fixed(found, features)
             fitted = fit_stack(
                 design(found, own),
                 y[train],
@@ -134,6 +137,7 @@ def fit_tariffs(
                 lams=lams,
                 options=own_options,
                 random_state=random_state,
+                offset=offset(found, own),
                 on_step=on_step,
             )
             eta = linear_predictor(

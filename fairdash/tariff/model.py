@@ -32,9 +32,10 @@ from sklearn.utils.validation import check_is_fitted
 from fairdash.errors import Checks, OptionError
 from fairdash.registry import get_entry
 from fairdash.tariff.choosing import TermOptions, choose_terms
-from fairdash.tariff.design import base_and_values, design, linear_predictor
+from fairdash.tariff.design import base_and_values, design, linear_predictor, offset
 from fairdash.tariff.files import export
 from fairdash.tariff.fit import AVERAGES, PENALTIES, FitOptions, fit_stack
+from fairdash.tariff.fixed import require_fixed
 from fairdash.tariff.relativities import in_words, relativities_table
 from fairdash.tariff.terms import Interaction, Levels
 from fairdash.training.losses import find_loss
@@ -55,7 +56,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
     It minimises L + λ Ψ, as :class:`fairdash.training.regressor.FairRegressor` does: L is the deviance, 1 for
     the constant model, and Ψ a measure of dependence between U and the sensitive features s. λ = 0 is
     scikit-learn's GLM on the same columns; the larger λ, the fairer and the less accurate, down to one flat
-    premium (with the penalty ``"averages"``).
+    premium (with the penalty ``"averages"``, and no factor fixed).
 
     s is learned from, but no factor looks at it. It comes as ``fit(…, sensitive_features=s)``, or lies among
     the columns of X and is named by `sensitive_columns`.
@@ -90,6 +91,11 @@ class FairTariff(RegressorMixin, BaseEstimator):
     base_levels
         Column to the level, or the number, that has relativity 1; None for those with the most weight: the
         largest level or band, and the breakpoint nearest to the median.
+    fixed
+        Column to its levels' relativities, such as ``{"region": {"north": 1.0, "south": 1.2}}``, that
+        somebody else has settled; None for none. They enter as an offset: every premium is multiplied by
+        them, at every λ, and no term is fitted to such a column. Levels may be numbers, and None is that of
+        missing cells; each cell of the column needs one. It takes a loss with a log link.
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target of mean 1
         (squared error: of variance 1): it keeps levels without claims finite.
@@ -113,7 +119,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
     terms_ : tuple
         The factors and interactions, as :mod:`fairdash.tariff.terms` has them.
     intercept_, coef_ : float, ndarray of shape (P,)
-        η is ``intercept_ + design(terms_, X) @ coef_``.
+        η is ``intercept_ + design(terms_, X) @ coef_``, plus the logarithms of fixed relativities.
     glm_intercept_, glm_coef_
         The same at λ = 0.
     n_iter_ : int
@@ -127,6 +133,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
     -----
     A missing cell is a level of its own if its column has some in training. Levels are text: 3, 3.0 and "3"
     are one. What was not there in training counts as the base, of which :meth:`predict` warns.
+
+    Beside fixed factors no λ ends at one flat premium. A large λ ends at the fixed factors alone, times one
+    base, as far as these don't follow s; what follows s in them the other factors then make up for, as far as
+    they can. Both may foretell worse than one flat premium: whoever fixed them answers for that.
 
     It is fitted on the processor, where 100,000 rows take seconds: in float64, but for the way from the GLM
     where there are more rows than `penalty_rows`.
@@ -147,6 +157,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         categorical_features: Sequence[Hashable] | None = None,
         interactions: Sequence[tuple[Hashable, Hashable]] | None = None,
         base_levels: Mapping[Hashable, Any] | None = None,
+        fixed: Mapping[Hashable, Mapping[Any, float]] | None = None,
         alpha: float = 1e-5,
         balance: bool = True,
         tweedie_power: float = 1.5,
@@ -167,6 +178,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         self.categorical_features = categorical_features
         self.interactions = interactions
         self.base_levels = base_levels
+        self.fixed = fixed
         self.alpha = alpha
         self.balance = balance
         self.tweedie_power = tweedie_power
@@ -229,6 +241,9 @@ class FairTariff(RegressorMixin, BaseEstimator):
         features = rows.features.set_axis([str(name) for name in rows.features.columns], axis=1)
         lam = float(self.lam)
         self.terms_ = choose_terms(features, rows.weight, self._term_options())
+        # Rows of weight 0 are left out; the user counts them all.
+        used = None if np.ndim(each := np.asarray(sample_weight)) == 0 else np.flatnonzero(each)
+        require_fixed(self.terms_, features, numbers=used)
         fitted = fit_stack(
             design(self.terms_, features),
             rows.y,
@@ -237,6 +252,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
             lams=[0.0, lam] if lam else [0.0],
             options=options,
             random_state=seed_to_fit(self.random_state),
+            offset=offset(self.terms_, features),
         )
         self.intercept_, self.coef_ = float(fitted.intercept[-1]), fitted.coefficients[-1]
         self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
@@ -260,13 +276,13 @@ class FairTariff(RegressorMixin, BaseEstimator):
         Raises
         ------
         DataError
-            A column is missing, or can't be used.
+            A column is missing, or can't be used, or a fixed factor has no relativity for a cell.
 
         Warns
         -----
         UserWarning
-            Cells hold levels that were not there in training, or are missing where none were: they count as
-            the base.
+            Cells of other factors hold levels that were not there in training, or are missing where none
+            were: they count as the base.
         """
         check_is_fitted(self)
         levels = {term.column for term in self.terms_ if isinstance(term, Levels)}
@@ -278,6 +294,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
             has_text=bool(levels),
         )
         features.columns = pd.Index(self.columns_)
+        require_fixed(self.terms_, features)
         mains = [term for term in self.terms_ if not isinstance(term, Interaction)]
         counts = {term.column: int(term.unknown(features).sum()) for term in mains}
         unknown: dict[Hashable, int] = {name: count for name, count in counts.items() if count}
@@ -301,7 +318,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         ----------
         base
             What has relativity 1 (0 points): a level of each factor, or the average over the training rows
-            (with a log link the geometric one). Interactions are always relative to a level.
+            (with a log link the geometric one). Interactions are always relative to a level; fixed
+            relativities stay as they were given, of the kind “fixed”.
         unpenalised
             Whether to give the tariff at λ = 0 of the same factors instead.
 
@@ -386,4 +404,5 @@ class FairTariff(RegressorMixin, BaseEstimator):
             categorical_features=[str(name) for name in self.categorical_features or ()],
             interactions=[(str(a), str(b)) for a, b in self.interactions or ()],
             base_levels={str(name): level for name, level in (self.base_levels or {}).items()},
+            fixed={str(name): given for name, given in (self.fixed or {}).items()},
         )

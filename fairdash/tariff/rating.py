@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.errors import DataError, OptionError, Problem
+from fairdash.tariff.fixed import lacking_relativity
 from fairdash.tariff.reading import Rated, read_terms
 from fairdash.tariff.terms import Curve, Interaction, numbers_of
 from fairdash.training.regressor_tables import clean_features, require_unique
@@ -58,7 +59,11 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     features = named_features(X, rated.columns, numbers=rated.numbers)
     eta, lacking = _linear_predictor(rated, features)
     if lacking and unknown == "error":
-        raise DataError(*(_problem(each) for each in lacking))
+        hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
+        what = "The tariff has no relativity"
+        raise DataError(
+            *(lacking_relativity(each.column, each.rows, what=what, hint=hint) for each in lacking)
+        )
     return np.exp(eta) if rated.multiplies else eta
 
 
@@ -102,14 +107,3 @@ def _linear_predictor(rated: Rated, features: pd.DataFrame) -> tuple[Array, list
             lacking += [_Unknown(column=term.column, rows=rows)] if len(rows) else []
         eta = eta + own
     return eta, lacking
-
-
-def _problem(unknown: _Unknown) -> Problem:
-    count = len(unknown.rows)
-    shown = ", ".join(f"{row + 1:,}" for row in unknown.rows[:5]) + (", …" if count > 5 else "")
-    return Problem(
-        column=unknown.column,
-        what=f"The tariff has no relativity for what stands in {'row' if count == 1 else 'rows'} {shown}",
-        count=count,
-        hint='Correct the cells, add the level to the table, or rate with unknown="base".',
-    )

@@ -15,6 +15,7 @@ from fairdash.tariff.relativities import (
     BAND,
     BASE,
     BREAKPOINT,
+    FIXED,
     INTERACTION,
     KINDS,
     LEVEL,
@@ -142,7 +143,7 @@ def _check_values(table: pd.DataFrame, value: str) -> None:
     checks.require(
         not nameless.any(), "factor", f"{_rows(nameless)} of the tariff's table name none", "Name the column."
     )
-    lacking = (kinds == LEVEL) & table["level"].isna() | (kinds == BREAKPOINT) & table["at"].isna()
+    lacking = kinds.isin([LEVEL, FIXED]) & table["level"].isna() | (kinds == BREAKPOINT) & table["at"].isna()
     checks.require(
         not lacking.any(),
         "level",

@@ -14,20 +14,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.tariff.terms import Bands, Curve, Interaction, Levels, Term
+from fairdash.tariff.terms import Bands, Curve, Fixed, Interaction, Levels, Term
 
 Array = NDArray[np.float64]
 
 #: What a row of the table is.
-BASE, LEVEL, BAND, BREAKPOINT, MISSING, INTERACTION = (
+BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = (
     "base",
     "level",
+    "fixed",
     "band",
     "breakpoint",
     "missing",
     "interaction",
 )
-KINDS = (BASE, LEVEL, BAND, BREAKPOINT, MISSING, INTERACTION)
+KINDS = (BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION)
 #: Names of the column of what is multiplied, and of what is added.
 RELATIVITY, POINTS = "relativity", "points"
 TEXTS = ("factor", "kind", "level", "by", "by_level")
@@ -52,19 +53,25 @@ def relativities_table(
     -------
     DataFrame
         A row a value, the base first. Columns: ``factor``, the column of the data; ``kind``, one of
-        :data:`KINDS`; ``level``; ``from`` (inclusive) and ``to`` (exclusive) of a band, empty where it is
-        open; ``at`` of a breakpoint; ``by``, ``by_level``, ``by_from`` and ``by_to``, the other column of
-        an interaction; ``relativity`` (log link: a factor) or ``points`` (identity: a summand), of the base
-        the premium itself; ``share`` of the training rows' weight, exposure say.
+        :data:`KINDS` (``fixed`` is a level whose relativity was given); ``level``; ``from`` (inclusive) and
+        ``to`` (exclusive) of a band, empty where it is open; ``at`` of a breakpoint; ``by``, ``by_level``,
+        ``by_from`` and ``by_to``, the other column of an interaction; ``relativity`` (log link: a factor) or
+        ``points`` (identity: a summand), of the base the premium itself; ``share`` of the training rows'
+        weight, exposure say.
     """
     rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0}]
+    given: dict[int, float] = {}
     for term, own in zip(terms, values, strict=True):
+        if isinstance(term, Fixed):
+            # As they were filed, to the last digit, which their logarithms do not keep.
+            given |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
             row | {"value": value, "share": share}
             for row, value, share in zip(_rows(term), own.tolist(), term.shares, strict=True)
         ]
     table = pd.DataFrame(rows, columns=[*_COLUMNS, "value", "share"])
     table["value"] = np.exp(table["value"]) if has_log_link else table["value"]
+    table.loc[list(given), "value"] = list(given.values())
     table = table.rename(columns={"value": RELATIVITY if has_log_link else POINTS})
     texts = {name: table[name].astype(object).where(table[name].notna(), None) for name in TEXTS}
     return table.assign(**texts, **{name: table[name].astype(float) for name in NUMBERS})
@@ -85,7 +92,7 @@ def _rows(term: Term) -> Iterator[dict[str, Any]]:
     if isinstance(term, Curve):
         own: list[dict[str, Any]] = [{"kind": BREAKPOINT, "at": point} for point in term.points]
     else:
-        kind = BAND if isinstance(term, Bands) else LEVEL
+        kind = BAND if isinstance(term, Bands) else FIXED if isinstance(term, Fixed) else LEVEL
         own = [{"kind": kind} | part for part in _parts(term)]
     for row in [*own, *([{"kind": MISSING}] if term.has_missing else [])]:
         yield {"factor": term.column} | row
@@ -127,7 +134,10 @@ def in_words(table: pd.DataFrame) -> str:
     says[0] += (
         "".join(f"; and one for the pair “{a}” and “{b}”" for a, b in pairs.itertuples(index=False)) + "."
     )
-    if (kinds == LEVEL).any():
+    fixed = ", ".join(f"“{name}”" for name in table.loc[kinds == FIXED, "factor"].unique())
+    if fixed:
+        says.append(f"Fixed beforehand, and not fitted: the relativities of {fixed}.")
+    if kinds.isin([LEVEL, FIXED]).any():
         says.append("Of a category, take that of the row's own level.")
     if table[["from", "to", "by_from", "by_to"]].notna().any(axis=None):
         says.append("A band goes from its lower edge, which is in it, to its upper edge, which is not.")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fairdash.seeds import Stream, rng_of
 from fairdash.tariff.choosing import TermOptions, choose_terms
-from fairdash.tariff.design import design, linear_predictor
+from fairdash.tariff.design import design, linear_predictor, offset
 from fairdash.tariff.fit import FitOptions, fit_stack
 from fairdash.training.baselines import ALPHAS
 from fairdash.training.splits import Split
@@ -55,7 +55,7 @@ def choose_alpha(
         train = np.sort(rng_of(Stream.SHRINKAGE_ROWS, random_state).choice(train, MOST_ROWS, replace=False))
     mass = None if weight is None else weight[train]
     found = choose_terms(features.iloc[train], mass, terms)
-    x = design(found, features.iloc[train])
+    x, fixed = design(found, features.iloc[train]), offset(found, features.iloc[train])
 
     def deviance(alpha: float) -> float:
         fitted = fit_stack(
@@ -66,6 +66,7 @@ def choose_alpha(
             lams=[0.0],
             options=replace(options, alpha=alpha),
             random_state=random_state,
+            offset=fixed,
         )
         (eta,) = linear_predictor(
             found, features.iloc[held_out], intercept=fitted.intercept, coefficients=fitted.coefficients

@@ -36,6 +36,8 @@ class TariffStack:
         (P + 1,) the GLM's coefficients.
     alpha
         Weight of the squared coefficients, without the intercept's.
+    offset
+        (n,) what fixed relativities add to η, or None.
     penalty_class
         Ψ.
     balanced
@@ -59,6 +61,7 @@ class TariffStack:
         alpha: float,
         objective: Objective,
         penalty_class: type[Penalty],
+        offset: Tensor | None = None,
         balanced: bool = False,
         number: torch.dtype = torch.float64,
     ) -> None:
@@ -72,24 +75,31 @@ class TariffStack:
         # Of scikit-learn's objective, half the mean deviance plus half of α ‖β‖², twice.
         self.shrinkage = torch.full_like(start, alpha) / self.unit
         self.shrinkage[-1] = 0.0
-        self._root = self._curvature(x, start)
+        fixed = torch.zeros_like(y) if offset is None else offset
+        self._root = self._curvature(x @ start + fixed, x)
         # A coordinate a row: products with a few models then run along the memory.
         self.z = torch.linalg.solve_triangular(self._root.T, x.T, upper=False).to(number).contiguous()
         self.start = (self._root @ start).expand(len(lams), -1)
         self.y, self.share, self.v = y.to(number), self.share.to(number), v.to(number)
         self.y_seen, self.weight_seen = self.y[rows, None], weight[rows, None].to(number)
         self.z_seen = self.z[:, rows].contiguous()
+        self.fixed, self.fixed_seen = fixed.to(number), fixed[rows].to(number)
         which = torch.zeros(len(lams), dtype=torch.long)
         self.penalty = penalty_class(
             seeds=[0] * len(lams), s=v[None], which_split=which, settings=TrainingSettings()
         ).to("cpu", number)
         if isinstance(self.penalty, AveragesPenalty):
-            premium = loss.prediction(x[rows] @ start)[:, None]
-            self.penalty.start_at(premium, weight[rows, None], ends_flat=not objective.uses_target)
+            premium = loss.prediction(x[rows] @ start + fixed[rows])[:, None]
+            self.penalty.start_at(
+                premium,
+                weight[rows, None],
+                ends_flat=not objective.uses_target,
+                fixed=None if offset is None else self.fixed_seen.exp()[:, None],
+            )
 
-    def _curvature(self, x: Tensor, start: Tensor) -> Tensor:
-        """Upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at `start`."""
-        mu = self.loss.prediction(x @ start)
+    def _curvature(self, eta: Tensor, x: Tensor) -> Tensor:
+        """Upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at η (n,)."""
+        mu = self.loss.prediction(eta)
         fisher = 2 * self.share * (mu ** (2 - self.loss.power) if self.loss.has_log_link else 1.0)
         square = (x.T * (fisher / self.unit)) @ x + torch.diag(2 * self.shrinkage)
         # Columns that follow from one another have no curvature of their own along some way.
@@ -103,7 +113,7 @@ class TariffStack:
     def value_and_slope(self, z: Tensor, which: Tensor) -> tuple[Tensor, Tensor]:
         """What the tariffs `which` (M,) minimise, (M,), and its slope (M, P + 1) at coordinates z."""
         at = z.to(self.number)
-        eta, seen = at @ self.z, at @ self.z_seen
+        eta, seen = at @ self.z + self.fixed, at @ self.z_seen + self.fixed_seen
         if self.mean is not None:
             # What must be added for the premiums to add up; it falls by their average along each coordinate.
             part = torch.softmax(eta + self.share.log(), dim=1)

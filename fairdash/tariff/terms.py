@@ -115,6 +115,34 @@ class Levels(Parted):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Fixed(Levels):
+    """A category whose relativities are given, and no fit changes: a part of η without a coefficient.
+
+    Parameters
+    ----------
+    relativities
+        One above 0 a level, and that of missing cells last where they have one. The premium is multiplied
+        by them as they are; none of them need be 1.
+    """
+
+    relativities: tuple[float, ...]
+
+    @property
+    def width(self) -> int:
+        return 0
+
+    def matrix(self, table: pd.DataFrame) -> Array:
+        return np.empty((len(table), 0))
+
+    def values(self, coefficients: Array) -> Array:
+        return np.tile(np.log(self.relativities), (len(coefficients), 1))
+
+    def offset(self, table: pd.DataFrame) -> Array:
+        """What each row's relativity adds to η, (n,); 0 where none is given."""
+        return np.append(np.log(self.relativities), 0.0)[self.place_or_missing(table)]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bands(Parted):
     """A value a band of a number: from an edge on, and up to the next, which is not in it.
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import streamlit as st
+from numpy.typing import NDArray
 
-from fairdash.assessment import DEFAULT_MEASURE
+from fairdash.assessment import DEFAULT_MEASURE, cap_cost
 from fairdash.assessment.result import SweepResult
 from fairdash.data.bounds import bounded
 from fairdash.data.column_profile import ColumnProfile, profile_table
@@ -32,6 +33,7 @@ from fairdash.reports import fronts
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Front, Point
 from fairdash.runs.deletion import last_deletion
+from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.ui.owner import current_owner
 
@@ -147,6 +149,38 @@ def stops_of(run: Run, comparison: Comparison) -> Stops:
     method = comparison.b.method
     view = (comparison.objective, comparison.sensitive, comparison.measure, method)
     return _stops(run.id, run.look, view, comparison.a, comparison)
+
+
+@st.cache_data(max_entries=12, show_spinner="Measuring what the cap costs…")
+def _cap_cost(
+    job_id: str,  # noqa: ARG001 (the cache's key, as what follows)
+    view: tuple[str, ...],  # noqa: ARG001
+    max_change: float,
+    _premiums: NDArray[np.float64],
+    _dataset: Dataset,
+    _comparison: Comparison,
+) -> pd.DataFrame:
+    return cap_cost(
+        _dataset,
+        _premiums,
+        _comparison.result.splits,
+        max_change=max_change,
+        objective=_comparison.objective,
+        loss=_comparison.plan.settings.loss_function,
+        measure=_comparison.measure,
+        sensitive=_comparison.sensitive,
+        random_state=_comparison.plan.random_state,
+    )
+
+
+def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: float) -> pd.DataFrame | None:
+    """What a cap costs a fitted tariff, measured once a server; None where its test premiums are not kept."""
+    dataset = dataset_of(run.spec.source)
+    premiums = job.test_premiums(n_splits=len(comparison.result.splits), n_rows=dataset.n_rows)
+    if premiums is None:
+        return None
+    view = (comparison.objective, comparison.sensitive, comparison.measure)
+    return _cap_cost(job.id, view, max_change, premiums, dataset, comparison)
 
 
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:

@@ -47,11 +47,22 @@ def policies(n: int = 1500) -> pd.DataFrame:
     zone = rng.choice(["=north", "south", "<b>west</b>"], n)
     years = rng.uniform(0.2, 1.0, n).round(2)
     claims = rng.poisson(years * np.exp(-2 + bonus / 40 + 0.3 * (zone == "south")))
-    return pd.DataFrame({"age": age, "bonus": bonus, "zone": zone, "years": years, "claims": claims})
+    # Twice what claims cost, and dearer for the old.
+    price = 2 * np.exp(-2 + bonus / 60 + age / 100).round(4)
+    return pd.DataFrame(
+        {"age": age, "bonus": bonus, "zone": zone, "years": years, "claims": claims, "price": price}
+    )
 
 
 def source() -> DatasetSource:
-    roles = Roles(target="claims", sensitive=("age",), features=("bonus", "zone"), weight="years", rate=True)
+    roles = Roles(
+        target="claims",
+        sensitive=("age",),
+        features=("bonus", "zone"),
+        weight="years",
+        prediction="price",
+        rate=True,
+    )
     kept = keep_upload(policies().to_csv(index=False).encode(), name="policies.csv")
     return UploadSource(sha256=kept.sha256, name=kept.name, roles=roles)
 
@@ -143,6 +154,43 @@ def test_the_page_says_what_a_weight_costs_and_shows_the_fitted_tariff(run: Run)
     (factor,) = (each for each in at.selectbox if each.label == "Factor")
     assert factor.options == ["bonus", "zone"]
     assert not factor.set_value("zone").run().exception
+
+
+def test_a_cap_against_todays_price_has_its_cost_beside_it(run: Run) -> None:
+    at = open_page("tradeoff", run=run.id)
+    (slider,) = (each for each in at.select_slider if each.label == "λ of the tariff")
+    at = slider.set_value(3.0).run()
+    label = "No premium changes by more than … % against today's price"
+    (most,) = (each for each in at.number_input if each.label == label)
+    assert most.value is None
+    assert "held at" not in words(at)
+    at = most.set_value(10.0).run()
+    assert not at.exception
+    (table,) = (each.value for each in at.dataframe if "Premiums" in each.value)
+    assert table["Premiums"].tolist() == ["Before the cap", "After the cap"]
+    # Before it the figures are those that the run has of this weight.
+    own = parse_comparison(run).front.baselines.query("method == @FAIR_TARIFF").set_index("lam").loc[3.0]
+    assert table["Deviance ÷ flat premium's"].iloc[0] == f"{own['deviance']:.4f}"
+    assert table["HGR_spline with age"].iloc[0] == f"{own['hgr_spline']:.3f} ({own['hgr_spline_floor']:.3f})"
+    changed = [float(each.removesuffix(" %")) for each in table["Change by more than 10 %"]]
+    assert changed[0] > 20
+    assert changed[1] == 0
+    link = [float(each.split(" ")[0]) for each in table["HGR_spline with age"]]
+    assert link[1] > link[0]
+    said = words(at)
+    assert "Of the exposure, " in said
+    assert "are held at −10 %" in said
+
+
+def test_premiums_of_test_rows_are_kept_by_split(run: Run) -> None:
+    job = find_model(run=run.id, method=FAIR_TARIFF, lam=3.0)
+    assert job is not None
+    splits = run.read_result().splits
+    kept = job.test_premiums(n_splits=2, n_rows=1500)
+    assert kept is not None
+    for j, split in enumerate(splits):
+        assert (kept[j, split.test] > 0).all()
+        assert np.isnan(np.delete(kept[j], split.test)).all()
 
 
 def test_a_first_look_has_none_and_a_run_without_says_nothing() -> None:

@@ -74,9 +74,16 @@ def test_the_slope_of_a_loss_is_that_of_its_deviance(loss):
     assert found.slope(eta.detach(), y).numpy() == pytest.approx(expected.numpy(), rel=1e-10)
 
 
-@pytest.mark.parametrize("balanced", [False, True])
-@pytest.mark.parametrize("penalty", ["pearson", "averages"])
-def test_the_stacks_slope_is_that_of_its_value(penalty, balanced):
+@pytest.mark.parametrize(
+    ("penalty", "objective", "balanced", "fixed"),
+    [
+        *((name, "equalized_residuals", *which) for name in ("pearson", "averages")
+          for which in ((False, False), (True, False), (True, True))),
+        ("averages", "demographic_parity", False, False),
+        ("averages", "demographic_parity", False, True),
+    ],
+)  # fmt: skip
+def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fixed):
     from fairdash.tariff.fit import PENALTIES
     from fairdash.tariff.stack import TariffStack
     from fairdash.training.objectives import OBJECTIVES
@@ -90,8 +97,8 @@ def test_the_stacks_slope_is_that_of_its_value(penalty, balanced):
         "x": x, "y": torch.tensor(claims / claims.mean()), "weight": torch.tensor(years),
         "lams": torch.tensor([0.5, 2.0], dtype=torch.float64), "v": v, "rows": rows,
         "start": torch.zeros(x.shape[1], dtype=torch.float64), "loss": find_loss("tweedie"), "alpha": 0.01,
-        "objective": OBJECTIVES["equalized_residuals"], "penalty_class": penalty,
-        "balanced": balanced,
+        "objective": OBJECTIVES[objective], "penalty_class": penalty, "balanced": balanced,
+        "offset": torch.log(torch.tensor(1 + table["garage"].to_numpy(dtype=float))) if fixed else None,
     }  # fmt: skip
     stack = TariffStack(**given)
     torch.manual_seed(0)
@@ -247,7 +254,10 @@ def test_a_stack_of_lambdas_is_each_lambda_alone():
     assert together.n_iter[1] == 0
 
 
-@pytest.mark.parametrize("module", ["levels", "terms", "descent", "relativities", "rating", "files", "model"])
+@pytest.mark.parametrize(
+    "module",
+    ["levels", "terms", "fixed", "descent", "relativities", "rating", "files", "model", "cap"],
+)
 def test_the_examples_of_the_modules_hold(module):
     result = doctest.testmod(import_module(f"fairdash.tariff.{module}"))
     assert result.attempted > 0

@@ -20,6 +20,7 @@ from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.text import safe
 from fairdash.ui.tradeoff.auditing import show_audit_of_tariff
+from fairdash.ui.tradeoff.capping import show_cap
 from fairdash.ui.tradeoff.exports import download_of
 from fairdash.ui.tradeoff.refitting import show_refit
 
@@ -62,7 +63,10 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
             _start(comparison, run, tariffs, lam)
             st.rerun()
 
-    show_refit(run, method=FAIR_TARIFF, lam=lam, ask=ask, show=lambda job: _show_fitted(run, job, lam))
+    def show(job: ModelJob) -> None:
+        _show_fitted(comparison, run, job, lam)
+
+    show_refit(run, method=FAIR_TARIFF, lam=lam, ask=ask, show=show)
 
 
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
@@ -87,7 +91,7 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
     )
 
 
-def _show_fitted(run: Run, job: ModelJob, lam: float) -> None:
+def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) -> None:
     before, after = job.tariffs()
     names = factors(after)
     factor = st.selectbox("Factor", names, format_func=safe, key=KEY("factor"))
@@ -107,6 +111,7 @@ def _show_fitted(run: Run, job: ModelJob, lam: float) -> None:
         mime="application/zip",
         key=KEY("bundle"),
     )
+    show_cap(comparison, run, job)
 
     def price() -> pd.Series:
         # It loads scikit-learn, which the app's process does without until then.

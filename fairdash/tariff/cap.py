@@ -1,0 +1,155 @@
+"""A cap on what any customer's premium may change against the one that stands, at an unchanged income.
+
+>>> existing, premiums = np.array([100.0, 100.0, 100.0]), np.array([50.0, 100.0, 150.0])
+>>> capped = cap_premiums(premiums, existing, max_change=0.2)
+>>> capped.premiums.round(6).tolist(), round(capped.level, 6)
+([80.0, 100.0, 120.0], 1.0)
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.errors import Checks, DataError, OptionError, Problem
+from fairdash.text import amount, at_lines
+
+Array = NDArray[np.float64]
+
+#: Shares of the income that count as nothing.
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CappedPremiums:
+    """Premiums of which none changes by more than a share of the existing one.
+
+    Parameters
+    ----------
+    premiums
+        (n,).
+    level
+        What every premium was multiplied by before it was cut off, so that the income stays.
+    at_lower, at_upper
+        Share of the customers, by weight, who are held at the lower and at the upper end.
+    """
+
+    premiums: Array
+    level: float
+    at_lower: float
+    at_upper: float
+
+
+def cap_premiums(
+    premiums: ArrayLike,
+    existing: ArrayLike,
+    *,
+    max_change: float,
+    sample_weight: ArrayLike | None = None,
+) -> CappedPremiums:
+    """Let no premium change by more than a share of the existing one, and keep the income.
+
+    Every premium is multiplied by one level k and cut off at ``(1 ± max_change) × existing``; k is such that
+    the weighted sum of what comes out is that of `premiums`.
+
+    Parameters
+    ----------
+    premiums : array, shape (n,)
+        What a tariff asks, above 0: in total, or by unit of exposure with the exposure as weight.
+    existing : array, shape (n,)
+        What is asked today, above 0, in the same unit.
+    max_change
+        Largest change, at least 0: 0.1 holds every premium within 10 % of the existing one.
+    sample_weight : array, shape (n,)
+        How much each row counts in the income, such as its exposure; all alike if None.
+
+    Raises
+    ------
+    DataError
+        A premium is not above 0, or no level reaches the income between the two ends.
+    OptionError
+        `max_change` is no number of at least 0.
+
+    Notes
+    -----
+    The income is a continuous function of k that never falls, so that a level is found wherever there is one.
+    A cap is a step after rating: the tariff's table of relativities stays as it is.
+    """
+    is_number = isinstance(max_change, Real) and not isinstance(max_change, bool)
+    if not (is_number and math.isfinite(max_change) and max_change >= 0):
+        raise OptionError.of(
+            "It can't be used", "Give a share of at least 0, such as 0.1.", column="max_change"
+        )
+    given = {"premiums": _numbers(premiums), "existing": _numbers(existing)}
+    weight = np.ones(given["premiums"].shape) if sample_weight is None else _numbers(sample_weight)
+    _check(given, weight)
+    p, e, share = given["premiums"], given["existing"], weight / weight.sum()
+    low, high = max(1 - max_change, 0.0) * e, (1 + max_change) * e
+    level = _level(p, low, high, share, max_change)
+    asked = level * p
+    return CappedPremiums(
+        premiums=np.clip(asked, low, high),
+        level=level,
+        at_lower=float(share @ (asked < low)),
+        at_upper=float(share @ (asked > high)),
+    )
+
+
+def _level(p: Array, low: Array, high: Array, share: Array, max_change: float) -> float:
+    """The k at which the cut premiums' income is that of `p`."""
+    from scipy.optimize import brentq
+
+    income, least, most = (float(share @ each) for each in (p, low, high))
+
+    def lacks(k: float) -> float:
+        return float(share @ np.clip(k * p, low, high)) - income
+
+    if abs(lacks(1.0)) <= _ROUNDING * income:
+        return 1.0
+    # At these two every premium stands at its lower, and at its upper end.
+    ends = float((low / p).min()), float((high / p).max())
+    for k in ends:
+        if abs(lacks(k)) <= _ROUNDING * income:
+            return k
+    if not least < income < most:
+        raise DataError.of(
+            f"No level keeps the income: with no change above {100 * max_change:g} % it lies between "
+            f"{amount(least)} and {amount(most)} a unit of weight, and the new premiums' is {amount(income)}",
+            "Raise max_change, or bring the existing premiums, or the new ones, to one income first.",
+        )
+    return float(brentq(lacks, *ends, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=1000))
+
+
+def _numbers(values: Any) -> Array:
+    return np.asarray(values, dtype=float)
+
+
+def _check(given: dict[str, Array], weight: Array) -> None:
+    """DataError naming all that is no premium or no weight."""
+    checks = Checks(DataError)
+    shapes = {each.shape for each in (*given.values(), weight)}
+    one = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
+    checks.require(one, None, "Premiums and weights are not one each a row", "Give as many of each.")
+    checks.finish()
+    problems = []
+    for name, each in given.items():
+        rows = np.flatnonzero(~(np.isfinite(each) & (each > 0)))
+        if len(rows):
+            problems.append(
+                Problem(
+                    column=name,
+                    what=f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}",
+                    count=len(rows),
+                    hint="A change is a share of a premium: correct these rows, or leave them out.",
+                )
+            )
+    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
+        hint = "Give a number of at least 0 a row, and one above 0."
+        problems.append(Problem(column="sample_weight", what="These weights can't be used", hint=hint))
+    if problems:
+        raise DataError(*problems)

@@ -1,0 +1,125 @@
+"""What a cap costs: figures of test rows before and after it, each as its own definition has it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import mean_poisson_deviance
+
+import fairdash as fd
+from fairdash.assessment import cap_cost
+from fairdash.assessment.capping import AFTER, BEFORE
+from fairdash.data.dataset import Dataset
+from fairdash.errors import DataError
+from fairdash.training.splits import random_splits
+
+
+def portfolio(n=1200, seed=1):
+    """Policies with a price that follows age, what two splits' tariffs ask, and the splits."""
+    rng = np.random.default_rng(seed)
+    age = rng.uniform(18, 80, size=n)
+    risk = rng.gamma(4, 0.25, size=n)
+    years = rng.uniform(0.2, 1, size=n)
+    price = 0.5 * risk * np.exp((age - 50) / 40)
+    dataset = Dataset(
+        name="policies",
+        features=pd.DataFrame({"risk": risk}),
+        target=pd.Series(rng.poisson(0.3 * risk * years) / years, name="claims"),
+        sensitive=pd.DataFrame({"age": age}),
+        weight=pd.Series(years, name="years"),
+        prediction=pd.Series(price, name="price"),
+    )
+    splits = random_splits(n, n_splits=2, random_state=0)
+    premiums = np.stack([0.3 * risk * rng.lognormal(0, 0.05, size=n) for _ in splits])
+    return dataset, premiums, splits
+
+
+def test_every_figure_is_that_of_test_rows_before_and_after():
+    dataset, premiums, splits = portfolio()
+    hidden = premiums.copy()
+    for j, split in enumerate(splits):
+        # No other row is looked at.
+        hidden[j, np.setdiff1d(np.arange(dataset.n_rows), split.test)] = np.nan
+    table = cap_cost(dataset, hidden, splits, max_change=0.15, n_permutations=20)
+    assert table.index.tolist() == [BEFORE, AFTER]
+    y, w, s = (each.to_numpy() for each in (dataset.target, dataset.weight, dataset.sensitive["age"]))
+    today = dataset.prediction.to_numpy()
+    found = {BEFORE: [], AFTER: []}
+    means = {BEFORE: [], AFTER: []}
+    tenth = pd.qcut(s, 10, labels=False)
+    for j, split in enumerate(splits):
+        rows = split.test
+        brought = today[rows] * (w[rows] @ premiums[j, rows]) / (w[rows] @ today[rows])
+        capped = fd.cap_premiums(premiums[j, rows], brought, max_change=0.15, sample_weight=w[rows])
+        flat = np.full(len(rows), np.average(y[split.train], weights=w[split.train]))
+        for name, each in ((BEFORE, premiums[j, rows]), (AFTER, capped.premiums)):
+            deviances = [mean_poisson_deviance(y[rows], p, sample_weight=w[rows]) for p in (each, flat)]
+            beyond = np.abs(each / brought - 1) > 0.15 + 1e-9
+            found[name].append(
+                {
+                    "error": deviances[0] / deviances[1],
+                    "dependence": fd.measure("hgr_spline", each, s[rows], sample_weight=w[rows]),
+                    "changed": np.average(beyond, weights=w[rows]),
+                    "mean": np.average(each, weights=w[rows]),
+                }
+            )
+            sums = [np.bincount(tenth[rows], weights=part) for part in (w[rows] * each, w[rows])]
+            means[name].append(sums[0] / sums[1])
+    for name in (BEFORE, AFTER):
+        expected = pd.DataFrame(found[name]).mean()
+        for figure in ("error", "dependence", "changed"):
+            assert table.loc[name, figure] == pytest.approx(expected[figure], rel=1e-9), figure
+        tenths = np.mean(means[name], axis=0)
+        assert table.loc[name, "gap"] == pytest.approx(np.ptp(tenths) / expected["mean"], rel=1e-9)
+        assert 0 < table.loc[name, "floor"] < 0.5
+        # Averages of 24 rows differ by chance.
+        assert 0.2 < table.loc[name, "gap_floor"] < 0.6
+    # Held to a price that follows age, what did not follow it does; and nobody is beyond the cap any more.
+    assert table.loc[BEFORE, "changed"] > 0.4
+    assert table.loc[AFTER, "changed"] == 0
+    assert table.loc[AFTER, "dependence"] > table.loc[BEFORE, "dependence"] + 0.3
+    assert table.loc[BEFORE, "gap"] == pytest.approx(table.loc[BEFORE, "gap_floor"], rel=0.3)
+    assert table.loc[AFTER, "gap"] > 1.5 * table.loc[AFTER, "gap_floor"]
+    assert table.loc[AFTER, ["at_lower", "at_upper"]].sum() > 0.4
+    assert np.isnan(table.loc[BEFORE, "level"])
+
+
+def test_the_price_of_today_may_stand_at_another_level():
+    dataset, premiums, splits = portfolio(400)
+    table = cap_cost(dataset, premiums, splits, max_change=0.1, n_permutations=20)
+    dear = replace(dataset, prediction=3 * dataset.prediction)
+    other = cap_cost(dear, premiums, splits, max_change=0.1, n_permutations=20)
+    assert other["brought"].tolist() == pytest.approx((table["brought"] / 3).tolist())
+    pd.testing.assert_frame_equal(other.drop(columns="brought"), table.drop(columns="brought"))
+
+
+def test_a_cap_that_nobody_reaches_costs_nothing():
+    dataset, premiums, splits = portfolio(400)
+    table = cap_cost(dataset, premiums, splits, max_change=50, n_permutations=20)
+    names = ["error", "gap", "gap_floor", "dependence", "floor", "changed"]
+    assert table.loc[BEFORE, names].tolist() == table.loc[AFTER, names].tolist()
+    assert table.loc[AFTER, ["level", "at_lower", "at_upper"]].tolist() == [1, 0, 0]
+
+
+def test_residuals_are_what_the_gap_is_of_where_they_are_looked_at():
+    dataset, premiums, splits = portfolio(400)
+    options = {"max_change": 0.1, "n_permutations": 20}
+    table = cap_cost(dataset, premiums, splits, objective="equalized_residuals", **options)
+    plain = cap_cost(dataset, premiums, splits, **options)
+    assert table["error"].tolist() == plain["error"].tolist()
+    assert (table["gap"] != plain["gap"]).all()
+
+
+def test_what_has_no_change_is_refused():
+    dataset, premiums, splits = portfolio(400)
+    with pytest.raises(DataError, match="There is no price that stands"):
+        cap_cost(replace(dataset, prediction=None), premiums, splits, max_change=0.1)
+    first = splits[0].test[0]
+    wrong = dataset.prediction.where(np.arange(400) != first, 0.0)
+    with pytest.raises(DataError, match=rf"“price”: today's price is not above 0 in row {first + 1}\."):
+        cap_cost(replace(dataset, prediction=wrong), premiums, splits, max_change=0.1)
+    with pytest.raises(DataError, match="asks no amount above 0"):
+        cap_cost(dataset, -premiums, splits, max_change=0.1)

@@ -1,0 +1,265 @@
+"""Fixed relativities: an offset of the GLM and of the fair fit, in the table that is filed, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize
+from sklearn.linear_model import PoissonRegressor
+from sklearn.metrics import mean_tweedie_deviance
+
+import fairdash as fd
+from fairdash.errors import DataError, OptionError
+from fairdash.figures.tariff import factor_figure
+from fairdash.figures.theme import LIGHT
+from fairdash.tariff.choosing import TermOptions
+from fairdash.tariff.design import design
+from fairdash.tariff.fit import PENALTIES, FitOptions
+from fairdash.tariff.many import fit_tariffs
+from fairdash.training.losses import find_loss
+from fairdash.training.splits import random_splits
+from tests.tariff.test_model import _target, policies
+
+#: A text column, and numbers that are levels.
+REGION = {"north": 0.8, "south": 1.3, "sea": 2.0}
+CLASS = {50: 0.5, 60.0: 0.75, "75": 1.1}
+FIXED = {"region": REGION, "class": CLASS}
+OPTIONS = {"n_breakpoints": 5, "random_state": 0}
+
+
+def fixed_policies(n=400, seed=0):
+    """Policies with two columns whose relativities are fixed: one follows age."""
+    table, claims, years, age = policies(n, seed)
+    rng = np.random.default_rng(seed + 1)
+    table["region"] = rng.choice(["north", "south"], size=n)
+    table["class"] = np.where(age + rng.normal(0, 15, size=n) > 50, 50, rng.choice([60, 75], size=n))
+    return table, claims, years, age
+
+
+def product_of(table):
+    """Each row's fixed relativities, by pandas."""
+    by_class = table["class"].map({int(float(level)): value for level, value in CLASS.items()})
+    return (table["region"].map(REGION) * by_class).to_numpy(dtype=float)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
+def test_at_lambda_zero_they_are_the_offset_of_a_glm(loss):
+    table, claims, years, _ = fixed_policies()
+    y, alpha = _target(loss, claims), 1e-3
+    model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, balance=False, fixed=FIXED, n_breakpoints=4)
+    model.fit(table, y, sample_weight=years)
+    x, given = design(model.terms_, table), product_of(table)
+    power, unit = find_loss(loss).power, np.average(y, weights=years)
+
+    def objective(beta):
+        eta = np.log(given) + x @ beta[1:] + beta[0]
+        deviance = mean_tweedie_deviance(y / unit, np.exp(eta), sample_weight=years, power=power)
+        share = years / years.sum()
+        first = 2 * share * (np.exp((2 - power) * eta) - y / unit * np.exp((1 - power) * eta))
+        slope = np.append(first.sum(), x.T @ first + 2 * alpha * beta[1:])
+        return deviance + alpha * beta[1:] @ beta[1:], slope
+
+    # The definition itself, by a solver that knows nothing of GLMs.
+    start = np.zeros(x.shape[1] + 1)
+    found = minimize(objective, start, jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
+    own = np.append(model.intercept_ - np.log(unit), model.coef_)
+    assert objective(own)[0] <= found.fun + 1e-12
+    assert own == pytest.approx(found.x, abs=1e-5)
+    if loss == "poisson":
+        # Counts with an offset are rates with its weight.
+        glm = PoissonRegressor(alpha=alpha * years.sum() / (years * given).sum(), tol=1e-10, max_iter=10_000)
+        glm.fit(x, y / given / unit, sample_weight=years * given)
+        assert model.predict(table) == pytest.approx(unit * given * glm.predict(x), rel=1e-4)
+
+
+@pytest.mark.parametrize("objective", ["demographic_parity", "equalized_residuals"])
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_no_penalty_and_no_weight_changes_them(penalty, objective):
+    table, claims, years, age = fixed_policies()
+    for lam in (0.0, 0.3, 10.0):
+        model = fd.FairTariff(lam=lam, penalty=penalty, objective=objective, fixed=FIXED, tol=0.05, **OPTIONS)
+        model.fit(table, claims, sensitive_features=age, sample_weight=years)
+        premium = {
+            (region, level): model.predict(table.assign(**{"region": region, "class": level}))
+            for region in REGION
+            for level in (50, 75)
+        }
+        for (region, level), each in premium.items():
+            wanted = REGION[region] / REGION["north"] * CLASS[50 if level == 50 else "75"] / CLASS[50]
+            assert each / premium["north", 50] == pytest.approx(wanted, rel=1e-12)
+        assert {term.column for term in model.terms_ if term.width} & set(FIXED) == set()
+        if objective == "demographic_parity":
+            assert np.average(model.predict(table), weights=years) == pytest.approx(
+                np.average(claims, weights=years), rel=1e-9
+            )
+
+
+def test_the_penalty_sees_the_whole_premium():
+    """A fixed factor that follows s: what is fitted makes up for it, and would not if it were unseen."""
+    rng = np.random.default_rng(3)
+    n = 2000
+    age = rng.uniform(18, 80, size=n)
+    table = pd.DataFrame(
+        {"bonus": age / 10 + rng.normal(0, 0.3, size=n), "old": np.where(age > 50, "y", "n")}
+    )
+    fixed = {"old": {"y": 2.0, "n": 1.0}}
+    given = table["old"].map(fixed["old"])
+    claims = rng.poisson(given).astype(float)
+
+    def gap(premium):
+        """Between young and old, of the mean."""
+        return (premium[age > 60].mean() - premium[age < 40].mean()) / premium.mean()
+
+    found = {}
+    for lam in (0.0, 10.0):
+        model = fd.FairTariff(lam=lam, fixed=fixed, **OPTIONS).fit(table, claims, sensitive_features=age)
+        found[lam] = gap(model.predict(table))
+        step = model.predict(table.assign(old="y")) / model.predict(table.assign(old="n"))
+        assert step == pytest.approx(2.0, rel=1e-12)
+    assert min(gap(given), found[0.0]) > 0.5
+    assert abs(found[10.0]) < 0.1
+
+
+def test_a_large_weight_ends_at_the_fixed_factors_alone_where_they_do_not_follow_s():
+    table, claims, years, age = policies(600)
+    # Every row twice, once a region, so that the region tells nothing of age, nor of anything else.
+    both = pd.concat([table.assign(region="north"), table.assign(region="sea")], ignore_index=True)
+    y, s, weight = (np.tile(each, 2) for each in (claims, age, years))
+    y = y * np.where(both["region"] == "sea", 1.5, 0.7)
+    spread = {}
+    for lam in (0.0, 3000.0):
+        model = fd.FairTariff(lam=lam, fixed={"region": REGION}, tol=1e-7, max_iter=1000, **OPTIONS)
+        model.fit(both, y, sensitive_features=s, sample_weight=weight)
+        alone = model.predict(both) / both["region"].map(REGION)
+        spread[lam] = float(alone.std() / alone.mean())
+    assert spread[0.0] > 0.2
+    assert spread[3000.0] < 0.005
+
+
+@pytest.mark.parametrize("base", ["level", "average"])
+@pytest.mark.parametrize("way", ["csv", "xlsx"])
+def test_the_exported_table_marks_them_and_gives_the_same_premiums(way, base, tmp_path):
+    table, claims, years, age = fixed_policies()
+    table.loc[3, "region"] = None
+    given = {"region": {**REGION, None: 1.7}, "class": CLASS}
+    model = fd.FairTariff(lam=0.3, fixed=given, **OPTIONS)
+    model.fit(table, claims, sensitive_features=age, sample_weight=years)
+    own = model.relativities(base=base)
+    fixed = own[own["kind"] == "fixed"]
+    # To the last digit as they were given, whatever the others are relative to, unseen levels too.
+    assert dict(zip(fixed["level"], fixed["relativity"], strict=True)) == {
+        **REGION, **{"50": 0.5, "60": 0.75, "75": 1.1}
+    }  # fmt: skip
+    assert own[(own["factor"] == "region") & (own["kind"] == "missing")]["relativity"].tolist() == [1.7]
+    shares = fixed.set_index("level")["share"]
+    assert shares["sea"] == 0
+    assert shares["50"] == pytest.approx(years[table["class"] == 50].sum() / years.sum())
+    path = tmp_path / f"tariff.{way}"
+    model.export(path)
+    read = fd.read_tariff(path)
+    assert (read["kind"] == "fixed").sum() == 6
+    assert fd.rate(read, table) == pytest.approx(model.predict(table), rel=1e-12)
+    assert fd.rate(own, table) == pytest.approx(model.predict(table), rel=1e-12)
+    unpenalised = fd.rate(model.relativities(unpenalised=True), table.assign(region="sea"))
+    assert unpenalised / fd.rate(model.relativities(unpenalised=True), table.assign(region="north")) == (
+        pytest.approx(2.5, rel=1e-12)
+    )
+    assert "Fixed beforehand, and not fitted: the relativities of “region”, “class”." in model.formula()
+    figure = factor_figure(own, own, "region", theme=LIGHT, after_name="λ = 0.3")
+    assert list(figure.data[0].x) == ["north", "south", "sea", "(missing)"]
+
+
+def test_a_tariff_of_fixed_factors_alone_has_a_base_only():
+    table, claims, years, _ = fixed_policies()
+    own = table[["region", "class"]]
+    model = fd.FairTariff(lam=0, fixed=FIXED).fit(own, claims, sample_weight=years)
+    given = product_of(own)
+    base = np.average(claims, weights=years) / np.average(given, weights=years)
+    assert model.predict(own) == pytest.approx(base * given, rel=1e-12)
+
+
+def test_rows_without_a_relativity_are_named_in_fit_and_predict():
+    table, claims, years, age = fixed_policies(100)
+    model = fd.FairTariff(lam=0.1, fixed=FIXED, **OPTIONS)
+    known = table.copy()
+    table.loc[[4, 7], "region"] = ["moon", None]
+    table["class"] = np.where(np.arange(100) >= 90, 99, table["class"])
+    weight = years.copy()
+    # The row counts in the user's own table, whatever has no weight.
+    weight[:3] = 0
+    says = [
+        "Column “region”: its relativities are fixed, and there is none for what stands in rows 5, 8 (2 places). "
+        "Add the level to those in fixed, None for missing cells, or correct the cells.",
+        "Column “class”: its relativities are fixed, and there is none for what stands in rows 91, 92, 93, 94, 95, "
+        "… (10 places). Add the level to those in fixed, None for missing cells, or correct the cells.",
+    ]
+    with pytest.raises(DataError) as caught:
+        model.fit(table, claims, sensitive_features=age, sample_weight=weight)
+    assert str(caught.value).splitlines() == says
+    model.fit(known, claims, sensitive_features=age, sample_weight=weight)
+    with pytest.raises(DataError) as caught:
+        model.predict(table)
+    assert str(caught.value).splitlines() == says
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"fixed": {"region": {**REGION, "north": 0.0}}}, "A relativity of “region” is no number above 0"),
+        ({"fixed": {"region": {**REGION, "north": -1}}}, "a relativity of “region” is no number above 0"),
+        ({"fixed": {"region": {**REGION, "north": np.inf}}}, "a relativity of “region” is no number above 0"),
+        ({"fixed": {"region": {**REGION, "north": "1"}}}, "a relativity of “region” is no number above 0"),
+        ({"fixed": {"region": {}}}, "“region” has no relativities"),
+        ({"fixed": {"region": 1.2}}, "“region” has no relativities"),
+        ({"fixed": {"class": {50: 1.0, "50": 1.1}}}, "a level of “class” stands twice"),
+        ({"fixed": {"age": {50: 1.0}}}, "there is no feature called “age”"),
+        (
+            {"fixed": FIXED, "bands": {"class": 3}},
+            "the relativities of “class” are fixed, and none is fitted",
+        ),
+        ({"fixed": FIXED, "interactions": [("zone", "region")]}, "of “region” are fixed, and none is fitted"),
+        ({"fixed": FIXED, "base_levels": {"region": "north"}}, "of “region” are fixed, and none is fitted"),
+        ({"fixed": FIXED, "loss": "squared_error"}, "premiums of this loss add up"),
+    ],
+)
+def test_what_cannot_be_fixed_is_refused(options, says):
+    table, claims, _, _ = fixed_policies(60)
+    with pytest.raises(OptionError) as caught:
+        fd.FairTariff(lam=0, **options).fit(table, claims)
+    assert says.lower() in str(caught.value).lower()
+
+
+@pytest.mark.parametrize("shrink", [False, True])
+def test_many_tariffs_take_them_as_one_does(shrink):
+    table, claims, years, age = fixed_policies()
+    table = table[["bonus", "value", "region", "class"]]
+    dataset = fd.Dataset(
+        name="policies",
+        features=table,
+        target=pd.Series(claims, name="claims"),
+        sensitive=pd.DataFrame({"age": age}),
+        weight=pd.Series(years, name="years"),
+    )
+    splits = random_splits(len(table), n_splits=2, random_state=0)
+    given = {"lams": (0.0, 0.3), "options": FitOptions(loss=find_loss("poisson"), tol=1e-3), "shrink": shrink}
+    fitted = fit_tariffs(dataset, splits, terms=TermOptions(fixed=FIXED), **given)
+    train = splits[1].train
+    for k, lam in enumerate((0.0, 0.3)):
+        one = fd.FairTariff(lam=lam, fixed=FIXED, tol=1e-3).fit(
+            table.iloc[train], claims[train], sensitive_features=age[train], sample_weight=years[train]
+        )
+        if not shrink:
+            assert one.predict(table) == pytest.approx(fitted.predictions[2 + k], rel=1e-6)
+    # What every row is multiplied by, the base takes back.
+    twins = replace(dataset, features=table.assign(region="sea"))
+    dear, same = (
+        fit_tariffs(twins, splits, terms=TermOptions(fixed={"region": {"sea": value}}), **given).predictions
+        for value in (2.0, 1.0)
+    )
+    assert dear == pytest.approx(same, rel=1e-3)
+    wrong = replace(dataset, features=table.assign(region=np.where(np.arange(400) == 6, "moon", "sea")))
+    with pytest.raises(DataError, match=r"“region”: .* in row 7 \(1 place\)"):
+        fit_tariffs(wrong, splits, terms=TermOptions(fixed=FIXED), **given)
