@@ -16,7 +16,7 @@ from fairdash.__main__ import main
 from fairdash.data import Roles, build_dataset, suggest_roles
 from fairdash.data.features import determines
 from fairdash.data.leak_check import with_bounds
-from fairdash.data.leaks import BOUNDS, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
+from fairdash.data.leaks import BOUNDS, CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
 from fairdash.errors import DataError
 
 CASES = list(tables())
@@ -75,6 +75,30 @@ def test_an_honest_table_keeps_its_columns(case) -> None:
     found = fd.check_data(frame, **roles)
     assert found.findings == ()
     assert "No column" in found.sentences()[0]
+
+
+@pytest.mark.parametrize(
+    "rounded",
+    [
+        pytest.param(lambda y: y.round(-2), id="hundreds"),
+        pytest.param(lambda y: np.floor(y / 500), id="floor"),
+        pytest.param(lambda y: 7 - 1.19 * np.ceil(y / 250), id="rescaled"),
+        pytest.param(lambda y: (y / 40).round().where(y.index % 7 > 0), id="some missing"),
+    ],
+)
+def test_a_target_rounded_to_even_steps_is_found_where_most_steps_hold_few_rows(rounded) -> None:
+    y = pd.Series(np.random.default_rng(1).lognormal(8, 1.2, 3000)).round(2)
+    assert target_leak(rounded(y), y) == CLASSES
+    noise = np.random.default_rng(2).normal(0, 40, len(y))
+    assert target_leak(rounded(y + noise), y) is None
+
+
+def test_points_with_a_small_noise_are_no_rounded_target() -> None:
+    rng = np.random.default_rng(5)
+    for most, width in ((8, 0.3), (60, 0.13), (200, 0.145), (900, 0.4)):
+        points = pd.Series(rng.integers(1, most, 3000).astype(float))
+        for noise in (rng.normal(0, width / 2, 3000), rng.uniform(-width, width, 3000)):
+            assert target_leak(points, (100 * (points + noise)).round(2)) is None
 
 
 def test_known_cells_that_are_few_say_enough() -> None:
