@@ -16,7 +16,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
@@ -49,6 +49,8 @@ _FEWER_ZEROS = 1 / 3
 _SLIPS = 0.005
 #: Classes of a target touch: between them lies no wider gap than between other neighbours.
 _TOUCHING = 2.5
+#: Nor is it so much wider than within the classes.
+_AS_THICK = 10
 _NEIGHBOURS = 5
 _FEWEST_IN_CLASS = 20
 #: A rounded target has so many steps and rows at least, and each step holds so many of the target's own.
@@ -284,16 +286,32 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
 
 
 def _touch(places: Floats, changes: Codes) -> bool:
-    """Whether the gaps between classes are no wider than others beside them."""
+    """Whether the gaps between classes are no wider than others beside them, nor much than those within.
+
+    A noise that just fills the step between two grades thins out where they meet.
+    """
     gaps = np.diff(places)
     inside = np.ones(len(gaps), dtype=bool)
     inside[changes] = False
-    ratios = []
-    for at in changes:
+    within = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]
+    beside_it, in_classes = [], []
+    for k, at in enumerate(changes):
         near = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
         beside = gaps[near][inside[near]]
-        ratios.append(gaps[at] / beside.mean() if len(beside) else 1.0)
-    return float(np.exp(np.mean(np.log(ratios)))) <= _TOUCHING
+        beside_it.append(gaps[at] / beside.mean() if len(beside) else 1.0)
+        usual = max(within[k], within[k + 1])
+        in_classes.append(gaps[at] / usual if usual else 1.0)
+    return bool(_geometric_mean(beside_it) <= _TOUCHING and _geometric_mean(in_classes) <= _AS_THICK)
+
+
+def _between(gaps: Floats, changes: Codes) -> list[Floats]:
+    """The gaps within each class."""
+    edges = [-1, *changes, len(gaps)]
+    return [gaps[low + 1 : high] for low, high in pairwise(edges)]
+
+
+def _geometric_mean(ratios: list[float]) -> float:
+    return float(np.exp(np.mean(np.log(ratios))))
 
 
 def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
