@@ -11,14 +11,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from fairdash.data.column_profile import NUMBERS, kind_of
-from fairdash.data.leaks import BOUNDS, bounds_of_exposure, certain_leaks
-from fairdash.data.suggestion import Suggestion
+from fairdash.data.leaks import certain_leaks
 from fairdash.data.suspects import CERTAIN, SUSPECT, Finding, find_suspects
 from fairdash.errors import Checks, DataError
 
@@ -62,23 +61,6 @@ class DataCheck:
             )
         said = {CERTAIN: "gives the target away", SUSPECT: "looks too good to be true"}
         return tuple(f"“{each.column}” {said[each.level]}: {each.sentence}." for each in self.findings)
-
-
-def with_bounds(given: Suggestion, frame: pd.DataFrame, *, exposure: str | None = None) -> Suggestion:
-    """A suggestion without the columns that bound the exposure, by default the suggested one."""
-    exposure = exposure or given.weight
-    if exposure is None:
-        return given
-    bounds = bounds_of_exposure(frame, exposure, [*given.features, *given.left_out])
-    if not bounds:
-        return given
-    was_feature = [name for name in bounds if name in given.features]
-    return replace(
-        given,
-        features=tuple(name for name in given.features if name not in was_feature),
-        left_out={**given.left_out, **dict.fromkeys(bounds, BOUNDS)},
-        known_with_target=(*given.known_with_target, *was_feature),
-    )
 
 
 def check_data(

@@ -156,11 +156,12 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
     cells = {name: x[name] for name in x if name not in named}
     too_much = max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros) if many else _ALONE
     trees = _Trees(ranks, fold, too_much, many)
-    of_all = trees.explain(list(cells.values()))
+    of_all: float | None = None
     at_most = _open_to_causes(y)
     counts = y.iloc[rows].to_numpy(dtype=float)
     for name in strong:
         f, rest = cells[name], [cells[each] for each in cells if each != name]
+        of_all = trees.explain([f, *rest]) if of_all is None else of_all
         found = trees.look(f, rest, of_all)
         why = f"it alone explains {_percent(found.own)} of the target's order"
         if rest:
@@ -176,6 +177,9 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
             sentence=f"{why}; look whether it is known before the target is",
             number=found.own,
         )
+        # Weaker ones are judged without it: it knows of the target what they do, and hides what else speaks.
+        del cells[name]
+        of_all = None
 
 
 @dataclass(frozen=True)

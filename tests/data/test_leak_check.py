@@ -15,7 +15,6 @@ from benchmarks.leak_tables_own import tables
 from fairdash.__main__ import main
 from fairdash.data import Roles, build_dataset, suggest_roles
 from fairdash.data.features import determines
-from fairdash.data.leak_check import with_bounds
 from fairdash.data.leaks import BOUNDS, CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
 from fairdash.errors import DataError
 
@@ -139,7 +138,7 @@ def test_dates_that_bound_the_exposure_are_left_out() -> None:
     )
     # The others ran on, as an open end of the year says.
     frame.loc[::3, "to_day"] = np.nan
-    given = with_bounds(suggest_roles(frame, target="cost"), frame, exposure="years")
+    given = suggest_roles(frame, target="cost", exposure="years")
     assert {name: given.left_out[name] for name in given.known_with_target} == {
         "from_day": BOUNDS,
         "to_day": BOUNDS,
