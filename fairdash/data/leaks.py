@@ -350,7 +350,9 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
         return False
     x, cells = x[both], cells[both]
     few = np.unique(np.linspace(0, len(x) - 1, FEW).astype(np.intp))
-    if np.ptp(x[few]) == 0 or abs(np.corrcoef(x[few], cells[few])[0, 1]) < _AT_LEAST_ALIKE:
+    if 0 in (np.ptp(x[few]), np.ptp(cells[few])):
+        return False
+    if abs(np.corrcoef(x[few], cells[few])[0, 1]) < _AT_LEAST_ALIKE:
         return False
     levels, codes = np.unique(x, return_inverse=True)
     steps = _even_steps(levels)

@@ -56,6 +56,8 @@ _CLOSELY = 4
 #: A group of an average has so many rows at the most.
 MOST_IN_GROUP = 20
 _FEWEST_GROUPS = 30
+#: Groups of one size have few averages of counts; these must be met exactly.
+_FEWEST_FRACTIONS = 6
 #: Averages of the target miss a column by this share of what chance makes them, and no honest column's less.
 _TOO_CLOSE = 0.5
 _EXACT = 1e-4
@@ -392,7 +394,7 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     """
     finite = np.isfinite(cells)
     codes, levels = pd.factorize(cells[finite])
-    if len(levels) < _FEWEST_GROUPS:
+    if len(levels) < _FEWEST_FRACTIONS:
         return None
     of = y[finite]
     size = np.bincount(codes).astype(float)
@@ -401,14 +403,17 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     # Groups of counts often share an average: as a fraction it says itself that they are small.
     fractions = _are_fractions(np.asarray(levels, dtype=float)) and bool((of == np.round(of)).all())
     small = (size >= 2) & ((size <= MOST_IN_GROUP) | fractions)
-    if small.sum() < _FEWEST_GROUPS or (square[small] > 0).sum() < _FEWEST_GROUPS:
+    varied = int((square[small] > 0).sum())
+    few = varied < _FEWEST_GROUPS
+    if varied < (_FEWEST_FRACTIONS if fractions else _FEWEST_GROUPS):
         return None
     m, n, level = mean[small], size[small], np.asarray(levels, dtype=float)[small]
     if level.std() == 0:
         return None
     z = (level - level.mean()) / level.std()
     # An average drawn towards the whole is a line of slope 1 + k / n in it.
-    design = np.column_stack([np.ones_like(z), z, 1 / n, z / n]) * np.sqrt(n)[:, None]
+    parts = [np.ones_like(z), z] if few else [np.ones_like(z), z, 1 / n, z / n]
+    design = np.column_stack(parts) * np.sqrt(n)[:, None]
     beta, *_ = np.linalg.lstsq(design, m * np.sqrt(n), rcond=None)
     misses = (m * np.sqrt(n) - design @ beta) ** 2 * len(m) / (len(m) - design.shape[1])
     # In each group both are the variance of a row, whatever the law: a single large amount weighs the same.
@@ -416,7 +421,7 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     too_close = expected - misses
     share = float(misses.sum() / expected.sum())
     sure = float(too_close.sum() / np.sqrt((too_close**2).sum())) > _SURELY
-    return share if (share < _TOO_CLOSE and sure) or share < _EXACT else None
+    return share if (share < _TOO_CLOSE and sure and not few) or share < _EXACT else None
 
 
 def _are_fractions(levels: Floats) -> bool:
