@@ -164,7 +164,7 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
     for name in strong:
         f, rest = cells[name], [cells[each] for each in cells if each != name]
         of_all = trees.explain([f, *rest]) if of_all is None else of_all
-        found = trees.look(f, rest, of_all)
+        found = trees.look(f, rest, alone[name], of_all)
         why = f"it alone explains {_percent(found.own)} of the target's order"
         if rest:
             without, together = _percent(found.without), _percent(found.together)
@@ -212,9 +212,9 @@ class _Trees:
         """The same of what a known column leaves open."""
         return self.explain(columns, y - _predicted([known], y, self.fold))
 
-    def look(self, f: Floats, rest: list[Floats], of_all: float) -> _Explained:
+    def look(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> _Explained:
         """What a column explains, the others, and all."""
-        own = max(self.explain([f]), 0.0)
+        own = max(alone, self.explain([f]), 0.0)
         return _Explained(own, max(self.explain(rest), 0.0), max(of_all, own))
 
     def speak_against(self, f: Floats, rest: list[Floats], found: _Explained) -> bool:
@@ -233,10 +233,10 @@ class _Trees:
         if expected < _TOLD_AT_LEAST or without < _NOTHING:
             left = self.explain_rest(rest, self.ranks, f)
             return own >= self.too_much and max(told, left, without) < _NOTHING
-        # Others that work through the column foretell it better than what comes of it.
-        if self.explain(rest, ranks) > without + _THROUGH:
+        if told >= _AGAINST * min(expected, _TOLD_AT_MOST):
             return False
-        return told < _AGAINST * min(expected, _TOLD_AT_MOST)
+        # Others that work through the column foretell it better than what comes of it.
+        return self.explain(rest, ranks) <= without + _THROUGH
 
     def beat_chance(self, f: Floats, rest: list[Floats], counts: Floats, at_most: float) -> bool:
         """Whether counts are explained better than any cause can, and only with a column."""
@@ -306,7 +306,8 @@ def _predicted(columns: list[Floats], y: Floats, fold: Codes) -> Floats:
         return HistGradientBoostingRegressor(
             max_iter=60,
             max_leaf_nodes=8,
-            min_samples_leaf=30,
+            # A leaf is no larger than the few claims of a small table.
+            min_samples_leaf=int(np.clip(len(y) // 200, 5, 30)),
             early_stopping=True,
             validation_fraction=0.2,
             n_iter_no_change=5,
