@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from fairdash.auditing.table import FEWEST_SHOWN
 from fairdash.data.readers.reading import read_table
 from fairdash.dependence import (
     REGISTRY,
@@ -26,10 +27,6 @@ from fairdash.dependence.omnibus_values import COMPONENTS
 from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.registry import get_entry
-
-#: Complete rows that count, at the least, as many as a group needs to be shown in an audit. On two rows every
-#: measure is 1.
-FEWEST_ROWS = 20
 
 
 def measure_columns(options: argparse.Namespace) -> str:
@@ -100,10 +97,11 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
     counting = pd.Series(True, index=u.index) if exposure is None else exposure > 0
     n = int(counting.sum())
     checks = Checks(DataError)
+    # On two rows every measure is 1.
     checks.require(
-        n >= FEWEST_ROWS,
+        n >= FEWEST_SHOWN,
         None,
-        f"A measure needs {FEWEST_ROWS} complete rows that count, and there {'is' if n == 1 else 'are'} {n}",
+        f"A measure needs {FEWEST_SHOWN} complete rows that count, and there {'is' if n == 1 else 'are'} {n}",
         "Give more rows, or choose columns with fewer missing cells.",
     )
     for column in (u, v):

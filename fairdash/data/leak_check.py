@@ -11,44 +11,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from fairdash.data.column_profile import NUMBERS, kind_of
-from fairdash.data.leaks import BOUNDS, bounds_of_exposure, certain_leaks
-from fairdash.data.suggestion import Suggestion
-from fairdash.data.suspects import find_suspects
+from fairdash.data.leaks import certain_leaks
+from fairdash.data.suspects import CERTAIN, SUSPECT, Finding, find_suspects
 from fairdash.errors import Checks, DataError
-
-CERTAIN: Literal["certain"] = "certain"
-SUSPECT: Literal["suspect"] = "suspect"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Finding:
-    """A column that gives the target away, or may.
-
-    Parameters
-    ----------
-    column
-        Its name.
-    level
-        ``"certain"``: it is left out unless somebody brings it back; ``"suspect"``: it is only warned of.
-    sentence
-        How it tells, or what to look at.
-    number
-        Of a certain one the rows looked at. Of a suspect one the share of the variance of the target's ranks
-        that it alone explains on rows left out, at most 1; of averages how far they miss it as a share of
-        what chance makes them miss it, from 0.
-    """
-
-    column: str
-    level: Literal["certain", "suspect"]
-    sentence: str
-    number: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,23 +61,6 @@ class DataCheck:
             )
         said = {CERTAIN: "gives the target away", SUSPECT: "looks too good to be true"}
         return tuple(f"“{each.column}” {said[each.level]}: {each.sentence}." for each in self.findings)
-
-
-def with_bounds(given: Suggestion, frame: pd.DataFrame, *, exposure: str | None = None) -> Suggestion:
-    """A suggestion without the columns that bound the exposure, by default the suggested one."""
-    exposure = exposure or given.weight
-    if exposure is None:
-        return given
-    bounds = bounds_of_exposure(frame, exposure, [*given.features, *given.left_out])
-    if not bounds:
-        return given
-    was_feature = [name for name in bounds if name in given.features]
-    return replace(
-        given,
-        features=tuple(name for name in given.features if name not in was_feature),
-        left_out={**given.left_out, **dict.fromkeys(bounds, BOUNDS)},
-        known_with_target=(*given.known_with_target, *was_feature),
-    )
 
 
 def check_data(
@@ -185,9 +139,6 @@ def check_data(
         n=len(frame),
         findings=(
             *(Finding(column=c, level=CERTAIN, sentence=why, number=known) for c, why in leaks.items()),
-            *(
-                Finding(column=each.column, level=SUSPECT, sentence=each.sentence, number=each.number)
-                for each in suspects
-            ),
+            *suspects,
         ),
     )

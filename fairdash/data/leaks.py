@@ -15,8 +15,9 @@ True
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pandas as pd
@@ -49,12 +50,25 @@ _FEWER_ZEROS = 1 / 3
 _SLIPS = 0.005
 #: Classes of a target touch: between them lies no wider gap than between other neighbours.
 _TOUCHING = 2.5
+#: Nor is it so much wider than within the classes.
+_AS_THICK = 10
 _NEIGHBOURS = 5
 _FEWEST_IN_CLASS = 20
+#: A rounded target has so many steps and rows at least, and each step holds so many of the target's own.
+_FEWEST_STEPS, _FEWEST_ROUNDED, _FINER = 5, 100, 5
+#: Rounding leaves what it takes away evenly spread over a whole step; a noise of that width is a wonder.
+_WHOLE_STEP, _EVENLY = 0.95, 0.1
+#: Few rows show that a column is no rounded target if they correlate less than this.
+_AT_LEAST_ALIKE = 0.8
 #: The length between two columns goes with the exposure as closely as this.
 _SAME_LENGTH = 0.999
 _SAME_LENGTH_OF_DATES = 0.99
 _FEWEST_BOUNDED = 50
+
+#: What was told of a column, a target and an exposure before: a suggestion, a check and the making of a data
+#: set ask the same of one table. Only digests of cells are kept.
+_TOLD: dict[tuple[bytes, bytes, bytes | None], str | None] = {}
+_MOST_TOLD = 5000
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -89,7 +103,7 @@ def target_leak(feature: pd.Series, target: pd.Series, *, exposure: pd.Series | 
     # Values that say the target say more than its zeros.
     if (why is None or why in (TELLS_ZEROS, SAME_ZEROS)) and (determines(f, y) or _orders_alike(f, y)):
         return READ_OFF
-    if why is None and (_is_cut(f, y) or _is_cut(y, f)):
+    if why is None and (_is_cut(f, y) or _is_cut(y, f) or _is_rounded(f, y)):
         return CLASSES
     if why is None and f.isna().any() and _is_cut(f.isna().astype(float), y):
         return MISSING_TELLS
@@ -118,14 +132,29 @@ def certain_leaks(
     columns = list(columns)
     w = None if exposure is None else frame[exposure]
     found = {}
-    for name in columns:
-        why = target_leak(frame[name], frame[target], exposure=w)
-        if why is not None:
-            found[name] = why
+    if kind_of(frame[target]) in NUMBERS:
+        of_roles = (_digest(frame[target]), None if w is None else _digest(w))
+        for name in columns:
+            # Cells of any objects have no digest, and nothing is read off them.
+            if kind_of(frame[name]) == "other":
+                continue
+            key = (_digest(frame[name]), *of_roles)
+            if key not in _TOLD:
+                while len(_TOLD) >= _MOST_TOLD:
+                    _TOLD.pop(next(iter(_TOLD)), None)
+                _TOLD[key] = target_leak(frame[name], frame[target], exposure=w)
+            if (why := _TOLD[key]) is not None:
+                found[name] = why
     if exposure is not None:
         for name in bounds_of_exposure(frame, exposure, [name for name in columns if name not in found]):
             found[name] = BOUNDS
     return {name: found[name] for name in columns if name in found}
+
+
+def _digest(values: pd.Series) -> bytes:
+    """What stands for a column's cells, in their order, and their type."""
+    cells = pd.util.hash_pandas_object(values, index=False).to_numpy()
+    return hashlib.sha256(f"{values.dtype}\n".encode() + cells.tobytes()).digest()
 
 
 def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str]) -> tuple[str, ...]:
@@ -280,16 +309,111 @@ def _is_cut_of(f: pd.Series, y: pd.Series, *, for_sure: bool) -> bool:
 
 
 def _touch(places: Floats, changes: Codes) -> bool:
-    """Whether the gaps between classes are no wider than others beside them."""
+    """Whether the gaps between classes are no wider than others beside them, nor much than those within.
+
+    A noise that just fills the step between two grades thins out where they meet.
+    """
     gaps = np.diff(places)
     inside = np.ones(len(gaps), dtype=bool)
     inside[changes] = False
-    ratios = []
-    for at in changes:
+    within = [np.median(part) if len(part) else 0.0 for part in _between(gaps, changes)]
+    beside_it, in_classes = [], []
+    for k, at in enumerate(changes):
         near = slice(max(at - _NEIGHBOURS, 0), at + _NEIGHBOURS + 1)
         beside = gaps[near][inside[near]]
-        ratios.append(gaps[at] / beside.mean() if len(beside) else 1.0)
-    return float(np.exp(np.mean(np.log(ratios)))) <= _TOUCHING
+        beside_it.append(gaps[at] / beside.mean() if len(beside) else 1.0)
+        usual = max(within[k], within[k + 1])
+        in_classes.append(gaps[at] / usual if usual else 1.0)
+    return bool(_geometric_mean(beside_it) <= _TOUCHING and _geometric_mean(in_classes) <= _AS_THICK)
+
+
+def _between(gaps: Floats, changes: Codes) -> list[Floats]:
+    """The gaps within each class."""
+    edges = [-1, *changes, len(gaps)]
+    return [gaps[low + 1 : high] for low, high in pairwise(edges)]
+
+
+def _geometric_mean(ratios: list[float]) -> float:
+    return float(np.exp(np.mean(np.log(ratios))))
+
+
+def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
+    """Whether a column is the target rounded to even steps, up or down, perhaps rescaled.
+
+    Of amounts that spread widely most steps hold a row or two, and that they touch can't be seen.
+    """
+    if kind_of(f) not in NUMBERS:
+        return False
+    x, cells = as_floats(f).to_numpy(dtype=float), y.to_numpy(dtype=float)
+    both = np.isfinite(x) & np.isfinite(cells)
+    if both.sum() < _FEWEST_ROUNDED:
+        return False
+    x, cells = x[both], cells[both]
+    few = np.unique(np.linspace(0, len(x) - 1, FEW).astype(np.intp))
+    if 0 in (np.ptp(x[few]), np.ptp(cells[few])):
+        return False
+    if abs(np.corrcoef(x[few], cells[few])[0, 1]) < _AT_LEAST_ALIKE:
+        return False
+    levels, codes = np.unique(x, return_inverse=True)
+    steps = _even_steps(levels)
+    own = np.unique(cells)
+    if len(levels) < _FEWEST_STEPS or steps is None or len(own) < 2:
+        return False
+    line = _narrowest(steps, codes, cells)
+    if line is None:
+        return False
+    slope, rest = line
+    fine = float(np.diff(own).min())
+    width, step = float(np.ptp(rest)), abs(slope)
+    if step < _FINER * fine or width > step + 0.01 * fine or width < _WHOLE_STEP * (step - fine):
+        return False
+    values, counts = np.unique(cells, return_counts=True)
+    heap = values[np.argmax(counts)]
+    spread = rest[cells != heap] if counts.max() > 0.01 * len(cells) else rest
+    if len(spread) < _FEWEST_ROUNDED:
+        return False
+    # What lies on steps of its own is spread over them.
+    spread = np.sort(spread) - rest.min() + fine * (np.arange(len(spread)) * 0.618 % 1)
+    place = np.sort(spread) / (width + fine)
+    return float(np.abs(place - np.linspace(0, 1, len(place))).max()) < _EVENLY
+
+
+def _even_steps(levels: Floats) -> Floats | None:
+    """The whole number of steps from the least of some numbers to each, if they lie on even steps."""
+    if len(levels) < 2:
+        return None
+    above = levels - levels[0]
+    steps: Floats = np.round(above / np.diff(levels).min())
+    length = float(above @ steps / (steps @ steps))
+    return steps if float(np.abs(above - length * steps).max()) < 0.02 * length else None
+
+
+def _narrowest(steps: Floats, codes: Codes, y: Floats) -> tuple[float, Floats] | None:
+    """The slope of the narrowest strip that holds all rows, and their places in it; None if it is wide."""
+    from scipy.optimize import linprog
+
+    x = steps[codes]
+    centred = x - x.mean()
+    slope = float(centred @ y / (centred @ centred))
+    if np.ptp(y - slope * x) > 3 * abs(slope):
+        return None
+    low, high = np.full(len(steps), np.inf), np.full(len(steps), -np.inf)
+    np.minimum.at(low, codes, y)
+    np.maximum.at(high, codes, y)
+    # Unknown are what the slope lacks, where the strip begins and its width, in steps of the first guess.
+    low, high = (low - slope * steps) / abs(slope), (high - slope * steps) / abs(slope)
+    ones, zeros = np.ones_like(steps), np.zeros_like(steps)
+    scale = steps / steps.max()
+    found = linprog(
+        [0, 0, 1],
+        A_ub=np.vstack([np.column_stack([scale, ones, zeros]), np.column_stack([-scale, -ones, -ones])]),
+        b_ub=np.concatenate([low, -high]),
+        bounds=[(None, None), (None, None), (0, None)],
+    )
+    if not found.success:
+        return None
+    slope += float(found.x[0]) * abs(slope) / float(steps.max())
+    return slope, y - slope * x
 
 
 def _log_factorial(n: int | Codes) -> Floats:

@@ -162,13 +162,12 @@ def _with_option(problem: Problem) -> Problem:
 
 
 def _features(frame: pd.DataFrame, options: argparse.Namespace, others: list[str]) -> tuple[str, ...]:
-    from fairdash.data.leak_check import with_bounds
     from fairdash.data.suggestion import NAMES_POLICIES, suggest_roles
     from fairdash.data.suspects import find_suspects
 
     if options.features is not None:
         return tuple(options.features)
-    given = with_bounds(suggest_roles(frame, target=options.predict), frame, exposure=options.exposure)
+    given = suggest_roles(frame, target=options.predict, exposure=options.exposure)
     out = {
         name: given.left_out[name]
         for name in others

@@ -17,7 +17,7 @@ import pandas as pd
 from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.features import exclusion_reason
 from fairdash.data.header_words import CLAIMS, meanings_of, other_words
-from fairdash.data.leaks import target_leak
+from fairdash.data.leaks import BOUNDS, bounds_of_exposure, certain_leaks
 from fairdash.data.rate import looks_like_total
 
 #: Concepts of the table of words by how well they suit a role, the best first; equal ones stand together.
@@ -84,12 +84,14 @@ class Suggestion:
         return (*self.known_with_target, *codes)
 
 
-def suggest_roles(frame: pd.DataFrame, *, target: str | None = None) -> Suggestion:
+def suggest_roles(
+    frame: pd.DataFrame, *, target: str | None = None, exposure: str | None = None
+) -> Suggestion:
     """Suggest roles; nothing is assumed where no name speaks for it.
 
     Names are understood in the six languages of ``header_words.json``. Left out of the features is what
     can't help, what names policies or rows, and what is known only with the target: other columns on claims,
-    and columns that the target, or whether it is zero, can be read off.
+    columns that the target, or whether it is zero, can be read off, and bounds of the exposure.
 
     Parameters
     ----------
@@ -97,14 +99,16 @@ def suggest_roles(frame: pd.DataFrame, *, target: str | None = None) -> Suggesti
         The table, shape (n, columns), with unique names.
     target
         What is predicted, where that is known; suggested otherwise.
+    exposure
+        How much a row counts, likewise.
     """
     left_out = {}
     for name in frame.columns:
         why = exclusion_reason(frame[name]) or _numbers_rows(frame[name]) or _numbers_places(frame[name])
-        if why is not None and name != target:
+        if why is not None and name not in (target, exposure):
             left_out[name] = why
     numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
-    weight = _most_like([name for name in numeric if name != target], _EXPOSURES)
+    weight = exposure or _most_like([name for name in numeric if name != target], _EXPOSURES)
     prediction = _most_like([name for name in numeric if name not in (weight, target)], _PREDICTIONS)
     numeric = [name for name in numeric if name not in (weight, prediction)]
     if target is None:
@@ -117,9 +121,13 @@ def suggest_roles(frame: pd.DataFrame, *, target: str | None = None) -> Suggesti
     unique = [name for name in left_out if frame[name].notna().all() and frame[name].is_unique]
     row_id = next((name for name in unique if _names_rows(name)), None)
     taken = {target, sensitive, weight, prediction, *left_out}
-    leaks = {}
-    if target is not None:
-        leaks = known_with_target(frame, target, [name for name in frame.columns if name not in taken])
+    free = [name for name in frame.columns if name not in taken]
+    leaks = {} if target is None else known_with_target(frame, target, free, exposure=weight)
+    if weight is not None:
+        # Dates are no features anyhow, and somebody who turns them into numbers is told.
+        free = [name for name in frame.columns if name in left_out or (name in free and name not in leaks)]
+        for name in bounds_of_exposure(frame, weight, free):
+            (left_out if name in left_out else leaks)[name] = BOUNDS
     return Suggestion(
         target=target,
         sensitive=() if sensitive is None else (sensitive,),
@@ -133,21 +141,21 @@ def suggest_roles(frame: pd.DataFrame, *, target: str | None = None) -> Suggesti
     )
 
 
-def known_with_target(frame: pd.DataFrame, target: str, features: Iterable[str]) -> dict[str, str]:
+def known_with_target(
+    frame: pd.DataFrame, target: str, features: Iterable[str], *, exposure: str | None = None
+) -> dict[str, str]:
     """Each of these columns that is known only once the target is, and why that is thought.
 
-    By its cells, see :func:`fairdash.data.leaks.target_leak`, or by its name: where the target is on claims,
-    so are other columns on claims, unless they are on those of the past.
+    By its cells, see :func:`fairdash.data.leaks.certain_leaks`, or by its name: where the target is on
+    claims, so are other columns on claims, unless they are on those of the past.
     """
-    found = {}
+    features = list(features)
+    found = certain_leaks(frame, target, features, exposure=exposure)
     of_claims = is_of_claims(target)
     for name in features:
-        why = target_leak(frame[name], frame[target])
-        if why is None and of_claims and is_of_claims(name) and "past" not in meanings_of(name):
-            why = OTHER_CLAIMS
-        if why is not None:
-            found[name] = why
-    return found
+        if name not in found and of_claims and is_of_claims(name) and "past" not in meanings_of(name):
+            found[name] = OTHER_CLAIMS
+    return {name: found[name] for name in features if name in found}
 
 
 def named_most_like(names: Iterable[str], concept: str) -> str | None:

@@ -1,16 +1,19 @@
 """Features that look too good to be true: suspected of giving the target away, and only warned of.
 
-No name is looked at. On rows that trees did not learn from, a column is suspect if it alone explains most of
-the target's order, and if the others speak against it as a cause. Where the target is made of a column and of
-others, y = f + b x + noise, the others tell of the column once the target is known: a large y of a small f
-has a large x. Where the column was made from the target they tell nothing of it that the target does not, and
-foretell the target better than the column.
+No name is looked at. On rows that trees did not learn from, a column that explains much of the target's order
+is suspect if the others speak against it as a cause. Where the target is made of a column and of others,
+y = f + b x + noise, the others tell of the column once the target is known: a large y of a small f has a
+large x. Where the column was made from the target they tell nothing of it that the target does not. Where
+they know nothing at all, neither of the target, nor of what the column leaves open of it, nor of the column,
+both look alike: then a column is suspect that explains more than honest ones do. Of counts, chance itself
+leaves no more to be explained than they vary more than counts of a Poisson law.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -29,25 +32,32 @@ _MOST_LEVELS = 100
 _FOLDS = 2
 #: A column alone explains so much of the order of the target, and so much of what all explain.
 _MUCH, _MOST = 0.3, 0.7
-#: The others together explain less than all do, by so much; links among causes can hide what they say of one
-#: another, and where the others know nearly as much nothing is remarkable. But for a column like a copy.
-_LESS = 0.9
-#: Once the target is known they tell of a cause as much as this formula says, and of what was made from the
-#: target nothing: below this share of it they speak against a cause.
-_AGAINST = 0.2
-_TOLD_AT_MOST = 0.5
+#: Once the target is known others tell of a cause as much as a formula says, and of what was made from the
+#: target nothing: below this share of it, which is no more than this, they speak against a cause. Where the
+#: formula says hardly anything they don't speak.
+_AGAINST, _TOLD_AT_MOST, _TOLD_AT_LEAST = 0.1, 0.5, 0.05
 _NOTHING = 0.02
-#: Nothing honest explains so much where the others say nothing at all, neither alone nor beside it.
-_ALONE = 0.95
+#: Others foretell a cause that they work through better than the target, by this at least.
+_THROUGH = 0.005
+#: Where the others say nothing no honest column explains so much.
+_ALONE = 0.75
 #: Of a target that is mostly 0, such as claims, no honest column explains nearly as much: the more zeros, the
-#: less, from .55 where they are half of the rows to a quarter.
-_MANY_ZEROS, _MUCH_OF_ZEROS, _ALONE_OF_ZEROS = 0.5, 0.15, 0.25
+#: less, from .55 where they are half of the rows to a quarter. This much more it does not beside others that
+#: say something either.
+_MANY_ZEROS, _MUCH_OF_ZEROS, _ALONE_OF_ZEROS, _BESIDE_OTHERS = 0.5, 0.15, 0.25, 0.2
+#: A column that explains little without others, and others that explain little without it, say nearly all
+#: together if one was reckoned from the target and the others.
+_NEARLY_ALL, _ONLY_TOGETHER = 0.9, 0.2
+#: Of counts more is explained than chance leaves if it is more by this, and by so many standard errors.
+_ABOVE_CHANCE, _ERRORS = 0.1, 3.0
 #: Candidates that are looked at closely.
 _CLOSELY = 4
 
 #: A group of an average has so many rows at the most.
 MOST_IN_GROUP = 20
 _FEWEST_GROUPS = 30
+#: Groups of one size have few averages of counts; these must be met exactly.
+_FEWEST_FRACTIONS = 6
 #: Averages of the target miss a column by this share of what chance makes them, and no honest column's less.
 _TOO_CLOSE = 0.5
 _EXACT = 1e-4
@@ -57,35 +67,37 @@ _SURELY = 4.9
 #: Numbers of rows that explain so much of the target tell how the file was sorted.
 _SORTED = 0.15
 
-TOO_GOOD, SORTED_IDS, AVERAGES = "too good", "sorted ids", "averages"
+CERTAIN: Literal["certain"] = "certain"
+SUSPECT: Literal["suspect"] = "suspect"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Suspect:
-    """A column that looks too good to be true.
+class Finding:
+    """A column that gives the target away, or may.
 
     Parameters
     ----------
     column
         Its name.
-    kind
-        ``"too good"``, ``"sorted ids"`` or ``"averages"``.
+    level
+        ``"certain"``: it is left out unless somebody brings it back; ``"suspect"``: it is only warned of.
     sentence
-        Why, and what to look at.
+        How it tells, or what to look at.
     number
-        Share of the variance of the target's ranks that it alone explains on rows left out; of averages, how
-        far they miss it as a share of what chance makes them miss it.
+        Of a certain one the rows looked at. Of a suspect one the share of the variance of the target's ranks
+        that it alone explains on rows left out, at most 1; of averages how far they miss it as a share of
+        what chance makes them miss it, from 0.
     """
 
     column: str
-    kind: str
+    level: Literal["certain", "suspect"]
     sentence: str
     number: float
 
 
 def find_suspects(
     frame: pd.DataFrame, target: str, columns: Iterable[str], *, beside: Iterable[str] = ()
-) -> tuple[Suspect, ...]:
+) -> tuple[Finding, ...]:
     """The columns that look too good to be true, the strongest first.
 
     Parameters
@@ -109,13 +121,13 @@ def find_suspects(
     if not known.all():
         frame, y = frame[known], y[known]
     others = [name for name in dict.fromkeys(beside) if name not in columns]
-    found: dict[str, Suspect] = {}
+    found: dict[str, Finding] = {}
     for each in (*_averages(frame, y.to_numpy(), columns), *_too_good(frame, y, columns, others)):
         found.setdefault(each.column, each)
     return tuple(found.values())
 
 
-def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: list[str]) -> Iterator[Suspect]:
+def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: list[str]) -> Iterator[Finding]:
     rng = np.random.default_rng(0)
     rows = np.arange(len(frame))
     if len(rows) > MOST_ROWS:
@@ -129,42 +141,56 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
     named = [name for name in columns if _numbers_rows(frame[name])]
     for name in named:
         if alone[name] >= _SORTED:
-            yield Suspect(
+            yield Finding(
                 column=name,
-                kind=SORTED_IDS,
+                level=SUSPECT,
                 sentence=f"it numbers the rows and alone explains {_percent(alone[name])} of the target's "
                 "order; look whether the file was sorted or put together by what came of the rows",
                 number=alone[name],
             )
     zeros = float((y == 0).mean())
-    much, too_much = _MUCH, _ALONE
-    if zeros >= _MANY_ZEROS:
-        much, too_much = _MUCH_OF_ZEROS, max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros)
-    strong = sorted(
-        (name for name in columns if name not in named and alone[name] >= much),
-        key=alone.__getitem__,
-    )
+    many = zeros >= _MANY_ZEROS
+    much = _MUCH_OF_ZEROS if many else _MUCH
+    strong = [name for name in columns if name not in named and alone[name] >= much]
+    strong = sorted(strong, key=alone.__getitem__, reverse=True)[:_CLOSELY]
     if not strong:
         return
-    strong = strong[::-1][:_CLOSELY]
-    trees = _Trees(ranks, fold, too_much)
-    of_all = trees.explain([x[name] for name in x if name not in named])
+    cells = {name: x[name] for name in x if name not in named}
+    too_much = max(_ALONE_OF_ZEROS, _MANY_ZEROS + 0.55 - zeros) if many else _ALONE
+    trees = _Trees(ranks, fold, too_much, many)
+    of_all: float | None = None
+    at_most = _open_to_causes(y)
+    counts = y.iloc[rows].to_numpy(dtype=float)
     for name in strong:
-        own = max(alone[name], trees.explain([x[name]]))
-        if own < _MOST * of_all:
-            continue
-        rest = [x[each] for each in x if each not in (name, *named)]
-        without = max(trees.explain(rest), 0.0) if rest else 0.0
-        together = max(of_all, own)
-        if trees.speak_against(x[name], rest, own, without, together):
-            yield Suspect(
-                column=name,
-                kind=TOO_GOOD,
-                sentence=f"it alone explains {_percent(own)} of the target's order, with the others "
-                f"{_percent(together)}, and these without it {_percent(without)}; look whether it is known "
-                "before the target is",
-                number=own,
-            )
+        f, rest = cells[name], [cells[each] for each in cells if each != name]
+        of_all = trees.explain([f, *rest]) if of_all is None else of_all
+        found = trees.look(f, rest, alone[name], of_all)
+        why = f"it alone explains {_percent(found.own)} of the target's order"
+        if rest:
+            without, together = _percent(found.without), _percent(found.together)
+            why += f", with the others {together}, and these without it {without}"
+        if not trees.speak_against(f, rest, found):
+            if at_most is None or not trees.beat_chance(f, rest, counts, at_most):
+                continue
+            why += f", where chance leaves {_percent(max(at_most, 0.0))} of counts like these to be explained"
+        yield Finding(
+            column=name,
+            level=SUSPECT,
+            sentence=f"{why}; look whether it is known before the target is",
+            number=found.own,
+        )
+        # Weaker ones are judged without it: it knows of the target what they do, and hides what else speaks.
+        del cells[name]
+        of_all = None
+
+
+@dataclass(frozen=True)
+class _Explained:
+    """Shares of the target's order: by a column, by the others, and by all."""
+
+    own: float
+    without: float
+    together: float
 
 
 @dataclass(frozen=True)
@@ -175,32 +201,62 @@ class _Trees:
     fold: Codes
     #: What is too much for one column beside others that say nothing.
     too_much: float
+    many_zeros: bool
 
-    def explain(self, columns: list[Floats], ranks: Floats | None = None) -> float:
-        """Share of the variance of ranks, by default the target's, that columns explain."""
-        return _explained(columns, self.ranks if ranks is None else ranks, self.fold)
+    def explain(self, columns: list[Floats], y: Floats | None = None) -> float:
+        """Share of the variance of numbers, by default the target's ranks, that columns explain."""
+        y = self.ranks if y is None else y
+        return _share(y, _predicted(columns, y, self.fold)) if columns else 0.0
 
-    def told(self, f: Floats, others: list[Floats]) -> float:
-        """How much of what the target leaves open of a column others tell, 0 to 1; below 0 by chance."""
-        own = _ranks(pd.Series(f[:, 0]))
-        y = self.ranks[:, None]
-        by_target = self.explain([y], own)
-        return (self.explain([y, *others], own) - by_target) / max(1 - by_target, 1e-9)
+    def explain_rest(self, columns: list[Floats], y: Floats, known: Floats) -> float:
+        """The same of what a known column leaves open."""
+        return self.explain(columns, y - _predicted([known], y, self.fold))
 
-    def speak_against(
-        self, f: Floats, rest: list[Floats], own: float, without: float, together: float
-    ) -> bool:
-        """Whether the others say that a column was made from the target, rather than the target from it."""
-        if not rest or (without > _LESS * together and own < _ALONE):
+    def look(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> _Explained:
+        """What a column explains, the others, and all."""
+        own = max(alone, self.explain([f]), 0.0)
+        return _Explained(own, max(self.explain(rest), 0.0), max(of_all, own))
+
+    def speak_against(self, f: Floats, rest: list[Floats], found: _Explained) -> bool:
+        """Whether a column seems to be made from the target, rather than the target from it."""
+        own, without, together = found.own, found.without, found.together
+        if self.many_zeros and max(own, together - without) >= self.too_much + _BESIDE_OTHERS:
+            return True
+        if together >= _NEARLY_ALL and together - own - without >= _ONLY_TOGETHER:
+            return True
+        if own < _MOST * together:
             return False
-        if without < _NOTHING and (together - own) / max(1 - own, 1e-9) < _NOTHING:
-            return own >= self.too_much
-        # Others that work through the column foretell it better than what comes of it.
-        if self.explain(rest, _ranks(pd.Series(f[:, 0]))) > without:
-            return False
+        ranks = _ranks(pd.Series(f[:, 0]))
+        told = self.explain_rest(rest, ranks, self.ranks[:, None])
         # Of y = f + b x + noise with shares F and B of the variance: F B / ((1 - F) (1 - B)).
         expected = own * without / max((1 - own) * (1 - without), 1e-9)
-        return expected > _NOTHING and self.told(f, rest) < _AGAINST * min(expected, _TOLD_AT_MOST)
+        if expected < _TOLD_AT_LEAST or without < _NOTHING:
+            left = self.explain_rest(rest, self.ranks, f)
+            return own >= self.too_much and max(told, left, without) < _NOTHING
+        if told >= _AGAINST * min(expected, _TOLD_AT_MOST):
+            return False
+        # Others that work through the column foretell it better than what comes of it.
+        return self.explain(rest, ranks) <= without + _THROUGH
+
+    def beat_chance(self, f: Floats, rest: list[Floats], counts: Floats, at_most: float) -> bool:
+        """Whether counts are explained better than any cause can, and only with a column."""
+        limit = at_most + max(_ABOVE_CHANCE, _ERRORS * np.sqrt(2 / len(counts)))
+        if self.explain([f], counts) > limit:
+            return True
+        return self.explain([f, *rest], counts) > limit > self.explain(rest, counts) + _ABOVE_CHANCE / 2
+
+
+def _open_to_causes(y: pd.Series) -> float | None:
+    """Share of the variance of counts that causes can explain: what chance, of a Poisson law, leaves of it.
+
+    None of what is no count of rare things: the larger numbers are the rarer.
+    """
+    cells = y.to_numpy(dtype=float)
+    if cells.min() < 0 or (cells != np.round(cells)).any() or cells.max() < 2:
+        return None
+    none, one, two = ((cells == k).sum() for k in range(3))
+    mean, variance = float(cells.mean()), float(cells.var())
+    return 1 - mean / variance if none >= one >= two and variance >= 0.9 * mean else None
 
 
 def _ranks(values: pd.Series) -> Floats:
@@ -237,28 +293,46 @@ def _shallow(x: Floats, ranks: Floats, fold: Codes) -> float:
         return DecisionTreeRegressor(max_depth=4, min_samples_leaf=10, random_state=0)
 
     missing = np.isnan(x)
-    return _held_out(tree, np.column_stack([np.where(missing, 0.0, x), missing]), ranks, fold)
+    filled = np.column_stack([np.where(missing, 0.0, x), missing])
+    return _share(ranks, _held_out(tree, filled, ranks, fold))
 
 
-def _explained(columns: list[Floats], ranks: Floats, fold: Codes) -> float:
-    """The same by boosted trees of several columns."""
+def _predicted(columns: list[Floats], y: Floats, fold: Codes) -> Floats:
+    """What boosted trees of several columns foretell of each row, grown on the other rows."""
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     def trees() -> HistGradientBoostingRegressor:
+        # Few leaves, and no more trees than rows put aside speak for: what says nothing explains nothing.
         return HistGradientBoostingRegressor(
-            max_iter=60, max_leaf_nodes=15, min_samples_leaf=15, early_stopping=False, random_state=0
+            max_iter=60,
+            max_leaf_nodes=8,
+            # A leaf is no larger than the few claims of a small table.
+            min_samples_leaf=int(np.clip(len(y) // 200, 5, 30)),
+            early_stopping=True,
+            validation_fraction=0.2,
+            n_iter_no_change=5,
+            random_state=0,
         )
 
-    return _held_out(trees, np.column_stack(columns), ranks, fold)
+    return _held_out(trees, np.column_stack(columns), y, fold)
 
 
-def _held_out(make: object, x: Floats, ranks: Floats, fold: Codes) -> float:
-    error = 0.0
+def _held_out(make: object, x: Floats, y: Floats, fold: Codes) -> Floats:
+    predicted = np.empty(len(y))
     for part in range(_FOLDS):
         test = fold == part
-        model = make().fit(x[~test], ranks[~test])  # type: ignore[operator]
-        error += float(((ranks[test] - model.predict(x[test])) ** 2).sum())
-    return 1 - error / float(((ranks - ranks.mean()) ** 2).sum())
+        # Trees refuse a column that has no two values to part.
+        varies = np.fmax.reduce(x[~test]) > np.fmin.reduce(x[~test])
+        predicted[test] = y[~test].mean()
+        if varies.any():
+            model = make().fit(x[~test][:, varies], y[~test])  # type: ignore[operator]
+            predicted[test] = model.predict(x[test][:, varies])
+    return predicted
+
+
+def _share(y: Floats, predicted: Floats) -> float:
+    """Share of the variance that a prediction explains; below 0 if it is worse than the mean."""
+    return 1 - float(((y - predicted) ** 2).sum() / ((y - y.mean()) ** 2).sum())
 
 
 def _numbers_rows(values: pd.Series) -> bool:
@@ -270,7 +344,7 @@ def _numbers_rows(values: pd.Series) -> bool:
     return bool((cells == np.round(cells)).all() and np.ptp(cells) < 20 * len(cells))
 
 
-def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Suspect]:
+def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Finding]:
     """Columns that hold the target's average over small groups of rows, more closely than chance allows."""
     groups = [codes for name in frame.columns if (codes := _small_groups(frame[name])) is not None]
     for name in columns:
@@ -281,9 +355,9 @@ def _averages(frame: pd.DataFrame, y: Floats, columns: list[str]) -> Iterator[Su
         if share is None and any(_without_the_row(cells, y, codes) for codes in groups):
             share = 0.0
         if share is not None:
-            yield Suspect(
+            yield Finding(
                 column=name,
-                kind=AVERAGES,
+                level=SUSPECT,
                 sentence="it follows the target's averages over small groups of rows more closely than "
                 "chance allows; look whether it was made from the target of these very rows",
                 number=share,
@@ -302,6 +376,8 @@ def _small_groups(values: pd.Series) -> Codes | None:
 def _without_the_row(cells: Floats, y: Floats, codes: Codes) -> bool:
     """Whether a column is the average of a row's group without the row: it falls as its target rises."""
     fine = (codes >= 0) & np.isfinite(cells)
+    if fine.sum() < _FEWEST_GROUPS:
+        return False
     codes, cells, y = codes[fine], cells[fine], y[fine]
     size = np.maximum(np.bincount(codes), 1).astype(float)
     own = (cells - (np.bincount(codes, cells) / size)[codes]) * (size[codes] - 1)
@@ -319,7 +395,7 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     """
     finite = np.isfinite(cells)
     codes, levels = pd.factorize(cells[finite])
-    if len(levels) < _FEWEST_GROUPS:
+    if len(levels) < _FEWEST_FRACTIONS:
         return None
     of = y[finite]
     size = np.bincount(codes).astype(float)
@@ -328,14 +404,17 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     # Groups of counts often share an average: as a fraction it says itself that they are small.
     fractions = _are_fractions(np.asarray(levels, dtype=float)) and bool((of == np.round(of)).all())
     small = (size >= 2) & ((size <= MOST_IN_GROUP) | fractions)
-    if small.sum() < _FEWEST_GROUPS or (square[small] > 0).sum() < _FEWEST_GROUPS:
+    varied = int((square[small] > 0).sum())
+    few = varied < _FEWEST_GROUPS
+    if varied < (_FEWEST_FRACTIONS if fractions else _FEWEST_GROUPS):
         return None
     m, n, level = mean[small], size[small], np.asarray(levels, dtype=float)[small]
     if level.std() == 0:
         return None
     z = (level - level.mean()) / level.std()
     # An average drawn towards the whole is a line of slope 1 + k / n in it.
-    design = np.column_stack([np.ones_like(z), z, 1 / n, z / n]) * np.sqrt(n)[:, None]
+    parts = [np.ones_like(z), z] if few else [np.ones_like(z), z, 1 / n, z / n]
+    design = np.column_stack(parts) * np.sqrt(n)[:, None]
     beta, *_ = np.linalg.lstsq(design, m * np.sqrt(n), rcond=None)
     misses = (m * np.sqrt(n) - design @ beta) ** 2 * len(m) / (len(m) - design.shape[1])
     # In each group both are the variance of a row, whatever the law: a single large amount weighs the same.
@@ -343,10 +422,14 @@ def _misses_averages(cells: Floats, y: Floats) -> float | None:
     too_close = expected - misses
     share = float(misses.sum() / expected.sum())
     sure = float(too_close.sum() / np.sqrt((too_close**2).sum())) > _SURELY
-    return share if (share < _TOO_CLOSE and sure) or share < _EXACT else None
+    return share if (share < _TOO_CLOSE and sure and not few) or share < _EXACT else None
 
 
 def _are_fractions(levels: Floats) -> bool:
-    """Whether nearly all numbers are fractions of whole numbers, below the line 20 at most."""
-    times = levels[:, None] * np.arange(1, MOST_IN_GROUP + 1)
-    return float((np.abs(times - np.round(times)) < 1e-7).any(axis=1).mean()) > 0.9
+    """Whether nearly all numbers are fractions of whole numbers, below the line 20 at most.
+
+    Perhaps rounded, to four decimals at least: two of these fractions are never closer than 1/380.
+    """
+    below = np.arange(1, MOST_IN_GROUP + 1)
+    nearest = np.round(levels[:, None] * below) / below
+    return float((np.abs(levels[:, None] - nearest) < 5.1e-5).any(axis=1).mean()) > 0.9

@@ -22,10 +22,10 @@ import numpy as np
 import pandas as pd
 
 from fairdash._version import __version__
+from fairdash.assessment.execute_sweep import tariffs_of_plan
 from fairdash.data.dataset import Dataset
 from fairdash.records import to_plain
 from fairdash.runs.bundle import ABOUT_FIGURES, BUNDLE, LIMITS_OF_ALL, about_data, zip_of
-from fairdash.runs.execute_sweep import tariffs_of_plan
 from fairdash.tariff.choosing import TermOptions
 from fairdash.tariff.files import csv_of, xlsx_of
 from fairdash.tariff.fit import FitOptions

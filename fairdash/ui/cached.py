@@ -17,7 +17,7 @@ from fairdash.data.column_profile import ColumnProfile, profile_table
 from fairdash.data.data_checks import support_sentence, target_remarks
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import fixes_of_columns
-from fairdash.data.leak_check import DataCheck, check_data, with_bounds
+from fairdash.data.leak_check import DataCheck, check_data
 from fairdash.data.pricing import PricingTarget, pricing_targets
 from fairdash.data.readers.reading import file_contents
 from fairdash.data.readers.report import ReadingOptions, ReadingReport
@@ -210,7 +210,7 @@ def _suggestion(
     target: str | None,
     _frame: pd.DataFrame,
 ) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
-    return with_bounds(suggest_roles(_frame, target=target), _frame), pricing_targets(_frame)
+    return suggest_roles(_frame, target=target), pricing_targets(_frame)
 
 
 def suggestion_of(

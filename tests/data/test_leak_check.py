@@ -13,10 +13,9 @@ import pytest
 import fairdash as fd
 from benchmarks.leak_tables_own import tables
 from fairdash.__main__ import main
-from fairdash.data import Roles, build_dataset, suggest_roles
+from fairdash.data import Roles, build_dataset, leaks, suggest_roles
 from fairdash.data.features import determines
-from fairdash.data.leak_check import with_bounds
-from fairdash.data.leaks import BOUNDS, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
+from fairdash.data.leaks import BOUNDS, CLASSES, KNOWN_WITHOUT_ZERO, MISSING_WITH_ZERO, target_leak
 from fairdash.errors import DataError
 
 CASES = list(tables())
@@ -77,6 +76,30 @@ def test_an_honest_table_keeps_its_columns(case) -> None:
     assert "No column" in found.sentences()[0]
 
 
+@pytest.mark.parametrize(
+    "rounded",
+    [
+        pytest.param(lambda y: (y / 30).round() * 30, id="nearest"),
+        pytest.param(lambda y: np.floor(y / 40), id="floor"),
+        pytest.param(lambda y: 7 - 1.19 * np.ceil(y / 35), id="rescaled"),
+        pytest.param(lambda y: (y / 40).round().where(y.index % 7 > 0), id="some missing"),
+    ],
+)
+def test_a_target_rounded_to_even_steps_is_found_where_most_steps_hold_few_rows(rounded) -> None:
+    y = pd.Series(np.random.default_rng(1).lognormal(8, 1.2, 3000)).round(2)
+    assert target_leak(rounded(y), y) == CLASSES
+    noise = np.random.default_rng(2).normal(0, 40, len(y))
+    assert target_leak(rounded(y + noise), y) is None
+
+
+def test_points_with_a_small_noise_are_no_rounded_target() -> None:
+    rng = np.random.default_rng(5)
+    for most, width in ((8, 0.3), (60, 0.13), (200, 0.145), (900, 0.4)):
+        points = pd.Series(rng.integers(1, most, 3000).astype(float))
+        for noise in (rng.normal(0, width / 2, 3000), rng.uniform(-width, width, 3000)):
+            assert target_leak(points, (100 * (points + noise)).round(2)) is None
+
+
 def test_known_cells_that_are_few_say_enough() -> None:
     rng = np.random.default_rng(0)
     claim = pd.Series((rng.random(5000) < 0.05).astype(int))
@@ -115,13 +138,85 @@ def test_dates_that_bound_the_exposure_are_left_out() -> None:
     )
     # The others ran on, as an open end of the year says.
     frame.loc[::3, "to_day"] = np.nan
-    given = with_bounds(suggest_roles(frame, target="cost"), frame, exposure="years")
+    given = suggest_roles(frame, target="cost", exposure="years")
     assert {name: given.left_out[name] for name in given.known_with_target} == {
         "from_day": BOUNDS,
         "to_day": BOUNDS,
     }
     assert fd.check_data(frame, **roles).certain == ("from_day", "to_day")
     assert fd.check_data(frame, target="cost", sensitive="age").certain == ()
+
+
+def test_what_was_told_of_a_column_is_not_looked_for_again(monkeypatch) -> None:
+    """A page suggests roles, checks the table and makes a data set of it: each asks what gives it away."""
+    asked = []
+
+    def told(feature, target, *, exposure=None):
+        asked.append(feature.name)
+        return target_leak(feature, target, exposure=exposure)
+
+    monkeypatch.setattr(leaks, "target_leak", told)
+    monkeypatch.setattr(leaks, "_TOLD", {})
+    frame = motor(3000).rename(columns={"xpo": "exposure", "agph": "ageph"})
+    given = suggest_roles(frame, target="nb")
+    assert given.weight == "exposure"
+    first = len(asked)
+    assert first == len(set(asked))
+    again = frame.copy()
+    assert given.sensitive == ("ageph",)
+    fd.check_data(again, target="nb", sensitive="ageph", exposure="exposure", columns=given.features)
+    roles = Roles(target="nb", sensitive=given.sensitive, features=given.features, weight="exposure")
+    build_dataset(again, roles, name="t")
+    assert len(asked) == first
+    # Other cells are another column, whatever its name.
+    again["bms"] = again["nb"] * 2
+    assert "bms" in fd.check_data(again, target="nb", sensitive="ageph", exposure="exposure").certain
+    assert asked[first:] == ["bms"]
+
+
+def test_suspects_beside_a_column_without_a_cell_and_beside_one_another() -> None:
+    rng = np.random.default_rng(0)
+    frame = CASES[10][2].assign(empty=np.nan, constant=1.0)
+    frame["tax"] = frame["price"] * rng.lognormal(0, 0.06, len(frame))
+    found = fd.check_data(frame, target="price", sensitive="age")
+    assert set(found.suspect) == {"offer", "tax"}
+
+
+def test_a_strong_honest_column_is_judged_without_the_leak_beside_it() -> None:
+    """The leak knows of the target what others tell of a cause, which alone would look made of it as well."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"age": rng.integers(18, 80, 3000), "area": rng.gamma(8, 12, 3000).round()})
+    frame["price"] = (4 * frame["area"] + 0.7 * frame["age"] + rng.normal(0, 55, 3000)).round(2)
+    frame["tax"] = (frame["price"] * rng.lognormal(0, 0.04, 3000)).round(2)
+    assert fd.check_data(frame, target="price", sensitive="age").suspect == ("tax",)
+    assert fd.check_data(frame.drop(columns="tax"), target="price", sensitive="age").findings == ()
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.5])
+def test_counts_are_explained_no_better_than_chance_allows(spread) -> None:
+    """Next year's premium tells this year's claims only with the tariff's columns; a gamma risk is honest."""
+    rng = np.random.default_rng(4)
+    n = 8000
+    age, power = rng.integers(18, 88, n), rng.integers(40, 220, n)
+    risk = rng.gamma(1, 1, n)
+    claims = rng.poisson(0.9 * risk)
+    frame = pd.DataFrame({"age": age, "power": power, "claims": claims})
+    # As much as can be known of a customer before: the risk itself.
+    honest = frame.assign(score=np.log(risk).round(2))
+    assert fd.check_data(honest, target="claims", sensitive="age").findings == ()
+    premium = (300 + 6 * power - 3 * age) * 1.15**claims * np.exp(rng.normal(0, 0.05 * spread, n))
+    found = fd.check_data(frame.assign(next_year=premium.round(2)), target="claims", sensitive="age")
+    assert found.suspect == ("next_year",)
+
+
+@pytest.mark.parametrize("sizes", [(12, 13), (7, 17)])
+def test_averages_of_counts_are_found_where_they_are_rounded(sizes) -> None:
+    rng = np.random.default_rng(5)
+    claims = pd.Series(rng.poisson(0.15, 12_000)).astype(float)
+    street = rng.permutation(np.repeat(np.arange(12_000), rng.integers(*sizes, 12_000))[:12_000])
+    frame = pd.DataFrame({"age": rng.integers(18, 80, 12_000), "claims": claims})
+    frame["street"] = claims.groupby(street).transform("mean").round(4)
+    assert fd.check_data(frame, target="claims", sensitive="age").suspect == ("street",)
 
 
 def test_a_data_set_says_which_leaks_are_features_and_which_are_not() -> None:

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 from streamlit.delta_generator import DeltaGenerator
 
+from fairdash.data.leak_check import check_data
 from fairdash.data.source import load_source
 from fairdash.dependence.rank_link import rank_link
 from fairdash.text import amount
 from fairdash.training.defaults import default_plan
+from fairdash.ui import cached
 from fairdash.ui.text import number
 from tests.data.workbooks import workbook
 from tests.ui.conftest import open_page
@@ -247,3 +249,20 @@ def test_what_looks_too_good_is_warned_of_beside_the_roles_and_one_click_leaves_
     assert not [each for each in at.warning if "too good" in each.value]
     at = click(at, "Use avrg all the same")
     assert "avrg** gives the target away" in "".join(each.value for each in at.warning)
+
+
+def test_leaving_a_feature_out_does_not_check_the_table_again(monkeypatch) -> None:
+    checked = []
+
+    def check(frame, **roles):
+        checked.append(roles["columns"])
+        return check_data(frame, **roles)
+
+    monkeypatch.setattr(cached, "check_data", check)
+    frame = tariff(1500).drop(columns="ClaimAmount")
+    frame["calls"] = np.random.default_rng(2).poisson(0.05 + 4.0 * frame["ClaimNb"])
+    at = upload(csv(frame))
+    assert checked == [("VehPower", "calls")]
+    at = click(at, "Leave out calls")
+    assert features(at).value == ["VehPower"]
+    assert len(checked) == 1

@@ -6,9 +6,10 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from fairdash.data.leak_check import CERTAIN, SUSPECT, DataCheck
+from fairdash.data.leak_check import DataCheck
 from fairdash.data.roles import Roles
 from fairdash.data.suggestion import Suggestion
+from fairdash.data.suspects import CERTAIN, SUSPECT
 from fairdash.text import counted
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import safe

@@ -142,7 +142,8 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
             target=new_target,
             sensitive=(new_sensitive, *further),
             exposure=new_weight,
-            columns=chosen,
+            # Not only those chosen: then nothing is looked for again when one of them is left out.
+            columns=tuple(column for column in others if column in given.features or column in chosen),
         )
     say_what_tells_the_target(others, chosen, given=given, check=check, key=key)
     rate = False
