@@ -18,56 +18,69 @@ from fairdash.dependence.hgr_network import shares
 from fairdash.training.penalties.base import BasePenalty
 from fairdash.training.penalties.cca_spline import CanonicalPenalty
 
-#: Times this, a λ lowers the dependence by about as much as it does with the other penalties.
-_STRENGTH = 5.0
+#: Times this, a λ of at most 1 goes from the GLM to averages that hardly follow s.
+_STRENGTH = 10.0
 #: What the links beyond the averages count for.
-_LINKS = 0.3
-#: What a premium's variance counts for, whether or not it follows s: with a large λ the premium is flat.
-_SPREAD = 0.01
+_LINKS = 0.6
+#: What a premium's variance counts for at λ = 1, whether or not it follows s. It grows with λ: it must not
+#: shrink a premium while its averages still follow s, and a large λ has to end at the flat premium.
+_SPREAD = 1 / 60
 #: Least variance that is a unit, in the loss's units: a hundredth of the mean premium, squared.
 _LEAST_UNIT = 1e-4
 #: How much of the functions' covariance is their variance alone, so that columns that follow from one another
 #: don't make it singular.
 _RIDGE = 1e-4
+#: Added to a variance in units before its root is taken, which has no slope at 0.
+_TINY = 1e-9
 
 
 class AveragesPenalty(BasePenalty):
-    """Ψ = 5 (Var E[U | s] + .3 R Var U + .01 Var U) / variance of the premium that the descent starts at.
+    """Ψ = 10 (Var E[U | s] / v + .6 R √(Var U / v)), v the variance of the GLM's premium.
 
     E[U | s] is the projection of U on cubic splines of the ranks of s, and R what
     :class:`fairdash.training.penalties.cca_spline.CanonicalPenalty` finds, which sees links that averages
-    don't show. The last part leads to the flat premium; it is left out for residuals, as a flat premium's
-    follow s as the target does.
+    don't show. With the root, R counts for the more beside the averages the smaller those have become.
+    :meth:`spread` leads to the flat premium; it is left out for residuals, as a flat premium's follow s as
+    the target does.
     """
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._links = CanonicalPenalty(**given)
-        self._unit, self._spread = 1.0, 0.0
+        self._unit = 1.0
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """As CanonicalPenalty's: splines of the mid-ranks of each column, from smooth to rough."""
         return CanonicalPenalty.encode(s, train, weight)
 
-    def start_at(self, premium: Tensor, sample_weight: Tensor, *, ends_flat: bool) -> None:
-        """Take the variance of this premium (m, 1) as unit, and say whether a large λ leads to a flat one."""
+    def start_at(self, premium: Tensor, sample_weight: Tensor) -> None:
+        """Take the variance of this premium (m, 1) as unit."""
         share = sample_weight / sample_weight.sum()
         variance = (share * (premium - (share * premium).sum()) ** 2).sum()
         self._unit = max(float(variance), _LEAST_UNIT)
-        self._spread = _SPREAD if ends_flat else 0.0
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,), at least 0."""
-        share = shares(sample_weight)
-        part = torch.full_like(u, 1 / u.shape[1]) if share is None else share
-        centred = u - (part * u).sum(dim=1, keepdim=True)
+        part, centred = _centred(u, sample_weight)
         functions = v - (part * v).sum(dim=1, keepdim=True)
         weighed = (part * functions).transpose(1, 2)
         among = torch.bmm(weighed, functions)
         among.diagonal(dim1=1, dim2=2).mul_(1 + _RIDGE).add_(1e-9)
         c = torch.bmm(weighed, centred)
-        follows = (c * torch.linalg.solve(among, c)).sum(dim=(1, 2))
-        variance = (part * centred**2).sum(dim=(1, 2))
+        follows = (c * torch.linalg.solve(among, c)).sum(dim=(1, 2)) / self._unit
+        variance = (part * centred**2).sum(dim=(1, 2)) / self._unit
         links: Tensor = self._links(u, v, sample_weight)
-        return _STRENGTH / self._unit * (follows + (_LINKS * links + self._spread) * variance)
+        return _STRENGTH * (follows + _LINKS * links * (variance + _TINY).sqrt())
+
+    def spread(self, u: Tensor, sample_weight: Tensor | None, lam: Tensor) -> Tensor:
+        """What is added to Ψ where a large λ shall end at the flat premium, (K,): λ / 60 Var U / v."""
+        part, centred = _centred(u, sample_weight)
+        return _SPREAD * lam / self._unit * (part * centred**2).sum(dim=(1, 2))
+
+
+def _centred(u: Tensor, sample_weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Each row's share of the weight, and u (K, m, 1) less its mean."""
+    share = shares(sample_weight)
+    part = torch.full_like(u, 1 / u.shape[1]) if share is None else share
+    return part, u - (part * u).sum(dim=1, keepdim=True)
