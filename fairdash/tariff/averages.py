@@ -3,7 +3,8 @@
 A correlation does not care how large a premium's differences are. Where claims are weak that pays for
 premiums that a few rows hold far apart and the rest nearly alike: they look independent, and foretell worse
 than one flat premium does. What is counted here are the differences themselves, so that a flat premium has
-none.
+none. The averages go first, as λ grows, then other links, and last what is left of the premium's spread:
+`python -m benchmarks.tariff_rivals` compares the path with those of simpler ways.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from fairdash.training.penalties.cca_spline import CanonicalPenalty
 _STRENGTH = 10.0
 #: What the links beyond the averages count for.
 _LINKS = 0.6
-#: What a premium's variance counts for at λ = 1, whether or not it follows s. It grows with λ: it must not
-#: shrink a premium while its averages still follow s, and a large λ has to end at the flat premium.
+#: What a premium's variance counts for at λ = 1, whether or not it follows s. It grows with λ, as it must not
+#: shrink a premium whose averages still follow s.
 _SPREAD = 1 / 60
 #: Least variance that is a unit, in the loss's units: a hundredth of the mean premium, squared.
 _LEAST_UNIT = 1e-4

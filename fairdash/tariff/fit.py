@@ -3,7 +3,8 @@
     minimise over β:  L(β) + α ‖β‖² / c + λ Ψ(U, s)
 
 L is the mean deviance in units of the constant's, c, and Ψ the penalty on up to 20,000 rows that stay the
-same. λ = 0 is the GLM. With a penalty of the networks it is what they minimise too.
+same. λ = 0 is the GLM. With a penalty of the networks it is what they minimise too; that of its own has a
+part of Ψ that grows with λ itself, and leads to the flat premium (:mod:`fairdash.tariff.averages`).
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ PENALTIES = MappingProxyType(
         AVERAGES: Method(
             id=AVERAGES,
             title="Averages along the sensitive attribute",
-            meaning="Lowers by how much the premium's averages follow the sensitive attribute, and what "
-            "other links there are; ends at one flat premium.",
+            meaning="Lowers by how much the premium's averages follow the sensitive attribute first, then what "
+            "other links there are; a large λ ends at one flat premium.",
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),
