@@ -301,7 +301,8 @@ def compared(rows: pd.DataFrame, *, test_to_train: float) -> pd.DataFrame:
     """A row a way and strength, with the default at the same gap and the same HGR beside it."""
     keys = ["way", "strength"]
     means = rows.groupby(keys, sort=False).mean(numeric_only=True).drop(columns="split")
-    each = {key: own.set_index("split") for key, own in rows.groupby(keys, sort=False)}
+    measures = ["deviance", "gap", "hgr"]
+    each = {key: own.set_index("split")[measures] for key, own in rows.groupby(keys, sort=False)}
     flat = each["glm", 0.0].assign(deviance=1.0, gap=0.0, hgr=0.0)
     path = [each["glm", 0.0], *(each[AVERAGES, lam] for lam in sorted(LAMS[AVERAGES])), flat]
 

@@ -34,8 +34,8 @@ PENALTIES = MappingProxyType(
         AVERAGES: Method(
             id=AVERAGES,
             title="Averages along the sensitive attribute",
-            meaning="Lowers by how much the premium's averages follow the sensitive attribute first, then what "
-            "other links there are; a large λ ends at one flat premium.",
+            meaning="Lowers first by how much the premium's averages follow the sensitive attribute, then "
+            "what other links there are; a large λ ends at one flat premium.",
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),
