@@ -80,13 +80,12 @@ class TariffStack:
         self.y_seen, self.weight_seen = self.y[rows, None], weight[rows, None].to(number)
         self.z_seen = self.z[:, rows].contiguous()
         which = torch.zeros(len(lams), dtype=torch.long)
-        penalty = penalty_class(
+        self.penalty = penalty_class(
             seeds=[0] * len(lams), s=v[None], which_split=which, settings=TrainingSettings()
         ).to("cpu", number)
-        self.penalty, self.ends_flat = penalty, False
-        if isinstance(penalty, AveragesPenalty):
-            self.ends_flat = not objective.uses_target
-            penalty.start_at(loss.prediction(x[rows] @ start)[:, None], weight[rows, None])
+        if isinstance(self.penalty, AveragesPenalty):
+            premium = loss.prediction(x[rows] @ start)[:, None]
+            self.penalty.start_at(premium, weight[rows, None], ends_flat=not objective.uses_target)
 
     def _curvature(self, x: Tensor, start: Tensor) -> Tensor:
         """Upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at `start`."""
@@ -115,11 +114,10 @@ class TariffStack:
         seen = seen[:, :, None].requires_grad_()
         u = self.objective.audit(self.loss.prediction(seen), self.y_seen)
         count = len(which)
-        lam, weight = self.lams[which], self.weight_seen.expand(count, -1, -1)
-        psi: Tensor = self.penalty(u, self.v.expand(count, -1, -1), weight)
-        if self.ends_flat:
-            assert isinstance(self.penalty, AveragesPenalty)
-            psi = psi + self.penalty.spread(u, weight, lam)
+        lam = self.lams[which]
+        if isinstance(self.penalty, AveragesPenalty):
+            self.penalty.at(lam)
+        psi: Tensor = self.penalty(u, self.v.expand(count, -1, -1), self.weight_seen.expand(count, -1, -1))
         (of_seen,) = torch.autograd.grad((lam * psi).sum(), seen)
         slope = of_error @ self.z.T + of_seen[:, :, 0] @ self.z_seen.T
         if self.mean is not None:
