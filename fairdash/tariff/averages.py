@@ -21,8 +21,8 @@ from fairdash.training.penalties.cca_spline import CanonicalPenalty
 
 #: Times this, a λ of at most 1 goes from the GLM to averages that hardly follow s.
 _STRENGTH = 10.0
-#: What the links beyond the averages count for: so much, and so much more at λ = 1. That part grows with λ, as
-#: other links cost accuracy while the averages still follow s; up to a λ where the premium is about flat.
+#: What the links beyond the averages count for: so much, and so much more at λ = 1. That part grows with λ,
+#: as other links cost accuracy while averages still follow s; up to a λ where the premium is about flat.
 _LINKS, _MORE_LINKS, _UP_TO = 0.1, 2.5, 30.0
 #: What a premium's variance counts for at λ = 1, whether or not it follows s. It grows with λ, too, as it
 #: must not shrink a premium whose averages still follow s.
