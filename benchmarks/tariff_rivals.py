@@ -6,9 +6,10 @@ Tables: material and bodily claims of pg15training, claims of freMPL1 (in $FAIRD
 CASdatasets), and two simulated ones. All ways have the same columns and the same alpha, which the first split
 chooses. The ways:
 
-- `averages` and `hgr_spline`: FairTariff with that penalty, by λ;
+- `averages`: FairTariff as it is, by λ; `hgr_spline` and `cca_spline` are FairTariff with that penalty;
 - `covariances`: the GLM plus a multiple of the sum of squared covariances of its linear predictor with
   splines of s;
+- `price`: the same with covariances of the premium itself;
 - `orthogonal`: the GLM of columns less a share of their projection on splines of s (rating needs s);
 - `residual` and `residual_log`: the GLM's premium, or its logarithm, less a share of that projection (rating
   needs s);
@@ -17,9 +18,11 @@ chooses. The ways:
 Writes results/tariff_rivals.csv, a row a table, way and strength: means over the splits, on test rows, of the
 deviance ÷ the flat premium's, of the largest gap of tenths by s ÷ the mean premium, of HGR (spline), and of
 the largest ÷ the smallest premium. `flat`, `by_gap` and `by_hgr` are the row's deviance less that of the flat
-premium, and of the default's front at the same gap and at the same HGR, with the 95 % interval of Nadeau and
-Bengio: above 0 the default is better. The front is the lower hull of the GLM, the default's λ and the flat
-premium: a mixture of two premiums costs at most what their deviances' mixture says.
+premium, and of the default where its path from the GLM along λ to the flat premium first comes down to the
+row's gap, or HGR: above 0 the default is better. Between two λ of its grid the path is a straight line (by
+gap a mixture of the two premiums does no worse), so that nothing is chosen by a test row's claims. The
+intervals are the 95 % ones of Nadeau and Bengio, and count how the dependence of both differs from split to
+split, by the path's slope there.
 """
 
 from __future__ import annotations
@@ -56,8 +59,14 @@ Array = NDArray[np.float64]
 RESULTS = Path(__file__).parent / "results"
 FREMPL = {"freMPL1.rda": "0c8e40bcd7e416842953bd72a7f23883ce4794b97a49b3e1d68c472159da7264"}
 POISSON = find_loss("poisson")
-LAMS = {AVERAGES: (0.02, 0.1, 0.3, 1.0, 3.0, 30.0), "hgr_spline": (0.1, 0.3, 3.0)}
+LAMS = {
+    AVERAGES: (0.0003, 0.001, 0.003, 0.01, 0.03, 0.06, 0.1, 0.2, 0.4, 1.0, 2.0, 3.0, 10.0, 30.0),
+    "hgr_spline": (0.03, 0.1, 0.3, 1.0, 3.0),
+    "cca_spline": (0.03, 0.1, 0.3, 1.0, 3.0),
+}
 COVARIANCES = (0.03, 0.3, 1.0, 3.0, 10.0, 100.0)
+#: Ways whose rating needs s, which no factor of a FairTariff looks at.
+NEED_S = ("orthogonal", "residual", "residual_log")
 SHARES = (0.25, 0.5, 0.75, 1.0)
 MOST_DROPPED = 5
 
@@ -195,6 +204,10 @@ def premiums(table: Table, split: Split, alpha: float) -> Iterator[tuple[str, fl
         extra = 2 * strength * covariance @ covariance.T + np.diag([*np.full(x.shape[1], alpha), 0.0])
         beta = newton(ones[train], y / unit, share, extra)
         yield "covariances", strength, np.exp(ones @ beta)
+    for strength in COVARIANCES:
+        extra = np.diag([*np.full(x.shape[1], alpha), 0.0])
+        beta = newton(ones[train], y / unit, share, extra, functions[train] * np.sqrt(strength))
+        yield "price", strength, np.exp(ones @ beta)
     projected, of_premium, of_eta = follows(x), follows(np.exp(eta)), follows(eta)
     for part in SHARES:
         yield "orthogonal", part, np.exp(glm(x - part * projected))
@@ -215,19 +228,30 @@ def premiums(table: Table, split: Split, alpha: float) -> Iterator[tuple[str, fl
         yield "dropped", count, np.exp(glm(np.delete(x, gone, axis=1)))
 
 
-def newton(x: Array, y: Array, share: Array, extra: Array) -> Array:
-    """Coefficients of the Poisson GLM plus ½ βᵀ `extra` β, by Newton's steps, halved as needed."""
+def newton(x: Array, y: Array, share: Array, extra: Array, functions: Array | None = None) -> Array:
+    """Coefficients of the Poisson GLM plus ½ βᵀ `extra` β, by Newton's steps, halved as needed.
+
+    With `functions` (n, q) plus the sum of squared covariances of the premium with them, too.
+    """
+    f = np.zeros((len(y), 1)) if functions is None else functions
 
     def value(beta: Array) -> float:
-        with np.errstate(over="ignore"):
-            return float(share @ (np.exp(x @ beta) - y * (x @ beta)) + beta @ extra @ beta / 2)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.exp(x @ beta)
+            covariance = (share * mean) @ f
+            found = share @ (mean - y * (x @ beta)) + beta @ extra @ beta / 2 + covariance @ covariance
+        return float(found)
 
     beta = np.zeros(x.shape[1])
     now = value(beta)
     for _ in range(100):
         mean = np.exp(x @ beta)
-        slope = x.T @ (share * (mean - y)) + extra @ beta
-        step = np.linalg.lstsq((x.T * (share * mean)) @ x + extra, slope)[0]
+        covariance = (share * mean) @ f
+        moves = x.T @ (f * (share * mean)[:, None])
+        slope = x.T @ (share * (mean - y)) + extra @ beta + 2 * moves @ covariance
+        # Without what bends the premium itself, which can make the curvature negative (Gauss and Newton).
+        curvature = (x.T * (share * mean)) @ x + extra + 2 * moves @ moves.T
+        step = np.linalg.lstsq(curvature, slope)[0]
         length = 1.0
         while length > 1e-6 and not value(beta - length * step) < now:
             length /= 2
@@ -277,8 +301,10 @@ def compared(rows: pd.DataFrame, *, test_to_train: float) -> pd.DataFrame:
     """A row a way and strength, with the default at the same gap and the same HGR beside it."""
     keys = ["way", "strength"]
     means = rows.groupby(keys, sort=False).mean(numeric_only=True).drop(columns="split")
-    deviance = rows.pivot(index="split", columns=keys, values="deviance")
-    own = [key for key in means.index if key[0] in ("glm", AVERAGES)]
+    measures = ["deviance", "gap", "hgr"]
+    each = {key: own.set_index("split")[measures] for key, own in rows.groupby(keys, sort=False)}
+    flat = each["glm", 0.0].assign(deviance=1.0, gap=0.0, hgr=0.0)
+    path = [each["glm", 0.0], *(each[AVERAGES, lam] for lam in sorted(LAMS[AVERAGES])), flat]
 
     def interval(values: pd.Series) -> tuple[float, float, float]:
         n_splits = len(values)
@@ -287,50 +313,57 @@ def compared(rows: pd.DataFrame, *, test_to_train: float) -> pd.DataFrame:
         reach = stats.t.ppf(0.975, n_splits - 1) * error
         return values.mean(), values.mean() - reach, values.mean() + reach
 
-    for name, of_front in (("flat", None), ("by_gap", "gap"), ("by_hgr", "hgr")):
-        for key in means.index:
-            if of_front is None:
-                least = pd.Series(1.0, index=deviance.index)
-            else:
-                least = _front_at(means, deviance, own, of_front, max(means.loc[key, of_front], 0.0))
-            found = interval(deviance[key] - least)
-            columns = [f"{name}{end}" for end in ("", "_low", "_high")]
-            means.loc[[key], columns] = found
+    for key, own in each.items():
+        found = {"flat": own["deviance"] - 1.0}
+        found |= {f"by_{name}": more_than(path, own, name) for name in ("gap", "hgr")}
+        for name, values in found.items():
+            means.loc[[key], [name, f"{name}_low", f"{name}_high"]] = interval(values)
     return means.reset_index()
 
 
-def _front_at(
-    means: pd.DataFrame, deviance: pd.DataFrame, own: Sequence[tuple[str, float]], name: str, at: float
-) -> pd.Series:
-    """Deviance of each split at a dependence: of the best mixture of two of the front's models."""
-    points = [(max(means.loc[key, name], 0.0), deviance[key]) for key in own]
-    points.append((0.0, pd.Series(1.0, index=deviance.index)))
-    candidates = [values for found, values in points if found <= at]
-    for below, lower in points:
-        for above, upper in points:
-            if below < at < above:
-                part = (at - below) / (above - below)
-                candidates.append((1 - part) * lower + part * upper)
-    return min(candidates, key=lambda values: values.mean())
+def more_than(path: Sequence[pd.DataFrame], own: pd.DataFrame, name: str) -> pd.Series:
+    """Each split's deviance less that of the path where it first has the same dependence on average.
+
+    A split whose dependence differs from the path's there has that difference turned into deviance by the
+    path's slope, which leaves the mean and counts the dependence's own noise.
+    """
+    at = max(own[name].mean(), 0.0)
+    before = path[0]
+    if before[name].mean() <= at:
+        return own["deviance"] - before["deviance"]
+    for after in path[1:]:
+        high, low = before[name].mean(), max(after[name].mean(), 0.0)
+        if low <= at:
+            break
+        before = after
+    part = (high - at) / (high - low)
+    beside = (1 - part) * before + part * after
+    slope = min((after["deviance"].mean() - before["deviance"].mean()) / (low - high), 0.0)
+    more = own[name] - beside[name]
+    return own["deviance"] - beside["deviance"] - slope * (more - more.mean())
+
+
+def rivals_of(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The rivals' rows: those that rate without s, and those that need it."""
+    rivals = table[~table["way"].isin(["glm", AVERAGES])]
+    needs = rivals["way"].isin(NEED_S)
+    return {"without": rivals[~needs], "with": rivals[needs]}
 
 
 def page_table(table: pd.DataFrame) -> str:
-    """The table on the page: the default where λ is large, and how many rivals are below its front."""
+    """The table on the page: the default at some λ, and how many rivals are below its path."""
     lines = [
-        "| claims | default, λ = 3 | default, λ = 30 | `hgr_spline`, λ = 3 | rivals below its front, by gap "
-        "| by HGR |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| claims | default, λ = 0.1 | default, λ = 1 | default, λ = 10 | below by gap | below by HGR "
+        "| need age: below by gap | below by HGR |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, own in table.groupby("table", sort=False):
-        at = own.set_index(["way", "strength"])
-        cells = [
-            f"{at.loc[key, 'deviance']:.4f} (gap {at.loc[key, 'gap']:.1%})"
-            for key in ((AVERAGES, 3.0), (AVERAGES, 30.0), ("hgr_spline", 3.0))
-        ]
-        rivals = own[~own["way"].isin(["glm", AVERAGES, "hgr_spline"])]
-        for by in ("by_gap", "by_hgr"):
-            below, proved = rivals[by] < 0, rivals[f"{by}_high"] < 0
-            cells.append(f"{below.sum()} of {len(rivals)}, beyond noise {proved.sum()}")
+        at = own[own["way"] == AVERAGES].set_index("strength")
+        cells = [f"{at.loc[lam, 'deviance']:.4f} (gap {at.loc[lam, 'gap']:.1%})" for lam in (0.1, 1.0, 10.0)]
+        for rivals in rivals_of(own).values():
+            for by in ("by_gap", "by_hgr"):
+                below, proved = rivals[by] < 0, rivals[f"{by}_high"] < 0
+                cells.append(f"{below.sum()} of {len(rivals)}, beyond noise {proved.sum()}")
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

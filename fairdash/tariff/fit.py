@@ -3,8 +3,9 @@
     minimise over β:  L(β) + α ‖β‖² / c + λ Ψ(U, s)
 
 L is the mean deviance in units of the constant's, c, and Ψ the penalty on up to 20,000 rows that stay the
-same. λ = 0 is the GLM. With a penalty of the networks it is what they minimise too. Fixed relativities are an
-offset: both see premiums with them, and no β changes them.
+same. λ = 0 is the GLM. With a penalty of the networks it is what they minimise too; that of its own has a
+part of Ψ that grows with λ itself, and leads to the flat premium (:mod:`fairdash.tariff.averages`). Fixed
+relativities are an offset: both see premiums with them, and no β changes them.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ PENALTIES = MappingProxyType(
         AVERAGES: Method(
             id=AVERAGES,
             title="Averages along the sensitive attribute",
-            meaning="Lowers by how much the premium's averages follow the sensitive attribute, and what "
-            "other links there are; ends at one flat premium, as far as no factor is fixed.",
+            meaning="Lowers first by how much the premium's averages follow the sensitive attribute, then "
+            "what other links there are; a large λ ends at one flat premium, as far as no factor is fixed.",
             penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),

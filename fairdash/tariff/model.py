@@ -69,9 +69,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
     lam
         Weight λ ≥ 0 of the penalty.
     penalty
-        Id in :data:`fairdash.tariff.fit.PENALTIES`: which Ψ. ``"averages"`` counts differences of premium,
-        and ends at one flat premium with a large λ; the others count correlations, whatever the size of the
-        differences, and can foretell worse than a flat premium where claims are weak.
+        Id in :data:`fairdash.tariff.fit.PENALTIES`: which Ψ. ``"averages"`` counts differences of premium:
+        first between averages along s, then what other links there are, and ends at one flat premium with a
+        large λ; the others count correlations, whatever the size of the differences, and can foretell worse
+        than a flat premium where claims are weak.
     objective
         ``"demographic_parity"``: U is the prediction ŷ; ``"equalized_residuals"``: U is ŷ − y.
     sensitive_columns

@@ -124,8 +124,10 @@ class TariffStack:
         seen = seen[:, :, None].requires_grad_()
         u = self.objective.audit(self.loss.prediction(seen), self.y_seen)
         count = len(which)
-        psi: Tensor = self.penalty(u, self.v.expand(count, -1, -1), self.weight_seen.expand(count, -1, -1))
         lam = self.lams[which]
+        if isinstance(self.penalty, AveragesPenalty):
+            self.penalty.at(lam)
+        psi: Tensor = self.penalty(u, self.v.expand(count, -1, -1), self.weight_seen.expand(count, -1, -1))
         (of_seen,) = torch.autograd.grad((lam * psi).sum(), seen)
         slope = of_error @ self.z.T + of_seen[:, :, 0] @ self.z_seen.T
         if self.mean is not None:

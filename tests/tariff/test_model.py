@@ -284,6 +284,28 @@ def test_where_claims_are_weak_no_large_lambda_is_worse_than_one_flat_premium():
     assert folds[-1] < 1.01
 
 
+def test_what_does_not_follow_s_stays_while_the_averages_go():
+    """Spread that counts at every λ would take it away long before the averages have gone."""
+    rng = np.random.default_rng(0)
+    age, years = rng.uniform(18, 85, 6000), rng.uniform(0.2, 1, 6000)
+    table = pd.DataFrame(
+        {"bonus": (50 - age) / 20 + rng.normal(size=6000), "power": rng.integers(4, 13, 6000).astype(float)}
+    )
+    mean = 0.1 * np.exp(0.2 * table["bonus"] + 0.15 * (table["power"] - 8))
+    claims = rng.poisson(mean * years) / years
+    model = fd.FairTariff(lam=0.2, alpha=0.01, n_breakpoints=5)
+    model.fit(table, claims, sensitive_features=age, sample_weight=years)
+
+    def reach(unpenalised):
+        rows = model.relativities(unpenalised=unpenalised)
+        return np.ptp(np.log(rows.loc[rows["factor"] == "power", "relativity"]))
+
+    glm = fd.FairTariff(lam=0, alpha=0.01, n_breakpoints=5).fit(table, claims, sample_weight=years)
+    gap, of_glm = (_gap(each.predict(table), age, years) for each in (model, glm))
+    assert gap < 0.1 * of_glm
+    assert reach(False) > 0.95 * reach(True)
+
+
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
 def test_balance_does_not_bring_back_what_residuals_have_lost(loss):
     """Premiums that are scaled afterwards have other residuals than those whose dependence was lowered."""
