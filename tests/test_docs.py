@@ -188,12 +188,13 @@ def test_every_rule_on_the_page_on_audits_is_dated_and_says_what_it_rests_on():
     assert "What we could not check" in section
 
 
-def test_the_readme_says_how_often_the_shown_number_is_0():
-    from benchmarks.estimator_tables import told_apart
+def test_the_readme_says_how_often_the_shown_number_is_0_and_why_it_is_shown():
+    from benchmarks.estimator_tables import judged, told_apart
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (found,) = re.findall(r"<!-- shown -->(.*?)<!-- /shown -->", readme, flags=re.DOTALL)
-    assert " ".join(found.split()) == told_apart()
+    for name, said in (("shown", told_apart()), ("judged", judged())):
+        (found,) = re.findall(f"<!-- {name} -->(.*?)<!-- /{name} -->", readme, flags=re.DOTALL)
+        assert " ".join(found.split()) == said
 
 
 def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_take():
