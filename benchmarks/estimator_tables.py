@@ -101,7 +101,8 @@ def page() -> str:
             "",
             "## Time",
             "",
-            "Processor time on one core, paired with the published forms in one run.",
+            "Processor time on one core, paired with the published forms in one run. That of the number that "
+            "is shown, `hgr_spline corrected`, stands in the table of patterns.",
             "",
             markdown(speed),
             "",
