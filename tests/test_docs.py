@@ -280,9 +280,10 @@ def test_the_page_on_groups_says_the_false_alarms_that_were_counted():
 
 
 def test_the_page_on_equals_says_what_was_counted():
-    from benchmarks.conditional import PIECES, TABLE, page_table
+    from benchmarks.conditional import PIECES, TABLE, page_table, pairs_table
 
     page = (ROOT / "docs" / "conditional.md").read_text(encoding="utf-8")
+    assert f"<!-- pairs -->\n{pairs_table()}\n<!-- /pairs -->" in page
     assert f"<!-- table -->\n{page_table()}\n<!-- /table -->" in page
     table, pieces = pd.read_csv(TABLE), pd.read_csv(PIECES)
     counted = pieces.groupby(["case", "rows"])["found"].agg(["mean", "size"])
