@@ -67,6 +67,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.weighted_null
 	$(BIN)/python -m benchmarks.grouped_null
 	$(BIN)/python -m benchmarks.conditional
+	$(BIN)/python -m benchmarks.conditional --pairs
 	$(BIN)/python -m benchmarks.price
 	$(BIN)/python -m benchmarks.tariff
 	$(BIN)/python -m benchmarks.estimator_tables

@@ -4,8 +4,10 @@
 
 Expected cost μ = 100 exp(.4 x); the price is μ, a loading of it (1.1 μ, 1.4 μ) or compressed about the mean
 (100 + .6 (μ − 100)). s is independent of all. With a planted bias, expected cost at each price is 20 % of the
-mean higher at the upper half of s and lower at the other: b(p, s) = ± 20 %, b(p) = 0. Cost is gamma with a
-coefficient of variation of 1. Threshold 5 %. Writes results/audit_sufficiency.csv; docs/audit.md reads it.
+mean higher at the upper half of s and lower at the other: b(p, s) = ± 20 %, b(p) = 0; or the threshold itself
+is the root mean square of b(p, s), along a line, by a jump in the middle of s, or by one at its top 3 %. Cost
+is gamma with a coefficient of variation of 1. Threshold 5 %. Writes results/audit_sufficiency.csv;
+docs/audit.md reads it.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from fairdash.auditing.table import AuditTable
 
 Array = NDArray[np.float64]
 PLACE = RESULTS / "audit_sufficiency.csv"
-N, DELTA, PLANTED = 3_000, 0.05, 0.2
+N, DELTA = 3_000, 0.05
 #: Price from expected cost μ.
 PRICES: dict[str, Callable[[Array], Array]] = {
     "price = μ": lambda mu: mu,
@@ -35,15 +37,28 @@ PRICES: dict[str, Callable[[Array], Array]] = {
     "loading 1.4": lambda mu: 1.4 * mu,
     "compressed": lambda mu: 100 + 0.6 * (mu - 100),
 }
+#: By what share cost exceeds its expectation at each price, of s from 20 to 80.
+PLANTED: dict[str, Callable[[Array], Array]] = {
+    "none": np.zeros_like,
+    "± 20 %": lambda s: 0.2 * np.sign(s - 50),
+    "5 %, a line": lambda s: DELTA * 3**0.5 * (s - 50) / 30,
+    "± 5 %": lambda s: DELTA * np.sign(s - 50),
+    "5 %, the top 3 %": lambda s: DELTA * np.where(s > 78.2, (0.97 / 0.03) ** 0.5, -((0.03 / 0.97) ** 0.5)),
+}
+#: Price, what is planted, and rows. A loading changes nothing, so the threshold is tried without.
+CASES = [
+    *((price, planted, N) for price in PRICES for planted in ("none", "± 20 %")),
+    *((next(iter(PRICES)), planted, n) for n in (N, 20_000) for planted in list(PLANTED)[2:]),
+]
 
 
-def sample(price: Callable[[Array], Array], *, planted: bool, seed: int) -> pd.DataFrame:
+def sample(price: Callable[[Array], Array], *, planted: str, seed: int, n: int = N) -> pd.DataFrame:
     """A table of prices and costs."""
     rng = np.random.default_rng(seed)
-    x, s = rng.normal(size=N), rng.uniform(20, 80, N)
+    x, s = rng.normal(size=n), rng.uniform(20, 80, n)
     mu = 100 * np.exp(0.4 * x - 0.08)
-    expected = mu * (1 + (PLANTED * np.sign(s - 50) if planted else 0.0))
-    return pd.DataFrame({"price": price(mu), "s": s, "cost": expected * rng.gamma(1.0, 1.0, N)})
+    expected = mu * (1 + PLANTED[planted](s))
+    return pd.DataFrame({"price": price(mu), "s": s, "cost": expected * rng.gamma(1.0, 1.0, n)})
 
 
 def verdicts(frame: pd.DataFrame) -> dict[str, str | float]:
@@ -62,14 +77,15 @@ def verdicts(frame: pd.DataFrame) -> dict[str, str | float]:
     }
 
 
-def summary(name: str, planted: bool, seeds: int) -> dict[str, object]:
+def summary(name: str, planted: str, seeds: int, n: int = N) -> dict[str, object]:
     """One row of the table: counts over seeds."""
     found = pd.DataFrame(
-        [verdicts(sample(PRICES[name], planted=planted, seed=seed)) for seed in range(seeds)]
+        [verdicts(sample(PRICES[name], planted=planted, seed=seed, n=n)) for seed in range(seeds)]
     )
     return {
         "price": name,
         "planted": planted,
+        "rows": n,
         "samples": seeds,
         "sufficiency_above": int((found["sufficiency"] == "above").sum()),
         "sufficiency_below": int((found["sufficiency"] == "below").sum()),
@@ -83,17 +99,18 @@ def summary(name: str, planted: bool, seeds: int) -> dict[str, object]:
 def page_lines(table: pd.DataFrame) -> list[str]:
     """The table of docs/audit.md, from what was written."""
     lines = [
-        "| price | planted b(p, s) | sufficiency above 5 % | a link found (p ≤ .05) | residuals above 5 % | autocalibration rejected |",  # noqa: E501
-        "|---|---|---|---|---|---|",
+        "| price | planted b(p, s) | rows | sufficiency above 5 % | below 5 % | a link found (p ≤ .05) | residuals above 5 % | autocalibration rejected |",  # noqa: E501
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row in table.itertuples():
         counts = (
             row.sufficiency_above,
+            row.sufficiency_below,
             row.sufficiency_found,
             row.residuals_above,
             row.autocalibration_found,
         )
-        cells = (row.price, "± 20 %" if row.planted else "none", *map(str, counts))
+        cells = (row.price, row.planted, f"{row.rows:,}", *map(str, counts))
         lines.append(f"| {' | '.join(cells)} |")
     return lines
 
@@ -103,10 +120,9 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=200)
     seeds = parser.parse_args().seeds
     rows = []
-    for name in PRICES:
-        for planted in (False, True):
-            rows.append(summary(name, planted, seeds))
-            print(rows[-1], flush=True)
+    for name, planted, n in CASES:
+        rows.append(summary(name, planted, seeds, n))
+        print(rows[-1], flush=True)
     pd.DataFrame(rows).to_csv(PLACE, index=False, float_format="%.4f")
 
 

@@ -1,10 +1,14 @@
 """False alarms and power of the test among rows alike in given columns, at 5 %.
 
     OMP_NUM_THREADS=1 python -m benchmarks.conditional [--sets 1000] [--seconds 600]
+    OMP_NUM_THREADS=1 python -m benchmarks.conditional --pairs
 
 u and s each follow C, and nothing else, in the cases without an effect; in the others u follows s as well.
 Pieces of 50 seeds that results/conditional_pieces.csv has already are not drawn again, so that it may be
 stopped at any time and goes on; results/conditional.csv is the table made of them, with the sets it is of.
+
+With --pairs weak links are tested with and without products of two given columns, on the same sets, in some
+minutes; writes results/conditional_pairs.csv.
 """
 
 from __future__ import annotations
@@ -14,14 +18,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
 from fairdash import assess_conditional_dependence
+from fairdash.dependence import conditional
 
 RESULTS = Path(__file__).parent / "results"
 PIECES, TABLE = RESULTS / "conditional_pieces.csv", RESULTS / "conditional.csv"
+PAIRS = RESULTS / "conditional_pairs.csv"
 #: Seeds of a piece, from a multiple of it on.
 _PIECE = 50
 
@@ -108,6 +115,38 @@ def top_of_s(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
     return c + (b > 1.88) + a, c / 4 + b, {"given": c}
 
 
+def weak_by_level(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
+    c, a, b = rng.normal(size=(3, n))
+    level, table = _levels(rng, c)
+    return 0.1 * np.where(level % 2, 1, -1) * b + a, np.sin(c) + b, {"given": table}
+
+
+def weak_alike(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
+    c, a, b = rng.normal(size=(3, n))
+    level, table = _levels(rng, c)
+    return c + 0.5 * level + 0.06 * b + a, np.sin(c) + 0.8 * level + b, {"given": table}
+
+
+def weak_alike_in_one(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
+    c, a, b = rng.normal(size=(3, n))
+    return c + 0.06 * b + a, c + b, {"given": c}
+
+
+def weak_by_two_factors(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
+    a, b = rng.integers(0, 2, (2, n))
+    s, noise = rng.normal(size=(2, n))
+    sign = np.where(a == b, 1, -1)
+    return a + b + 0.15 * sign * s + noise, s, {"given": pd.DataFrame({"a": a == 1, "b": b == 1})}
+
+
+#: Weak links, what is given, in words, and sets.
+WEAK: tuple[tuple[Callable[..., tuple[Any, ...]], str, str, int], ...] = (
+    (weak_alike_in_one, ".06·S everywhere", "a number", 1000),
+    (weak_alike, ".06·S everywhere", "a number and four levels", 1000),
+    (weak_by_level, "±.1·S by level", "a number and four levels", 300),
+    (weak_by_two_factors, "±.15·S, + where a = b", "two factors", 300),
+)
+
 #: The case, the effect in words, and the rows of a set; the cases that are asked for come first.
 CASES: tuple[tuple[Callable[..., tuple[Any, ...]], str, int], ...] = (
     (linear, "none", 2000),
@@ -134,7 +173,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--sets", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--pairs", action="store_true", help="what looking at pairs of columns costs")
     options = parser.parse_args()
+    if options.pairs:
+        weak_links()
+        return
     begun = time.process_time()
     known = pd.read_csv(PIECES).to_dict("records") if PIECES.exists() else []
     done = {(piece["case"], piece["rows"], piece["first_seed"]) for piece in known}
@@ -163,6 +206,36 @@ def _piece(case: Callable[..., tuple[Any, ...]], n: int, first: int) -> dict[str
         "size": np.mean([each.size for each in found]),
         "seconds": (time.process_time() - begun) / _PIECE,
     }
+
+
+def weak_links() -> None:
+    """Share of sets of 2,000 rows in which each weak link is found, with pairs of columns and without."""
+    rows = []
+    for case, effect, given, sets in WEAK:
+        found = dict.fromkeys(("with_pairs", "without"), 0)
+        for seed in range(sets):
+            u, s, columns = case(np.random.default_rng(seed), 2000)
+            for way, most in (("with_pairs", conditional._MOST_OF_PAIRS), ("without", 0)):
+                with patch.object(conditional, "_MOST_OF_PAIRS", most):
+                    p_value = assess_conditional_dependence(u, s, random_state=seed, **columns).p_value
+                found[way] += p_value <= 0.05
+        rows.append({"effect": effect, "given": given, "rows": 2000, "sets": sets, **found})
+        print(rows[-1], flush=True)
+    pd.DataFrame(rows).to_csv(PAIRS, index=False)
+
+
+def pairs_table() -> str:
+    """What looking at pairs costs, as docs/conditional.md has it."""
+    head = [
+        "| u follows s | given | rows | sets | found | found without pairs |",
+        "|---|---|---|---|---|---|",
+    ]
+    rows = [
+        f"| {row.effect} | {row.given} | {row.rows:,} | {row.sets:,} | {row.with_pairs / row.sets:.1%} | "
+        f"{row.without / row.sets:.1%} |".replace("%", " %")
+        for row in pd.read_csv(PAIRS).itertuples()
+    ]
+    return "\n".join([*head, *rows])
 
 
 def _write_table(known: pd.DataFrame) -> None:

@@ -188,12 +188,13 @@ def test_every_rule_on_the_page_on_audits_is_dated_and_says_what_it_rests_on():
     assert "What we could not check" in section
 
 
-def test_the_readme_says_how_often_the_shown_number_is_0():
-    from benchmarks.estimator_tables import told_apart
+def test_the_readme_says_how_often_the_shown_number_is_0_and_why_it_is_shown():
+    from benchmarks.estimator_tables import judged, told_apart
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (found,) = re.findall(r"<!-- shown -->(.*?)<!-- /shown -->", readme, flags=re.DOTALL)
-    assert " ".join(found.split()) == told_apart()
+    for name, said in (("shown", told_apart()), ("judged", judged())):
+        (found,) = re.findall(f"<!-- {name} -->(.*?)<!-- /{name} -->", readme, flags=re.DOTALL)
+        assert " ".join(found.split()) == said
 
 
 def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_take():
@@ -221,6 +222,16 @@ def test_the_page_on_audits_says_how_often_they_were_wrong_and_how_long_they_tak
     ):
         (found,) = re.findall(rf"<!-- {name} -->\n(.*?)\n<!-- /{name} -->", page, flags=re.DOTALL)
         assert found.splitlines() == lines
+    said = " ".join(page.split("## The level of prices")[1].split("\n## ")[0].split())
+    by = sufficiency[sufficiency["price"] == "price = μ"].set_index(["planted", "rows"])
+    jump, tail, line = (
+        by.loc[each] for each in (("± 20 %", 3_000), ("5 %, the top 3 %", 20_000), ("5 %, a line", 20_000))
+    )
+    assert f"the figure is {100 * jump.sufficiency_value:.1f} % in the middle of 200 samples. **" in said
+    assert f"the figure is {100 * tail.sufficiency_value:.1f} % in the middle of 200 samples, and" in said
+    assert f"said of {tail.sufficiency_below} of them instead" in said
+    assert f"of a straight line, of {line.sufficiency_below}." in said
+    assert f"above 5 % in {tail.residuals_above} of these samples" in said
 
 
 def test_the_tutorial_goes_from_a_file_to_a_filed_tariff():
@@ -298,9 +309,10 @@ def test_the_page_on_groups_says_the_false_alarms_that_were_counted():
 
 
 def test_the_page_on_equals_says_what_was_counted():
-    from benchmarks.conditional import PIECES, TABLE, page_table
+    from benchmarks.conditional import PIECES, TABLE, page_table, pairs_table
 
     page = (ROOT / "docs" / "conditional.md").read_text(encoding="utf-8")
+    assert f"<!-- pairs -->\n{pairs_table()}\n<!-- /pairs -->" in page
     assert f"<!-- table -->\n{page_table()}\n<!-- /table -->" in page
     table, pieces = pd.read_csv(TABLE), pd.read_csv(PIECES)
     counted = pieces.groupby(["case", "rows"])["found"].agg(["mean", "size"])

@@ -33,7 +33,7 @@ FEWEST = 100
 #: Rows that a group in anything shown has at least.
 FEWEST_SHOWN = 20
 #: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
-_ROUNDED = 1e-3
+_ROUNDED = 0.02
 #: Line of a file in which the first row stands.
 _FIRST_LINE = 2
 
@@ -235,7 +235,7 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
 
 
 def _is_line_of(y: Array, x: Array) -> bool:
-    """Whether y is a straight line of x in every row, but for rounding such as to cents."""
+    """Whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
     if np.ptp(x) == 0 or np.ptp(y) == 0:
         return bool(np.ptp(x) == np.ptp(y))
     away, off = x - x.mean(), y - y.mean()

@@ -207,8 +207,8 @@ _MEASURES = (
         recorded="corrected by evidence",
         zero="no link that these rows are evidence of; weak links can read 0, too",
         one="a function of u equals a function of v",
-        fails_when="The link has over twelve waves, or jumps between steps of fewer than eight rows: it then "
-        "reads far less. A weak link may read 0.",
+        fails_when="The link has waves of fewer than 20 rows, over a hundred waves, or steps of fewer than "
+        "eight rows between its jumps: it then reads far less. A weak link may read 0.",
         source="First canonical correlation of spline bases or of steps, without what noise adds to it (Bao, "
         "Hu, Pan and Zhou 2019); or, by choice, cross-fitted",
         implementation="spline:hgr_spline",

@@ -28,7 +28,7 @@ def table_of(frame: pd.DataFrame) -> AuditTable:
 
 @pytest.mark.parametrize("price", PRICES)
 def test_a_loaded_or_compressed_price_hides_no_link_and_makes_none(price):
-    none, planted = (summary(price, each, SEEDS) for each in (False, True))
+    none, planted = (summary(price, each, SEEDS) for each in ("none", "± 20 %"))
     assert none["sufficiency_above"] == none["residuals_above"] == 0
     assert none["sufficiency_found"] <= 3
     assert planted["sufficiency_above"] >= SEEDS - 2
@@ -37,7 +37,7 @@ def test_a_loaded_or_compressed_price_hides_no_link_and_makes_none(price):
 
 
 def test_a_loading_changes_nothing_but_the_price():
-    frame = sample(PRICES["price = μ"], planted=True, seed=0)
+    frame = sample(PRICES["price = μ"], planted="± 20 %", seed=0)
     loaded = verdicts(frame.assign(price=1.4 * frame["price"]))
     assert loaded == pytest.approx(verdicts(frame), nan_ok=True)
 
@@ -84,7 +84,7 @@ def test_both_claims_keep_their_size_where_the_figure_is_the_threshold():
 
 
 def test_the_audit_says_level_and_autocalibration_apart():
-    frame = sample(PRICES["compressed"], planted=False, seed=1).assign(price=lambda f: 1.25 * f["price"])
+    frame = sample(PRICES["compressed"], planted="none", seed=1).assign(price=lambda f: 1.25 * f["price"])
     result = fd.audit(frame, price="price", sensitive="s", outcome="cost", questions=(1, 5))
     measures = result.measures.set_index("measure")
     ratio = frame["cost"].sum() / frame["price"].sum()
@@ -124,7 +124,7 @@ COPIES = {
 
 @pytest.mark.parametrize("copy", COPIES)
 def test_a_price_that_is_the_outcome_is_told_so(copy, tmp_path, capsys):
-    frame = sample(PRICES["price = μ"], planted=False, seed=0)
+    frame = sample(PRICES["price = μ"], planted="none", seed=0)
     frame["cost"] = COPIES[copy](frame["price"])
     with pytest.raises(DataError, match="the price is the outcome"):
         fd.audit(frame, price="price", sensitive="s", outcome="cost")
@@ -135,7 +135,7 @@ def test_a_price_that_is_the_outcome_is_told_so(copy, tmp_path, capsys):
 
 
 def test_a_second_price_that_is_the_outcome_is_told_so_and_no_cost_is_no_copy():
-    frame = sample(PRICES["price = μ"], planted=False, seed=0)
+    frame = sample(PRICES["price = μ"], planted="none", seed=0)
     frame["second"] = frame["cost"]
     with pytest.raises(DataError, match="“second” itself"):
         fd.audit(frame, price="price", sensitive="s", outcome="cost", candidate="second")

@@ -49,14 +49,17 @@ def policies(n: int = 900) -> pd.DataFrame:
     )
 
 
-@pytest.fixture
-def source():
-    frame = policies()
+def uploaded(frame: pd.DataFrame) -> UploadSource:
     upload = keep_upload(frame.to_csv(index=False).encode(), name="policies.csv", owner=LOCAL)
     roles = Roles(target="claims", sensitive=("age",), features=("power",), prediction="<b>premium</b>")
     made = UploadSource(sha256=upload.sha256, name="policies.csv", roles=roles, reading=ReadingOptions())
     save_source(made, owner=LOCAL)
     return made
+
+
+@pytest.fixture
+def source() -> UploadSource:
+    return uploaded(policies())
 
 
 def calm(at: AppTest) -> AppTest:
@@ -154,6 +157,29 @@ def test_an_audit_goes_with_its_file_and_tells_what_was_altered(source: UploadSo
     assert made_from(source.sha256, owner=LOCAL).audits == (audit.folder,)
     delete_made_from(source.sha256, owner=LOCAL)
     assert not audit.folder.exists()
+
+
+COPIES = {
+    "itself": lambda price: price,
+    "scaled and shifted": lambda price: 0.8 * price + 5,
+    "to whole euros": lambda price: (1.037 * price).round(),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
+def test_a_price_that_is_the_outcome_is_told_on_the_page(copy: str) -> None:
+    frame = policies()
+    frame["claims"] = COPIES[copy](frame["<b>premium</b>"])
+    at = calm(open_page("audit", dataset=uploaded(frame).id))
+    (button,) = (each for each in at.button if each.label == "Audit this price")
+    at = calm(button.click().run())
+    audit = AuditJob(at.query_params["audit"], owner=LOCAL)
+    assert worker.main(audit.id) == 1
+    at = open_page("audit", audit=audit.id)
+    assert not at.exception
+    (said,) = at.error
+    assert "the price is the outcome" in said.value
+    assert "Traceback" not in words(at) + said.value
 
 
 def test_another_owner_s_audit_is_gone(source: UploadSource) -> None:
