@@ -28,8 +28,8 @@ from fairdash.errors import Cancelled
 from fairdash.jobs import engine, heartbeat
 from fairdash.jobs.kept import keep_once, kept
 from fairdash.memory import limit_memory
-from fairdash.sealed import AlteredError
 from fairdash.storage import make_parents
+from fairdash.storage.bundle import AlteredError
 from fairdash.traces import trace_of
 from fairdash.units import Found, Unit, from_files, to_files
 

@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING, ClassVar
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Problem, RunError
-from fairdash.runs.bundle import BUNDLE, card_of, zip_bundle
+from fairdash.runs.bundle import BUNDLE, GLM, TARIFF, card_of, card_of_tariff, model_bundle, tariff_files
 from fairdash.runs.log import read
 from fairdash.runs.store import Job, JobSpec
-from fairdash.sealed import SEAL
 from fairdash.storage import LOCAL, data_folder, sha256, write_whole
+from fairdash.storage.bundle import SEAL
 from fairdash.tariff.naming import FAIR_TARIFF
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fairdash.tariff.model import FairTariff
     from fairdash.training.regressor import FairRegressor
 
 
@@ -124,6 +125,56 @@ def refit(
     return model
 
 
+def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[str]]:
+    """The tariff of `spec` beside its plan, fitted on all rows, and notes of the fit.
+
+    Raises
+    ------
+    DataError, OptionError
+        As :meth:`fairdash.tariff.model.FairTariff.fit`.
+    """
+    import numpy as np
+    from sklearn.exceptions import ConvergenceWarning
+
+    from fairdash.tariff.choosing import TermOptions
+    from fairdash.tariff.fit import FitOptions
+    from fairdash.tariff.model import FairTariff
+    from fairdash.tariff.shrinkage import choose_alpha
+    from fairdash.training.regressor_tables import clean_features
+    from fairdash.training.splits import folds
+
+    plan, settings = spec.plan, spec.plan.settings
+    features = clean_features(dataset.features)
+    # As strongly as rows held out ask for; then all rows are fitted to.
+    alpha = choose_alpha(
+        features.set_axis([str(name) for name in features.columns], axis=1),
+        dataset.target.to_numpy(dtype=float),
+        None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
+        folds(np.arange(dataset.n_rows), n_folds=5, random_state=plan.random_state, groups=dataset.groups)[0],
+        options=FitOptions(loss=settings.loss_function, balance=settings.balance),
+        terms=TermOptions(),
+        random_state=plan.random_state,
+    )
+    model = FairTariff(
+        loss=settings.loss,
+        tweedie_power=settings.tweedie_power,
+        lam=spec.lam,
+        alpha=alpha,
+        objective=plan.objective,
+        balance=settings.balance,
+        random_state=plan.random_state,
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(
+            dataset.features,
+            dataset.target,
+            sensitive_features=dataset.sensitive,
+            sample_weight=dataset.weight,
+        )
+    return model, [str(each.message) for each in caught]
+
+
 class ModelJob(Job[ModelSpec]):
     """One model in the store."""
 
@@ -141,12 +192,12 @@ class ModelJob(Job[ModelSpec]):
         spec = self.spec
         log = [vars(event) for event in read(self.folder.parents[1] / "runs" / spec.run).events]
         if spec.method == FAIR_TARIFF:
-            from fairdash.runs.tariff_bundle import tariff_files
-
-            return tariff_files(dataset, spec.plan, lam=spec.lam, run=spec.run, figures=spec.figures, log=log)
+            tariff, notes = refit_tariff(dataset, spec)
+            card = card_of_tariff(tariff, dataset, spec.plan, run=spec.run, figures=spec.figures, notes=notes)
+            return tariff_files(tariff, {**card, "log": log})
         model = refit(dataset, spec, on_step=on_step)
         card = card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures)
-        return {BUNDLE: zip_bundle(model, {**card, "log": log})}
+        return {BUNDLE: model_bundle(model, {**card, "log": log})}
 
     def keep(self, files: Mapping[str, bytes]) -> None:
         """Keep what :meth:`files` has made: all of it or nothing."""
@@ -156,7 +207,6 @@ class ModelJob(Job[ModelSpec]):
 
     def tariffs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Tables of relativities at λ = 0 and at the chosen λ; RunError if not there or damaged."""
-        from fairdash.runs.tariff_bundle import GLM, TARIFF
         from fairdash.tariff.files import read_tariff
 
         folder = self._checked()

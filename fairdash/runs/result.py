@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from fairdash.assessment import Gain, with_edges
 from fairdash.records import from_plain, to_plain
-from fairdash.storage import write_whole
+from fairdash.storage import cant_keep, write_whole
 from fairdash.training.models import TrainedModels
 from fairdash.training.set_aside import SetAside
 from fairdash.training.splits import Split
@@ -27,6 +29,8 @@ _TRAIN, _TEST, _VALIDATION, NONE = 0, 1, 2, 3
 _NAME = re.compile(r"[a-z_]+")
 #: Older results hold a "price" of independence for a base that was not told s: that is no bound.
 PRICE = "price_of_independence"
+#: The training curves' file, and what a line of it says.
+CURVES, CURVE_COLUMNS = "curves.jsonl", ("method", "lam", "epoch", "mse", "dependence")
 #: Files of the rows set aside, which nothing but a confirmation reads.
 SET_ASIDE = "set_aside"
 
@@ -296,3 +300,32 @@ def _read_set_aside(folder: Path) -> SetAside | None:
         weight=arrays.get("weight"),
         groups=arrays.get("groups"),
     )
+
+
+def add_curve(path: Path, curve: pd.DataFrame) -> None:
+    """Append an epoch's curve (see :class:`fairdash.training.sweep.SweepProgress`).
+
+    Raises
+    ------
+    StorageError
+        The disk won't; what is there stays as it is.
+    """
+    before = path.stat().st_size if path.exists() else 0
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(curve.to_json(orient="records", lines=True))
+    except OSError as error:
+        # Half a line would spoil the next; where not even this can be done, nothing has been written.
+        with suppress(OSError):
+            os.truncate(path, before)
+        raise cant_keep(error) from error
+
+
+def read_curves(path: Path | None) -> pd.DataFrame:
+    """All curves in a file so far; no rows without one."""
+    if path is None:
+        return pd.DataFrame(columns=list(CURVE_COLUMNS))
+    # The worker may be in the middle of writing the last line.
+    whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
+    lines = [json.loads(line) for line in whole.splitlines() if line]
+    return pd.DataFrame(lines, columns=list(CURVE_COLUMNS))

@@ -21,13 +21,12 @@ from fairdash.dependence.omnibus_values import COMPONENTS
 from fairdash.errors import FairdashError
 from fairdash.records import from_plain
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
-from fairdash.runs.curves import COLUMNS, CURVES
 from fairdash.runs.log import LOG, LOG_FILES, Event
-from fairdash.runs.naming import NAME
-from fairdash.runs.result import NONE, PARTS, PRICE, SET_ASIDE, About
+from fairdash.runs.result import CURVE_COLUMNS, CURVES, NONE, PARTS, PRICE, SET_ASIDE, About
 from fairdash.runs.status import DONE, RunStatus
-from fairdash.runs.store import RESULT, RunSpec
-from fairdash.schema import (
+from fairdash.runs.store import NAME, RESULT, RunSpec
+from fairdash.storage.bundle import SEAL
+from fairdash.storage.schema import (
     FLAG,
     TEXT,
     WHOLE,
@@ -39,7 +38,7 @@ from fairdash.schema import (
     read_table,
     require,
 )
-from fairdash.sealed import SEAL
+from fairdash.tariff.naming import FAIR_TARIFF
 from fairdash.training.baselines import BASELINES, MEAN
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
@@ -207,6 +206,7 @@ class _Result:
     def _rows(self, content: bytes) -> list[dict[str, int]]:
         """Each split's parts, with the number of their rows."""
         about, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
+        price = Array(dtype="float64", shape=(n_splits,), may_lack=True, is_needed=False)
         arrays = read_arrays(
             content,
             {
@@ -215,7 +215,9 @@ class _Result:
                 "predictions": Array(dtype="float64", shape=(n_models, None), may_lack=True),
                 "part": Array(dtype="uint8", shape=(n_splits, None), high=NONE),
                 "weight": Array(dtype="float64", shape=(None,), low=0, is_needed=False),
-                PRICE: Array(dtype="float64", shape=(n_splits,), may_lack=True, is_needed=False),
+                PRICE: price,
+                # What it was called before references were told s.
+                "price": price,
                 "rows": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
             },
         )
@@ -307,7 +309,7 @@ class _Result:
             require(set(found) == wanted and len(found) == len(wanted), "a stop lacks a split or part")
 
     def _baselines(self, name: str) -> None:
-        frame = self._figures(name, {**_JUDGED, "method": Column(kind=TEXT, among=BASELINES.keys())})
+        frame = self._figures(name, {**_JUDGED, "method": Column(kind=TEXT, among={*BASELINES, FAIR_TARIFF})})
         require(("deviance" in frame) == self.has_deviance, "it has another error than the frame")
         self._is_one_a_split(frame)
         require((frame["method"] == MEAN).any(), "it lacks the average")
@@ -340,7 +342,7 @@ class _Result:
         require(len(content) <= MOST_LINES, "it is too long")
         for line in content.splitlines():
             each = read_json(line, most_bytes=1_000)
-            require(isinstance(each, dict) and [*each] == [*COLUMNS], "a line is none of a curve")
+            require(isinstance(each, dict) and [*each] == [*CURVE_COLUMNS], "a line is none of a curve")
             require(each["method"] in self.plan.methods, "a method is not the plan's")
             require(type(each["epoch"]) is int and each["epoch"] >= 0, "an epoch is none")
             require(_is_number(each["lam"]) and each["lam"] >= 0, "a weight is none")

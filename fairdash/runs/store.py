@@ -13,7 +13,7 @@
 <home>/runs/<id>/worker.lock     held by the process that is at it
 <home>/runs/<id>/process.json    which process that is
 
-What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.sealed`). Who is
+What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.storage.bundle`). Who is
 next, and which units are done, is in the line of jobs (:mod:`fairdash.jobs.engine`).
 """
 
@@ -37,16 +37,31 @@ from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.detached import LOCK, is_at_work
-from fairdash.errors import FairdashError, Problem, RunError, StorageError
+from fairdash.errors import Checks, FairdashError, OptionError, Problem, RunError, StorageError
 from fairdash.jobs import engine
 from fairdash.records import from_plain, to_plain
-from fairdash.runs.curves import CURVES, add_curve, read_curves
 from fairdash.runs.log import WORKER, note
-from fairdash.runs.naming import read_name, write_name
-from fairdash.runs.result import RunResult, UnreadableError, read_result, write_result
+from fairdash.runs.result import (
+    CURVES,
+    RunResult,
+    UnreadableError,
+    add_curve,
+    read_curves,
+    read_result,
+    write_result,
+)
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
-from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text, sync
 from fairdash.storage import LOCAL, cant_keep, data_folder, make_folder, write_whole
+from fairdash.storage.bundle import (
+    AlteredError,
+    check,
+    open_sealed_text,
+    read_sealed,
+    seal,
+    sealed_text,
+    sync,
+    write_sealed,
+)
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -55,7 +70,8 @@ if TYPE_CHECKING:
 Spec = TypeVar("Spec")
 
 _ID = re.compile(r"[0-9a-f]{12}")
-RESULT, FIRST = "result", "first"
+RESULT, FIRST, NAME = "result", "first", "name.json"
+LONGEST_NAME = 80
 _ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
 
 
@@ -150,7 +166,7 @@ class Job(Generic[Spec]):
         new = place.with_name(f".{secrets.token_hex(6)}")
         make_folder(new)
         try:
-            write_whole(new / "status.json", _status_text(RunStatus(state=QUEUED)).encode())
+            write_sealed(new / "status.json", to_plain(RunStatus(state=QUEUED)))
             write_whole(new / "spec.json", spec_text(spec).encode())
             new.rename(place)
         except OSError as error:
@@ -220,8 +236,7 @@ class Job(Generic[Spec]):
     def stored_status(self) -> RunStatus:
         """What its file says, whether or not its worker lives; RunError if it can't be read."""
         try:
-            text = (self.folder / "status.json").read_text(encoding="utf-8")
-            return from_plain(RunStatus, open_sealed_text(text))
+            return from_plain(RunStatus, read_sealed(self.folder / "status.json"))
         except (OSError, ValueError, RecursionError) as error:
             raise self._damaged("status.json") from error
 
@@ -234,7 +249,7 @@ class Job(Generic[Spec]):
         return FileLock(self.folder / LOCK, timeout=seconds, is_singleton=False)
 
     def write_status(self, status: RunStatus) -> None:
-        write_whole(self.folder / "status.json", _status_text(status).encode())
+        write_sealed(self.folder / "status.json", to_plain(status))
         if status.is_over:
             note(self.folder, _ENDED[status.state], who=WORKER, why=status.message)
 
@@ -320,10 +335,6 @@ def parse_spec(kind: type[Spec], text: str) -> Spec:
     return from_plain(kind, {name: each for name, each in content.items() if name != "fairdash"})
 
 
-def _status_text(status: RunStatus) -> str:
-    return sealed_text(to_plain(status))
-
-
 @lru_cache(maxsize=10_000)
 def _read_spec(kind: type[Any], path: Path, version: tuple[int, int]) -> Any:  # noqa: ARG001 (its key)
     return parse_spec(kind, path.read_text(encoding="utf-8"))
@@ -347,15 +358,25 @@ class Run(Job[RunSpec]):
 
     @property
     def name(self) -> str:
-        """What the user calls it; empty where it has no name."""
-        return read_name(self.folder)
+        """What the user calls it, no part of the evidence; empty where it has no name."""
+        try:
+            return _checked_name(read_sealed(self.folder / NAME)["name"])
+        except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError):
+            # A convenience: the run is as good without it.
+            return ""
 
     def rename(self, name: str) -> None:
-        """Give it another name, or none; errors as :func:`fairdash.runs.naming.write_name`."""
-        write_name(self.folder, name)
+        """Give it another name, or none.
+
+        Raises
+        ------
+        OptionError
+            It has more than LONGEST_NAME characters, or some that are not shown.
+        """
+        write_sealed(self.folder / NAME, {"name": _checked_name(name)})
 
     def add_curve(self, curve: pd.DataFrame) -> None:
-        """Append an epoch's training curve, as :func:`fairdash.runs.curves.add_curve`."""
+        """Append an epoch's training curve, as :func:`fairdash.runs.result.add_curve`."""
         add_curve(self.folder / CURVES, curve)
 
     def forget_curves(self) -> None:
@@ -393,6 +414,22 @@ class Run(Job[RunSpec]):
             return read_result(self._checked(self.look or RESULT))
         except UnreadableError as error:
             raise self._damaged() from error
+
+
+def _checked_name(name: str) -> str:
+    stripped = name.strip()
+    checks = Checks(OptionError)
+    checks.require(
+        len(stripped) <= LONGEST_NAME,
+        "name",
+        f"it has {len(stripped):,} characters",
+        f"Take {LONGEST_NAME} at most.",
+    )
+    checks.require(
+        stripped.isprintable(), "name", "some of its characters are not shown", "Write one line of text."
+    )
+    checks.finish()
+    return stripped
 
 
 def runs_folder() -> Path:

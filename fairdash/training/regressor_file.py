@@ -37,10 +37,12 @@ _FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
 
 
 def write_regressor(model: FairRegressor, path: str | PathLike[str]) -> None:
-    """Write a fitted regressor, whole or not at all; StorageError if that fails.
+    """Write a fitted regressor, whole or not at all; StorageError if that fails."""
+    write_whole(Path(path), regressor_file(model), hint="Free some space, or choose another place.")
 
-    A `random_state` that is a generator, not a number, is kept as None.
-    """
+
+def regressor_file(model: FairRegressor) -> bytes:
+    """The file of a fitted regressor; a `random_state` that is a generator, not a number, is kept as None."""
     from safetensors.numpy import save
 
     predictor, encoder = model.predictor_, model.predictor_.encoder
@@ -71,8 +73,7 @@ def write_regressor(model: FairRegressor, path: str | PathLike[str]) -> None:
     text = json.dumps(about, default=_plain)
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {"format": f"{_KIND}/{_FORMAT}", "about": text, "sha256": _digest(text, arrays)}
-    content = _in_order(save(arrays, metadata))
-    write_whole(Path(path), content, hint="Free some space, or choose another place.")
+    return _in_order(save(arrays, metadata))
 
 
 def read_regressor(cls: type[Regressor], path: str | PathLike[str]) -> Regressor:

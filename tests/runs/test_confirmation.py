@@ -23,7 +23,7 @@ from fairdash.runs.models import ModelSpec, refit
 from fairdash.runs.quick import quick_plans
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import create_run
-from fairdash.sealed import sealed_text
+from fairdash.storage.bundle import sealed_text
 from fairdash.training.set_aside import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
 from fairdash.training.sweep import Sweep, train_sweep
 from tests.runs.finished import PLAN, SOURCE, finished

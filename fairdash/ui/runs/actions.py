@@ -8,9 +8,8 @@ from fairdash.runs.archive import export_run
 from fairdash.runs.deletion import delete_run, made_in, what_goes
 from fairdash.runs.launch import start_again
 from fairdash.runs.log import note
-from fairdash.runs.naming import LONGEST_NAME
 from fairdash.runs.status import CANCELLED, FAILED
-from fairdash.runs.store import Run
+from fairdash.runs.store import LONGEST_NAME, Run
 from fairdash.storage import sha256
 from fairdash.text import counted
 from fairdash.ui.cached import forget_what_was_deleted
