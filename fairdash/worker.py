@@ -234,7 +234,7 @@ def _work(lane: str, parent: int | None) -> None:
     DBOS.launch()
     if lane != engine.STUDIES:
         # Where the app is not, terms hold too.
-        from fairdash.runs.terms import keep_enforcing
+        from fairdash.runs.deletion import keep_enforcing
 
         keep_enforcing()
     try:

@@ -18,22 +18,19 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import secrets
-import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fairdash.data.bounds import bounded
-from fairdash.errors import FairdashError, RunError
+from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.records import from_plain, to_plain
 from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
 from fairdash.runs.log import LOG_FILES
 from fairdash.runs.schema import MOST_JSON, check_files, check_spec, check_status
 from fairdash.runs.status import RunStatus
 from fairdash.runs.store import FIRST, NAME, RESULT, Run, RunSpec, parse_spec, runs_folder
-from fairdash.storage import LOCAL, cant_keep, make_folder, sha256, write_whole
+from fairdash.storage import LOCAL, make_parents, sha256, write_whole
 from fairdash.storage.bundle import (
     SEAL,
     AlteredError,
@@ -45,10 +42,10 @@ from fairdash.storage.bundle import (
     pack,
     sealed_text,
     sealing,
-    sync,
     unpack,
+    whole_folder,
 )
-from fairdash.storage.schema import read_json
+from fairdash.storage.schema import read_json, require
 from fairdash.text import few
 
 #: Counted up when the keys of run.json change their meaning.
@@ -142,13 +139,9 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
         The folder can't be written, or the disk is full.
     """
     files = _unpacked(content)
-    about = _json(files[_ABOUT])
-    id = about.get("id")
-    if about.get("fairdash_run") != FORMAT or not isinstance(id, str) or not _ID.fullmatch(id):
-        raise _not_one("or comes from a newer version of fairdash")
     looks = {name.partition("/")[0] for name in files if "/" in name}
     look = looks.pop() if len(looks) == 1 else ""
-    text = _checked(files, owner, look)
+    id, text = _checked(files, owner, look)
     kept = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {_SPEC: text.encode()}
     for place in _places(id, f"{sha256(content)} {owner}"):
         if not place.exists() and _keep(kept, place, look=look):
@@ -158,9 +151,13 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
     raise AssertionError("there is always another place")
 
 
-def _checked(files: Mapping[str, bytes], owner: str, look: str) -> str:
-    """The run's spec.json as this owner's, of files that are all a run's: nothing is kept before."""
+def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, str]:
+    """A run's id and its spec.json as this owner's, if its files are all a run's; nothing is kept before."""
     try:
+        about = read_json(files[_ABOUT], most_bytes=MOST_JSON)
+        require(isinstance(about, dict) and about.get("fairdash_run") == FORMAT, "it has another format")
+        id = about.get("id")
+        require(isinstance(id, str) and _ID.fullmatch(id), "its id is none")
         for name in (_SPEC, _STATUS):
             read_json(files[name], most_bytes=MOST_JSON)
         status = from_plain(RunStatus, open_sealed_text(files[_STATUS].decode()))
@@ -178,7 +175,7 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> str:
         raise
     except (ValueError, KeyError, FairdashError) as error:
         raise _not_one("or comes from a newer version of fairdash") from error
-    return text
+    return id, text
 
 
 def _places(id: str, content: str) -> Iterator[Path]:
@@ -190,24 +187,19 @@ def _places(id: str, content: str) -> Iterator[Path]:
 
 def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
     """Write a run's folder: all of it or nothing; False if another process was there first."""
-    new = place.with_name(f".{secrets.token_hex(6)}")
-    make_folder(new)
+    make_parents(place)
     try:
-        for name, content in files.items():
-            write_whole(new / name, content)
-        check(new / look)
-        try:
-            new.rename(place)
-        except OSError as error:
-            if not place.exists():
-                raise cant_keep(error) from error
-            return False
-        sync(place.parent)
-        return True
+        with whole_folder(place) as new:
+            for name, content in files.items():
+                write_whole(new / name, content)
+            check(new / look)
     except AlteredError as error:
         raise _not_one("or a part of it is damaged") from error
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+    except StorageError:
+        if not place.exists():
+            raise
+        return False
+    return True
 
 
 def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
@@ -248,16 +240,6 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
     if _packed(files) != content:
         raise _not_one("or was packed anew")
     return files
-
-
-def _json(content: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(content)
-        if isinstance(found, dict):
-            return found
-    except (ValueError, RecursionError):
-        pass
-    raise _not_one("or is damaged")
 
 
 def _not_one(more: str = "") -> RunError:

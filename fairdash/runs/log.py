@@ -100,6 +100,11 @@ def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
         log.error("not noted of %s: %s, by %s (%s)", folder.name, what, who, type(error).__name__)
 
 
+def note_export(folder: Path, content: bytes, *, file: str, who: str) -> None:
+    """Add that a file was taken away, and which bytes it has."""
+    note(folder, "exported", who=who, file=file, sha256=sha256(content))
+
+
 def read(folder: Path) -> Log:
     """What has been noted of a job, and whether it is as it was written; nothing of a job of before."""
     lines = _lines(folder)

@@ -11,16 +11,18 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
-from fairdash.errors import Problem, RunError
+from fairdash.errors import RunError
 from fairdash.runs.bundle import BUNDLE, GLM, TARIFF, card_of, card_of_tariff, model_bundle, tariff_files
+from fairdash.runs.listing import jobs_of
 from fairdash.runs.log import read
 from fairdash.runs.store import Job, JobSpec
-from fairdash.storage import LOCAL, data_folder, sha256, write_whole
+from fairdash.storage import LOCAL, sha256, write_whole
 from fairdash.storage.bundle import SEAL
 from fairdash.tariff.naming import FAIR_TARIFF
 from fairdash.training.sweep import Sweep
@@ -116,11 +118,9 @@ def refit(
                 on_step=on_step,
             )
         except ConvergenceWarning as error:
-            raise RunError(
-                Problem(
-                    what="The training on all rows stopped being finite",
-                    hint="Take a smaller weight λ, or train with a lower learning rate first.",
-                )
+            raise RunError.of(
+                "The training on all rows stopped being finite",
+                "Take a smaller weight λ, or train with a lower learning rate first.",
             ) from error
     return model
 
@@ -246,13 +246,9 @@ def create_model(
 def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:
     """The newest model that its owner asked for at a place of a run; None if none can be read."""
     found = []
-    folder = data_folder(ModelJob.folder_name)
-    for path in folder.iterdir() if folder.is_dir() else ():
-        try:
-            spec = ModelJob(path.name, owner=owner).spec
-        except RunError:
-            # Damaged, or being made: not this one.
-            continue
-        if (spec.run, spec.method, spec.lam) == (run, method, lam):
-            found.append((spec.created, path.name))
+    for job in jobs_of(ModelJob, owner=owner):
+        # Where it is damaged it is not this one.
+        with suppress(RunError):
+            if (job.spec.run, job.spec.method, job.spec.lam) == (run, method, lam):
+                found.append((job.spec.created, job.id))
     return ModelJob(max(found)[1]) if found else None

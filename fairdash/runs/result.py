@@ -144,6 +144,12 @@ class About:
         return {each.name: values[each.name] for each in fields(cls) if each.name in values}
 
 
+#: What a result and its ``about.json`` call alike.
+_AS_IT_IS = tuple(
+    each.name for each in fields(About) if each.name not in ("objectives", "target", "sensitive")
+)
+
+
 class UnreadableError(Exception):
     """A result is not there, or its files are not what they should be."""
 
@@ -178,19 +184,10 @@ def write_result(result: RunResult, folder: Path) -> None:
         _write_set_aside(result.set_aside, folder)
     write_whole(folder / "rows.safetensors", save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
     about = About(
-        objective=result.objective,
         objectives=tuple(result.frames),
         target=result.target_name,
         sensitive=tuple(result.sensitive.columns),
-        units=result.units,
-        device=result.device,
-        seconds=result.seconds,
-        notes=result.notes,
-        versions=result.versions,
-        gain=result.gain,
-        names=result.names,
-        evaluations=result.evaluations,
-        drawn_from=result.drawn_from,
+        **{name: getattr(result, name) for name in _AS_IT_IS},
     )
     write_whole(folder / "about.json", json.dumps(to_plain(about)).encode())
 
@@ -213,7 +210,7 @@ def read_result(folder: Path) -> RunResult:
             for kind in ("frame", "path")
         )
         return RunResult(
-            objective=about.objective,
+            **{name: getattr(about, name) for name in _AS_IT_IS},
             frames=frames,
             paths=paths,
             members=_table(folder / "members.parquet"),
@@ -226,25 +223,16 @@ def read_result(folder: Path) -> RunResult:
             sensitive=pd.DataFrame(arrays["sensitive"], columns=list(about.sensitive)),
             weight=arrays.get("weight"),
             target_name=about.target,
-            units=about.units,
             references=optional("references"),
             price=arrays.get(PRICE),
             importance=optional("importance"),
-            device=about.device,
-            seconds=about.seconds,
-            notes=about.notes,
-            versions=about.versions,
             tuning=optional("tuning"),
             baselines={
                 each: table
                 for each in about.objectives
                 if (table := optional(f"baselines-{each}")) is not None
             },
-            gain=about.gain,
-            names=about.names,
-            evaluations=about.evaluations,
             rows=arrays.get("rows"),
-            drawn_from=about.drawn_from,
             set_aside=_read_set_aside(folder),
         )
     except (OSError, ValueError, KeyError, SafetensorError) as error:

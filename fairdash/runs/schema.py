@@ -6,8 +6,9 @@ What passes here has all that pages and reports look at.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import partial
 from typing import Any
 
@@ -174,11 +175,10 @@ class _Result:
         columns: Mapping[str, Column],
         *,
         others: Callable[[str], Column | None] = lambda _: None,
-        most_rows: int = MOST_ROWS,
     ) -> pd.DataFrame:
         content = self._take(f"{name}.parquet")
         frame: pd.DataFrame = _in_file(
-            name, lambda: read_table(content, columns, most_rows=most_rows, others=others)
+            name, lambda: read_table(content, columns, most_rows=MOST_ROWS, others=others)
         )
         if "split" in frame:
             require((frame["split"] < len(self.parts)).all(), "it names a split that is not there")
@@ -283,8 +283,7 @@ class _Result:
     def _frame(self, name: str) -> None:
         frame = self._figures(name, _FRAME)
         wanted = {(*model, part) for model in self.models for part in self.parts[model[2]]}
-        found = _keys(frame, [*_MODEL, "part"])
-        require(set(found) == wanted and len(found) == len(wanted), "its rows are not the models'")
+        _has_rows(frame, [*_MODEL, "part"], wanted, "its rows are not the models'")
         self.measures = set(frame.columns) - set(_FRAME)
         self.has_deviance = "deviance" in frame
 
@@ -302,11 +301,8 @@ class _Result:
             own = frame[frame["method"] == method]
             stops = own[["lam", "low", "high", "share"]].drop_duplicates()
             require(stops["lam"].is_unique and (stops["lam"] == 0).any(), "its stops are none")
-            found = _keys(own, ["lam", "split", "part"])
-            wanted = {
-                (lam, j, part) for lam in stops["lam"] for j in range(len(self.parts)) for part in parts
-            }
-            require(set(found) == wanted and len(found) == len(wanted), "a stop lacks a split or part")
+            wanted = set(itertools.product(stops["lam"], range(len(self.parts)), parts))
+            _has_rows(own, ["lam", "split", "part"], wanted, "a stop lacks a split or part")
 
     def _baselines(self, name: str) -> None:
         frame = self._figures(name, {**_JUDGED, "method": Column(kind=TEXT, among={*BASELINES, FAIR_TARIFF})})
@@ -321,16 +317,15 @@ class _Result:
         self._is_one_a_split(frame)
 
     def _is_one_a_split(self, frame: pd.DataFrame) -> None:
-        found = _keys(frame, ["method", "lam", "split", "part"])
-        wanted = {(method, lam, j, "test") for method, lam, *_ in found for j in range(len(self.parts))}
-        require(set(found) == wanted and len(found) == len(wanted), "it lacks a split, or has one twice")
+        points = set(_keys(frame, ["method", "lam"]))
+        wanted = {(*point, j, "test") for point in points for j in range(len(self.parts))}
+        _has_rows(frame, [*_MODEL, "part"], wanted, "it lacks a split, or has one twice")
 
     def _importance(self) -> None:
         frame = self._table("importance", _IMPORTANCE)
-        found = _keys(frame, [*_MODEL, "feature"])
-        require(found and len(set(found)) == len(found), "it has no feature, or one twice")
+        require(not frame.empty, "it has no feature")
         wanted = {(*model, feature) for model in self.models for feature in frame["feature"].unique()}
-        require(set(found) == wanted, "it lacks a feature or a model")
+        _has_rows(frame, [*_MODEL, "feature"], wanted, "it lacks a feature or a model, or has one twice")
 
     def _tuning(self) -> None:
         frame = self._table("tuning", _TUNING)
@@ -417,6 +412,12 @@ def _record(kind: type[Any], values: Any) -> Any:
 
 def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
     return list(frame[columns].itertuples(index=False, name=None))
+
+
+def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], what: str) -> None:
+    """Raise a SchemaError that says `what` unless each wanted row stands there once, and no other."""
+    found = _keys(frame, columns)
+    require(set(found) == wanted and len(found) == len(wanted), what)
 
 
 def _value_of(column: str) -> str:

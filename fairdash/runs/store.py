@@ -22,7 +22,6 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -37,7 +36,7 @@ from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.detached import LOCK, is_at_work
-from fairdash.errors import Checks, FairdashError, OptionError, Problem, RunError, StorageError
+from fairdash.errors import Checks, FairdashError, OptionError, RunError, StorageError
 from fairdash.jobs import engine
 from fairdash.records import from_plain, to_plain
 from fairdash.runs.log import WORKER, note
@@ -51,7 +50,7 @@ from fairdash.runs.result import (
     write_result,
 )
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
-from fairdash.storage import LOCAL, cant_keep, data_folder, make_folder, write_whole
+from fairdash.storage import LOCAL, cant_keep, data_folder, make_parents, write_whole
 from fairdash.storage.bundle import (
     AlteredError,
     check,
@@ -59,7 +58,7 @@ from fairdash.storage.bundle import (
     read_sealed,
     seal,
     sealed_text,
-    sync,
+    whole_folder,
     write_sealed,
 )
 from fairdash.training.sweep import Sweep
@@ -148,11 +147,9 @@ class Job(Generic[Spec]):
         is_there = _ID.fullmatch(job_id) and (self.folder / "spec.json").is_file()
         # Somebody else's is as gone as one that never was.
         if not is_there or (owner is not None and owner != self._owner):
-            raise RunError(
-                Problem(
-                    what=f"This {self.label} is gone, or was made on another machine",
-                    hint=f"Choose another {self.label}, or start a new one.",
-                )
+            raise RunError.of(
+                f"This {self.label} is gone, or was made on another machine",
+                f"Choose another {self.label}, or start a new one.",
             )
 
     @classmethod
@@ -163,16 +160,14 @@ class Job(Generic[Spec]):
         """
         id = id or secrets.token_hex(6)
         place = data_folder(cls.folder_name) / id
-        new = place.with_name(f".{secrets.token_hex(6)}")
-        make_folder(new)
+        make_parents(place)
         try:
-            write_sealed(new / "status.json", to_plain(RunStatus(state=QUEUED)))
-            write_whole(new / "spec.json", spec_text(spec).encode())
-            new.rename(place)
-        except OSError as error:
-            shutil.rmtree(new, ignore_errors=True)
+            with whole_folder(place) as new:
+                write_sealed(new / "status.json", to_plain(RunStatus(state=QUEUED)))
+                write_whole(new / "spec.json", spec_text(spec).encode())
+        except StorageError:
             if not (place / "spec.json").is_file():
-                raise error if isinstance(error, StorageError) else cant_keep(error) from error
+                raise
         return cls(id)
 
     @property
@@ -286,22 +281,12 @@ class Job(Generic[Spec]):
 
         StorageError if the disk won't.
         """
-        folder = None
-        try:
-            folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=f".{name}"))
+        with whole_folder(self.folder / name) as folder:
             yield folder
             seal(folder)
-            folder.rename(self.folder / name)
-            sync(self.folder)
-            if name == RESULT:
-                # It has all that they have found.
-                shutil.rmtree(self.units, ignore_errors=True)
-        except BaseException as error:
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-            if isinstance(error, OSError) and not isinstance(error, StorageError):
-                raise cant_keep(error) from error
-            raise
+        if name == RESULT:
+            # It has all that they have found.
+            shutil.rmtree(self.units, ignore_errors=True)
 
     def _checked(self, name: str = RESULT) -> Path:
         """The result's folder, whose files are as they were written; RunError if they are not."""
@@ -316,11 +301,9 @@ class Job(Generic[Spec]):
 
     def _damaged(self, *names: str) -> RunError:
         which = f" ({', '.join(names)})" if names else ""
-        return RunError(
-            Problem(
-                what=f"The files of this {self.label} are incomplete or damaged{which}",
-                hint=f"Start the {self.label} again; the others are not affected.",
-            )
+        return RunError.of(
+            f"The files of this {self.label} are incomplete or damaged{which}",
+            f"Start the {self.label} again; the others are not affected.",
         )
 
 

@@ -12,12 +12,16 @@ from __future__ import annotations
 import io
 import json
 import os
+import secrets
+import shutil
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fairdash.errors import StorageError
 from fairdash.storage import cant_keep, sha256, write_whole
 
 SEAL = "sha256.json"
@@ -169,6 +173,29 @@ def check(folder: Path) -> None:
     """
     if (folder / SEAL).is_file() and (names := changed(_hashes_in(folder), (folder / SEAL).read_bytes())):
         raise AlteredError(*names)
+
+
+@contextmanager
+def whole_folder(place: Path) -> Iterator[Path]:
+    """A folder to write into, which is `place` once the block has ended well; else nothing is left of it.
+
+    Raises
+    ------
+    StorageError
+        The disk won't, the folder around it is gone, or another process was there first.
+    """
+    new = place.with_name(f".{secrets.token_hex(6)}")
+    try:
+        new.mkdir(mode=0o700)
+        yield new
+        new.rename(place)
+        sync(place.parent)
+    except StorageError:
+        raise
+    except OSError as error:
+        raise cant_keep(error) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def sync(path: Path) -> None:
