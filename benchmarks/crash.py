@@ -52,7 +52,7 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
     from fairdash.runs.launch import start_run
     from fairdash.runs.status import DONE
     from fairdash.runs.store import Run, create_run
-    from fairdash.sealed import check
+    from fairdash.storage.bundle import check
     from tests.jobs.test_lanes import LONGER, assert_equal, kill, processes, units
     from tests.runs.test_runs import SOURCE
 

@@ -390,9 +390,10 @@ def _report(options: argparse.Namespace) -> int:
     from fairdash.reports.html import render_report
     from fairdash.reports.parse_comparison import parse_comparison
     from fairdash.runs.confirmations import read_confirmations
-    from fairdash.runs.log import note, read
+    from fairdash.runs.log import read
     from fairdash.runs.store import FIRST, Run
-    from fairdash.storage import check_owner, sha256
+    from fairdash.runs_command import taken_away
+    from fairdash.storage import check_owner
 
     run = Run(options.run, owner=check_owner(options.owner))
     found = parse_comparison(
@@ -420,12 +421,7 @@ def _report(options: argparse.Namespace) -> int:
     )
     place = Path(f"fairdash-{run.id}.html") if options.out is None else options.out
     place.write_bytes(page)
-    note(run.folder, "exported", who=options.owner, file=place.name, sha256=sha256(page))
-    if options.json:
-        print(json.dumps({"file": str(place), "bytes": len(page), "sha256": sha256(page)}, indent=2))
-    else:
-        print(f"{place}: {len(page) / 1e6:.1f} MB")
-    return 0
+    return taken_away(run, page, place, options)
 
 
 def _show_share(share: float) -> None:

@@ -190,14 +190,21 @@ def _confirm(options: argparse.Namespace) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     from fairdash.runs.archive import export_run
-    from fairdash.runs.log import note
-    from fairdash.storage import sha256, write_whole
+    from fairdash.storage import write_whole
 
     run = _run(options)
     content = export_run(run)
     place = Path(f"fairdash-run-{run.id}.zip") if options.out is None else options.out
     write_whole(place, content, hint="Choose another file with --out.")
-    note(run.folder, "exported", who=options.owner, file=place.name, sha256=sha256(content))
+    return taken_away(run, content, place, options)
+
+
+def taken_away(run: Run, content: bytes, place: Path, options: argparse.Namespace) -> int:
+    """Note and say that a file of a run was written."""
+    from fairdash.runs.log import note_export
+    from fairdash.storage import sha256
+
+    note_export(run.folder, content, file=place.name, who=options.owner)
     if options.json:
         print(json.dumps({"file": str(place), "bytes": len(content), "sha256": sha256(content)}, indent=2))
     else:

@@ -28,8 +28,8 @@ from fairdash.errors import Cancelled
 from fairdash.jobs import engine, heartbeat
 from fairdash.jobs.kept import keep_once, kept
 from fairdash.memory import limit_memory
-from fairdash.sealed import AlteredError
 from fairdash.storage import make_parents
+from fairdash.storage.bundle import AlteredError
 from fairdash.traces import trace_of
 from fairdash.units import Found, Unit, from_files, to_files
 
@@ -234,7 +234,7 @@ def _work(lane: str, parent: int | None) -> None:
     DBOS.launch()
     if lane != engine.STUDIES:
         # Where the app is not, terms hold too.
-        from fairdash.runs.terms import keep_enforcing
+        from fairdash.runs.deletion import keep_enforcing
 
         keep_enforcing()
     try:

@@ -19,7 +19,7 @@ import pytest
 from fairdash.data import UploadSource, keep_upload, list_uploads
 from fairdash.data.source import save_source
 from fairdash.errors import FairdashError, StorageError
-from fairdash.runs import terms, worker
+from fairdash.runs import deletion, worker
 from fairdash.runs.launch import start_run
 from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
@@ -202,8 +202,6 @@ def test_the_end_of_the_term_reaches_as_far(home: Path) -> None:
 
 
 def test_what_was_cut_off_is_ended_at_the_next_time(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairdash.runs import deletion
-
     source = upload(table())
     make_everything(source)
 
@@ -215,7 +213,7 @@ def test_what_was_cut_off_is_ended_at_the_next_time(home: Path, monkeypatch: pyt
         with pytest.raises(StorageError, match="Not everything can be deleted"):
             deletion.delete_made_from(source.sha256)
     assert with_canary(home) == {"runs", "models"}
-    terms.enforce()
+    deletion.enforce()
     assert with_canary(home) == set()
     assert naming(home, source.sha256) == []
 

@@ -17,7 +17,7 @@ from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data import uploads
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
 from fairdash.errors import FairdashError, RunError, StorageError
-from fairdash.runs import log, terms
+from fairdash.runs import deletion, log
 from fairdash.runs.deletion import delete_expired, delete_made_from, made_from
 from fairdash.runs.launch import go_on, start_run
 from fairdash.runs.listing import list_runs
@@ -283,7 +283,7 @@ def expire(home: Path) -> None:
 
 def test_terms_hold_with_nobody_there(tmp_path: Path) -> None:
     _, *jobs = make_for(ANNE)
-    end = terms.keep_enforcing(seconds=0.05)
+    end = deletion.keep_enforcing(seconds=0.05)
     try:
         assert jobs[0].folder.is_dir()
         expire(tmp_path / "home")
@@ -295,7 +295,7 @@ def test_terms_hold_with_nobody_there(tmp_path: Path) -> None:
 
 def test_terms_take_tables_out_of_every_process_s_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     source = upload_for(ANNE)
-    terms.enforce()
+    deletion.enforce()
     source.load()
     assert uploads._table.cache_info().currsize == 1
     # As another process does it: this one's memory is not touched.
@@ -303,7 +303,7 @@ def test_terms_take_tables_out_of_every_process_s_memory(monkeypatch: pytest.Mon
         patch.setattr(uploads, "forget_tables", lambda: None)
         delete_made_from(source.sha256, owner=ANNE)
     assert uploads._table.cache_info().currsize == 1
-    terms.enforce()
+    deletion.enforce()
     assert uploads._table.cache_info().currsize == 0
 
 
@@ -317,10 +317,10 @@ def test_terms_that_can_t_be_enforced_are_said_and_tried_again(
         raise StorageError.of("not everything can be deleted", "Make it writable.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(terms, "delete_expired", stuck)
-        assert terms.enforce() == 0
+        patch.setattr(deletion, "delete_expired", stuck)
+        assert deletion.enforce() == 0
     assert "could not be enforced" in caplog.text
-    assert terms.enforce() == 1
+    assert deletion.enforce() == 1
 
 
 def test_a_home_of_before_is_local_s() -> None:
@@ -346,5 +346,5 @@ def test_the_app_enforces_terms_before_anybody_visits(tmp_path: Path) -> None:
 
 
 def test_enforcing_terms_loads_no_torch() -> None:
-    check = "import sys, fairdash.runs.terms as t; t.enforce(); sys.exit('torch' in sys.modules)"
+    check = "import sys, fairdash.runs.deletion as t; t.enforce(); sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0

@@ -12,11 +12,9 @@ no clock is looked at, and the times in the zip are the plan's.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import platform
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -38,6 +36,7 @@ from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import FairdashError, StorageError
 from fairdash.records import from_plain, to_plain
 from fairdash.storage import sha256
+from fairdash.storage.bundle import NO_TIME, pack, unpack
 from fairdash.text import visible
 
 if TYPE_CHECKING:
@@ -45,9 +44,7 @@ if TYPE_CHECKING:
 
 CONTENT, PLAN, REPORT = "audit.json", "plan.json", "report.html"
 FORMAT = 1
-#: Zip files say when each part was made; what has no time has this one, the first that a zip can hold.
-_NO_TIME = (1980, 1, 1, 0, 0, 0)
-#: Bytes of a file of the evidence that is read back; those of a large audit are a hundredth of it.
+#: Bytes of evidence, and of what is read back of it; those of a large audit are a hundredth of it.
 LARGEST = 64 * 10**6
 
 
@@ -125,18 +122,12 @@ def packed(result: AuditResult, files: Mapping[str, bytes]) -> bytes:
         "command": command_of(result),
     }
     text = visible(json.dumps(plan, indent=2, ensure_ascii=False, allow_nan=False)).encode() + b"\n"
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w") as archive:
-        for name, content in sorted({**files, REPORT: report, PLAN: text}.items()):
-            member = zipfile.ZipInfo(name, _time_of(result.plan))
-            member.external_attr = 0o600 << 16
-            archive.writestr(member, content, zipfile.ZIP_DEFLATED)
-    return whole.getvalue()
+    return pack({**files, REPORT: report, PLAN: text}, time=_time_of(result.plan), is_packed=True)
 
 
 def _time_of(plan: AuditPlan) -> tuple[int, int, int, int, int, int]:
     if not plan.written:
-        return _NO_TIME
+        return NO_TIME
     at = datetime.fromisoformat(plan.written).astimezone(UTC)
     return (max(at.year, 1980), at.month, at.day, at.hour, at.minute, at.second)
 
@@ -176,30 +167,19 @@ def read_part(place: Path, name: str) -> bytes:
         It is not there, too large, or not what it was.
     """
     try:
-        with zipfile.ZipFile(place) as archive:
-            content = _member(archive, name)
-            if name != PLAN and PLAN in archive.namelist():
-                kept = json.loads(_member(archive, PLAN))["sha256"].get(name)
-                if kept != sha256(content):
-                    raise StorageError.of(
-                        f"{name} in {place} is not what its plan.json says",
-                        "It was altered: take the zip as it was made.",
-                    )
-            return content
+        files = unpack(_whole(place), PLAN, name, largest=LARGEST)
+        if name != PLAN and PLAN in files:
+            kept = json.loads(files[PLAN])["sha256"].get(name)
+            if kept != sha256(files[name]):
+                raise StorageError.of(
+                    f"{name} in {place} is not what its plan.json says",
+                    "It was altered: take the zip as it was made.",
+                )
+        return files[name]
     except FairdashError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, NotImplementedError,
-            RecursionError, EOFError, zipfile.BadZipFile) as error:  # fmt: skip
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise unreadable(place) from error
-
-
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    # What the zip says of a size need not be so: no more than that is taken out of it.
-    with archive.open(name) as member:
-        content = member.read(LARGEST + 1)
-    if len(content) > LARGEST:
-        raise ValueError
-    return content
 
 
 def _whole(place: Path) -> bytes:

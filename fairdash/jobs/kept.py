@@ -6,16 +6,14 @@ Of a job that several processes work at, ``<job>/units/names/`` says which unit 
 
 from __future__ import annotations
 
-import io
 import time
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from fairdash.sealed import AlteredError, sync
 from fairdash.storage import make_parents, sha256, write_whole
+from fairdash.storage.bundle import AlteredError, pack, sync, unpack
 
 #: How often whoever waits for another process's unit looks.
 SECONDS_BETWEEN_LOOKS = 0.02
@@ -29,13 +27,9 @@ def keep(folder: Path, files: Mapping[str, bytes]) -> str:
     StorageError
         The folder can't be written, or the disk is full.
     """
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in sorted(files.items()):
-            # The same values give the same hash: no time of day.
-            archive.writestr(zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0)), content)
-    digest = sha256(buffer.getvalue())
-    write_whole(folder / digest, buffer.getvalue())
+    content = pack(files)
+    digest = sha256(content)
+    write_whole(folder / digest, content)
     sync(folder)
     return digest
 
@@ -54,8 +48,7 @@ def kept(folder: Path, digest: str) -> dict[str, bytes]:
         raise AlteredError(digest) from error
     if sha256(content) != digest:
         raise AlteredError(digest)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
+    return unpack(content)
 
 
 def keep_once(

@@ -15,31 +15,37 @@ and one that is not, byte by byte, what its own files make is not taken: whateve
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import re
-import secrets
-import shutil
-import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fairdash.data.bounds import bounded
-from fairdash.data.readers.archives import MOST_PARTS
-from fairdash.errors import FairdashError, RunError
+from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.records import from_plain, to_plain
 from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
 from fairdash.runs.log import LOG_FILES
-from fairdash.runs.naming import NAME
 from fairdash.runs.schema import MOST_JSON, check_files, check_spec, check_status
 from fairdash.runs.status import RunStatus
-from fairdash.runs.store import FIRST, RESULT, Run, RunSpec, parse_spec, runs_folder
-from fairdash.schema import read_json
-from fairdash.sealed import SEAL, AlteredError, check, open_sealed_text, sealed_text, sync
-from fairdash.storage import LOCAL, cant_keep, make_folder, sha256, write_whole
+from fairdash.runs.store import FIRST, NAME, RESULT, Run, RunSpec, parse_spec, runs_folder
+from fairdash.storage import LOCAL, make_parents, sha256, write_whole
+from fairdash.storage.bundle import (
+    SEAL,
+    AlteredError,
+    BundleError,
+    changed,
+    check,
+    hashes_of,
+    open_sealed_text,
+    pack,
+    sealed_text,
+    sealing,
+    unpack,
+    whole_folder,
+)
+from fairdash.storage.schema import read_json, require
 from fairdash.text import few
 
 #: Counted up when the keys of run.json change their meaning.
@@ -52,7 +58,6 @@ _FILE = re.compile(
     re.ASCII,
 )
 _ID = re.compile(r"[0-9a-f]{12}")
-_ENTRY = b"PK\x01\x02"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,13 +139,9 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
         The folder can't be written, or the disk is full.
     """
     files = _unpacked(content)
-    about = _json(files[_ABOUT])
-    id = about.get("id")
-    if about.get("fairdash_run") != FORMAT or not isinstance(id, str) or not _ID.fullmatch(id):
-        raise _not_one("or comes from a newer version of fairdash")
     looks = {name.partition("/")[0] for name in files if "/" in name}
     look = looks.pop() if len(looks) == 1 else ""
-    text = _checked(files, owner, look)
+    id, text = _checked(files, owner, look)
     kept = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {_SPEC: text.encode()}
     for place in _places(id, f"{sha256(content)} {owner}"):
         if not place.exists() and _keep(kept, place, look=look):
@@ -150,9 +151,13 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
     raise AssertionError("there is always another place")
 
 
-def _checked(files: Mapping[str, bytes], owner: str, look: str) -> str:
-    """The run's spec.json as this owner's, of files that are all a run's: nothing is kept before."""
+def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, str]:
+    """A run's id and its spec.json as this owner's, if its files are all a run's; nothing is kept before."""
     try:
+        about = read_json(files[_ABOUT], most_bytes=MOST_JSON)
+        require(isinstance(about, dict) and about.get("fairdash_run") == FORMAT, "it has another format")
+        id = about.get("id")
+        require(isinstance(id, str) and _ID.fullmatch(id), "its id is none")
         for name in (_SPEC, _STATUS):
             read_json(files[name], most_bytes=MOST_JSON)
         status = from_plain(RunStatus, open_sealed_text(files[_STATUS].decode()))
@@ -170,7 +175,7 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> str:
         raise
     except (ValueError, KeyError, FairdashError) as error:
         raise _not_one("or comes from a newer version of fairdash") from error
-    return text
+    return id, text
 
 
 def _places(id: str, content: str) -> Iterator[Path]:
@@ -182,24 +187,19 @@ def _places(id: str, content: str) -> Iterator[Path]:
 
 def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
     """Write a run's folder: all of it or nothing; False if another process was there first."""
-    new = place.with_name(f".{secrets.token_hex(6)}")
-    make_folder(new)
+    make_parents(place)
     try:
-        for name, content in files.items():
-            write_whole(new / name, content)
-        check(new / look)
-        try:
-            new.rename(place)
-        except OSError as error:
-            if not place.exists():
-                raise cant_keep(error) from error
-            return False
-        sync(place.parent)
-        return True
+        with whole_folder(place) as new:
+            for name, content in files.items():
+                write_whole(new / name, content)
+            check(new / look)
     except AlteredError as error:
         raise _not_one("or a part of it is damaged") from error
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+    except StorageError:
+        if not place.exists():
+            raise
+        return False
+    return True
 
 
 def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
@@ -219,15 +219,7 @@ def _spec_of(text: str, owner: str) -> str:
 
 def _packed(files: Mapping[str, bytes]) -> bytes:
     """The zip of these files and their hashes; the same for the same files."""
-    hashes = {name: sha256(files[name]) for name in sorted(files) if name != SEAL}
-    files = {**files, SEAL: json.dumps(hashes, indent=1).encode()}
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
-        for name in sorted(files):
-            about = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-            about.create_system, about.external_attr = 3, 0o600 << 16
-            archive.writestr(about, files[name])
-    return target.getvalue()
+    return pack({**files, SEAL: sealing(hashes_of(files))})
 
 
 def _unpacked(content: bytes) -> dict[str, bytes]:
@@ -237,48 +229,17 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
             f"this file has {len(content) / 1e6:,.0f} MB, more than {LARGEST // 10**6:,}",
             "Run the plan here instead: with the same data and seed it gives the same result.",
         )
-    if content.count(_ENTRY) > MOST_PARTS:
-        raise _not_one("and has too many parts")
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = archive.infolist()
-            # Before anything is read: no more can come out than lies in it.
-            if not all(_is_plain(member) for member in members) or (
-                sum(member.file_size for member in members) > len(content)
-            ):
-                raise _not_one()
-            files = {member.filename: archive.read(member) for member in members}
-    except (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile) as error:
-        if isinstance(error, FairdashError):
-            raise
-        raise _not_one("or is damaged") from error
-    if not files.keys() >= {_ABOUT, _SPEC, _STATUS, SEAL}:
+        files = unpack(content)
+    except BundleError as error:
+        raise _not_one(str(error)) from error
+    if not all(map(_FILE.fullmatch, files)) or not files.keys() >= {_ABOUT, _SPEC, _STATUS, SEAL}:
         raise _not_one()
-    changed = [
-        name
-        for name, noted in {**dict.fromkeys(files), **_json(files[SEAL])}.items()
-        if name != SEAL and (name not in files or noted != sha256(files[name]))
-    ]
-    if changed:
-        raise _not_one(f"or has changed since ({few(sorted(changed))})")
+    if names := changed(hashes_of(files), files[SEAL]):
+        raise _not_one(f"or has changed since ({few(names)})")
     if _packed(files) != content:
         raise _not_one("or was packed anew")
     return files
-
-
-def _is_plain(member: zipfile.ZipInfo) -> bool:
-    is_stored = member.compress_type == zipfile.ZIP_STORED and member.compress_size == member.file_size
-    return is_stored and not member.flag_bits and _FILE.fullmatch(member.filename) is not None
-
-
-def _json(content: bytes) -> dict[str, Any]:
-    try:
-        found = json.loads(content)
-        if isinstance(found, dict):
-            return found
-    except (ValueError, RecursionError):
-        pass
-    raise _not_one("or is damaged")
 
 
 def _not_one(more: str = "") -> RunError:

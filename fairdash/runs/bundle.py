@@ -1,20 +1,24 @@
-"""A refitted model as one file to take away: a zip that opens anywhere and holds nothing that runs by itself.
+"""A refitted model, or a fair tariff, as one file to take away: a zip that opens anywhere and runs nothing.
 
+Of a model:
 model.safetensors   the model, as :meth:`fairdash.training.regressor.FairRegressor.save` writes it
 model.json          its card: data, roles, settings, seeds, versions, figures and limits
 load_model.py       the few lines that load it and predict for a table
 README.txt          the same in plain words
+
+Of a tariff:
+tariff.xlsx, tariff.csv   the table of relativities, by which :func:`fairdash.rate` rates
+glm.csv                   the tariff at λ = 0 of the same factors, to compare with
+tariff.json               its card
+README.txt                how to rate by it, in plain words
 """
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import math
-import tempfile
 import textwrap
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -24,18 +28,24 @@ from typing import TYPE_CHECKING, Any
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.records import to_plain
+from fairdash.storage.bundle import pack
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
+    from fairdash.tariff.model import FairTariff
     from fairdash.training.regressor import FairRegressor
 
 #: What it is called where it is kept.
 BUNDLE = "bundle.zip"
-#: Counted up when the card's keys change their meaning.
+TARIFF, GLM = "tariff.csv", "glm.csv"
+#: Beside a tariff's bundle, where the data have a price that stands: what the splits' tariffs of its weight
+#: ask of test rows. A cap on changes is judged by that.
+TESTED = "test_premiums.parquet"
+#: Counted up when the keys of a card change their meaning.
 _FORMAT = 1
-_README = """\
+_README_OF_MODEL = """\
 A model made with fairdash {fairdash}
 
 What is in here
@@ -65,16 +75,39 @@ How it was made
 Before you use it or pass it on
 {limits}
 """
-#: Limits of whatever is fitted on all rows.
-LIMITS_OF_ALL = (
+_README_OF_TARIFF = """\
+A tariff made with fairdash {fairdash}
+
+What is in here
+  tariff.xlsx, tariff.csv   the table of relativities: all that rating needs
+  glm.csv                   the same factors at lambda = 0: a GLM, to compare with
+  tariff.json               what it was fitted on, how, what to expect of it, and its limits
+
+How to rate by it
+{formula}
+
+With fairdash {fairdash}:
+
+    import fairdash as fd
+    premiums = fd.rate(fd.read_tariff("tariff.xlsx"), policies)
+
+How it was made
+  It was fitted on all {rows:,} rows of the data set, with the weight lambda = {lam:g} on fairness. The
+  figures in tariff.json are estimates: they come from tariffs fitted in the same way on a part of the rows
+  and measured on the others.
+
+Before you use it or file it
+{limits}
+"""
+_LIMITS = (
     "No row was left to test this very fit on. Measure its error and its dependence on the sensitive columns "
     "again on rows of your own.",
     "What was lowered is the dependence on the sensitive columns that it was fitted with, over all rows "
     "together. Other attributes, parts of the rows and later years may show more.",
 )
 #: The same for every model: names of columns stand in the card's other parts alone.
-_LIMITS = (
-    *LIMITS_OF_ALL,
+_LIMITS_OF_MODEL = (
+    *_LIMITS,
     "It does not see the sensitive columns, but it can still tell of them what its features tell.",
     "A missing number counts as the median; a missing text and one that did not occur in the fit count as "
     "neither of those that did. It warns of the latter.",
@@ -82,26 +115,26 @@ _LIMITS = (
     "model.safetensors holds averages and medians of the columns of numbers, and every value that occurs in "
     "the columns of text. Make sure that none of them names a person.",
 )
-ABOUT_FIGURES = (
+_LIMITS_OF_TARIFF = (
+    *_LIMITS,
+    "No factor is a sensitive column, but factors can still tell of them.",
+    "Levels with little exposure have uncertain relativities. See the column share.",
+    "It claims no compliance with any rule.",
+)
+_ABOUT_FIGURES = (
     "Estimates from the splits, not of this very fit: models fitted in the same way on the training "
     "rows of each split, measured on its test rows."
 )
 
 
-def zip_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
-    """The zip, whose bytes depend on the fit and the card alone.
+def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
+    """The zip of a fitted model, whose bytes depend on the fit and the card alone.
 
     Parameters
     ----------
-    model
-        Fitted.
     card
         As :func:`card_of` gives it.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.safetensors"
-        model.save(path)
-        saved = path.read_bytes()
     set_aside = card["data"]["rows_set_aside_to_stop_early"]
     included = card["data"]["rows_of_the_confirmation_included"]
     confirming = (
@@ -110,36 +143,62 @@ def zip_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
         if included
         else ""
     )
-    readme = _README.format(
+    readme = _README_OF_MODEL.format(
         fairdash=__version__,
         rows=card["data"]["rows"],
         set_aside=f" but {set_aside:,} that told when to stop" if set_aside else "",
         confirmation=textwrap.fill(confirming, 100) + "\n" if confirming else "",
         lam=card["model"]["lam"],
-        limits="\n".join(
-            textwrap.fill(sentence, 100, initial_indent="  - ", subsequent_indent="    ")
-            for sentence in card["limits"]
-        ),
+        limits=_lines(card["limits"], first="  - "),
     )
+    from fairdash.training.regressor_file import regressor_file
+
     files = {
         "README.txt": readme.encode(),
         "load_model.py": Path(__file__).with_name("load_model.py").read_bytes(),
-        "model.json": json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False).encode(),
-        "model.safetensors": saved,
+        "model.json": _text_of(card),
+        "model.safetensors": regressor_file(model),
     }
-    return zip_of(files)
+    return pack(files, mode=0o644)
 
 
-def zip_of(files: Mapping[str, bytes]) -> bytes:
-    """Files as a zip: the same content gives the same bytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, content in files.items():
-            # No time of day, no mark of the system, no packing.
-            entry = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-            entry.create_system, entry.external_attr = 3, 0o644 << 16
-            archive.writestr(entry, content)
-    return buffer.getvalue()
+def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
+    """What the splits' tariffs of a weight ask of their test rows: split, row and premium, as Parquet."""
+    import pandas as pd
+
+    from fairdash.assessment.execute_sweep import tariffs_of_plan
+
+    splits = plan.splits(dataset)
+    premiums = tariffs_of_plan(dataset, plan, splits, lams=(lam,)).predictions
+    parts = [
+        pd.DataFrame({"split": j, "row": split.test, "premium": premiums[j, split.test]})
+        for j, split in enumerate(splits)
+    ]
+    made: bytes = pd.concat(parts, ignore_index=True).to_parquet(index=False)
+    return made
+
+
+def tariff_files(model: FairTariff, card: Mapping[str, Any]) -> dict[str, bytes]:
+    """Name to bytes of the zip of a fitted tariff, of :data:`TARIFF` and of :data:`GLM`.
+
+    Parameters
+    ----------
+    card
+        As :func:`card_of_tariff` gives it.
+    """
+    from fairdash.tariff.files import csv_of, xlsx_of
+
+    table = model.relativities()
+    tables = {TARIFF: csv_of(table), GLM: csv_of(model.relativities(unpenalised=True))}
+    readme = _README_OF_TARIFF.format(
+        fairdash=__version__,
+        formula=_lines(model.formula().splitlines(), first="  "),
+        rows=card["data"]["rows"],
+        lam=card["tariff"]["lam"],
+        limits=_lines(card["limits"], first="  - "),
+    )
+    files = {"README.txt": readme.encode(), "tariff.xlsx": xlsx_of(table), "tariff.json": _text_of(card)}
+    return {BUNDLE: pack({**files, **tables}, mode=0o644), **tables}
 
 
 def card_of(
@@ -163,15 +222,8 @@ def card_of(
         set_aside = math.ceil(dataset.n_rows * model.validation_fraction)
     return {
         "fairdash_model": _FORMAT,
-        "made_with": {
-            "fairdash": __version__,
-            **{name: version(name) for name in ("numpy", "safetensors", "scikit-learn", "torch")},
-        },
-        "data": {
-            **about_data(dataset),
-            "rows_set_aside_to_stop_early": set_aside,
-            "rows_of_the_confirmation_included": len(plan.set_aside(dataset)),
-        },
+        "made_with": _made_with("numpy", "safetensors", "scikit-learn", "torch"),
+        "data": _about_data(dataset, plan, rows_set_aside_to_stop_early=set_aside),
         "model": {
             "predicts": dataset.label(dataset.roles.target),
             "method": model.method,
@@ -185,20 +237,49 @@ def card_of(
             "epochs": model.n_iter_,
             "epoch_kept": model.best_epoch_,
         },
-        "figures": {
-            "about": ABOUT_FIGURES,
-            "of": _figures_are_of(model.lam_, plan.lams),
-            "run": run,
-            "splits": plan.n_splits,
-            "split": plan.split,
-            "values": dict(figures),
-        },
-        "limits": list(_LIMITS),
+        "figures": _about_figures(plan, run, figures, of=_figures_are_of(model.lam_, plan.lams)),
+        "limits": list(_LIMITS_OF_MODEL),
     }
 
 
-def about_data(dataset: Dataset) -> dict[str, Any]:
-    """What a card says of the data."""
+def card_of_tariff(
+    model: FairTariff,
+    dataset: Dataset,
+    plan: Sweep,
+    *,
+    run: str,
+    figures: Mapping[str, Any],
+    notes: Sequence[str],
+) -> dict[str, Any]:
+    """What there is to know of a tariff; as :func:`card_of`, with notes of its fit."""
+    return {
+        "fairdash_tariff": _FORMAT,
+        "made_with": _made_with("numpy", "scikit-learn", "torch"),
+        "data": _about_data(dataset, plan),
+        "tariff": {
+            "predicts": dataset.label(dataset.roles.target),
+            "lam": model.lam,
+            "loss": model.loss,
+            "penalty": model.penalty,
+            "objective": plan.objective,
+            "objective_meaning": OBJECTIVES[plan.objective].meaning,
+            "settings": to_plain(
+                {name: value for name, value in model.get_params().items() if name != "random_state"}
+            ),
+            "random_state": plan.random_state,
+            "steps": model.n_iter_,
+            "notes": list(notes),
+        },
+        "figures": _about_figures(plan, run, figures),
+        "limits": list(_LIMITS_OF_TARIFF),
+    }
+
+
+def _made_with(*packages: str) -> dict[str, str]:
+    return {"fairdash": __version__, **{name: version(name) for name in packages}}
+
+
+def _about_data(dataset: Dataset, plan: Sweep, **more: int) -> dict[str, Any]:
     return {
         "title": dataset.title,
         "description": dataset.description,
@@ -208,7 +289,31 @@ def about_data(dataset: Dataset) -> dict[str, Any]:
         "notes": list(dataset.notes),
         "rows": dataset.n_rows,
         "fingerprint": dataset.fingerprint,
+        **more,
+        "rows_of_the_confirmation_included": len(plan.set_aside(dataset)),
     }
+
+
+def _about_figures(plan: Sweep, run: str, figures: Mapping[str, Any], **more: str) -> dict[str, Any]:
+    return {
+        "about": _ABOUT_FIGURES,
+        **more,
+        "run": run,
+        "splits": plan.n_splits,
+        "split": plan.split,
+        "values": dict(figures),
+    }
+
+
+def _text_of(card: Mapping[str, Any]) -> bytes:
+    return json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False).encode()
+
+
+def _lines(sentences: Sequence[str], *, first: str) -> str:
+    return "\n".join(
+        textwrap.fill(each, 100, initial_indent=first, subsequent_indent=" " * len(first))
+        for each in sentences
+    )
 
 
 def _figures_are_of(lam: float, lams: Sequence[float]) -> str:

@@ -1,14 +1,12 @@
 """Openings of the rows that a run has set aside, kept with the run and counted.
 
-<run>/confirmations.json   every opening, the first one first; holds its own hash (:mod:`fairdash.sealed`)
+<run>/confirmations.json   every opening in order; holds its own hash (:mod:`fairdash.storage.bundle`)
 
 Each opening is a line of the run's log, too: a file that was taken away, or put back to an earlier state, has
 fewer openings than the log tells of, and is not believed.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from filelock import FileLock
 
@@ -17,8 +15,7 @@ from fairdash.errors import FairdashError, RunError
 from fairdash.records import from_plain, to_plain
 from fairdash.runs.log import note, read
 from fairdash.runs.store import RESULT, Run
-from fairdash.sealed import open_sealed_text, sealed_text
-from fairdash.storage import write_whole
+from fairdash.storage.bundle import read_sealed, write_sealed
 
 CONFIRMATIONS = "confirmations.json"
 _LOCK = "confirmations.lock"
@@ -35,7 +32,7 @@ def read_confirmations(run: Run) -> tuple[Confirmation, ...]:
         The file is not as it was written, or tells of fewer openings than the log.
     """
     try:
-        content: dict[str, Any] = open_sealed_text((run.folder / CONFIRMATIONS).read_text(encoding="utf-8"))
+        content = read_sealed(run.folder / CONFIRMATIONS)
         found = tuple(from_plain(Confirmation, each) for each in content["openings"])
     except FileNotFoundError:
         found = ()
@@ -84,7 +81,7 @@ def confirm_run(
         )
         if found not in before:
             kept = {"openings": [to_plain(each) for each in (*before, found)]}
-            write_whole(run.folder / CONFIRMATIONS, sealed_text(kept).encode())
+            write_sealed(run.folder / CONFIRMATIONS, kept)
             note(
                 run.folder,
                 OPENED,

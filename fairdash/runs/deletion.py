@@ -1,4 +1,4 @@
-"""Deleting a file of the user's, or a run, with everything that was made from it.
+"""Deleting files of the user's, runs, and all that was made from them; also when a file's term is over.
 
 Runs keep the target and the sensitive columns of every row, models keep the levels of texts, searches and
 studies keep figures: a file is not gone before they are.
@@ -7,34 +7,45 @@ Where several hold the same file, one lets go of it with what they have made; th
 
 <home>/uploads/<sha256>[.<owner>].deleting   there while that is under way, so that it is ended if cut off
 <home>/deleted   written anew after each deletion: processes that keep tables in memory look
+
+Terms hold whether or not anybody looks: processes that stay keep enforcing them.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
 
 from fairdash.data import uploads
 from fairdash.data.source import sources_folder
-from fairdash.data.uploads import check_sha256, delete_upload, holders_of
+from fairdash.data.uploads import check_sha256, delete_upload, forget_tables, holders_of
 from fairdash.detached import LOCK, is_at_work, stop
 from fairdash.errors import FairdashError, Problem, StorageError
 from fairdash.jobs import engine
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.store import FIRST, Run
-from fairdash.storage import LOCAL, cache_folder, data_folder, write_whole
+from fairdash.runs.store import FIRST, Job, Run
+from fairdash.storage import LOCAL, cache_folder, data_folder, inside, make_parents, write_whole
 from fairdash.text import counted
 
 #: File of a folder of work that says from which data it was made.
 SPEC, STUDY = "spec.json", "study.json"
+_MARK = ".deleting"
+SECONDS_BETWEEN = 60.0
+
+log = logging.getLogger("fairdash.terms")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,12 +62,12 @@ class Made:
         Hashes of the tables that were made of it here, to be audited, each with its owner.
     """
 
-    runs: tuple[Path, ...]
-    models: tuple[Path, ...]
-    searches: tuple[Path, ...]
-    audits: tuple[Path, ...]
-    studies: tuple[Path, ...]
-    sources: tuple[Path, ...]
+    runs: tuple[Path, ...] = ()
+    models: tuple[Path, ...] = ()
+    searches: tuple[Path, ...] = ()
+    audits: tuple[Path, ...] = ()
+    studies: tuple[Path, ...] = ()
+    sources: tuple[Path, ...] = ()
     tables: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -82,21 +93,17 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
     """
     check_sha256(digest)
     runs, models, searches, audits = (
-        tuple(
-            folder
-            for folder in _naming(digest, data_folder(kind.folder_name), SPEC)
-            if _owner_in(folder / SPEC) in (owner, None)
-        )
+        tuple(folder for folder in _naming(digest, kind) if _owner_in(folder / SPEC) in (owner, None))
         for kind in (Run, ModelJob, SearchJob, AuditJob)
     )
-    sources = tuple(path for path in _inside(sources_folder(owner)) if _names(path, digest))
-    others = holders_of(digest) - {owner}
+    sources = tuple(_sources_naming(digest, owner))
+    studies = (path for path in inside(cache_folder("studies")) if _names(path / STUDY, digest))
     return Made(
         runs=runs,
         models=models,
         searches=searches,
         audits=audits,
-        studies=() if others else tuple(_naming(digest, cache_folder("studies"), STUDY)),
+        studies=() if holders_of(digest) - {owner} else tuple(studies),
         sources=sources,
         tables=tuple(_tables_in(sources, digest, owner)),
     )
@@ -113,36 +120,34 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
     check_sha256(digest)
     mark = _mark(digest, owner)
     write_whole(mark, b"")
-    try:
+    with _deleting(mark.parent):
         # First: from here on no process can read it again.
         delete_upload(digest, owner=owner)
         _delete_made(made_from(digest, owner=owner))
         mark.unlink(missing_ok=True)
-    except OSError as error:
-        if isinstance(error, FairdashError):
-            raise
-        raise _cant_be_deleted(Path(error.filename or mark.parent), error) from error
-    finally:
-        write_whole(_last(), secrets.token_bytes(8))
 
 
 def made_in(*runs: Run) -> Made:
     """What goes with runs: their folders, models refitted from them, tables and audits of their prices."""
-    # As spec.json writes it: a model whose file is damaged is found too.
-    words = (f'"run": {json.dumps(run.id)}' for run in runs)
-    models = [folder for each in words for folder in _naming(each, data_folder(ModelJob.folder_name), SPEC)]
-    folders = tuple(run.folder for run in runs)
-    sources, audits, tables = [], [], []
+    models: list[Path] = []
+    audits: list[Path] = []
+    sources: list[Path] = []
+    tables: list[tuple[str, str]] = []
     for run in runs:
+        # As spec.json writes it: a model whose file is damaged is found too.
         owner, word = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
-        own = [path for path in _inside(sources_folder(owner)) if _names(path, word)]
+        own = list(_sources_naming(word, owner))
+        models += _naming(f'"run": {word}', ModelJob)
+        audits += _naming(word, AuditJob)
         sources += own
-        audits += list(_naming(word, data_folder(AuditJob.folder_name), SPEC))
-        tables += list(_tables_in(own, run.id, owner))
+        tables += _tables_in(own, run.id, owner)
     return Made(
-        runs=folders, models=tuple(models), searches=(), audits=tuple(audits), studies=(),
-        sources=tuple(sources), tables=tuple(tables),
-    )  # fmt: skip
+        runs=tuple(run.folder for run in runs),
+        models=tuple(models),
+        audits=tuple(audits),
+        sources=tuple(sources),
+        tables=tuple(tables),
+    )
 
 
 def what_goes(made: Made) -> str:
@@ -170,15 +175,25 @@ def delete_run(run: Run) -> None:
     StorageError
         Something can't be deleted, or a process can't be stopped. The run is there until its models are gone.
     """
-    try:
+    with _deleting(run.folder):
         # The models first: the run's id leads to them.
         made = made_in(run)
         _delete_made(replace(made, runs=()))
         _delete_made(replace(made, models=(), audits=(), sources=(), tables=()))
+
+
+@contextmanager
+def _deleting(place: Path) -> Iterator[None]:
+    """Say what can't be deleted; have other processes look once it is over, however it ends."""
+    try:
+        yield
+    except FairdashError:
+        raise
     except OSError as error:
-        if isinstance(error, FairdashError):
-            raise
-        raise _cant_be_deleted(Path(error.filename or run.folder), error) from error
+        raise StorageError.of(
+            f"not everything can be deleted ({error.strerror})",
+            f"Make {error.filename or place} writable, then delete it once more.",
+        ) from error
     finally:
         write_whole(_last(), secrets.token_bytes(8))
 
@@ -212,7 +227,7 @@ def delete_expired(*, now: datetime | None = None) -> int:
     int
         How many files' terms were over.
     """
-    for mark in _inside(data_folder("uploads")):
+    for mark in inside(data_folder("uploads")):
         if mark.suffix == _MARK:
             digest, _, owner = mark.stem.partition(".")
             owner = owner or LOCAL
@@ -232,7 +247,66 @@ def last_deletion() -> bytes:
         return b""
 
 
-_MARK = ".deleting"
+class _Seen:
+    """The last deletion that this process knows of."""
+
+    deletion: bytes | None = None
+
+
+def enforce() -> int:
+    """Delete the files whose term is over, with what was made from them; how many they were.
+
+    Takes out of this process's memory what any process has deleted. Several processes may call it at
+    once: one of them does it. What can't be deleted is said in the log, and tried again at the next call.
+    """
+    n_over = 0
+    try:
+        lock = data_folder("terms.lock")
+        make_parents(lock)
+        with FileLock(lock, timeout=0, is_singleton=False):
+            n_over = delete_expired()
+    except Timeout:
+        pass
+    except (StorageError, OSError) as error:
+        log.error("terms could not be enforced, and will be tried again: %s", error)
+    if _Seen.deletion not in (None, last_deletion()):
+        forget_tables()
+    _Seen.deletion = last_deletion()
+    return n_over
+
+
+def keep_enforcing(
+    *, seconds: float = SECONDS_BETWEEN, then: Callable[[], object] = lambda: None
+) -> Callable[[], None]:
+    """Enforce the terms now and every so often, in a thread of this process.
+
+    Parameters
+    ----------
+    seconds
+        Between two times.
+    then
+        What to do after each.
+
+    Returns
+    -------
+    callable
+        Ends it.
+    """
+    ended = threading.Event()
+
+    def work() -> None:
+        while True:
+            try:
+                enforce()
+                then()
+            except Exception:
+                # The boundary of the thread: terms must hold tomorrow too.
+                log.exception("terms could not be enforced")
+            if ended.wait(seconds):
+                return
+
+    threading.Thread(target=work, daemon=True, name="fairdash terms").start()
+    return ended.set
 
 
 def _mark(digest: str, owner: str) -> Path:
@@ -243,12 +317,12 @@ def _last() -> Path:
     return data_folder("deleted")
 
 
-def _inside(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []
+def _naming(words: str, kind: type[Job[Any]]) -> Iterator[Path]:
+    return (each for each in inside(data_folder(kind.folder_name)) if _names(each / SPEC, words))
 
 
-def _naming(words: str, room: Path, file: str) -> Iterator[Path]:
-    return (folder for folder in _inside(room) if _names(folder / file, words))
+def _sources_naming(words: str, owner: str) -> Iterator[Path]:
+    return (each for each in inside(sources_folder(owner)) if _names(each, words))
 
 
 def _names(path: Path, words: str) -> bool:
@@ -288,19 +362,10 @@ def _delete(folder: Path, made: Made) -> Iterator[Problem]:
         )
         return
     last = folder / (STUDY if folder in made.studies else SPEC)
-    for path in _inside(folder):
+    for path in inside(folder):
         # If this is cut off, the folder must still tell from which file it was made.
         if path.is_dir():
             shutil.rmtree(path)
         elif path not in (last, folder / LOCK):
             path.unlink(missing_ok=True)
     shutil.rmtree(folder)
-
-
-def _cant_be_deleted(place: Path, error: OSError) -> StorageError:
-    return StorageError(
-        Problem(
-            what=f"not everything can be deleted ({error.strerror})",
-            hint=f"Make {place} writable, then delete it once more.",
-        )
-    )

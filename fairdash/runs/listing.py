@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
-from fairdash.runs.store import Run
-from fairdash.storage import LOCAL, data_folder
+from fairdash.runs.store import Job, Run
+from fairdash.storage import LOCAL, data_folder, inside
 
-SomeJob = TypeVar("SomeJob", Run, AuditJob)
+SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
 
 @dataclass(frozen=True)
@@ -47,16 +48,21 @@ def finished_audits(*, owner: str | None = LOCAL) -> list[AuditJob]:
     return [audit for audit in audits if (over := audit.status_if_over) is not None and over.state == DONE]
 
 
-def _found(kind: type[SomeJob], owner: str | None) -> tuple[tuple[SomeJob, ...], tuple[str, ...]]:
-    """Jobs of a kind, the newest first, and the ids of those that can't be read."""
-    found, damaged = [], []
-    folder = data_folder(kind.folder_name)
-    for each in folder.iterdir() if folder.is_dir() else ():
+def jobs_of(kind: type[SomeJob], *, owner: str | None) -> Iterator[SomeJob]:
+    """Somebody's jobs of a kind in the store; everybody's if None."""
+    for each in inside(data_folder(kind.folder_name)):
         try:
             job = kind(each.name, owner=owner)
         except RunError:
             # No job, or another's.
             continue
+        yield job
+
+
+def _found(kind: type[SomeJob], owner: str | None) -> tuple[tuple[SomeJob, ...], tuple[str, ...]]:
+    """Jobs of a kind, the newest first, and the ids of those that can't be read."""
+    found, damaged = [], []
+    for job in jobs_of(kind, owner=owner):
         try:
             job.stored_status()  # reading it is the test: whether a worker lives is asked elsewhere
             found.append((job.spec.created, job.id, job))

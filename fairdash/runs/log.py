@@ -1,7 +1,7 @@
 """Who did what with a run: a line an event, each with the hash of the line before.
 
 <run>/log.jsonl   the lines
-<run>/log.json    how many there are and the hash of the last one, sealed (:mod:`fairdash.sealed`)
+<run>/log.json    how many there are and the hash of the last one, sealed (:mod:`fairdash.storage.bundle`)
 
 A line that was altered, put in or taken away breaks the chain. That tells faults and clumsy hands, and not
 whoever may write all of the home's files.
@@ -21,8 +21,8 @@ from filelock import FileLock, Timeout
 
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import StorageError
-from fairdash.sealed import open_sealed_text, sealed_text
 from fairdash.storage import sha256, write_whole
+from fairdash.storage.bundle import read_sealed, write_sealed
 
 LOG, _END, _LOCK = "log.jsonl", "log.json", "log.lock"
 LOG_FILES = (LOG, _END)
@@ -95,9 +95,14 @@ def note(folder: Path, what: str, *, who: str, **details: Any) -> None:
             line = json.dumps(event, ensure_ascii=False).encode()
             # Whole or not at all: a line that was cut off would break the chain.
             write_whole(folder / LOG, b"".join(each + b"\n" for each in (*lines, line)))
-            write_whole(folder / _END, sealed_text({"lines": len(lines) + 1, "last": sha256(line)}).encode())
+            write_sealed(folder / _END, {"lines": len(lines) + 1, "last": sha256(line)})
     except (OSError, StorageError, Timeout, TypeError, ValueError) as error:
         log.error("not noted of %s: %s, by %s (%s)", folder.name, what, who, type(error).__name__)
+
+
+def note_export(folder: Path, content: bytes, *, file: str, who: str) -> None:
+    """Add that a file was taken away, and which bytes it has."""
+    note(folder, "exported", who=who, file=file, sha256=sha256(content))
 
 
 def read(folder: Path) -> Log:
@@ -128,7 +133,7 @@ def facts_of(source: DatasetSource) -> dict[str, Any]:
 def _end(folder: Path) -> tuple[int, str]:
     """How many lines there are to be, and the hash of the last one; -2 if that can't be read."""
     try:
-        end = open_sealed_text((folder / _END).read_text(encoding="utf-8"))
+        end = read_sealed(folder / _END)
         return int(end["lines"]), str(end["last"])
     except FileNotFoundError:
         return 0, ""

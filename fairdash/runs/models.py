@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -18,12 +19,23 @@ import numpy as np
 
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
-from fairdash.errors import Problem, RunError
-from fairdash.runs.bundle import BUNDLE, card_of, zip_bundle
+from fairdash.errors import RunError
+from fairdash.runs.bundle import (
+    BUNDLE,
+    GLM,
+    TARIFF,
+    TESTED,
+    card_of,
+    card_of_tariff,
+    model_bundle,
+    tariff_files,
+    tested_premiums,
+)
+from fairdash.runs.listing import jobs_of
 from fairdash.runs.log import read
 from fairdash.runs.store import Job, JobSpec
-from fairdash.sealed import SEAL
-from fairdash.storage import LOCAL, data_folder, sha256, write_whole
+from fairdash.storage import LOCAL, sha256, write_whole
+from fairdash.storage.bundle import SEAL
 from fairdash.tariff.naming import FAIR_TARIFF
 from fairdash.training.sweep import Sweep
 
@@ -31,6 +43,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from fairdash.tariff.model import FairTariff
     from fairdash.training.regressor import FairRegressor
 
 
@@ -118,13 +131,61 @@ def refit(
                 on_step=on_step,
             )
         except ConvergenceWarning as error:
-            raise RunError(
-                Problem(
-                    what="The training on all rows stopped being finite",
-                    hint="Take a smaller weight λ, or train with a lower learning rate first.",
-                )
+            raise RunError.of(
+                "The training on all rows stopped being finite",
+                "Take a smaller weight λ, or train with a lower learning rate first.",
             ) from error
     return model
+
+
+def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[str]]:
+    """The tariff of `spec` beside its plan, fitted on all rows, and notes of the fit.
+
+    Raises
+    ------
+    DataError, OptionError
+        As :meth:`fairdash.tariff.model.FairTariff.fit`.
+    """
+    import numpy as np
+    from sklearn.exceptions import ConvergenceWarning
+
+    from fairdash.tariff.choosing import TermOptions
+    from fairdash.tariff.fit import FitOptions
+    from fairdash.tariff.model import FairTariff
+    from fairdash.tariff.shrinkage import choose_alpha
+    from fairdash.training.regressor_tables import clean_features
+    from fairdash.training.splits import folds
+
+    plan, settings = spec.plan, spec.plan.settings
+    features = clean_features(dataset.features)
+    # As strongly as rows held out ask for; then all rows are fitted to.
+    alpha = choose_alpha(
+        features.set_axis([str(name) for name in features.columns], axis=1),
+        dataset.target.to_numpy(dtype=float),
+        None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
+        folds(np.arange(dataset.n_rows), n_folds=5, random_state=plan.random_state, groups=dataset.groups)[0],
+        options=FitOptions(loss=settings.loss_function, balance=settings.balance),
+        terms=TermOptions(),
+        random_state=plan.random_state,
+    )
+    model = FairTariff(
+        loss=settings.loss,
+        tweedie_power=settings.tweedie_power,
+        lam=spec.lam,
+        alpha=alpha,
+        objective=plan.objective,
+        balance=settings.balance,
+        random_state=plan.random_state,
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        model.fit(
+            dataset.features,
+            dataset.target,
+            sensitive_features=dataset.sensitive,
+            sample_weight=dataset.weight,
+        )
+    return model, [str(each.message) for each in caught]
 
 
 class ModelJob(Job[ModelSpec]):
@@ -144,12 +205,15 @@ class ModelJob(Job[ModelSpec]):
         spec = self.spec
         log = [vars(event) for event in read(self.folder.parents[1] / "runs" / spec.run).events]
         if spec.method == FAIR_TARIFF:
-            from fairdash.runs.tariff_bundle import tariff_files
-
-            return tariff_files(dataset, spec.plan, lam=spec.lam, run=spec.run, figures=spec.figures, log=log)
+            tariff, notes = refit_tariff(dataset, spec)
+            card = card_of_tariff(tariff, dataset, spec.plan, run=spec.run, figures=spec.figures, notes=notes)
+            files = tariff_files(tariff, {**card, "log": log})
+            if dataset.prediction is not None:
+                files[TESTED] = tested_premiums(dataset, spec.plan, spec.lam)
+            return files
         model = refit(dataset, spec, on_step=on_step)
         card = card_of(model, dataset, spec.plan, run=spec.run, figures=spec.figures)
-        return {BUNDLE: zip_bundle(model, {**card, "log": log})}
+        return {BUNDLE: model_bundle(model, {**card, "log": log})}
 
     def keep(self, files: Mapping[str, bytes]) -> None:
         """Keep what :meth:`files` has made: all of it or nothing."""
@@ -159,7 +223,6 @@ class ModelJob(Job[ModelSpec]):
 
     def tariffs(self) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Tables of relativities at λ = 0 and at the chosen λ; RunError if not there or damaged."""
-        from fairdash.runs.tariff_bundle import GLM, TARIFF
         from fairdash.tariff.files import read_tariff
 
         folder = self._checked()
@@ -172,8 +235,6 @@ class ModelJob(Job[ModelSpec]):
         damaged.
         """
         import pandas as pd
-
-        from fairdash.runs.tariff_bundle import TESTED
 
         path = self._checked() / TESTED
         if not path.is_file():
@@ -217,13 +278,9 @@ def create_model(
 def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:
     """The newest model that its owner asked for at a place of a run; None if none can be read."""
     found = []
-    folder = data_folder(ModelJob.folder_name)
-    for path in folder.iterdir() if folder.is_dir() else ():
-        try:
-            spec = ModelJob(path.name, owner=owner).spec
-        except RunError:
-            # Damaged, or being made: not this one.
-            continue
-        if (spec.run, spec.method, spec.lam) == (run, method, lam):
-            found.append((spec.created, path.name))
+    for job in jobs_of(ModelJob, owner=owner):
+        # Where it is damaged it is not this one.
+        with suppress(RunError):
+            if (job.spec.run, job.spec.method, job.spec.lam) == (run, method, lam):
+                found.append((job.spec.created, job.id))
     return ModelJob(max(found)[1]) if found else None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pandas as pd
 
 from fairdash.assessment import Gain, SweepResult, with_edges
 from fairdash.records import from_plain, to_plain
-from fairdash.storage import write_whole
+from fairdash.storage import cant_keep, write_whole
 from fairdash.training.set_aside import SetAside
 from fairdash.training.splits import Split
 from fairdash.training.sweep import Sweep
@@ -26,6 +28,8 @@ _TRAIN, _TEST, _VALIDATION, NONE = 0, 1, 2, 3
 _NAME = re.compile(r"[a-z_]+")
 #: Older results hold a "price" of independence for a base that was not told s: that is no bound.
 PRICE = "price_of_independence"
+#: The training curves' file, and what a line of it says.
+CURVES, CURVE_COLUMNS = "curves.jsonl", ("method", "lam", "epoch", "mse", "dependence")
 #: Files of the rows set aside, which nothing but a confirmation reads.
 SET_ASIDE = "set_aside"
 
@@ -59,6 +63,12 @@ class About:
         if not isinstance(values, dict):
             raise ValueError("not a JSON object")
         return {each.name: values[each.name] for each in fields(cls) if each.name in values}
+
+
+#: What a result and its ``about.json`` call alike.
+_AS_IT_IS = tuple(
+    each.name for each in fields(About) if each.name not in ("objectives", "target", "sensitive")
+)
 
 
 class UnreadableError(Exception):
@@ -95,19 +105,10 @@ def write_result(result: SweepResult, folder: Path) -> None:
         _write_set_aside(result.set_aside, folder)
     write_whole(folder / "rows.safetensors", save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
     about = About(
-        objective=result.objective,
         objectives=tuple(result.frames),
         target=result.target_name,
         sensitive=tuple(result.sensitive.columns),
-        units=result.units,
-        device=result.device,
-        seconds=result.seconds,
-        notes=result.notes,
-        versions=result.versions,
-        gain=result.gain,
-        names=result.names,
-        evaluations=result.evaluations,
-        drawn_from=result.drawn_from,
+        **{name: getattr(result, name) for name in _AS_IT_IS},
     )
     write_whole(folder / "about.json", json.dumps(to_plain(about)).encode())
 
@@ -131,6 +132,7 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
         )
         return SweepResult(
             sweep=plan,
+            **{name: getattr(about, name) for name in _AS_IT_IS if name != "objective"},
             frames=frames,
             paths=paths,
             members=_table(folder / "members.parquet"),
@@ -143,25 +145,16 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
             sensitive=pd.DataFrame(arrays["sensitive"], columns=list(about.sensitive)),
             weight=arrays.get("weight"),
             target_name=about.target,
-            units=about.units,
             references=optional("references"),
             price=arrays.get(PRICE),
             importance=optional("importance"),
-            device=about.device,
-            seconds=about.seconds,
-            notes=about.notes,
-            versions=about.versions,
             tuning=optional("tuning"),
             baselines={
                 each: table
                 for each in about.objectives
                 if (table := optional(f"baselines-{each}")) is not None
             },
-            gain=about.gain,
-            names=about.names,
-            evaluations=about.evaluations,
             rows=arrays.get("rows"),
-            drawn_from=about.drawn_from,
             set_aside=_read_set_aside(folder),
         )
     except (OSError, ValueError, KeyError, SafetensorError) as error:
@@ -217,3 +210,32 @@ def _read_set_aside(folder: Path) -> SetAside | None:
         weight=arrays.get("weight"),
         groups=arrays.get("groups"),
     )
+
+
+def add_curve(path: Path, curve: pd.DataFrame) -> None:
+    """Append an epoch's curve (see :class:`fairdash.training.sweep.SweepProgress`).
+
+    Raises
+    ------
+    StorageError
+        The disk won't; what is there stays as it is.
+    """
+    before = path.stat().st_size if path.exists() else 0
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(curve.to_json(orient="records", lines=True))
+    except OSError as error:
+        # Half a line would spoil the next; where not even this can be done, nothing has been written.
+        with suppress(OSError):
+            os.truncate(path, before)
+        raise cant_keep(error) from error
+
+
+def read_curves(path: Path | None) -> pd.DataFrame:
+    """All curves in a file so far; no rows without one."""
+    if path is None:
+        return pd.DataFrame(columns=list(CURVE_COLUMNS))
+    # The worker may be in the middle of writing the last line.
+    whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
+    lines = [json.loads(line) for line in whole.splitlines() if line]
+    return pd.DataFrame(lines, columns=list(CURVE_COLUMNS))

@@ -6,8 +6,9 @@ What passes here has all that pages and reports look at.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from functools import partial
 from typing import Any
 
@@ -21,13 +22,12 @@ from fairdash.dependence.omnibus_values import COMPONENTS
 from fairdash.errors import FairdashError
 from fairdash.records import from_plain
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
-from fairdash.runs.curves import COLUMNS, CURVES
 from fairdash.runs.log import LOG, LOG_FILES, Event
-from fairdash.runs.naming import NAME
-from fairdash.runs.result import NONE, PARTS, PRICE, SET_ASIDE, About
+from fairdash.runs.result import CURVE_COLUMNS, CURVES, NONE, PARTS, PRICE, SET_ASIDE, About
 from fairdash.runs.status import DONE, RunStatus
-from fairdash.runs.store import RESULT, RunSpec
-from fairdash.schema import (
+from fairdash.runs.store import NAME, RESULT, RunSpec
+from fairdash.storage.bundle import SEAL
+from fairdash.storage.schema import (
     FLAG,
     TEXT,
     WHOLE,
@@ -39,7 +39,7 @@ from fairdash.schema import (
     read_table,
     require,
 )
-from fairdash.sealed import SEAL
+from fairdash.tariff.naming import FAIR_TARIFF
 from fairdash.training.baselines import BASELINES, MEAN
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
@@ -175,11 +175,10 @@ class _Result:
         columns: Mapping[str, Column],
         *,
         others: Callable[[str], Column | None] = lambda _: None,
-        most_rows: int = MOST_ROWS,
     ) -> pd.DataFrame:
         content = self._take(f"{name}.parquet")
         frame: pd.DataFrame = _in_file(
-            name, lambda: read_table(content, columns, most_rows=most_rows, others=others)
+            name, lambda: read_table(content, columns, most_rows=MOST_ROWS, others=others)
         )
         if "split" in frame:
             require((frame["split"] < len(self.parts)).all(), "it names a split that is not there")
@@ -207,6 +206,7 @@ class _Result:
     def _rows(self, content: bytes) -> list[dict[str, int]]:
         """Each split's parts, with the number of their rows."""
         about, n_splits, n_models = self.about, self.plan.n_splits, len(self.plan.models())
+        price = Array(dtype="float64", shape=(n_splits,), may_lack=True, is_needed=False)
         arrays = read_arrays(
             content,
             {
@@ -215,7 +215,9 @@ class _Result:
                 "predictions": Array(dtype="float64", shape=(n_models, None), may_lack=True),
                 "part": Array(dtype="uint8", shape=(n_splits, None), high=NONE),
                 "weight": Array(dtype="float64", shape=(None,), low=0, is_needed=False),
-                PRICE: Array(dtype="float64", shape=(n_splits,), may_lack=True, is_needed=False),
+                PRICE: price,
+                # What it was called before references were told s.
+                "price": price,
                 "rows": Array(dtype="int64", shape=(None,), low=0, is_needed=False),
             },
         )
@@ -281,8 +283,7 @@ class _Result:
     def _frame(self, name: str) -> None:
         frame = self._figures(name, _FRAME)
         wanted = {(*model, part) for model in self.models for part in self.parts[model[2]]}
-        found = _keys(frame, [*_MODEL, "part"])
-        require(set(found) == wanted and len(found) == len(wanted), "its rows are not the models'")
+        _has_rows(frame, [*_MODEL, "part"], wanted, "its rows are not the models'")
         self.measures = set(frame.columns) - set(_FRAME)
         self.has_deviance = "deviance" in frame
 
@@ -300,14 +301,11 @@ class _Result:
             own = frame[frame["method"] == method]
             stops = own[["lam", "low", "high", "share"]].drop_duplicates()
             require(stops["lam"].is_unique and (stops["lam"] == 0).any(), "its stops are none")
-            found = _keys(own, ["lam", "split", "part"])
-            wanted = {
-                (lam, j, part) for lam in stops["lam"] for j in range(len(self.parts)) for part in parts
-            }
-            require(set(found) == wanted and len(found) == len(wanted), "a stop lacks a split or part")
+            wanted = set(itertools.product(stops["lam"], range(len(self.parts)), parts))
+            _has_rows(own, ["lam", "split", "part"], wanted, "a stop lacks a split or part")
 
     def _baselines(self, name: str) -> None:
-        frame = self._figures(name, {**_JUDGED, "method": Column(kind=TEXT, among=BASELINES.keys())})
+        frame = self._figures(name, {**_JUDGED, "method": Column(kind=TEXT, among={*BASELINES, FAIR_TARIFF})})
         require(("deviance" in frame) == self.has_deviance, "it has another error than the frame")
         self._is_one_a_split(frame)
         require((frame["method"] == MEAN).any(), "it lacks the average")
@@ -319,16 +317,15 @@ class _Result:
         self._is_one_a_split(frame)
 
     def _is_one_a_split(self, frame: pd.DataFrame) -> None:
-        found = _keys(frame, ["method", "lam", "split", "part"])
-        wanted = {(method, lam, j, "test") for method, lam, *_ in found for j in range(len(self.parts))}
-        require(set(found) == wanted and len(found) == len(wanted), "it lacks a split, or has one twice")
+        points = set(_keys(frame, ["method", "lam"]))
+        wanted = {(*point, j, "test") for point in points for j in range(len(self.parts))}
+        _has_rows(frame, [*_MODEL, "part"], wanted, "it lacks a split, or has one twice")
 
     def _importance(self) -> None:
         frame = self._table("importance", _IMPORTANCE)
-        found = _keys(frame, [*_MODEL, "feature"])
-        require(found and len(set(found)) == len(found), "it has no feature, or one twice")
+        require(not frame.empty, "it has no feature")
         wanted = {(*model, feature) for model in self.models for feature in frame["feature"].unique()}
-        require(set(found) == wanted, "it lacks a feature or a model")
+        _has_rows(frame, [*_MODEL, "feature"], wanted, "it lacks a feature or a model, or has one twice")
 
     def _tuning(self) -> None:
         frame = self._table("tuning", _TUNING)
@@ -340,7 +337,7 @@ class _Result:
         require(len(content) <= MOST_LINES, "it is too long")
         for line in content.splitlines():
             each = read_json(line, most_bytes=1_000)
-            require(isinstance(each, dict) and [*each] == [*COLUMNS], "a line is none of a curve")
+            require(isinstance(each, dict) and [*each] == [*CURVE_COLUMNS], "a line is none of a curve")
             require(each["method"] in self.plan.methods, "a method is not the plan's")
             require(type(each["epoch"]) is int and each["epoch"] >= 0, "an epoch is none")
             require(_is_number(each["lam"]) and each["lam"] >= 0, "a weight is none")
@@ -415,6 +412,12 @@ def _record(kind: type[Any], values: Any) -> Any:
 
 def _keys(frame: pd.DataFrame, columns: list[str]) -> list[tuple[Any, ...]]:
     return list(frame[columns].itertuples(index=False, name=None))
+
+
+def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ...]], what: str) -> None:
+    """Raise a SchemaError that says `what` unless each wanted row stands there once, and no other."""
+    found = _keys(frame, columns)
+    require(set(found) == wanted and len(found) == len(wanted), what)
 
 
 def _value_of(column: str) -> str:

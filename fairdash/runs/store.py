@@ -13,7 +13,7 @@
 <home>/runs/<id>/worker.lock     held by the process that is at it
 <home>/runs/<id>/process.json    which process that is
 
-What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.sealed`). Who is
+What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.storage.bundle`). Who is
 next, and which units are done, is in the line of jobs (:mod:`fairdash.jobs.engine`).
 """
 
@@ -22,7 +22,6 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -38,16 +37,30 @@ from fairdash.assessment.result import SweepResult
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.detached import LOCK, is_at_work
-from fairdash.errors import FairdashError, Problem, RunError, StorageError
+from fairdash.errors import Checks, FairdashError, OptionError, RunError, StorageError
 from fairdash.jobs import engine
 from fairdash.records import from_plain, to_plain
-from fairdash.runs.curves import CURVES, add_curve, read_curves
 from fairdash.runs.log import WORKER, note
-from fairdash.runs.naming import read_name, write_name
-from fairdash.runs.result import UnreadableError, read_result, write_result
+from fairdash.runs.result import (
+    CURVES,
+    UnreadableError,
+    add_curve,
+    read_curves,
+    read_result,
+    write_result,
+)
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
-from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text, sync
-from fairdash.storage import LOCAL, cant_keep, data_folder, make_folder, write_whole
+from fairdash.storage import LOCAL, cant_keep, data_folder, make_parents, write_whole
+from fairdash.storage.bundle import (
+    AlteredError,
+    check,
+    open_sealed_text,
+    read_sealed,
+    seal,
+    sealed_text,
+    whole_folder,
+    write_sealed,
+)
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -56,7 +69,8 @@ if TYPE_CHECKING:
 Spec = TypeVar("Spec")
 
 _ID = re.compile(r"[0-9a-f]{12}")
-RESULT, FIRST = "result", "first"
+RESULT, FIRST, NAME = "result", "first", "name.json"
+LONGEST_NAME = 80
 _ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
 
 
@@ -133,11 +147,9 @@ class Job(Generic[Spec]):
         is_there = _ID.fullmatch(job_id) and (self.folder / "spec.json").is_file()
         # Somebody else's is as gone as one that never was.
         if not is_there or (owner is not None and owner != self._owner):
-            raise RunError(
-                Problem(
-                    what=f"This {self.label} is gone, or was made on another machine",
-                    hint=f"Choose another {self.label}, or start a new one.",
-                )
+            raise RunError.of(
+                f"This {self.label} is gone, or was made on another machine",
+                f"Choose another {self.label}, or start a new one.",
             )
 
     @classmethod
@@ -148,16 +160,14 @@ class Job(Generic[Spec]):
         """
         id = id or secrets.token_hex(6)
         place = data_folder(cls.folder_name) / id
-        new = place.with_name(f".{secrets.token_hex(6)}")
-        make_folder(new)
+        make_parents(place)
         try:
-            write_whole(new / "status.json", _status_text(RunStatus(state=QUEUED)).encode())
-            write_whole(new / "spec.json", spec_text(spec).encode())
-            new.rename(place)
-        except OSError as error:
-            shutil.rmtree(new, ignore_errors=True)
+            with whole_folder(place) as new:
+                write_sealed(new / "status.json", to_plain(RunStatus(state=QUEUED)))
+                write_whole(new / "spec.json", spec_text(spec).encode())
+        except StorageError:
             if not (place / "spec.json").is_file():
-                raise error if isinstance(error, StorageError) else cant_keep(error) from error
+                raise
         return cls(id)
 
     @property
@@ -221,8 +231,7 @@ class Job(Generic[Spec]):
     def stored_status(self) -> RunStatus:
         """What its file says, whether or not its worker lives; RunError if it can't be read."""
         try:
-            text = (self.folder / "status.json").read_text(encoding="utf-8")
-            return from_plain(RunStatus, open_sealed_text(text))
+            return from_plain(RunStatus, read_sealed(self.folder / "status.json"))
         except (OSError, ValueError, RecursionError) as error:
             raise self._damaged("status.json") from error
 
@@ -235,7 +244,7 @@ class Job(Generic[Spec]):
         return FileLock(self.folder / LOCK, timeout=seconds, is_singleton=False)
 
     def write_status(self, status: RunStatus) -> None:
-        write_whole(self.folder / "status.json", _status_text(status).encode())
+        write_sealed(self.folder / "status.json", to_plain(status))
         if status.is_over:
             note(self.folder, _ENDED[status.state], who=WORKER, why=status.message)
 
@@ -272,22 +281,12 @@ class Job(Generic[Spec]):
 
         StorageError if the disk won't.
         """
-        folder = None
-        try:
-            folder = Path(tempfile.mkdtemp(dir=self.folder, prefix=f".{name}"))
+        with whole_folder(self.folder / name) as folder:
             yield folder
             seal(folder)
-            folder.rename(self.folder / name)
-            sync(self.folder)
-            if name == RESULT:
-                # It has all that they have found.
-                shutil.rmtree(self.units, ignore_errors=True)
-        except BaseException as error:
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
-            if isinstance(error, OSError) and not isinstance(error, StorageError):
-                raise cant_keep(error) from error
-            raise
+        if name == RESULT:
+            # It has all that they have found.
+            shutil.rmtree(self.units, ignore_errors=True)
 
     def _checked(self, name: str = RESULT) -> Path:
         """The result's folder, whose files are as they were written; RunError if they are not."""
@@ -302,11 +301,9 @@ class Job(Generic[Spec]):
 
     def _damaged(self, *names: str) -> RunError:
         which = f" ({', '.join(names)})" if names else ""
-        return RunError(
-            Problem(
-                what=f"The files of this {self.label} are incomplete or damaged{which}",
-                hint=f"Start the {self.label} again; the others are not affected.",
-            )
+        return RunError.of(
+            f"The files of this {self.label} are incomplete or damaged{which}",
+            f"Start the {self.label} again; the others are not affected.",
         )
 
 
@@ -319,10 +316,6 @@ def parse_spec(kind: type[Spec], text: str) -> Spec:
     """What :func:`spec_text` wrote; ValueError or a FairdashError if it is damaged."""
     content = open_sealed_text(text)
     return from_plain(kind, {name: each for name, each in content.items() if name != "fairdash"})
-
-
-def _status_text(status: RunStatus) -> str:
-    return sealed_text(to_plain(status))
 
 
 @lru_cache(maxsize=10_000)
@@ -348,15 +341,25 @@ class Run(Job[RunSpec]):
 
     @property
     def name(self) -> str:
-        """What the user calls it; empty where it has no name."""
-        return read_name(self.folder)
+        """What the user calls it, no part of the evidence; empty where it has no name."""
+        try:
+            return _checked_name(read_sealed(self.folder / NAME)["name"])
+        except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError):
+            # A convenience: the run is as good without it.
+            return ""
 
     def rename(self, name: str) -> None:
-        """Give it another name, or none; errors as :func:`fairdash.runs.naming.write_name`."""
-        write_name(self.folder, name)
+        """Give it another name, or none.
+
+        Raises
+        ------
+        OptionError
+            It has more than LONGEST_NAME characters, or some that are not shown.
+        """
+        write_sealed(self.folder / NAME, {"name": _checked_name(name)})
 
     def add_curve(self, curve: pd.DataFrame) -> None:
-        """Append an epoch's training curve, as :func:`fairdash.runs.curves.add_curve`."""
+        """Append an epoch's training curve, as :func:`fairdash.runs.result.add_curve`."""
         add_curve(self.folder / CURVES, curve)
 
     def forget_curves(self) -> None:
@@ -394,6 +397,22 @@ class Run(Job[RunSpec]):
             return read_result(self._checked(self.look or RESULT), self.available_plan)
         except UnreadableError as error:
             raise self._damaged() from error
+
+
+def _checked_name(name: str) -> str:
+    stripped = name.strip()
+    checks = Checks(OptionError)
+    checks.require(
+        len(stripped) <= LONGEST_NAME,
+        "name",
+        f"it has {len(stripped):,} characters",
+        f"Take {LONGEST_NAME} at most.",
+    )
+    checks.require(
+        stripped.isprintable(), "name", "some of its characters are not shown", "Write one line of text."
+    )
+    checks.finish()
+    return stripped
 
 
 def runs_folder() -> Path:

@@ -40,8 +40,8 @@ class AveragesPenalty(BasePenalty):
     E[U | s] is the projection of U on cubic splines of the ranks of s, and R what
     :class:`fairdash.training.penalties.cca_spline.CanonicalPenalty` finds, which sees links that averages
     don't show; λ counts as 30 there if it is larger. The last part leads to the flat premium; it is left out
-    for residuals, as a flat premium's follow s as the target does. Where relativities are fixed, the last part
-    counts the premium ÷ them: no other factor should undo them but for their link with s.
+    for residuals, as a flat premium's follow s as the target does. Where relativities are fixed, the last
+    part counts the premium ÷ them: no other factor should undo them but for their link with s.
     """
 
     def __init__(self, **given: Any) -> None:

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash._version import __version__
-from fairdash.errors import Problem, StorageError
+from fairdash.errors import StorageError
 from fairdash.storage import write_whole
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.predictor import Predictor
@@ -34,19 +34,21 @@ _KIND = "fairdash.FairRegressor"
 _FORMAT = 2
 #: What fit has learned beside the predictor, and is plain.
 _FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
+#: Arrays of the encoder; the last two only where it has functions of numbers.
+_OF_ENCODER = ("median", "mean", "scale", "knots", "heights")
 
 
 def write_regressor(model: FairRegressor, path: str | PathLike[str]) -> None:
-    """Write a fitted regressor, whole or not at all; StorageError if that fails.
+    """Write a fitted regressor, whole or not at all; StorageError if that fails."""
+    write_whole(Path(path), regressor_file(model), hint="Free some space, or choose another place.")
 
-    A `random_state` that is a generator, not a number, is kept as None.
-    """
+
+def regressor_file(model: FairRegressor) -> bytes:
+    """The file of a fitted regressor; a `random_state` that is a generator, not a number, is kept as None."""
     from safetensors.numpy import save
 
     predictor, encoder = model.predictor_, model.predictor_.encoder
-    arrays = {"median": encoder.median, "mean": encoder.mean, "scale": encoder.scale}
-    if encoder.knots is not None and encoder.heights is not None:
-        arrays |= {"knots": encoder.knots, "heights": encoder.heights}
+    arrays = {name: array for name in _OF_ENCODER if (array := getattr(encoder, name)) is not None}
     arrays["output"] = np.array([predictor.factor, predictor.shift])
     for layer, (weight, bias) in enumerate(zip(predictor.weights, predictor.biases, strict=True)):
         arrays |= {f"weight.{layer}": weight, f"bias.{layer}": bias}
@@ -71,8 +73,7 @@ def write_regressor(model: FairRegressor, path: str | PathLike[str]) -> None:
     text = json.dumps(about, default=_plain)
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {"format": f"{_KIND}/{_FORMAT}", "about": text, "sha256": _digest(text, arrays)}
-    content = _in_order(save(arrays, metadata))
-    write_whole(Path(path), content, hint="Free some space, or choose another place.")
+    return _in_order(save(arrays, metadata))
 
 
 def read_regressor(cls: type[Regressor], path: str | PathLike[str]) -> Regressor:
@@ -80,9 +81,11 @@ def read_regressor(cls: type[Regressor], path: str | PathLike[str]) -> Regressor
     arrays, metadata = _read(Path(path))
     kind, _, number = metadata.get("format", "").partition("/")
     if kind != _KIND or not number.isdecimal():
-        raise _refusal("This file does not hold a model of fairdash's", "Choose a file that save() wrote.")
+        raise StorageError.of(
+            "This file does not hold a model of fairdash's", "Choose a file that save() wrote."
+        )
     if int(number) > _FORMAT:
-        raise _refusal("A newer fairdash wrote this model", "Update fairdash to read it.")
+        raise StorageError.of("A newer fairdash wrote this model", "Update fairdash to read it.")
     text = metadata.get("about", "")
     if metadata.get("sha256") != _digest(text, arrays):
         raise _damaged()
@@ -108,13 +111,9 @@ def _regressor(
     model.predictor_ = Predictor(
         encoder=FeatureEncoder(
             numbers=tuple(about["numbers"]),
-            median=arrays["median"],
-            mean=arrays["mean"],
-            scale=arrays["scale"],
             categories=tuple(about["categories"]),
-            levels=tuple(tuple(levels) for levels in about["levels"]),
-            knots=arrays.get("knots"),
-            heights=arrays.get("heights"),
+            levels=tuple(map(tuple, about["levels"])),
+            **{name: arrays[name] for name in _OF_ENCODER if name in arrays},
         ),
         weights=tuple(arrays[f"weight.{layer}"] for layer in layers),
         biases=tuple(arrays[f"bias.{layer}"] for layer in layers),
@@ -136,7 +135,9 @@ def _read(path: Path) -> tuple[dict[str, NDArray[np.float64]], dict[str, str]]:
     except SafetensorError as error:
         raise _damaged() from error
     except OSError as error:
-        raise _refusal("The model's file can't be read", "Check its path and your rights to it.") from error
+        raise StorageError.of(
+            "The model's file can't be read", "Check its path and your rights to it."
+        ) from error
 
 
 def _in_order(content: bytes) -> bytes:
@@ -169,8 +170,4 @@ def _plain(value: Any) -> Any:
 
 
 def _damaged() -> StorageError:
-    return _refusal("The model's file is damaged, or not a model's", "Save the model again.")
-
-
-def _refusal(what: str, hint: str) -> StorageError:
-    return StorageError(Problem(what=what, hint=hint))
+    return StorageError.of("The model's file is damaged, or not a model's", "Save the model again.")

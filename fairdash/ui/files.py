@@ -9,9 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.errors import RunError
+from fairdash.runs.log import note_export
+from fairdash.runs.store import Run
 from fairdash.safe_csv import safe_csv
 from fairdash.ui.frame import in_plain_words
 from fairdash.ui.keys import Keys
+from fairdash.ui.owner import current_owner
 
 KEY = Keys(__file__)
 
@@ -102,3 +105,17 @@ def download(frame: pd.DataFrame | Callable[[], pd.DataFrame], *, label: str, na
         mime="text/csv",
         key=key,
     )
+
+
+def download_of(run: Run, make: Callable[[], bytes], **button: str) -> None:
+    """A button that makes a file of the run for its owner, and has the run's log say so."""
+    owner = current_owner()
+
+    def made() -> bytes:
+        # Asked again: the run may have been deleted since the button was drawn.
+        Run(run.id, owner=owner)
+        content = make()
+        note_export(run.folder, content, file=button["name"], who=owner)
+        return content
+
+    download_file(made, **button)

@@ -36,7 +36,7 @@ def arguments_to_serve(port: int) -> list[str]:
 
 def keep_terms() -> Callable[[], None]:
     """Enforce the terms of uploads as long as the server runs; the function that is returned ends it."""
-    from fairdash.runs.terms import keep_enforcing
+    from fairdash.runs.deletion import keep_enforcing
     from fairdash.ui.cached import forget_what_was_deleted
 
     return keep_enforcing(then=forget_what_was_deleted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 import zipfile
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +16,7 @@ import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.data.source import load_source
 from fairdash.reproduction.results import committed, read_result
+from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, ModelSpec, find_model
 from fairdash.runs.searches import SearchJob, SearchSpec
@@ -66,6 +68,13 @@ def test_a_run_opens(home: Path) -> None:
     (home / "runs" / run.id / "result").rename(home / "result")
     assert run.available_plan == run.spec.first
     assert run.read_result().predictions.shape == (2, 120)
+
+
+def test_a_run_leaves_and_comes_in_as_it_was(home: Path) -> None:
+    (run,) = list_runs().runs
+    content = export_run(run)
+    shutil.rmtree(run.folder)
+    assert export_run(import_run(content).run) == content
 
 
 def test_a_plan_trains_to_what_was_stored(home: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 import fairdash as fd
 from fairdash.auditing.evidence import read_plan
 from fairdash.auditing.result import AuditResult
+from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob
@@ -46,6 +48,14 @@ def test_the_run_says_what_it_said(home: Path) -> None:
     then = pd.read_csv(home / VALUES / "frame.csv")
     pd.testing.assert_frame_equal(result.frame, then, check_dtype=False, rtol=1e-12)
     assert result.references is not None
+
+
+def test_the_run_leaves_and_comes_in_as_it_was_with_its_tariff(home: Path) -> None:
+    run = the_run()
+    assert FAIR_TARIFF in set(run.read_result().baselines["demographic_parity"]["method"])
+    content = export_run(run)
+    shutil.rmtree(run.folder)
+    assert export_run(import_run(content).run) == content
 
 
 def test_its_plan_trains_to_what_was_stored(home: Path) -> None:

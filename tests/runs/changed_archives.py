@@ -28,8 +28,8 @@ from fairdash.runs.listing import list_runs
 from fairdash.runs.log import note, read
 from fairdash.runs.result import write_result
 from fairdash.runs.store import FIRST, Run
-from fairdash.sealed import SEAL, open_sealed_text, seal, sealed_text
 from fairdash.storage import sha256, write_whole
+from fairdash.storage.bundle import SEAL, open_sealed_text, seal, sealed_text
 from fairdash.training.set_aside import SetAside
 from tests.runs.finished import PLAN, finished
 

@@ -11,7 +11,7 @@ import pytest
 from fairdash.errors import RunError
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.store import runs_folder
-from fairdash.sealed import open_sealed_text, sealed_text
+from fairdash.storage.bundle import open_sealed_text, sealed_text
 from tests.runs.changed_archives import change, look_at, packed, rich, unpacked
 
 SEEDS, BATCHES = 200, 8

@@ -22,7 +22,7 @@ from fairdash.runs.log import read
 from fairdash.runs.models import ModelSpec, refit
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import create_run
-from fairdash.sealed import sealed_text
+from fairdash.storage.bundle import sealed_text
 from fairdash.training.defaults import default_plan, preview_of
 from fairdash.training.set_aside import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
 from fairdash.training.sweep import Sweep, train_sweep

@@ -19,8 +19,8 @@ from fairdash.runs.launch import start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Run, create_run
-from fairdash.sealed import AlteredError, check, open_sealed_text, seal, sealed_text
 from fairdash.storage import data_folder, make_private, write_whole
+from fairdash.storage.bundle import AlteredError, check, open_sealed_text, seal, sealed_text
 from tests.runs.test_runs import PLAN, SOURCE
 
 

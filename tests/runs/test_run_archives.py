@@ -17,8 +17,8 @@ from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.launch import put_in_line
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run, create_run, runs_folder
-from fairdash.sealed import SEAL
 from fairdash.storage import sha256
+from fairdash.storage.bundle import SEAL
 from tests.runs.finished import PLAN, SOURCE, finished
 
 

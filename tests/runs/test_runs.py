@@ -26,8 +26,8 @@ from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
-from fairdash.sealed import SEAL, open_sealed_text, sealed_text
 from fairdash.storage import data_folder
+from fairdash.storage.bundle import SEAL, open_sealed_text, sealed_text
 from fairdash.training.defaults import default_plan, default_settings
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.settings import TrainingSettings

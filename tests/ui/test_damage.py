@@ -19,7 +19,7 @@ from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, create_model, find_model
 from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.store import Run, create_run
-from fairdash.sealed import open_sealed_text
+from fairdash.storage.bundle import open_sealed_text
 from tests.runs.test_searches import LAM
 from tests.ui.conftest import PLAN, SOURCE, charts, open_page, words
 

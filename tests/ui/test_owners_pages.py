@@ -13,9 +13,8 @@ from streamlit.testing.v1 import AppTest
 from fairdash.data.source import UploadSource
 from fairdash.errors import FairdashError
 from fairdash.runs import log
-from fairdash.runs.deletion import delete_made_from
+from fairdash.runs.deletion import delete_made_from, keep_enforcing
 from fairdash.runs.store import Run
-from fairdash.runs.terms import keep_enforcing
 from fairdash.storage import LOCAL
 from fairdash.ui import cached, files, owner
 from fairdash.ui.files import Making

@@ -7,14 +7,11 @@ import streamlit as st
 from fairdash.runs.archive import export_run
 from fairdash.runs.deletion import delete_run, made_in, what_goes
 from fairdash.runs.launch import start_again
-from fairdash.runs.log import note
-from fairdash.runs.naming import LONGEST_NAME
 from fairdash.runs.status import CANCELLED, FAILED
-from fairdash.runs.store import Run
-from fairdash.storage import sha256
+from fairdash.runs.store import LONGEST_NAME, Run
 from fairdash.text import counted
 from fairdash.ui.cached import forget_what_was_deleted
-from fairdash.ui.files import download_file
+from fairdash.ui.files import download_of
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.jobs import show_go_on, show_status
 from fairdash.ui.keys import Address, Keys
@@ -86,21 +83,15 @@ def _show_one(run: Run) -> None:
                 choose([again.id])
                 st.rerun()
         if run.look and status.is_over:
-            owner = current_owner()
-            download_file(
-                lambda: _taken_away(run, owner),
+            download_of(
+                run,
+                lambda: export_run(run),
                 label="Take it away (zip)",
                 name=f"fairdash-run-{run.id}.zip",
                 mime="application/zip",
                 key=KEY("bundle", run.id),
             )
         _show_delete([run])
-
-
-def _taken_away(run: Run, owner: str) -> bytes:
-    content = export_run(Run(run.id, owner=owner))
-    note(run.folder, "exported", who=owner, file=f"fairdash-run-{run.id}.zip", sha256=sha256(content))
-    return content
 
 
 def _show_delete(runs: list[Run]) -> None:

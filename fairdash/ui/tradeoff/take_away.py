@@ -19,11 +19,11 @@ from fairdash.runs.models import ModelJob
 from fairdash.runs.store import FIRST, Run
 from fairdash.safe_csv import safe_csv
 from fairdash.ui.cached import dataset_of
+from fairdash.ui.files import download_of
 from fairdash.ui.frame import PICTURE_FORMAT
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.tradeoff.auditing import show_audit_of_point
-from fairdash.ui.tradeoff.exports import download_of
 from fairdash.ui.tradeoff.refitting import show_refit
 
 KEY = Keys(__file__)

@@ -15,13 +15,13 @@ from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
 from fairdash.ui.cached import dataset_of
+from fairdash.ui.files import download_of
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.text import safe
 from fairdash.ui.tradeoff.auditing import show_audit_of_tariff
 from fairdash.ui.tradeoff.capping import show_cap
-from fairdash.ui.tradeoff.exports import download_of
 from fairdash.ui.tradeoff.refitting import show_refit
 
 KEY = Keys(__file__)

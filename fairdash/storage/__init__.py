@@ -39,22 +39,21 @@ def check_owner(owner: str) -> str:
 
 def data_folder(name: str) -> Path:
     """Give a folder for files that must be kept, such as uploads; it need not exist yet."""
-    home = os.environ.get("FAIRDASH_HOME")
-    if home:
-        return Path(home) / name
-    import platformdirs
-
-    return platformdirs.user_data_path("fairdash", appauthor=False) / name
+    return _home("", "user_data_path") / name
 
 
 def cache_folder(name: str) -> Path:
     """Give a folder for files that can be fetched again; it need not exist yet."""
-    home = os.environ.get("FAIRDASH_HOME")
-    if home:
-        return Path(home) / "cache" / name
+    return _home("cache", "user_cache_path") / name
+
+
+def _home(part: str, of_system: str) -> Path:
+    if home := os.environ.get("FAIRDASH_HOME"):
+        return Path(home) / part
     import platformdirs
 
-    return platformdirs.user_cache_path("fairdash", appauthor=False) / name
+    place: Path = getattr(platformdirs, of_system)("fairdash", appauthor=False)
+    return place
 
 
 def write_whole(
@@ -92,21 +91,6 @@ def write_whole(
         raise cant_keep(error, hint=hint) from error
 
 
-def make_folder(path: Path) -> None:
-    """Make a folder that only this user can read.
-
-    Raises
-    ------
-    StorageError
-        The folder that it is to lie in can't be written.
-    """
-    try:
-        _make_with_parents(path.parent)
-        path.mkdir(mode=0o700)
-    except OSError as error:
-        raise cant_keep(error) from error
-
-
 def _make_with_parents(path: Path) -> None:
     """Make a folder where there is none; those around it are as private, which pathlib's own are not."""
     if not path.is_dir():
@@ -126,6 +110,11 @@ def make_parents(path: Path) -> None:
         _make_with_parents(path.parent)
     except OSError as error:
         raise cant_keep(error) from error
+
+
+def inside(folder: Path) -> list[Path]:
+    """What lies in a folder, in order; nothing where there is none."""
+    return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def make_private() -> tuple[Path, ...]:

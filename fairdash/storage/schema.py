@@ -5,7 +5,7 @@ memory where that can be, and everything that is wrong is one kind of error, :cl
 
 >>> read_json(b'{"n": 1e999}', most_bytes=100)
 Traceback (most recent call last):
-fairdash.schema.SchemaError: a number is not finite
+fairdash.storage.schema.SchemaError: a number is not finite
 """
 
 from __future__ import annotations

@@ -1,0 +1,257 @@
+"""Files that belong together, and tell when a byte of them has changed: in a zip, in a folder, or one alone.
+
+a zip              :func:`pack` writes the same bytes for the same files; :func:`unpack` believes little
+sha256.json        in a zip or a folder: path of every other file → its SHA-256
+<file>.json        "sha256" among its entries, of all the others
+
+What a disk or a hand has altered is named, not shown.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import secrets
+import shutil
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fairdash.errors import StorageError
+from fairdash.storage import cant_keep, sha256, write_whole
+
+SEAL = "sha256.json"
+_OWN = "sha256"
+#: Zip files say when each part was made; what has no time has this one, the first that a zip can hold.
+NO_TIME = (1980, 1, 1, 0, 0, 0)
+#: Files of a zip that is read: each takes time, even an empty one.
+MOST_FILES = 20_000
+_ENTRY = b"PK\x01\x02"
+
+
+class AlteredError(ValueError):
+    """Files are not as they were written.
+
+    Parameters
+    ----------
+    names
+        Which ones.
+    """
+
+    def __init__(self, *names: str) -> None:
+        super().__init__(", ".join(names))
+        self.names = names
+
+
+class BundleError(ValueError):
+    """This is no zip of ours; says why, for the end of a sentence."""
+
+
+def pack(
+    files: Mapping[str, bytes],
+    *,
+    mode: int = 0o600,
+    time: tuple[int, int, int, int, int, int] = NO_TIME,
+    is_packed: bool = False,
+) -> bytes:
+    """The zip of some files: no time of day, no mark of the system, in the order of their names.
+
+    Parameters
+    ----------
+    mode
+        Who may read them where it is unpacked.
+    time
+        When they were made.
+    is_packed
+        Whether they take less room in it than outside.
+    """
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w") as archive:
+        for name, content in sorted(files.items()):
+            member = zipfile.ZipInfo(name, time)
+            member.create_system, member.external_attr = 3, mode << 16
+            archive.writestr(member, content, zipfile.ZIP_DEFLATED if is_packed else zipfile.ZIP_STORED)
+    return target.getvalue()
+
+
+def unpack(content: bytes, *names: str, largest: int | None = None) -> dict[str, bytes]:
+    """The files in a zip; those of these names that it has, if any are named.
+
+    Parameters
+    ----------
+    largest
+        Bytes that may come out of it in all; by default no more than it has, which packs nothing.
+
+    Raises
+    ------
+    BundleError
+        It is no zip, damaged, or holds too much.
+    """
+    if content.count(_ENTRY) > MOST_FILES:
+        raise BundleError("and has too many parts")
+    left, files = len(content) if largest is None else largest, {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            wanted = [member for member in archive.infolist() if not names or member.filename in names]
+            # Before anything is unpacked; what the zip says of a size need not be so.
+            if sum(member.file_size for member in wanted) > left:
+                raise BundleError("and holds too much")
+            for member in wanted:
+                if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise BundleError("or was packed in an unusual way")
+                with archive.open(member) as part:
+                    files[member.filename] = part.read(left + 1)
+                left -= len(files[member.filename])
+                if left < 0:
+                    raise BundleError("and holds too much")
+    except BundleError:
+        raise
+    # What zipfile raises on damaged, locked and oddly packed files.
+    except (OSError, EOFError, ValueError, RuntimeError, IndexError, zlib.error, zipfile.BadZipFile) as error:
+        raise BundleError("or is damaged") from error
+    return files
+
+
+def hashes_of(files: Mapping[str, bytes]) -> dict[str, str]:
+    """Name of each file but the seal to its SHA-256, in order."""
+    return {name: sha256(content) for name, content in sorted(files.items()) if name != SEAL}
+
+
+def sealing(hashes: Mapping[str, str]) -> bytes:
+    """The content of ``sha256.json``."""
+    return json.dumps(hashes, indent=1).encode()
+
+
+def changed(there: Mapping[str, str], noted: bytes) -> list[str]:
+    """Names of the files that have changed, are gone, or were added since they were noted.
+
+    Parameters
+    ----------
+    there
+        Name to hash, as they are.
+    noted
+        As :func:`sealing` wrote it. What can't be read has changed itself.
+    """
+    try:
+        hashes = json.loads(noted)
+    except (ValueError, RecursionError):
+        hashes = None
+    if not isinstance(hashes, dict):
+        return [SEAL]
+    return sorted(name for name in there.keys() | hashes.keys() if there.get(name) != hashes.get(name))
+
+
+def seal(folder: Path) -> None:
+    """Note what every file of a folder holds, and have the disk keep it all.
+
+    Raises
+    ------
+    StorageError
+        The folder can't be written, or the disk is full.
+    """
+    hashes = _hashes_in(folder)
+    write_whole(folder / SEAL, sealing(hashes))
+    for name in hashes:
+        sync(folder / name)
+    for place in {(folder / name).parent for name in hashes} | {folder}:
+        sync(place)
+
+
+def check(folder: Path) -> None:
+    """Compare every file of a folder with what :func:`seal` noted; a folder that never was sealed passes.
+
+    Raises
+    ------
+    AlteredError
+        Files have changed, are gone, or were added.
+    OSError
+        The folder can't be read.
+    """
+    if (folder / SEAL).is_file() and (names := changed(_hashes_in(folder), (folder / SEAL).read_bytes())):
+        raise AlteredError(*names)
+
+
+@contextmanager
+def whole_folder(place: Path) -> Iterator[Path]:
+    """A folder to write into, which is `place` once the block has ended well; else nothing is left of it.
+
+    Raises
+    ------
+    StorageError
+        The disk won't, the folder around it is gone, or another process was there first.
+    """
+    new = place.with_name(f".{secrets.token_hex(6)}")
+    try:
+        new.mkdir(mode=0o700)
+        yield new
+        new.rename(place)
+        sync(place.parent)
+    except StorageError:
+        raise
+    except OSError as error:
+        raise cant_keep(error) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def sync(path: Path) -> None:
+    """Have the disk keep a file, or a folder's list of names, before anything that builds on it."""
+    if os.name == "nt" and path.is_dir():
+        return
+    try:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+    except OSError as error:
+        raise cant_keep(error) from error
+
+
+def sealed_text(content: Mapping[str, Any]) -> str:
+    """JSON that holds its own hash, for :func:`open_sealed_text`."""
+    return json.dumps({**content, _OWN: _hash(content)}, indent=2)
+
+
+def open_sealed_text(text: str) -> dict[str, Any]:
+    """What :func:`sealed_text` was given; text of before, which holds no hash, as it is.
+
+    Raises
+    ------
+    AlteredError
+        It is not as it was written.
+    ValueError
+        It is no JSON object.
+    """
+    content = json.loads(text)
+    if not isinstance(content, dict):
+        raise ValueError("not a JSON object")
+    own = content.pop(_OWN, None)
+    if own is not None and own != _hash(content):
+        raise AlteredError
+    return content
+
+
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a file of JSON that holds its own hash, whole or not at all; StorageError if that fails."""
+    write_whole(path, sealed_text(content).encode())
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """What :func:`write_sealed` was given; errors as :func:`open_sealed_text`, and OSError."""
+    return open_sealed_text(path.read_text(encoding="utf-8"))
+
+
+def _hash(content: Mapping[str, Any]) -> str:
+    # As it is read back: tuples have become lists, and keys texts.
+    return sha256(json.dumps(json.loads(json.dumps(content)), sort_keys=True).encode())
+
+
+def _hashes_in(folder: Path) -> dict[str, str]:
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / SEAL)
+    found = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()) for path in paths}
+    return dict(sorted(found.items()))
