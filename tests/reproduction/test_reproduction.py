@@ -393,7 +393,7 @@ def test_an_installed_package_says_where_the_studies_are(tmp_path, monkeypatch, 
 
 
 def test_a_study_that_an_earlier_version_has_queued_ends_and_its_folder_stays():
-    """Up to 0.15 the page made studies again in the background, in folders of the user's own."""
+    """The page made studies again in the background once, in folders of the user's own."""
     old = data_folder("paper") / "0123456789ab"
     (old / "result").mkdir(parents=True)
     (old / "spec.json").write_text('{"study": "fig3"}', encoding="utf-8")
