@@ -18,6 +18,7 @@ import pandas as pd
 
 import fairdash as fd
 from benchmarks.household_run import household_run
+from benchmarks.paper.figures import Players, standardised
 from fairdash.assessment import DEFAULT_MEASURE, assess_predictions, summarise_splits
 from fairdash.assessment.verdict import EDGE
 from fairdash.lesson.data import DATA
@@ -27,7 +28,6 @@ from fairdash.lesson.duel import STEPS as STEPS_OF_DUEL
 from fairdash.lesson.noise import ROWS, STEPS, independent_rows
 from fairdash.lesson.payers import AGES, LAMS
 from fairdash.nets import StackedAdam
-from fairdash.reproduction import fig3
 from fairdash.safe_csv import safe_csv
 from fairdash.storage import write_whole
 from fairdash.training.sweep import train_sweep
@@ -105,12 +105,12 @@ def duel(
 
     data = fd.load_dataset("household", n=ROWS_OF_DUEL)
     parts = (data.features, data.target.to_frame(), data.sensitive)
-    x, y, s = (fig3.standardised(values) for values in parts)
+    x, y, s = (standardised(values) for values in parts)
     age, cost = data.sensitive.iloc[:, 0].to_numpy(), data.target.to_numpy()
     order = np.argsort(age)
     states, curves = [], []
     for frozen in games:
-        players, rng = fig3.Players(x.shape[2]), np.random.default_rng(0)
+        players, rng = Players(x.shape[2]), np.random.default_rng(0)
         players.descent = StackedAdam(players.h.parameters(), lr=2e-3)
         for step in range(max(steps) + 1):
             if step in steps:

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from fairdash._version import __version__
-from fairdash.errors import FairdashError, Problem
+from fairdash.errors import FairdashError, OptionError, Problem
 from fairdash.storage import LOCAL
 from fairdash.text import visible
 
@@ -351,9 +351,17 @@ def _print_result(result: SearchResult, choice: dict[str, Any], *, as_json: bool
 
 def _reproduce(options: argparse.Namespace) -> int:
     from fairdash.records import to_plain
-    from fairdash.reproduction.household import Reading
-    from fairdash.reproduction.results import aloud
-    from fairdash.reproduction.run import reproduce
+
+    checkout = Path(__file__).parents[1]
+    if not (checkout / "benchmarks" / "paper").is_dir():
+        raise OptionError.of(
+            "An installed package has the paper's results, and not the studies that make them",
+            "Run the same command in a checkout of fairdash, whose folder benchmarks/paper has them.",
+        )
+    # An installed command does not look for modules in the folder that it is started in.
+    sys.path.insert(0, str(checkout))
+    from benchmarks.paper.household import Reading
+    from benchmarks.paper.run import reproduce
 
     result, place = reproduce(
         options.study,
@@ -364,7 +372,6 @@ def _reproduce(options: argparse.Namespace) -> int:
         objectives=options.objectives,
         processes=options.processes,
         reading=Reading(features_seen=options.features_seen, spread=options.spread, rooms=options.rooms),
-        tell=aloud(),
     )
     if options.json:
         written = {"folder": str(place), "tables": list(result.tables), "about": to_plain(result.about)}

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 #: How long a process stands by; someone who reads a page on data takes about so long.
 SECONDS_TO_WAIT = 180
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_BEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
-#: Folders in the home of what is neither a run, nor a search, nor a model.
-STUDIES, REPRODUCTIONS = "studies", "paper"
+#: Folder of what is neither a run, nor a search, nor a model.
+STUDIES = "studies"
 #: A job whose process has died so often is given up.
 MOST_DEATHS = 20
 
@@ -108,10 +108,6 @@ def carry_out(place: str, part: str) -> int:
         from fairdash.studies import worker as studies
 
         return studies.main(id)
-    if room == REPRODUCTIONS:
-        from fairdash.reproduction import worker as reproduction
-
-        return reproduction.main(id)
     return _carry_out_run(id, part)
 
 

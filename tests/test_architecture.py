@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.reproduction.job import ReproductionJob
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
@@ -33,7 +32,7 @@ def test_every_file_that_is_named_is_there() -> None:
     assert gone == []
 
 
-@pytest.mark.parametrize("kind", [Run, SearchJob, ModelJob, AuditJob, ReproductionJob])
+@pytest.mark.parametrize("kind", [Run, SearchJob, ModelJob, AuditJob])
 def test_every_kind_of_job_has_its_folder_on_the_page(kind: type[Job]) -> None:
     assert f"| `{kind.folder_name}/<id>/`" in PAGE
 

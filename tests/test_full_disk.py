@@ -22,7 +22,6 @@ from fairdash.data.uploads import keep_upload
 from fairdash.errors import StorageError
 from fairdash.jobs import engine
 from fairdash.jobs.kept import keep
-from fairdash.reproduction.job import ReproductionSpec, start_reproduction
 from fairdash.runs import worker
 from fairdash.runs.deletion import delete_run
 from fairdash.runs.launch import go_on, start_audit, start_model, start_run, start_search
@@ -89,7 +88,6 @@ WRITERS: Mapping[str, Callable[[Run, Run], object]] = {
     "a model": lambda done, _: start_model(SOURCE, PLAN, run=done.id, method="pearson", lam=1.0),
     "an audit": lambda *_: start_audit(SOURCE, AuditPlan(columns=Columns(price="cost", sensitive="age"))),
     "a study": lambda *_: start(Study("fig2")),
-    "a reproduction": lambda *_: start_reproduction(ReproductionSpec(study="fig3")),
 }
 
 

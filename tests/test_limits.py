@@ -13,13 +13,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
 from fairdash.data import keep_upload, read_table
 from fairdash.data.readers import archives
-from fairdash.data.readers.arrow_sizes import unpacked_size
 from fairdash.detached import PROCESS
 from fairdash.errors import ReadingError
 from fairdash.memory import can_limit, limited_memory, most_memory
@@ -66,48 +64,6 @@ def test_a_small_parquet_file_that_fills_the_memory_is_refused_unread(
     assert len(content) < 1e6
     monkeypatch.setattr(pq.ParquetFile, "read", lambda *a, **o: pytest.fail("a column was read"))
     assert "GB of memory, more than 1.5" in refused(content)
-
-
-def feather(table: pa.Table, how: str, rows: int = 65_536) -> bytes:
-    buffer = io.BytesIO()
-    pyarrow.feather.write_feather(table, buffer, compression=how, chunksize=rows)
-    return buffer.getvalue()
-
-
-@pytest.mark.parametrize("how", ["zstd", "lz4", "uncompressed"])
-def test_what_a_feather_file_holds_is_told_without_unpacking(how: str) -> None:
-    text = pa.array(["Lyon", "Brest", None] * 4000)
-    whole = pa.table({"a": np.zeros(12_000), "b": text, "c": text.dictionary_encode()})
-    rows, size = unpacked_size(feather(whole, how, 5000))
-    assert rows == 12_000
-    assert whole.nbytes <= size < 1.1 * whole.nbytes
-    assert unpacked_size(feather(whole.slice(0, 0), how)) == (0, 0)
-
-
-def test_a_feather_file_that_fills_the_memory_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    # One batch: whoever unpacks it to see how large it is has unpacked all of it.
-    content = feather(pa.table({"a": np.zeros(49_000_000)}), "zstd", 50_000_000)
-    assert len(content) < 1e6
-    before = pa.total_allocated_bytes()
-    pool = pa.default_memory_pool()
-    assert "GB of memory, more than 1.5" in refused(content)
-    assert pa.total_allocated_bytes() - before < 1e6
-    assert pool.bytes_allocated() - before < 1e6
-    monkeypatch.setattr("fairdash.data.readers.arrow.MOST_BYTES", 10**6)
-    assert "8 MB when it is unpacked" in refused(feather(pa.table({"a": np.zeros(10**6)}), "zstd", 10**6))
-
-
-def test_no_damage_to_a_feather_file_is_more_than_damage() -> None:
-    content = bytearray(feather(pa.table({"a": np.arange(300.0), "b": ["x"] * 300}), "zstd"))
-    rng = np.random.default_rng(0)
-    for _ in range(400):
-        spoiled = bytearray(content)
-        for place in rng.integers(len(content) // 2, len(content), 3):
-            spoiled[place] = rng.integers(256)
-        try:
-            unpacked_size(bytes(spoiled))
-        except ValueError:
-            continue
 
 
 # Many parts.

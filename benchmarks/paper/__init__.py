@@ -1,1 +1,1 @@
-"""Studies behind the page on the paper that are too slow for tests."""
+"""The paper's tables and figures made again: studies that are too slow for tests."""

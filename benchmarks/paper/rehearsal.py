@@ -1,7 +1,7 @@
 """Rehearse Table 1's way to choose within the training rows: ``python -m benchmarks.paper.rehearsal``.
 
 A fifth of each split's training rows plays the test rows, the rest the training rows: λ is chosen by
-cross-validation within the rest, as :mod:`fairdash.reproduction.choosing` does it, and what was chosen is
+cross-validation within the rest, as :mod:`benchmarks.paper.choosing` does it, and what was chosen is
 scored on the fifth. No test row of its split takes part. It shows how many networks should predict, and how
 many standard errors the error should be kept below the paper's. Writes ``rehearsal_<dataset>``.
 """
@@ -9,27 +9,18 @@ many standard errors the error should be kept below the paper's. Writes ``rehear
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from fairdash._version import versions
+from benchmarks.paper import scoring
+from benchmarks.paper.choosing import Protocol, choose, cross_validated, error_and_u, refitted
+from benchmarks.paper.frame import processor_seconds, result_of, say, write_result
+from benchmarks.paper.table1 import N_SPLITS, candidates, candidates_of, options_of
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.reproduction import scoring
-from fairdash.reproduction.choosing import Protocol, choose, cross_validated, error_and_u, refitted
-from fairdash.reproduction.paper import FAIRNESS, OBJECTIVES, row_of
-from fairdash.reproduction.results import (
-    COMMITTED,
-    About,
-    StudyResult,
-    machine,
-    processor_seconds,
-    write_result,
-)
-from fairdash.reproduction.table1 import N_SPLITS, candidates, candidates_of, options_of
+from fairdash.reproduction.results import COMMITTED, FAIRNESS, OBJECTIVES, row_of
 from fairdash.training.splits import Split, random_splits
 
 VALIDATION_SHARE = 0.2
@@ -54,21 +45,15 @@ def rehearsed(
     s = dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
     rows: dict[float, list[pd.Series]] = {margin: [] for margin in MARGINS}
     for j, split in enumerate(splits):
-        seed = RANDOM_STATE + j
-        frame = cross_validated(dataset, split, tried, objective, protocol, random_state=seed)
+        plan = (objective, protocol, RANDOM_STATE + j)
+        frame = cross_validated(dataset, split, tried, *plan)
         for margin in MARGINS:
             chosen, _ = choose(frame, method, paper, margin=margin)
-            y_pred = refitted(dataset, split, tried, chosen, objective, protocol, random_state=seed)
+            y_pred = refitted(dataset, split, tried, chosen, *plan)
             squared, u = error_and_u(dataset, y_pred, split.train, split.test, objective)
             scores = scoring.paper_scoring(u[None], s[split.test]).iloc[0]
-            rows[margin].append(
-                pd.concat(
-                    [
-                        pd.Series({"lam": chosen["lam"], "cv_mse": chosen["mse"], "mse": squared.mean()}),
-                        scores,
-                    ]
-                )
-            )
+            errors = {"lam": chosen["lam"], "cv_mse": chosen["mse"], "mse": squared.mean()}
+            rows[margin].append(pd.concat([pd.Series(errors), scores]))
     held_to = row_of(name, "hgr_nn", objective)
     found = []
     for margin, of_splits in rows.items():
@@ -106,18 +91,16 @@ def main() -> None:
     for objective in parsed.objectives:
         for method, n_networks in TRIED:
             parts.append(rehearsed(dataset, splits, name, method, objective, n_networks))
-            print(parts[-1].to_string(index=False), file=sys.stderr, flush=True)
-    about = About(
-        study=f"rehearsal_{name}",
-        command=f"python -m benchmarks.paper.rehearsal --dataset {name} --objectives "
-        + " ".join(parsed.objectives),
-        seed=RANDOM_STATE,
-        seconds=round(processor_seconds() - started, 1),
+            say(parts[-1].to_string(index=False))
+    result = result_of(
+        f"rehearsal_{name}",
+        f"python -m benchmarks.paper.rehearsal --dataset {name} --objectives {' '.join(parsed.objectives)}",
+        {"tries": pd.concat(parts)},
+        started=started,
         options={"dataset": name, "splits": N_SPLITS, "validation_share": VALIDATION_SHARE},
-        versions=versions(),
-        machine=machine(),
+        seed=RANDOM_STATE,
     )
-    print(write_result(StudyResult(about, {"tries": pd.concat(parts)}), COMMITTED))
+    print(write_result(result, COMMITTED))
 
 
 if __name__ == "__main__":

@@ -1,25 +1,24 @@
 """Choose the settings of Table 1's models: ``python -m benchmarks.paper.settings --dataset crime``.
 
 The search of :func:`fairdash.training.search.search_settings`, for each method and objective, within the rows
-that are test rows in none of the five splits. Writes into ``fairdash/reproduction/candidates.json``.
+that are test rows in none of the five splits. Writes into ``benchmarks/paper/candidates.json``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.paper import table1
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.records import to_plain
-from fairdash.reproduction import table1
-from fairdash.reproduction.paper import OBJECTIVES
+from fairdash.reproduction.results import OBJECTIVES
 from fairdash.training.search import GRIDS, SettingsSearch, search_settings
 from fairdash.training.splits import random_splits
 
@@ -34,9 +33,7 @@ def settings_of(dataset: Dataset, tried: dict[str, Any], method: str, objective:
     rows = reduce(np.intersect1d, [split.train for split in splits])
     base = table1.base_settings(tried, method)
     # As many steps as a model takes that is trained on all training rows.
-    longer = max(len(splits[0].train) // base.batch_size, 1) / max(
-        len(rows) * (N_FOLDS - 1) // N_FOLDS // base.batch_size, 1
-    )
+    in_a_fold = len(rows) * (N_FOLDS - 1) // N_FOLDS
     plan = SettingsSearch(
         method=method,
         objective=objective,
@@ -44,11 +41,7 @@ def settings_of(dataset: Dataset, tried: dict[str, Any], method: str, objective:
         grid=GRIDS[tried["grid"]],
         n_folds=N_FOLDS,
         random_state=RANDOM_STATE,
-        settings=replace(
-            base,
-            n_epochs=round(base.n_epochs * longer),
-            warm_up_epochs=round(base.warm_up_epochs * longer),
-        ),
+        settings=base.with_steps_of(len(splits[0].train), on=in_a_fold),
         device="cpu",
     )
     found = search_settings(dataset, plan, rows=rows)

@@ -50,7 +50,7 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     Parameters
     ----------
     values
-        One row of the table ``flow`` of :func:`fairdash.reproduction.fig3.reproduce_fig3`.
+        One row of the table ``flow`` of the committed result of Fig. 3 (``benchmarks.paper.figures``).
     lam
         λ.
     features

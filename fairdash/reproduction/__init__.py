@@ -1,9 +1,10 @@
-"""The paper's tables and figures, made again: one file a study, results kept as data beside the code.
+"""The paper's tables and figures as they were made again: committed results, read and judged.
 
-``python -m fairdash reproduce table1 --dataset crime`` remakes what lies in ``results/table1_crime``: tables
-as CSV, and ``about.json`` with seed, versions, machine, command and seconds. The page reads these files only.
+What lies in ``results/table1_crime``, tables as CSV and ``about.json`` with seed, versions, machine, command
+and seconds, is made by ``python -m fairdash reproduce table1 --dataset crime`` in a checkout, whose folder
+``benchmarks/paper`` has the studies.
 """
 
-from fairdash.reproduction.results import About, StudyResult, committed, read_result, write_result
+from fairdash.reproduction.results import About, StudyResult, committed, read_result
 
-__all__ = ["About", "StudyResult", "committed", "read_result", "write_result"]
+__all__ = ["About", "StudyResult", "committed", "read_result"]

@@ -1,377 +1,318 @@
-"""Table 1: methods × objectives on one data set, 80/20 splits, scored in both ways.
-
-For each method, objective and split λ is chosen by cross-validation within the split's training rows: of all
-models whose held-out error is at most the one that the paper prints, the fairest. The models are then trained
-on all training rows of the split, and scored on its test rows.
-"""
+"""Table 1 beside ours: cells compared with the paper's, their count, and whether either can be held to it."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.data.catalogue import load_dataset
-from fairdash.data.dataset import Dataset
-from fairdash.errors import OptionError
-from fairdash.registry import get_entry
-from fairdash.reproduction import scoring
-from fairdash.reproduction.choosing import ChosenModels, Protocol, Share, carry_out, error_and_u
-from fairdash.reproduction.paper import METHODS, OBJECTIVES, STANDS_FOR, row_of
-from fairdash.reproduction.results import (
-    About,
-    StudyResult,
-    Tell,
-    aloud,
-    part_told,
-    processor_seconds,
-    silent,
-    tables_of_parts,
-)
-from fairdash.seeds import Stream, rng_of
-from fairdash.training.methods import METHODS as ALL_METHODS
-from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
-from fairdash.training.settings import TrainingSettings
-from fairdash.training.splits import Split, random_splits
-from fairdash.training.stacked_model import StackedModel
+from fairdash.assessment import corrected_standard_error
+from fairdash.reproduction.results import FAIRNESS, OBJECTIVES, StudyResult, row_of
+from fairdash.training.sweep import STANDARD
 
-#: The paper's rows and fairdash's own method, which is held to the error of the paper's Fair HGR NN.
-COMPARED = (*METHODS, "hgr_spline")
-#: Splits, where a data set has no number of its own.
-N_SPLITS = 5
-#: Rows of the motor table that the paper names, and of a test part of them.
-MOTOR_ROWS = 36_311
-MOTOR_TEST_ROWS = 7_262
+Array = NDArray[np.float64]
+
+#: The ways in which our models are scored.
+AS_PAPER, CORRECTED_WAY = "paper", "right"
+#: The columns that take milliseconds: λ and settings are chosen by these.
+QUICK = ("hgr_kde", "hgr_rdc", "chi2_kde", "fairquant")
+#: Splits behind one figure of the paper.
+PAPER_SPLITS = 5
+#: With fewer splits of ours their spread is too uncertain to draw from.
+LEAST_SPLITS = 20
+#: Share of the means that count as ordinary, in the middle.
+CENTRAL = 0.9
+_DRAWS = 20_000
+#: The paper prints three digits: its value may be anything that rounds to them.
+_HALF_A_DIGIT = 0.0005
+
+
+def unfairness(frame: pd.DataFrame, paper: pd.Series) -> pd.Series:
+    """Mean of the quick fairness columns, each as a multiple of the paper's value."""
+    return sum((frame[id] / paper[id] for id in QUICK), start=pd.Series(0.0, frame.index)) / len(QUICK)
+
+
+def summary(result: StudyResult) -> pd.DataFrame:
+    """Means over the splits with their Nadeau–Bengio standard errors, floors beside them.
+
+    Returns
+    -------
+    DataFrame
+        A row a method and objective; ``lam``, ``mse``, ``mse_se``, and for each fairness column and way
+        ``<id>_<way>``, ``<id>_<way>_se``, ``<id>_<way>_floor``, ``<id>_<way>_floor_q95``.
+    """
+    splits = result.tables["splits"]
+    ratio = float((splits["n_test"] / splits["n_train"]).mean())
+    keys = ["method", "objective"]
+    figures = ["mse", *(f"{id}_{way}" for id in FAIRNESS for way in (AS_PAPER, CORRECTED_WAY))]
+    groups = splits.groupby(keys, sort=False)
+    means, counts = groups[figures].mean(), groups.size()
+    errors = (
+        groups[figures]
+        .var(ddof=1)
+        .apply(lambda variance: corrected_standard_error(variance, n_splits=counts, test_to_train=ratio))
+    )
+    table = means.join(errors.add_suffix("_se")).join(groups["lam"].mean())
+    return table.reset_index().merge(result.tables["floors"], on=keys)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table1Plan:
-    """What to do for one data set.
+class Cell:
+    """One value of ours under the paper's protocol beside the paper's.
+
+    Parameters
+    ----------
+    measure
+        A fairness column, or ``"mse"``.
+    paper, ours, error
+        The paper's value, our mean over the splits and its standard error.
+    floor, floor_q95
+        What independence reads on the same rows, mean and 95 % quantile; NaN for the error.
+    """
+
+    measure: str
+    paper: float
+    ours: float
+    error: float
+    floor: float = float("nan")
+    floor_q95: float = float("nan")
+
+    @property
+    def printed(self) -> float:
+        """Ours with as many digits as the paper prints: it can't be compared beyond them."""
+        return round(self.ours, 3)
+
+    @property
+    def at_or_below(self) -> bool:
+        """Whether ours is at most the paper's, to the three digits that it prints."""
+        return self.printed <= self.paper
+
+    @property
+    def words(self) -> str:
+        """``"lower"``, ``"same"`` or ``"higher"`` than the paper."""
+        if self.printed == self.paper:
+            return "same"
+        return "lower" if self.printed < self.paper else "higher"
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the difference is under two standard errors of ours; the paper gives none."""
+        return bool(np.isfinite(self.error) and abs(self.ours - self.paper) <= 2 * self.error)
+
+    @property
+    def at_floor(self) -> bool:
+        """Whether ours can't be told from independence on these rows."""
+        return bool(self.ours <= self.floor_q95)
+
+
+def cells(result: StudyResult, dataset: str, method: str, objective: str) -> list[Cell]:
+    """The error and all fairness columns of one row, in the paper's order."""
+    table = summary(result)
+    own = table[(table["method"] == method) & (table["objective"] == objective)].iloc[0]
+    paper = row_of(dataset, method, objective)
+    found = [Cell(measure="mse", paper=paper["mse"], ours=own["mse"], error=own["mse_se"])]
+    for id in FAIRNESS:
+        name = f"{id}_{AS_PAPER}"
+        found.append(
+            Cell(
+                measure=id,
+                paper=paper[id],
+                ours=own[name],
+                error=own[f"{name}_se"],
+                floor=own[f"{name}_floor"],
+                floor_q95=own[f"{name}_floor_q95"],
+            )
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many fairness cells are at or below those of the paper's Fair HGR NN.
+
+    Parameters
+    ----------
+    chosen
+        Objective to the method that the validation rows chose.
+    cells
+        Objective to that method's cells, the error first; compared with the paper's Fair HGR NN.
+    """
+
+    chosen: dict[str, str]
+    cells: dict[str, list[Cell]]
+
+    def counts(self, objective: str) -> list[Cell]:
+        """Fairness cells that count: at or below, at an error that is at or below as well."""
+        error, *fairness = self.cells[objective]
+        return [cell for cell in fairness if cell.at_or_below] if error.at_or_below else []
+
+    @property
+    def reached(self) -> int:
+        return sum(len(self.counts(objective)) for objective in self.cells)
+
+    @property
+    def total(self) -> int:
+        return sum(len(cells) - 1 for cells in self.cells.values())
+
+    def missed(self, objective: str) -> list[tuple[Cell, str]]:
+        """The other cells, each with the reason in words."""
+        error, *fairness = self.cells[objective]
+        counted = self.counts(objective)
+        return [(cell, _reason(cell, error)) for cell in fairness if cell not in counted]
+
+
+def _reason(cell: Cell, error: Cell) -> str:
+    if cell.at_or_below:
+        return f"the value is at or below, but our error {error.printed:.3f} is above {error.paper:.3f}"
+    if cell.paper < cell.floor:
+        return "the paper's value is below what independence reads on these rows"
+    if cell.at_floor:
+        return "ours can't be told from independence: what is left is noise of the estimator"
+    if cell.is_near:
+        return "the difference is under two standard errors"
+    return "our models keep more of this dependence at that error"
+
+
+def constant_error(result: StudyResult) -> float:
+    """Error of a constant prediction on the test rows, mean over the splits; it is 1 on the training rows."""
+    return float(result.tables["splits"].groupby("split")["constant"].first().mean())
+
+
+def count(result: StudyResult, dataset: str, *, as_share: bool = False) -> Count:
+    """Choose a method for each objective by held-out rows, and compare it with the paper's Fair HGR NN.
+
+    Parameters
+    ----------
+    as_share
+        Hold our error as a share of a constant prediction's on the same test rows to the paper's, instead of
+        the error itself: by chance a few splits' test rows spread more, or less, than the training rows.
+    """
+    chosen, found = {}, {}
+    for objective in OBJECTIVES:
+        chosen[objective] = chosen_method(result, dataset, objective)
+        row = cells(result, dataset, chosen[objective], objective)
+        paper = row_of(dataset, "hgr_nn", objective)
+        if as_share:
+            row[0] = replace(row[0], ours=row[0].ours / constant_error(result))
+        found[objective] = [replace(cell, paper=float(paper[cell.measure])) for cell in row]
+    return Count(chosen, found)
+
+
+def chosen_method(result: StudyResult, dataset: str, objective: str) -> str:
+    """The fair method whose chosen models were fairest on the held-out rows of the cross-validations, means
+    over the splits, at an error of at most that of the paper's Fair HGR NN."""
+    paper = row_of(dataset, "hgr_nn", objective)
+    choices = result.tables["choices"]
+    choices = choices[(choices["objective"] == objective) & (choices["method"] != STANDARD)]
+    means = choices.groupby("method", sort=False)[["validation_mse", *QUICK]].mean()
+    within = means[means["validation_mse"] <= paper["mse"]]
+    return "hgr_nn" if within.empty else str(unfairness(within, paper).idxmin())
+
+
+def why_not_comparable(result: StudyResult, dataset: str) -> str | None:
+    """Why a result's values can't be counted against the paper's; None where they can.
 
     Parameters
     ----------
     dataset
-        ``"crime"``, ``"motor"``, ``"census_county"`` or ``"census"``.
-    all_rows
-        Of the motor policies all 100,021, instead of 36,311 drawn at random: the paper's number. Fairness
-        columns are still measured on as many test rows as a test part of these has, drawn at random: what
-        an estimator reads on independent data depends on the number of rows.
-    methods, objectives
-        Which rows of the table; without methods all that the data set has.
-    n_permutations
-        Behind each floor; None for as many as the data set's rows allow in the time.
-    random_state
-        The seed of everything.
+        Id of the data set behind the result.
     """
-
-    dataset: str
-    all_rows: bool = False
-    methods: tuple[str, ...] = ()
-    objectives: tuple[str, ...] = OBJECTIVES
-    n_permutations: int | None = None
-    random_state: int = 0
-
-    def __post_init__(self) -> None:
-        tried = get_entry(candidates(), self.dataset, option="dataset")
-        if self.all_rows and "all_rows" not in tried:
-            raise OptionError.of(
-                f"“{self.dataset}” has all its rows in the table already",
-                "Leave the option out; it is for the motor policies.",
-                column="all_rows",
-            )
-        if not self.methods:
-            object.__setattr__(self, "methods", methods_of(self.dataset))
-        for method in self.methods:
-            get_entry(ALL_METHODS, method, option="method")
-        for objective in self.objectives:
-            get_entry(ALL_OBJECTIVES, objective, option="objective")
-
-    @property
-    def study(self) -> str:
-        """Name of the result's folder."""
-        return f"table1_{self.dataset}" + ("_all" if self.all_rows else "")
-
-    @property
-    def command(self) -> str:
-        return f"python -m fairdash reproduce table1 --dataset {self.dataset}" + (
-            " --all-rows" if self.all_rows else ""
-        )
+    if dataset == "census_county":
+        return _below_the_floor(result, dataset)
+    if dataset == "motor":
+        return _other_data(result, dataset)
+    return None
 
 
-def candidates() -> dict[str, Any]:
-    """What is tried for each data set, from the file beside this one."""
-    text = (Path(__file__).parent / "candidates.json").read_text(encoding="utf-8")
-    return {name: content for name, content in json.loads(text).items() if name != "about"}
-
-
-def methods_of(dataset: str) -> tuple[str, ...]:
-    """The rows of a data set's table."""
-    return (*COMPARED, *get_entry(candidates(), dataset, option="dataset").get("methods_besides", ()))
-
-
-def splits_of(dataset: str) -> int:
-    """How many splits a data set's table averages over."""
-    own: int = get_entry(candidates(), dataset, option="dataset").get("splits", N_SPLITS)
-    return own
-
-
-def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
-    """Settings of a method before any search."""
-    values: dict[str, Any] = {
-        name: tuple(v) if isinstance(v, list) else v for name, v in tried["base"].items()
-    }
-    return TrainingSettings(adversary_steps=tried["adversary_steps"].get(method, 1), **values)
-
-
-def candidates_of(
-    dataset: str, method: str, objective: str, *, all_rows: bool = False
-) -> tuple[StackedModel, ...]:
-    """The models that are tried for a method: one for each λ, with the settings that a search found.
-
-    With `all_rows` the epochs are fewer, so that a model takes about as many steps as with the sample.
-    """
-    tried = get_entry(candidates(), dataset, option="dataset")
-    found = tried["settings"][method][objective] if "settings" in tried else {}
-    own: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
-    settings = replace(base_settings(tried, method), **own, **(tried["all_rows"] if all_rows else {}))
-    lams = (0.0,) if method == "standard" else tried["lams"]
-    return tuple(StackedModel(method, lam, settings) for lam in lams)
-
-
-def protocol_of(dataset: str, method: str, objective: str) -> Protocol:
-    """How λ is chosen for a method, and how many networks predict."""
-    tried = get_entry(candidates(), dataset, option="dataset")
-    return Protocol(
-        n_folds=tried["folds"],
-        n_networks=tried["networks"].get(method, 1),
-        margin=tried["margin"].get(objective, 0.0),
+def _below_the_floor(result: StudyResult, dataset: str) -> str:
+    """The stand-in has so few rows that its estimators can't read as little as the paper prints."""
+    values = [cell for each in OBJECTIVES for cell in cells(result, dataset, "hgr_nn", each)[1:]]
+    below = sum(cell.paper < cell.floor for cell in values)
+    share = f"all {below}" if below == len(values) else f"{below} of {len(values)}"
+    n_test = int(result.tables["splits"]["n_test"].iloc[0])
+    return (
+        f"the paper's table has over 70,000 census tracts, ours {result.about.options['rows']:,} counties; "
+        f"{share} values of the paper's Fair HGR NN lie below the noise floor, that is below what "
+        f"independent data read on our {n_test} test rows"
     )
 
 
-def permutations_of(plan: Table1Plan) -> int:
-    """Permutations behind each floor."""
-    own: int = get_entry(candidates(), plan.dataset, option="dataset")["n_permutations"]
-    return own if plan.n_permutations is None else plan.n_permutations
+def _other_data(result: StudyResult, dataset: str) -> str:
+    """The paper's table is another one: already without fairness it depends far less on the attribute."""
+    (found,) = [cell for cell in cells(result, dataset, STANDARD, OBJECTIVES[0]) if cell.measure == "hgr_nn"]
+    return (
+        f"the data differ: the standard network, not made fair, has an HGR_NN of {found.ours:.3f} here and "
+        f"of {found.paper:.3f} in the paper"
+    )
 
 
-def options_of(dataset: str, *, all_rows: bool = False) -> dict[str, Any]:
-    """Options of the data set itself."""
-    return {"n": MOTOR_ROWS} if dataset == "motor" and not all_rows else {}
-
-
-def reproduce_table1(plan: Table1Plan, *, processes: int = 1, tell: Tell = silent) -> StudyResult:
-    """Choose, train and score; `tell` hears what it is at.
+@dataclass(frozen=True, kw_only=True)
+class Equivalence:
+    """How many of the paper's values are ordinary among means of five of our splits.
 
     Parameters
     ----------
-    processes
-        2 to work at both objectives at once; the values are the same.
+    n_splits
+        How many splits our result has.
+    equivalent
+        Fairness values that are; None where :attr:`n_splits` is below :data:`LEAST_SPLITS`.
+    total
+        Of how many.
+    """
+
+    n_splits: int
+    equivalent: int | None
+    total: int
+
+    @property
+    def words(self) -> str:
+        """The finding, or what it would take, as a sentence."""
+        meaning = (
+            f"the paper's value lies in the central {CENTRAL:.0%} of the means of five splits drawn from ours"
+        )
+        if self.equivalent is None:
+            return (
+                f"How many are equivalent ({meaning}) can't be said from {self.n_splits} splits: that takes "
+                f"at least {LEAST_SPLITS}."
+            )
+        return f"Equivalent ({meaning}; {self.n_splits} splits): {self.equivalent} of {self.total}."
+
+
+def central_range(values: Array, *, random_state: int = 0) -> tuple[float, float] | None:
+    """The central 90 % of means of five, drawn with replacement from the values of our splits.
+
+    Parameters
+    ----------
+    values : (n_splits,) array
+        One figure, a value a split.
 
     Returns
     -------
-    StudyResult
-        ``splits``: a row a method, objective and split, with ``lam``, ``mse``, ``constant`` (the error of a
-        constant prediction on the same rows) and for each fairness column ``<id>_paper`` (as published) and
-        ``<id>_right``; ``floors``: the same columns with ``_floor`` and ``_floor_q95`` behind, means over the
-        splits, a row a method and objective; ``choices``: what was chosen for each split and how it did on
-        the held-out rows; ``validation``: every model that was tried.
+    tuple of float or None
+        None with fewer than :data:`LEAST_SPLITS` values.
     """
-    started = processor_seconds()
-    options = options_of(plan.dataset, all_rows=plan.all_rows)
-    dataset = load_dataset(plan.dataset, **options)
-    make = partial(_objective, dataset, plan)
-    tables = tables_of_parts(make, plan.objectives, processes=processes, tell=tell)
-    tried = get_entry(candidates(), plan.dataset, option="dataset")
-    about = About.of(
-        plan.study,
-        started=started,
-        command=plan.command,
-        seed=plan.random_state,
-        options={
-            "dataset": plan.dataset,
-            **options,
-            "rows": dataset.n_rows,
-            "features": dataset.features.shape[1],
-            "splits": splits_of(plan.dataset),
-            "folds": tried["folds"],
-            "networks": tried["networks"],
-            "margin": tried["margin"],
-            "n_permutations": permutations_of(plan),
-        },
-        notes=_notes(plan, dataset),
-    )
-    return StudyResult(about, tables)
+    if len(values) < LEAST_SPLITS:
+        return None
+    rng = np.random.default_rng(random_state)
+    means = rng.choice(values, (_DRAWS, PAPER_SPLITS)).mean(axis=1)
+    low, high = np.quantile(means, [(1 - CENTRAL) / 2, (1 + CENTRAL) / 2])
+    return float(low), float(high)
 
 
-def _objective(
-    dataset: Dataset, plan: Table1Plan, objective: str, *, tell: Tell | None = None
-) -> dict[str, pd.DataFrame]:
-    """All methods of one objective; a process of its own says aloud what it is at."""
-    tell = tell or aloud()
-    splits = random_splits(dataset.n_rows, n_splits=splits_of(plan.dataset), random_state=plan.random_state)
-    tables: dict[str, list[pd.DataFrame]] = {"splits": [], "floors": [], "choices": [], "validation": []}
-    neural: dict[int, dict[str, pd.DataFrame]] = {}
-    for k, method in enumerate(plan.methods):
-        share = partial(part_told, tell, k / len(plan.methods), 1 / len(plan.methods))
-        paper = row_of(plan.dataset, method, objective)
-        words = f"{ALL_OBJECTIVES[objective].title}, {ALL_METHODS[method].title}"
-        share(f"{words}: choosing λ", 0.0)
-        row = carry_out(
-            dataset,
-            splits,
-            candidates_of(plan.dataset, method, objective, all_rows=plan.all_rows),
-            objective=objective,
-            paper=paper,
-            protocol=protocol_of(plan.dataset, method, objective),
-            random_state=plan.random_state,
-            progress=partial(_choosing, share, words),
-        )
-        own = pd.DataFrame({"method": [method], "objective": [objective]})
-        scored, floors = _tested(
-            dataset, splits, plan, objective, row, neural, partial(_testing, share, words)
-        )
-        tables["splits"].append(own.merge(scored, how="cross"))
-        tables["floors"].append(own.merge(floors, how="cross"))
-        tables["choices"].append(own.assign(paper_mse=paper["mse"]).merge(row.choices, how="cross"))
-        tables["validation"].append(own.merge(row.tried, how="cross"))
-    return {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
-
-
-#: Share of a row's time that choosing takes.
-_CHOOSING = 0.8
-
-
-def _choosing(tell: Tell, words: str, share: float) -> None:
-    tell(f"{words}: choosing λ", _CHOOSING * share)
-
-
-def _testing(tell: Tell, words: str, share: float) -> None:
-    tell(f"{words}: testing", _CHOOSING + (1 - _CHOOSING) * share)
-
-
-def constant_error(dataset: Dataset, split: Split) -> float:
-    """Error on the test rows of the training rows' mean as everybody's prediction; 1 on the training rows."""
-    y = dataset.target.to_numpy(dtype=float)
-    return float(np.mean((y[split.test] - y[split.train].mean()) ** 2) / y[split.train].var())
-
-
-def _measured_rows(split: Split, plan: Table1Plan, j: int) -> NDArray[np.int64]:
-    """Test rows of split `j` that the fairness columns are measured on."""
-    if not plan.all_rows:
-        return split.test
-    rng = rng_of(Stream.STUDY_ROWS, plan.random_state, j)
-    return np.sort(rng.choice(split.test, MOTOR_TEST_ROWS, replace=False))
-
-
-def _tested(
-    dataset: Dataset,
-    splits: Sequence[Split],
-    plan: Table1Plan,
-    objective: str,
-    row: ChosenModels,
-    neural: dict[int, dict[str, pd.DataFrame]],
-    progress: Share,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both scores of the choices on the test rows: a row a split, and one row of floors.
-
-    The networks see ranks or standardised values, so that their floors hardly depend on the model: those of
-    the first method on each split are kept in `neural` and serve all of the objective, which halves the time.
-    """
-    rows, floors = [], []
-    s = dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
-    for j, (y_pred, split) in enumerate(zip(row.predictions, splits, strict=True)):
-        squared, _ = error_and_u(dataset, y_pred, split.train, split.test, objective)
-        measured = _measured_rows(split, plan, j)
-        _, u = error_and_u(dataset, y_pred, split.train, measured, objective)
-        own_s, seed = s[measured], plan.random_state
-        paper = scoring.paper_scoring(u[None], own_s, random_state=seed).add_suffix("_paper")
-        right = scoring.corrected_scoring(u[None], own_s, random_state=seed).add_suffix("_right")
-        own = pd.DataFrame(
-            {
-                "split": [j],
-                "lam": row.choices["lam"].iloc[j],
-                "mse": squared.mean(),
-                "constant": constant_error(dataset, split),
-                "n_test": len(split.test),
-                "n_train": len(split.train),
-            }
-        )
-        rows.append(pd.concat([own, paper, right], axis=1))
-        draws = {"n_permutations": permutations_of(plan), "random_state": seed + j}
-        if j not in neural:
-            neural[j] = scoring.floors(u[None], own_s, scoring.NEURAL, **draws)
-        quick = scoring.floors(u[None], own_s, scoring.QUICK, **draws)
-        permuted = {way: pd.concat([quick[way], neural[j][way]], axis=1) for way in quick}
-        floors.append(
-            pd.concat(
-                [
-                    frame.rename(
-                        columns={
-                            name: f"{name.removesuffix('_q95')}_{way}_floor"
-                            + ("_q95" if name.endswith("_q95") else "")
-                            for name in frame.columns
-                        }
-                    )
-                    for way, frame in permuted.items()
-                ],
-                axis=1,
-            )
-        )
-        progress((j + 1) / len(splits))
-    return pd.concat(rows, ignore_index=True), pd.concat(floors).mean().to_frame().T
-
-
-def _notes(plan: Table1Plan, dataset: Dataset) -> tuple[str, ...]:
-    tried = get_entry(candidates(), plan.dataset, option="dataset")
-    notes = [
-        "The same models are scored in both ways; “as the paper” concerns the scoring alone.",
-        f"λ is chosen for each split by {tried['folds']}-fold cross-validation within its own training rows; "
-        "its test rows take no part.",
-        "In cross-validation a model takes as many steps as the one that is tested: at the same number of "
-        "epochs more rows would mean more steps, and a fairer, less accurate model than the one chosen.",
-    ]
-    if plan.all_rows:
-        notes.append(
-            f"Fairness columns are measured on {MOTOR_TEST_ROWS:,} test rows of each split, drawn at "
-            "random: as many as a test part of the paper's number of rows has, since floors depend on the "
-            "number. Errors are of all test rows. Models take about as many steps as with the paper's number "
-            "of rows."
-        )
-    if "settings" in tried:
-        notes.append(
-            "Networks, dropout, learning rate and weight decay were searched once for each method and "
-            f"objective, within the rows that are test rows in none of the first {N_SPLITS} splits."
-        )
-    for method, count in tried["networks"].items():
-        notes.append(
-            f"{ALL_METHODS[method].title} predicts with the mean of {count} networks that differ in their "
-            "initial weights; the paper's methods with one, as in the paper."
-        )
-    for objective, margin in tried["margin"].items():
-        notes.append(
-            f"{ALL_OBJECTIVES[objective].title}: λ is chosen so that the cross-validated error keeps "
-            f"{margin:g} of its standard errors below the paper's."
-        )
-    notes += [*tried.get("notes", ()), *dataset.notes]
-    if plan.dataset in STANDS_FOR:
-        notes.append(
-            f"Stands in for the paper's {STANDS_FOR[plan.dataset]} data, which is by tract and has 72,727 "
-            "complete rows: other rows, other figures."
-        )
-    if plan.dataset == "motor":
-        notes.append(
-            "The paper's 36,311 rows are the game's other table, which has no claims; these are "
-            + (
-                "all policies of the one that has."
-                if plan.all_rows
-                else f"{MOTOR_ROWS:,} policies of the one that has, drawn at random."
-            )
-        )
-    return tuple(notes)
+def equivalence(result: StudyResult, dataset: str, found: Count) -> Equivalence:
+    """The fairness values of a count, held to the paper's Fair HGR NN by equivalence instead of by size."""
+    splits = result.tables["splits"]
+    n_splits = int(splits["split"].nunique())
+    equivalent = 0
+    for objective, method in found.chosen.items():
+        own = splits[(splits["method"] == method) & (splits["objective"] == objective)]
+        paper = row_of(dataset, "hgr_nn", objective)
+        for id in FAIRNESS:
+            reach = central_range(own[f"{id}_{AS_PAPER}"].to_numpy(dtype=float))
+            if reach is None:
+                return Equivalence(n_splits=n_splits, equivalent=None, total=found.total)
+            low, high = reach
+            equivalent += low - _HALF_A_DIGIT <= paper[id] <= high + _HALF_A_DIGIT
+    return Equivalence(n_splits=n_splits, equivalent=equivalent, total=found.total)

@@ -15,12 +15,13 @@ from fairdash.ui.serving import app_folder
 _FOLDER = app_folder() / "pages"
 
 #: Every page: name to section, script, title and icon. The name is the page's address; home is at the root.
+#: One without a title is an old address, which leads elsewhere and stands in no navigation.
 PAGES: Mapping[str, tuple[str, str, str, str]] = MappingProxyType(
     {
         "home": ("", "home/home.py", "Home", ":material/home:"),
         "lesson": ("Learn", "learn/lesson.py", "The lesson", ":material/school:"),
         "patterns": ("Learn", "learn/patterns.py", "Association patterns", ":material/scatter_plot:"),
-        "gaussians": ("Learn", "learn/gaussians.py", "Gaussians", ":material/show_chart:"),
+        "gaussians": ("Learn", "learn/gaussians.py", "", ""),
         "paper": ("Learn", "learn/paper.py", "The paper", ":material/article:"),
         "data": ("Work", "work/data.py", "Data", ":material/table:"),
         "train": ("Work", "work/train.py", "Train", ":material/model_training:"),
@@ -35,7 +36,14 @@ def page(name: str) -> StreamlitPage:
     """The page of this name, for ``st.page_link``; see :func:`go_to`."""
     _, script, title, icon = PAGES[name]
     address = None if name == "home" else name
-    return st.Page(_FOLDER / script, title=title, icon=icon, url_path=address, default=name == "home")
+    return st.Page(
+        _FOLDER / script,
+        title=title or None,
+        icon=icon or None,
+        url_path=address,
+        default=name == "home",
+        visibility="visible" if title else "hidden",
+    )
 
 
 def go_to(name: str, *, address: Mapping[str, str]) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The page on the paper in a real browser: parts opened by a click, links, a phone's width, a study again."""
+"""The page on the paper in a real browser: parts opened by a click, links, a phone's width."""
 
 from __future__ import annotations
 
@@ -59,12 +59,3 @@ def test_the_household_by_residuals_and_from_the_surface_alone(page) -> None:
     page.get_by_text("Seeing the surface alone").wait_for()
     page.set_viewport_size({"width": 390, "height": 900})
     fits_a_phone(page)
-
-
-def test_a_figure_is_made_again_and_compared(page) -> None:
-    page.goto("/paper")
-    page.get_by_text("Fig. 3: the networks").click()
-    page.get_by_text("Run it again here").click()
-    page.get_by_role("button", name="Run it again", exact=True).click()
-    page.get_by_text("values are the same to").wait_for(timeout=180_000)
-    page.get_by_role("button", name="Run it again", exact=True).wait_for()

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.paper import choosing
+from benchmarks.paper.choosing import BLENDS, Protocol, carry_out, cross_validated, error_and_u
 from fairdash.data.catalogue import load_dataset
-from fairdash.reproduction import choosing
-from fairdash.reproduction.choosing import BLENDS, Protocol, carry_out, cross_validated, error_and_u
-from fairdash.reproduction.paper import row_of
+from fairdash.reproduction.results import row_of
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
 from fairdash.training.stacked_model import StackedModel
@@ -51,18 +51,20 @@ def test_test_rows_take_no_part_in_the_choice(small):
     np.testing.assert_array_equal(found.predictions[0, rows], other.predictions[0, rows])
 
 
-def test_a_fold_takes_as_many_steps_as_the_model_that_is_tested():
-    (split,) = random_splits(1994, n_splits=1, random_state=0)
-    settings = TrainingSettings(batch_size=512, n_epochs=60, warm_up_epochs=10)
-    longer = choosing._as_many_steps(settings, split, Protocol(n_folds=5))
-    # 1,595 rows hold three batches, four fifths of them two.
-    assert longer.n_epochs * 2 == settings.n_epochs * 3
-    assert longer.warm_up_epochs * 2 == settings.warm_up_epochs * 3
+def test_a_fold_takes_as_many_steps_as_the_model_that_is_tested(small, monkeypatch):
+    dataset, (split, _) = small
+    asked = []
+    whole = choosing.cross_validate
+    monkeypatch.setattr(
+        choosing, "cross_validate", lambda *a, **o: asked.append(o["foretell"]) or whole(*a, **o)
+    )
+    cross_validated(dataset, split, TRIED, "demographic_parity", PROTOCOL, 0)
+    assert asked == [True] * PROTOCOL.n_networks
 
 
 def test_every_weight_and_the_blends_between_neighbours_are_compared(small):
     dataset, (split, _) = small
-    frame = cross_validated(dataset, split, TRIED, "demographic_parity", Protocol(n_folds=3), random_state=0)
+    frame = cross_validated(dataset, split, TRIED, "demographic_parity", Protocol(n_folds=3), 0)
     assert len(frame) == 3 + 2 * len(BLENDS)
     assert frame["lam"].is_monotonic_increasing
     assert frame["lam"].iloc[1] == pytest.approx(0.1 + BLENDS[0] * 0.9)
@@ -92,7 +94,7 @@ def test_what_is_chosen_is_trained_on_all_training_rows(small):
 def test_candidates_that_diverge_are_never_chosen(small):
     dataset, (split, _) = small
     broken = [*TRIED[:2], replace(TRIED[2], settings=replace(SETTINGS, lr=1e30))]
-    frame = cross_validated(dataset, split, broken, "demographic_parity", Protocol(n_folds=2), random_state=0)
+    frame = cross_validated(dataset, split, broken, "demographic_parity", Protocol(n_folds=2), 0)
     assert frame["diverged"].any()
     chosen, _ = choosing.choose(frame, "hgr_spline", PAPER)
     assert not chosen["diverged"]

@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 from fairdash.reproduction import read_result
-from fairdash.reproduction.cells import count
-from fairdash.reproduction.equivalence import central_range, equivalence
-from fairdash.reproduction.fig1 import in_words, sides_of_bound
-from fairdash.reproduction.paper import FAIRNESS, row_of
+from fairdash.reproduction.figures import in_words, sides_of_bound
+from fairdash.reproduction.results import FAIRNESS, row_of
+from fairdash.reproduction.table1 import central_range, count, equivalence
 
 
 def with_splits(n, *, spread, centre):

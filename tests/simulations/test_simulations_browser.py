@@ -170,7 +170,7 @@ def test_the_noise_axis_follows_by_itself(browser, address: str) -> None:
     page.close()
 
 
-@pytest.mark.parametrize("path", ["patterns", "gaussians"])
+@pytest.mark.parametrize("path", ["patterns", "patterns?part=gaussians"])
 def test_nothing_scrolls_sideways_on_a_phone(browser, address: str, path: str) -> None:
     page = shown(browser, f"{address}/{path}", width=390)
     main = "document.querySelector('[data-testid=stMain]')"

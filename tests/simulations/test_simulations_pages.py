@@ -116,7 +116,7 @@ def test_an_unknown_pattern_in_the_address_gives_the_default() -> None:
 @pytest.mark.parametrize("each", SCENES, ids=lambda each: each.id)
 def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
     app = opened("patterns")
-    calm(app.button(key=f'patterns.examples example "{each.id}"').click().run())
+    calm(app.button(key=f'patterns.controls example "{each.id}"').click().run())
     assert app.selectbox(key="pattern").value == each.scene.pattern
     assert at(app) == each.scene.noise
     assert app.toggle(key="heavy").value == each.scene.heavy_tails
@@ -269,7 +269,7 @@ def test_the_paper_s_patterns_by_chi2_and_mutual_information(quantity: str, id: 
     )
     app = opened("patterns", n="50")
     calm(app.segmented_control(key="patterns.more more").set_value("The paper's four patterns").run())
-    calm(app.segmented_control(key="patterns.axis fig2-quantity").set_value(quantity).run())
+    calm(app.segmented_control(key="patterns.more fig2-quantity").set_value(quantity).run())
     drawn = figure(app, "four kinds of pattern")
     exact = [trace for trace in drawn["data"] if trace["name"].startswith("exact")]
     truth = truth_of(scenes[0].shape, noise=1.0)
@@ -298,7 +298,7 @@ def test_the_rest_is_drawn_when_chosen(choice: str) -> None:
     app = opened("patterns")
     calm(app.segmented_control(key="patterns.more more").set_value(choice).run())
     if choice == "When each fails":
-        calm(app.button(key='patterns.examples fails "chi2_kde" "heavy_tails"').click().run())
+        calm(app.button(key='patterns.controls fails "chi2_kde" "heavy_tails"').click().run())
         assert app.toggle(key="heavy").value
     if choice == "All numbers":
         table = app.dataframe[0].value
@@ -312,7 +312,7 @@ def everything(app: AppTest) -> str:
 
 def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
     app = opened("patterns")
-    calm(app.button(key='patterns.examples example "ties"').click().run())
+    calm(app.button(key='patterns.controls example "ties"').click().run())
     assert "ordinal ranks of a Python port" in app.info[0].value
     (diamonds,) = [trace for trace in figure(app, "What each")["data"] if trace["name"] == "as published"]
     (rdc,) = [text for (text,) in diamonds["customdata"] if text.startswith("HGR_RDC")]
@@ -346,7 +346,7 @@ def test_what_networks_read_on_noise_in_sample_is_what_the_page_says(n: int, low
 
 
 def test_the_page_on_gaussians_says_where_the_printed_formula_comes_from() -> None:
-    said = everything(opened("gaussians"))
+    said = everything(opened("patterns", part="gaussians"))
     assert "**The printed formula** for $t$ comes from putting the bound" in said
     assert "The proof puts" not in said
     assert "bivariate normal" in said
@@ -354,7 +354,7 @@ def test_the_page_on_gaussians_says_where_the_printed_formula_comes_from() -> No
 
 
 def test_gaussians_opens_with_an_answer() -> None:
-    app = opened("gaussians")
+    app = opened("patterns", part="gaussians")
     assert "HGR² = 0.360" in answer(app)
     assert "χ² = 0.563" in answer(app)
     assert "0.893" in answer(app)
@@ -362,7 +362,7 @@ def test_gaussians_opens_with_an_answer() -> None:
 
 
 def test_a_value_is_rounded_alike_in_the_sentence_and_in_the_table() -> None:
-    app = opened("gaussians")
+    app = opened("patterns", part="gaussians")
     table = app.dataframe[0].value
     (chi2,) = set(table.loc[table["Quantity"] == "χ²", "True"])
     assert f"χ² = {chi2:g}," in answer(app)
@@ -377,8 +377,17 @@ def test_ties_are_rounded_as_the_browser_does(value: float, text: str) -> None:
     assert fixed(value) == text
 
 
-def test_gaussians_follow_the_slider_and_the_base() -> None:
+def test_the_old_address_of_gaussians_leads_to_its_part_with_what_it_asks_for() -> None:
     app = opened("gaussians", rho="0.9", base="bits")
+    assert app.title[0].value.startswith("Which bounds the maximal correlation")
+    assert "1.198 bits" in answer(app)
+    assert app.query_params["part"] == "gaussians"
+    calm(app.segmented_control(key="patterns.parts part").set_value("patterns").run())
+    assert app.title[0].value == "Which measure sees the link?"
+
+
+def test_gaussians_follow_the_slider_and_the_base() -> None:
+    app = opened("patterns", part="gaussians", rho="0.9", base="bits")
     assert app.slider(key="rho").value == 0.9
     assert "1.198 bits" in answer(app)
     assert "above HGR²" in answer(app)

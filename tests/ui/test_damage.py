@@ -23,7 +23,7 @@ from fairdash.storage.bundle import open_sealed_text
 from tests.runs.test_searches import LAM
 from tests.ui.conftest import PLAN, SOURCE, charts, open_page, words
 
-PAGES = ("home", "patterns", "gaussians", "paper", "data", "train", "tradeoff", "audit")
+PAGES = ("home", "patterns", "paper", "data", "train", "tradeoff", "audit")
 UNFORESEEN = "did not foresee"
 
 

@@ -8,17 +8,13 @@ import pytest
 
 from fairdash.figures.dots import dots_figure
 from fairdash.figures.theme import LIGHT
-from fairdash.jobs import engine
-from fairdash.reproduction import StudyResult, committed, read_result, write_result
-from fairdash.reproduction.cells import cells, count, summary
-from fairdash.reproduction.equivalence import equivalence
-from fairdash.reproduction.job import ReproductionJob, ReproductionSpec
-from fairdash.reproduction.paper import FAIRNESS, OBJECTIVES, row_of
-from fairdash.reproduction.paper import METHODS as PUBLISHED
-from fairdash.reproduction.sentences import sentences
-from fairdash.runs.status import DONE, RunStatus
+from fairdash.reproduction.figures import sentences
+from fairdash.reproduction.results import FAIRNESS, OBJECTIVES, committed, read_result, row_of
+from fairdash.reproduction.results import METHODS as PUBLISHED
+from fairdash.reproduction.table1 import cells, count, equivalence, summary
 from fairdash.training.methods import METHODS
-from fairdash.ui.paper import table1, titles
+from fairdash.ui.paper import table1
+from fairdash.ui.paper import verdict as titles
 from tests.ui.conftest import open_page, words
 
 
@@ -141,72 +137,14 @@ def test_a_cells_colour_goes_with_its_words(objective):
         assert (texts == f"{cell.paper:.3f}").any(axis=None)
 
 
-def test_a_row_can_be_run_again_by_a_command():
-    at = open_page("paper")
-    (code,) = at.code
-    assert code.value.startswith("python -m fairdash reproduce table1 --dataset crime --methods standard ")
-    at.selectbox(key="paper.table1 row").set_value("mine").run()
-    at.selectbox(key="paper.table1 row-objective").set_value("equalized_residuals").run()
-    assert "--methods mine --objectives equalized_residuals --out again" in at.code[0].value
-
-
-@pytest.fixture
-def started(monkeypatch):
-    """Jobs are created, and no process is started."""
-    jobs = []
-    monkeypatch.setattr(engine, "submit", lambda place, **_: jobs.append(place.split("/")[1]))
-    return jobs
-
-
-def again_button(at):
-    (button,) = [each for each in at.button if each.label == "Run it again"]
-    return button
-
-
-def test_a_row_can_be_run_again_in_the_app(started):
-    at = open_page("paper")
-    at.selectbox(key="paper.table1 row").set_value("hgr_spline").run()
-    again_button(at).click().run()
-    assert not at.exception
-    (job,) = [ReproductionJob(id) for id in started]
-    assert job.spec == ReproductionSpec(
-        study="table1", dataset="crime", method="hgr_spline", objective="demographic_parity"
-    )
-    # While it works there is a way to stop it, and none to start it twice.
-    assert [each.label for each in at.button if "again" in each.label] == []
-    (cancel,) = [each for each in at.button if each.label == "Cancel"]
-    cancel.click().run()
-    assert job.is_cancelled()
-
-
-def finish(job, result):
-    """The job's result is there, as its process would have left it."""
-    write_result(result, job.folder / "result")
-    job.write_status(RunStatus(state=DONE, fraction=1.0, seconds=3.0))
-
-
-def test_what_comes_of_it_stands_beside_the_committed_values(started):
-    at = open_part("fig1")
-    again_button(at).click().run()
-    committed_one = read_result("fig1")
-    values = committed_one.tables["values"].copy()
-    values.loc[0, "value"] += 0.5
-    finish(ReproductionJob(started[0]), StudyResult(committed_one.about, {"values": values}))
-    at.run()
-    assert not at.exception
-    n = len(values.groupby(["id", "evaluation", "rho"]))
-    assert f"{n - 1:,} of {n:,} values are the same" in words(at)
-    table = at.dataframe[-1].value
-    assert table.iloc[0]["Difference"].startswith("+0.17")  # one of three draws
-    assert (table.iloc[1:][""] == "same").all()
-    assert again_button(at)
-
-
-def test_a_job_of_another_study_is_not_shown(started):
-    at = open_part("fig1")
-    again_button(at).click().run()
-    at = open_part("fig3")
-    assert again_button(at)
+def test_the_command_that_makes_a_result_again_is_named():
+    (code,) = open_page("paper").code
+    command = read_result("table1_crime").about.command
+    assert code.value.splitlines()[0] == command
+    assert code.value.splitlines()[1].startswith(f"{command} --methods hgr_nn --objectives ")
+    for part in ("fig1", "fig2", "fig3", "household"):
+        said = [each.value for each in open_part(part).caption]
+        assert any(f"in a checkout of fairdash: `{read_result(part).about.command}`" in each for each in said)
 
 
 @pytest.mark.parametrize("networks", ["authors", "published", "ours"])

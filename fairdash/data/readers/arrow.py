@@ -1,18 +1,16 @@
-"""Parquet and Feather files: the footer's counts first, then the columns, nested ones left out by name."""
+"""Parquet files: the footer's counts first, then the columns, nested ones left out by name."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from fairdash.data.readers.arrow_sizes import unpacked_size
 from fairdash.data.readers.limits import check_memory, check_shape, too_large
-from fairdash.data.readers.report import FEATHER, PARQUET, ReadingOptions, ReadingReport
+from fairdash.data.readers.report import PARQUET, ReadingOptions, ReadingReport
 from fairdash.data.readers.table import TableBuilder, as_text, named, no_rows
 from fairdash.errors import ReadingError
 from fairdash.memory import is_out_of_memory
@@ -36,27 +34,12 @@ def read_parquet(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
     ReadingError
         The file is incomplete or damaged, too large, has no rows, or has a name over several columns.
     """
-    with _said_damaged(PARQUET):
-        table, schema, n_rows = _parquet(content, options)
-        if table is not None and table.num_rows != n_rows:
-            raise ValueError("the footer counts other rows than there are")
-    return _finished(table, schema, n_rows, options, PARQUET)
-
-
-def read_feather(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read a Feather (Arrow) file; as :func:`read_parquet`."""
-    with _said_damaged(FEATHER):
-        table, schema, n_rows = _feather(content, options)
-    return _finished(table, schema, n_rows, options, FEATHER)
-
-
-@contextmanager
-def _said_damaged(what: str) -> Iterator[None]:
-    """Say of whatever Arrow raises that the file is damaged."""
     import pyarrow as pa
 
     try:
-        yield
+        table, schema, n_rows = _parquet(content, options)
+        if table is not None and table.num_rows != n_rows:
+            raise ValueError("the footer counts other rows than there are")
     except ReadingError:
         raise
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
@@ -64,9 +47,10 @@ def _said_damaged(what: str) -> Iterator[None]:
         if is_out_of_memory(error):
             raise
         raise ReadingError.of(
-            f"this {what} file is incomplete or damaged",
+            "this Parquet file is incomplete or damaged",
             "The file may have been cut off on its way: fetch or write it again.",
         ) from error
+    return _finished(table, schema, n_rows, options)
 
 
 def _parquet(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, pa.Schema, int]:
@@ -76,11 +60,11 @@ def _parquet(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, 
 
     file = pq.ParquetFile(io.BytesIO(content))
     footer, schema = file.metadata, file.schema_arrow
-    _check_size(
-        footer.num_rows,
-        len(schema),
-        sum(footer.row_group(k).total_byte_size for k in range(footer.num_row_groups)),
-    )
+    check_shape(footer.num_rows, len(schema))
+    check_memory(footer.num_rows, len(schema))
+    size = sum(footer.row_group(k).total_byte_size for k in range(footer.num_row_groups))
+    if size > MOST_BYTES:
+        raise too_large(f"the table has {size / 1e6:,.0f} MB when it is unpacked")
     named(schema.names, number=options.number_names)
     plain = _plain(schema)
     if not plain:
@@ -99,38 +83,6 @@ def _parquet(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, 
     # Text that is no UTF-8, and codes that point at nothing.
     table.validate(full=True)
     return table, schema, footer.num_rows
-
-
-def _feather(content: bytes, options: ReadingOptions) -> tuple[pa.Table | None, pa.Schema, int]:
-    """As :func:`_parquet`."""
-    import pyarrow as pa
-
-    file = pa.ipc.open_file(pa.BufferReader(content))
-    schema = file.schema
-    check_shape(0, len(schema))
-    named(schema.names, number=options.number_names)
-    said_rows, said_size = unpacked_size(content)
-    _check_size(said_rows, len(schema), said_size)
-    batches, rows, size = [], 0, 0
-    for k in range(file.num_record_batches):
-        batch = file.get_batch(k)
-        # Arrow trusts the places that a file of this kind names; a wrong one would crash the process.
-        batch.validate(full=True)
-        rows += batch.num_rows
-        size += batch.nbytes
-        # What it said of itself need not be true.
-        _check_size(rows, len(schema), size)
-        batches.append(batch)
-    plain = _plain(schema)
-    table = pa.Table.from_batches(batches, schema=schema).select(plain) if plain else None
-    return table, schema, rows
-
-
-def _check_size(rows: int, columns: int, size: int) -> None:
-    check_shape(rows, columns)
-    check_memory(rows, columns)
-    if size > MOST_BYTES:
-        raise too_large(f"the table has {size / 1e6:,.0f} MB when it is unpacked")
 
 
 def _plain(schema: pa.Schema) -> list[int]:
@@ -157,7 +109,7 @@ def _readable(kind: pa.DataType) -> bool:
 
 
 def _finished(
-    cells: pa.Table | None, schema: pa.Schema, n_rows: int, options: ReadingOptions, format: str
+    cells: pa.Table | None, schema: pa.Schema, n_rows: int, options: ReadingOptions
 ) -> tuple[pd.DataFrame, ReadingReport]:
     if cells is None:
         raise ReadingError.of(
@@ -175,7 +127,7 @@ def _finished(
     for name, k in zip(table.names, kept, strict=True):
         _add(table, name, cells.column(k))
     table.count_missing()
-    return table.finish(format)
+    return table.finish(PARQUET)
 
 
 def _add(table: TableBuilder, name: str, cells: pa.ChunkedArray) -> None:

@@ -22,14 +22,13 @@ import pandas as pd
 
 from fairdash.data.readers import limits
 from fairdash.data.readers.archives import unpack
-from fairdash.data.readers.arrow import read_feather, read_parquet
+from fairdash.data.readers.arrow import read_parquet
 from fairdash.data.readers.delimited import read_delimited
 from fairdash.data.readers.excel import is_workbook, read_excel, sheet_names
 from fairdash.data.readers.limits import check_file
 from fairdash.data.readers.r_file import MARKS, frame_names, read_rda
 from fairdash.data.readers.report import (
     EXCEL,
-    FEATHER,
     FORMATS,
     PARQUET,
     R_DATA,
@@ -47,14 +46,12 @@ READERS: Mapping[str, Reader] = MappingProxyType(
     {
         TEXT: read_delimited,
         PARQUET: read_parquet,
-        FEATHER: read_feather,
         EXCEL: read_excel,
         R_DATA: read_rda,
     }
 )
 _FIRST_BYTES = (
     (b"PAR1", PARQUET),
-    (b"ARROW1", FEATHER),
     *((mark, R_DATA) for mark in MARKS),
 )
 
@@ -72,7 +69,7 @@ def read_table(
     header_row: int | None = None,
     keep_below: bool = False,
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read delimited text, Parquet, Feather, an Excel workbook or R's .rda, packed (gzip, zip) or by itself.
+    """Read delimited text, Parquet, an Excel workbook or R's .rda, packed (gzip, zip) or by itself.
 
     What a file is is told by its content, not by its name. In a text, a column becomes numbers only if all
     its cells are numbers, written in one way; codes with leading zeros and whole numbers above 2⁵³ stay
@@ -125,6 +122,10 @@ def read_content(content: bytes, options: ReadingOptions) -> tuple[pd.DataFrame,
     content, packed = unpack(content, largest=limits.LARGEST_FILE)
     if not content.strip():
         raise empty_file()
+    if content.startswith(b"ARROW1"):
+        raise ReadingError.of(
+            "this is a Feather file, a format that is not read here", "Write the table as Parquet or CSV."
+        )
     kind = _kind_of(content)
     if kind != TEXT:
         for option, chosen in (

@@ -10,11 +10,10 @@ import numpy as np
 from fairdash.data.readers.encoding import encoding_name
 from fairdash.text import counted, few
 
-TEXT, EXCEL, R_DATA, PARQUET, FEATHER = "text", "Excel", "R", "Parquet", "Feather"
+TEXT, EXCEL, R_DATA, PARQUET = "text", "Excel", "R", "Parquet"
 #: What a file is called that is no text.
 FORMATS = {
     PARQUET: "a Parquet file",
-    FEATHER: "a Feather file",
     EXCEL: "an Excel workbook",
     R_DATA: "an R data file",
 }
@@ -73,7 +72,7 @@ class ReadingReport:
     name
         Name of the file, for display.
     format
-        ``"text"``, ``"Parquet"``, ``"Feather"``, ``"Excel"`` or ``"R"``.
+        ``"text"``, ``"Parquet"``, ``"Excel"`` or ``"R"``.
     encoding, delimiter
         As found or chosen; None of a file that is not text.
     decimal

@@ -40,12 +40,12 @@ UPLOADS, DELETED = KEY("uploads"), KEY("deleted")
 TERMS = [1, 7, 30, 365, None]
 LIMITS = (
     f"The file stays on this machine. Up to {LARGEST_FILE // 10**6} MB, packed and unpacked, "
-    f"{MOST_CELLS // 10**6} million cells and {MOST_COLUMNS:,} columns. A Parquet or Feather file says in "
+    f"{MOST_CELLS // 10**6} million cells and {MOST_COLUMNS:,} columns. A Parquet file says in "
     f"its footer what it takes in memory: up to {MOST_MEMORY / 1e9:g} GB."
 )
 if can_limit():
     LIMITS += f" Reading a file, and each run on it, may take {most_memory() / 1e9:.0f} GB of memory here."
-FILE_TYPES = ["csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "parquet", "feather", "arrow", "rda", "rdata"]
+FILE_TYPES = ["csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "parquet", "rda", "rdata"]
 
 
 def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
@@ -104,7 +104,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
     """A new file, or one that was uploaded in this session or is named by the address."""
     owner = current_owner()
     file = st.file_uploader(
-        "A table: CSV of any kind, Excel, Parquet, Feather or R (.rda), packed or not",
+        "A table: CSV of any kind, Excel, Parquet or R (.rda), packed or not",
         type=FILE_TYPES,
         help=LIMITS,
         # A file that was deleted must not come back from the browser: the next one has a place of its own.

@@ -1,9 +1,10 @@
-"""The paper's figures from our results: 2 with the paper's sentences judged, 3 alive, 4 by age."""
+"""The paper's figures from our results: 1 and 2 with its sentences judged, 3 alive, 4 by age."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -11,17 +12,20 @@ from fairdash.assessment import corrected_standard_error
 from fairdash.dependence import REGISTRY
 from fairdash.figures.architecture import architecture_figure
 from fairdash.figures.by_age import by_age_figure
+from fairdash.figures.gaussian_curves import along_rho_figure
 from fairdash.figures.simulation_curves import fig2_figure
-from fairdash.reproduction import StudyResult, committed, read_result
-from fairdash.reproduction.job import ReproductionSpec
-from fairdash.reproduction.paper import (
+from fairdash.reproduction.figures import in_words, sentences, sides_of_bound
+from fairdash.reproduction.results import (
     HOUSEHOLD_INCREASES,
     HOUSEHOLD_PRICE,
     HOUSEHOLD_STANDARD_HGR,
     HOUSEHOLD_TARGETS,
+    StudyResult,
+    committed,
+    read_result,
 )
-from fairdash.reproduction.sentences import sentences
 from fairdash.studies import SHAPES
+from fairdash.studies.gaussians import exact_curves, means_along_rho
 from fairdash.studies.noise_axis import lines_of
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
@@ -29,7 +33,6 @@ from fairdash.ui.address import choose
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.paper.reproduction_job import show_reproduction
 from fairdash.ui.text import duration
 
 KEY = Keys(__file__)
@@ -43,6 +46,35 @@ NETWORKS = {
     "published": "fairdash's networks, read on their training rows",
     "ours": "ours, cross-fitted",
 }
+
+
+def show_fig1() -> None:
+    result = read_result("fig1")
+    values, exact = result.tables["values"], result.tables["exact"]
+    below = in_words(sides_of_bound(values, exact, bound="chi2", above=False))
+    above = in_words(sides_of_bound(values, exact, bound="hgr2", above=True))
+    st.markdown(
+        f"- *“The estimated χ² divergence is below the real χ²”*: {below}.\n"
+        f"- *The estimate “always remains above the HGR²”*: {above}."
+    )
+    chart(
+        along_rho_figure(
+            exact_curves(np.linspace(0, 0.99, 199)),
+            means_along_rho(values, base="nats"),
+            ids=["hgr_nn", "chi2_nn", "chi2_kde", "mi_mine"],
+            base="nats",
+            rho=0.0,
+            subtitle="lines: true values; points: estimates",
+            theme=theme(),
+        ),
+        key=KEY("fig1"),
+        alt="HGR squared, chi squared and mutual information against ρ, true and estimated.",
+    )
+    st.caption(
+        f"Points are means of {result.about.options['repeats']} data sets of "
+        f"{result.about.options['rows']:,} rows, each estimate on rows that its networks have not seen."
+    )
+    about(result)
 
 
 def show_fig2() -> None:
@@ -272,15 +304,9 @@ def _share(value: float) -> str:
 
 
 def about(result: StudyResult) -> None:
-    """Where the figures come from, in one line, the command that makes them again, and a button."""
+    """Where the figures come from, in one line, and the command that makes them again."""
     one = result.about
     st.caption(
         f"Seed {one.seed}; {duration(one.seconds)} of processor time on {one.machine}; torch "
-        f"{one.versions['torch']}. Make it again: `{one.command}`"
+        f"{one.versions['torch']}. Make it again, in a checkout of fairdash: `{one.command}`"
     )
-    with st.expander("Run it again here"):
-        features_seen = str(one.options.get("features_seen", "all"))
-        study = one.study.partition("_")[0]
-        show_reproduction(
-            ReproductionSpec(study=study, features_seen=features_seen), result, seconds=one.seconds
-        )

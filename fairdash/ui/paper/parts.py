@@ -5,8 +5,7 @@ from __future__ import annotations
 from fairdash.reproduction import committed
 from fairdash.ui.address import choose
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.paper.fig1 import show_fig1
-from fairdash.ui.paper.figures import show_fig2, show_fig3, show_fig4
+from fairdash.ui.paper.figures import show_fig1, show_fig2, show_fig3, show_fig4
 from fairdash.ui.paper.table1 import show_table1
 
 KEY = Keys(__file__)

@@ -10,20 +10,32 @@ import streamlit as st
 
 from fairdash.figures.dots import dots_figure
 from fairdash.figures.theme import REFERENCE, STANDARD, faded
-from fairdash.reproduction import StudyResult, committed, read_result
-from fairdash.reproduction.cells import CORRECTED_WAY, Cell, Count, cells, constant_error, count, summary
-from fairdash.reproduction.comparable import why_not_comparable
-from fairdash.reproduction.job import ReproductionSpec
-from fairdash.reproduction.paper import FAIRNESS, METHODS, OBJECTIVES, row_of, table1
+from fairdash.reproduction.results import (
+    FAIRNESS,
+    METHODS,
+    OBJECTIVES,
+    StudyResult,
+    committed,
+    read_result,
+    row_of,
+    table1,
+)
+from fairdash.reproduction.table1 import (
+    CORRECTED_WAY,
+    Cell,
+    Count,
+    cells,
+    constant_error,
+    count,
+    summary,
+    why_not_comparable,
+)
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.ui.address import choose
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.paper import titles
-from fairdash.ui.paper.reproduction_job import show_reproduction
-from fairdash.ui.paper.titles import column_title, dataset_of, method_title
-from fairdash.ui.paper.verdict import answer
+from fairdash.ui.paper.verdict import answer, column_title, dataset_of, method_title, names, title_of
 from fairdash.ui.text import duration
 
 KEY = Keys(__file__)
@@ -35,13 +47,12 @@ SHARE = "MSE ÷ constant’s"
 
 def show_table1() -> None:
     """Table 1 of one of the data sets."""
-    names = titles.names()
-    offered = {name: titles.title_of(name) for name in names}
-    show(choose("Data", offered, name=Address.DATA, key=KEY("data")) if len(names) > 1 else names[0])
+    offered = {name: title_of(name) for name in names()}
+    show(choose("Data", offered, name=Address.DATA, key=KEY("data")))
 
 
 def show(name: str) -> None:
-    """The answer for one data set, its table by objective, what is missed and why, how to run it again."""
+    """The answer for one data set, its table by objective, what is missed and why, where it comes from."""
     result = read_result(f"table1_{name}")
     st.markdown(answer(name))
     titles = {each: ALL_OBJECTIVES[each].title for each in OBJECTIVES}
@@ -53,7 +64,7 @@ def show(name: str) -> None:
     if is_comparable:
         show_missed(result, count(result, dataset_of(name)), objective)
     show_tries(name)
-    show_again(result, name)
+    show_origin(result, name)
 
 
 #: What is drawn together: on a scale from 0 to 1, and on one of powers. On a phone one is below the other.
@@ -269,9 +280,10 @@ def show_tries(name: str) -> None:
         st.caption(f"Seed {result.about.seed}; make it again: `{result.about.command}`")
 
 
-def show_again(result: StudyResult, name: str) -> None:
+def show_origin(result: StudyResult, name: str) -> None:
+    """How the values came about, the command that makes them again, and both tables as files."""
     about = result.about
-    with st.expander("How these came about, and how to run a row again"):
+    with st.expander("How these came about, and how to make them again"):
         st.markdown(
             f"{about.options['rows']:,} rows, {about.options['features']} features, "
             f"{about.options['splits']} random 80/20 splits, seed {about.seed}; {duration(about.seconds)} of "
@@ -279,25 +291,9 @@ def show_again(result: StudyResult, name: str) -> None:
             f"{about.versions['numpy']}."
         )
         st.markdown("\n".join(f"- {note}" for note in about.notes))
-        made = result.tables["splits"]
-        left, right = st.columns(2)
-        method = left.selectbox(
-            "Row", list(dict.fromkeys(made["method"])), format_func=method_title, key=KEY("row")
-        )
-        objective = right.selectbox(
-            "Objective", list(dict.fromkeys(made["objective"])),
-            format_func=lambda each: ALL_OBJECTIVES[each].title, key=KEY("row-objective"),
-        )  # fmt: skip
-        spec = ReproductionSpec(
-            study="table1",
-            dataset=dataset_of(name),
-            all_rows=name.endswith("_all"),
-            method=str(method),
-            objective=str(objective),
-        )
-        show_reproduction(spec, result, seconds=about.seconds / len(made.groupby(["method", "objective"])))
-        st.caption("The same from a shell, into a folder of your choice:")
-        st.code(f"{about.command} --methods {method} --objectives {objective} --out again", language="bash")
+        st.caption("From a shell, in a checkout of fairdash; one row alone, into a folder of your choice:")
+        row = f"--methods hgr_nn --objectives {OBJECTIVES[0]} --out again"
+        st.code(f"{about.command}\n{about.command} {row}", language="bash")
     left, right, _ = st.columns([1, 1, 2])
     with left:
         download(summary(result), label="Our values (CSV)", name=f"table1-{name}", key=KEY("csv-ours"))

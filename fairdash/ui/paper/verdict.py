@@ -1,14 +1,20 @@
-"""Do the paper's values hold up? Ours counted beside them, where the data are comparable."""
+"""Do the paper's values hold up? Ours counted beside them, where the data are comparable; and titles."""
 
 from __future__ import annotations
 
-from fairdash.reproduction import StudyResult, read_result
-from fairdash.reproduction.cells import Count, constant_error, count
-from fairdash.reproduction.comparable import why_not_comparable
-from fairdash.reproduction.equivalence import Equivalence, equivalence
-from fairdash.reproduction.paper import STANDS_FOR
+from fairdash.data.catalogue import CATALOGUE
+from fairdash.dependence import REGISTRY
+from fairdash.reproduction.results import METHODS, STANDS_FOR, StudyResult, committed, read_result
+from fairdash.reproduction.table1 import (
+    Count,
+    Equivalence,
+    constant_error,
+    count,
+    equivalence,
+    why_not_comparable,
+)
+from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
-from fairdash.ui.paper.titles import dataset_of, method_title, names, title_of
 
 
 def _counts(result: StudyResult, name: str) -> tuple[Count, Count, Equivalence]:
@@ -72,3 +78,29 @@ def answer(name: str) -> str:
         f"of that, {share.reached} of {share.total} values count**; this second count was added after the "
         f"first had been seen. {equal.words}"
     )
+
+
+def names() -> list[str]:
+    """Data sets whose Table 1 has been made, the paper's order first."""
+    made = [study.removeprefix("table1_") for study in committed("table1_")]
+    order = ["crime", "motor", "motor_all", "census", "census_county"]
+    return sorted(made, key=order.index)
+
+
+def dataset_of(name: str) -> str:
+    """Id of the data set behind a result's name."""
+    return name.removesuffix("_all")
+
+
+def title_of(name: str) -> str:
+    title = CATALOGUE[dataset_of(name)].title
+    return f"{title}, all policies" if name.endswith("_all") else title
+
+
+def method_title(method: str) -> str:
+    own = "" if method in METHODS else " (ours)"
+    return ALL_METHODS[method].title + {"chi2_kde": " (Mary2019)"}.get(method, own)
+
+
+def column_title(measure: str) -> str:
+    return "MSE" if measure == "mse" else REGISTRY[measure].symbol

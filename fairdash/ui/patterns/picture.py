@@ -16,7 +16,7 @@ from fairdash.studies.stack import is_detected, studied, target_of
 from fairdash.studies.store import Study
 from fairdash.ui.frame import theme
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.patterns.examples import show_hint
+from fairdash.ui.patterns.controls import show_hint
 from fairdash.ui.simulations import along_noise_of, estimates_of
 from fairdash.ui.stage.component import show_stage
 from fairdash.ui.studies import finished, follow, so_far

@@ -8,21 +8,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks.paper import published_estimators
 from fairdash.dependence import independence_floor, measure_many
-from fairdash.reproduction.paper import FAIRNESS
+from fairdash.reproduction.results import FAIRNESS
 from fairdash.seeds import Stream, rng_of
 from fairdash.studies.stack import PUBLISHED, values_of
 
 Array = NDArray[np.float64]
 
-#: The columns that take milliseconds: λ and settings are chosen by these.
-QUICK = ("hgr_kde", "hgr_rdc", "chi2_kde", "fairquant")
 NEURAL = ("hgr_nn", "chi2_nn")
-
-
-def unfairness(frame: pd.DataFrame, paper: pd.Series) -> pd.Series:
-    """Mean of the quick fairness columns, each as a multiple of the paper's value."""
-    return sum((frame[id] / paper[id] for id in QUICK), start=pd.Series(0.0, frame.index)) / len(QUICK)
 
 
 def paper_scoring(
@@ -50,32 +44,31 @@ def corrected_scoring(
 
 def floors(
     u: Array, s: Array, ids: Sequence[str] = FAIRNESS, *, n_permutations: int, random_state: int = 0
-) -> dict[str, pd.DataFrame]:
-    """What both ways read with s permuted: ``"paper"`` and ``"right"``, one row a model.
+) -> pd.DataFrame:
+    """What both ways read with s permuted, one row a model.
 
-    Returns
-    -------
-    dict of DataFrame
-        A column a measure, the mean over the permutations, and as ``<id>_q95`` their 95 % quantile.
+    Columns ``<id>_paper_floor`` and ``<id>_right_floor``, the mean over the permutations, and with ``_q95``
+    behind their 95 % quantile.
     """
     rng = rng_of(Stream.STUDY_PERMUTATIONS, random_state)
     permuted = rng.permuted(np.broadcast_to(s, (n_permutations, len(s))), axis=1)
-    means: dict[str, dict[str, Array]] = {"paper": {}, "right": {}}
+    columns: dict[str, Array] = {}
 
-    def put(way: str, id: str, values: Array) -> None:
-        means[way][id], means[way][f"{id}_q95"] = values.mean(axis=-1), np.quantile(values, 0.95, axis=-1)
+    def put(id: str, way: str, values: Array) -> None:
+        columns[f"{id}_{way}_floor"] = values.mean(axis=-1)
+        columns[f"{id}_{way}_floor_q95"] = np.quantile(values, 0.95, axis=-1)
 
     for id in ids:
         if id in NEURAL:
             values = [_permuted(id, one, permuted, random_state) for one in u]
-            put("paper", id, np.stack([paper for paper, _ in values]))
-            put("right", id, np.stack([right for _, right in values]))
+            put(id, "paper", np.stack([paper for paper, _ in values]))
+            put(id, "right", np.stack([right for _, right in values]))
             continue
         published = [_as_published(id, u, np.broadcast_to(p, u.shape), random_state) for p in permuted]
-        put("paper", id, np.stack(published, axis=1))
+        put(id, "paper", np.stack(published, axis=1))
         floor = independence_floor(id, u, s, n_permutations=n_permutations, random_state=random_state)
-        means["right"][id], means["right"][f"{id}_q95"] = floor.mean, floor.q95
-    return {way: pd.DataFrame(columns) for way, columns in means.items()}
+        columns[f"{id}_right_floor"], columns[f"{id}_right_floor_q95"] = floor.mean, floor.q95
+    return pd.DataFrame(columns)
 
 
 def _permuted(id: str, u: Array, permuted: Array, random_state: int) -> tuple[Array, Array]:
@@ -89,12 +82,10 @@ def _permuted(id: str, u: Array, permuted: Array, random_state: int) -> tuple[Ar
 
 def _as_published(id: str, u: Array, v: Array, random_state: int) -> Array:
     """One published column for pairs (K, n), (K, n)."""
-    from fairdash.reproduction.published_estimators import chi2_nn_published, hgr_nn_published
-
     if id == "hgr_nn":
-        return hgr_nn_published(u, v, random_state=random_state)
+        return published_estimators.hgr_nn_published(u, v, random_state=random_state)
     if id == "chi2_nn":
-        return chi2_nn_published(u, v, random_state=random_state)
+        return published_estimators.chi2_nn_published(u, v, random_state=random_state)
     if id == "fairquant":
         return measure_many("fairquant_cumulative", u, v)
     return values_of(id, u, v, evaluation=PUBLISHED, random_state=random_state)

@@ -1,4 +1,4 @@
-"""A study made again: the comparison with the committed result, and the job that does it."""
+"""A study made again beside its committed result, cell by cell."""
 
 from __future__ import annotations
 
@@ -8,15 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.jobs import engine
-from fairdash.reproduction import StudyResult, read_result, worker
-from fairdash.reproduction import job as job_module
-from fairdash.reproduction.compare import agreement, compare
-from fairdash.reproduction.household import SETTINGS, Reading, reproduce_household
-from fairdash.reproduction.job import ReproductionJob, ReproductionSpec, newest_job, start_reproduction
-from fairdash.reproduction.results import COMMITTED
-from fairdash.runs.status import CANCELLED, DONE
-from fairdash.storage import data_folder
+from benchmarks.paper.household import SETTINGS, Reading, reproduce_household
+from benchmarks.paper.remake import agreement, compare
+from fairdash.reproduction import StudyResult, read_result
 
 
 def shifted(result, table, column, by):
@@ -87,48 +81,3 @@ def test_two_processes_give_the_same_values():
     one, two = (reproduce_household(Reading(), processes=count, **options) for count in (1, 2))
     for name, table in one.tables.items():
         pd.testing.assert_frame_equal(two.tables[name], table)
-
-
-@pytest.fixture
-def not_started(monkeypatch):
-    """Jobs are created, and no process is started."""
-    started = []
-    monkeypatch.setattr(engine, "submit", lambda place, **_: started.append(place.split("/")[1]))
-    return started
-
-
-def test_a_job_writes_into_the_users_folder_alone(not_started):
-    before = {path: path.read_bytes() for path in COMMITTED.rglob("*.*")}
-    spec = ReproductionSpec(study="fig3")
-    assert newest_job(spec) is None
-    job = start_reproduction(spec)
-    assert not_started == [job.id]
-    assert worker.main(job.id) == 0
-    assert job.status.state == DONE
-    assert job.folder.parent == data_folder("paper")
-    compared = compare(read_result("fig3"), job.read_result())
-    assert len(compared) == read_result("fig3").tables["flow"].drop(columns="epoch").size
-    assert job.read_result().about.study == "fig3"
-    assert {path: path.read_bytes() for path in COMMITTED.rglob("*.*")} == before
-    assert newest_job(spec).id == job.id
-    assert newest_job(ReproductionSpec(study="fig1")) is None
-
-
-def test_a_job_can_be_cancelled(not_started):
-    job = start_reproduction(ReproductionSpec(study="household"))
-    job.ask_to_cancel()
-    assert worker.main(job.id) == 1
-    assert ReproductionJob(job.id).status.state == CANCELLED
-    assert not (job.folder / "result").exists()
-
-
-def test_the_row_that_is_asked_for_is_the_one_that_is_made(monkeypatch, tmp_path):
-    asked = {}
-    monkeypatch.setattr(job_module, "reproduce", lambda study, **options: asked.update(options, study=study))
-    spec = ReproductionSpec(study="table1", dataset="motor", method="mine", objective="demographic_parity")
-    spec.carry_out(tmp_path, lambda *_: None)
-    assert asked["study"] == "table1"
-    assert (asked["dataset"], asked["methods"], asked["objectives"]) == (
-        "motor", ("mine",), ("demographic_parity",),
-    )  # fmt: skip
-    assert asked["out"] == tmp_path

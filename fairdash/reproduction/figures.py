@@ -1,19 +1,25 @@
-"""Which of the paper's sentences on Fig. 2 hold in our data; computed, never written."""
+"""Which of the paper's sentences on Figs. 1 and 2 hold in our data; computed, never written."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
+from scipy import stats
 
 from fairdash.dependence.patterns import PATTERNS
-from fairdash.reproduction.figures12 import AUTHORS
 
+#: HGR_NN as the authors' code has it.
+AUTHORS = "authors"
 #: “HGR … succeeds in retrieve a HGR of 1”: as near to 1 as counts here, and what counts as a difficulty.
 NEAR_ONE = 0.95
 DIFFICULT = 0.8
 #: Estimates closer than this are not told apart: the paper's curves can't be read more finely.
 TIE = 0.005
+#: What a mean of few data sets can say of a bound.
+_COVERAGE = 0.95
+HOLDS, FAILS, UNRESOLVED = "holds", "fails", "unresolved"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +51,8 @@ def sentences(values: pd.DataFrame, exact: pd.DataFrame, *, networks: str = AUTH
     exact
         ``pattern``, ``noise``, ``hgr``.
     networks
-        Which HGR_NN: ``"authors"``, ``"published"`` or ``"ours"``, as
-        :func:`fairdash.reproduction.figures12.reproduce_fig2` has them.
+        Which HGR_NN: ``"authors"``, ``"published"`` or ``"ours"``, as the study of Fig. 2 has
+        them.
     """
     way = values["id"].map({"hgr_nn": networks, "hgr_kde": "published", "hgr_rdc": "published"})
     table = values[values["evaluation"] == way].pivot_table(
@@ -150,3 +156,52 @@ def _below_truth(table: pd.DataFrame, truth: pd.Series) -> Sentence:
 def _title(pattern: object) -> str:
     """The pattern's name for people, within a sentence."""
     return PATTERNS[str(pattern)].title.lower()
+
+
+def sides_of_bound(values: pd.DataFrame, exact: pd.DataFrame, *, bound: str, above: bool) -> pd.DataFrame:
+    """Whether the mean χ² by network lies above, or below, a true value at each ρ.
+
+    Parameters
+    ----------
+    values, exact
+        Tables of Fig. 1's result.
+    bound
+        Column of `exact`.
+    above
+        Whether the paper says that the estimate lies above it; else below.
+
+    Returns
+    -------
+    DataFrame
+        A row a ``rho``. ``side``: ``"holds"`` where the mean's 95 % interval lies on the side that the paper
+        names, ``"fails"`` where it lies on the other, ``"unresolved"`` where it holds the true value: with so
+        few data sets the side can't be told. ``repeats``: data sets behind the mean.
+    """
+    own = values[(values["id"] == "chi2_nn") & (values["evaluation"] == "ours")]
+    groups = own.groupby("rho")["value"]
+    means, errors, counts = groups.mean(), groups.sem(), groups.size()
+    gap = means - exact.set_index("rho")[bound].reindex(means.index)
+    reach = stats.t.ppf((1 + _COVERAGE) / 2, counts - 1) * errors
+    on_side = np.where((gap > 0) == above, HOLDS, FAILS)
+    side = np.where(gap.abs() <= reach, UNRESOLVED, on_side)
+    return pd.DataFrame({"rho": means.index, "side": side, "repeats": counts.to_numpy()})
+
+
+def in_words(sides: pd.DataFrame) -> str:
+    """What :func:`sides_of_bound` has found."""
+    at = {
+        side: [f"{rho:g}" for rho in sides.loc[sides["side"] == side, "rho"]]
+        for side in (HOLDS, FAILS, UNRESOLVED)
+    }
+    named = {side: f" (ρ = {', '.join(rhos)})" if rhos else "" for side, rhos in at.items()}
+    parts = [f"holds at {len(at[HOLDS])} of {len(sides)} ρ{named[HOLDS]}"]
+    if at[FAILS]:
+        parts.append(f"fails{named[FAILS]}")
+    if at[UNRESOLVED]:
+        repeats = int(sides["repeats"].min())
+        sets = {2: "two", 3: "three", 4: "four", 5: "five"}.get(repeats, str(repeats))
+        parts.append(
+            f"can't be resolved with {sets} data sets{named[UNRESOLVED]}, where the 95 % interval of their "
+            "mean holds the true value"
+        )
+    return "; ".join(parts)

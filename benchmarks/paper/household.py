@@ -15,25 +15,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks.paper.frame import processor_seconds, result_of, say, stacked, tables_of_parts
 from fairdash.assessment import quantile_profile
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import independence_floor, measure_many
 from fairdash.records import to_plain
-from fairdash.reproduction.paper import HOUSEHOLD_TARGETS
-from fairdash.reproduction.results import (
-    About,
-    StudyResult,
-    Tell,
-    part_told,
-    processor_seconds,
-    silent,
-    tables_of_parts,
-)
+from fairdash.reproduction.results import HOUSEHOLD_TARGETS, StudyResult
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
+from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, train_sweep
 from fairdash.training.target import MEASURE, Target
 
@@ -101,7 +94,6 @@ def reproduce_household(
     settings: TrainingSettings = SETTINGS,
     random_state: int = 0,
     processes: int = 1,
-    tell: Tell = silent,
 ) -> StudyResult:
     """Find λ for both objectives and all methods, train, and take averages by age.
 
@@ -123,27 +115,28 @@ def reproduce_household(
     dataset = load_dataset("household", **options)
     plan = {"random_state": random_state, "settings": settings, "device": "cpu"}
     make = partial(_objective, dataset, n_folds=n_folds, n_splits=n_splits, plan=plan)
-    tables = tables_of_parts(make, list(HOUSEHOLD_TARGETS), processes=processes, tell=tell)
-    about = About.of(
-        reading.study,
-        started=started,
-        command=reading.command,
-        seed=random_state,
-        options={
-            **options,
-            "folds": n_folds,
-            "splits": n_splits,
-            "lams": {objective: list(lams) for objective, lams in LAMS.items()},
-            "level_measure": LEVEL_MEASURE,
-            "settings": to_plain(settings),
-        },
-        notes=(
-            "λ is chosen within the training rows of the first split; about 64 % of these are the training "
-            "rows of any other.",
-            *dataset.notes,
-        ),
+    tables = tables_of_parts(make, list(HOUSEHOLD_TARGETS), processes=processes)
+    options |= {
+        "folds": n_folds,
+        "splits": n_splits,
+        "lams": {objective: list(lams) for objective, lams in LAMS.items()},
+        "level_measure": LEVEL_MEASURE,
+        "settings": to_plain(settings),
+    }
+    notes = (
+        "λ is chosen within the training rows of the first split; about 64 % of these are the training "
+        "rows of any other.",
+        *dataset.notes,
     )
-    return StudyResult(about, tables)
+    return result_of(
+        reading.study,
+        reading.command,
+        tables,
+        started=started,
+        options=options,
+        seed=random_state,
+        notes=notes,
+    )
 
 
 def _objective(
@@ -153,59 +146,36 @@ def _objective(
     n_folds: int,
     n_splits: int,
     plan: Mapping[str, Any],
-    tell: Tell = silent,
 ) -> dict[str, pd.DataFrame]:
     """All methods for one objective; `plan` has what searches and sweeps share."""
-    tables: dict[str, list[pd.DataFrame]] = {"choices": [], "splits": [], "profile": []}
     plan = {"objective": objective, **plan}
     target = Target(kind=MEASURE, measure=LEVEL_MEASURE, at_most=HOUSEHOLD_TARGETS[objective])
     lams = {"standard": 0.0}
-    train = train_rows(dataset, random_state=plan["random_state"])
-    for k, method in enumerate(FAIR):
-        words = f"{OBJECTIVES[objective].title}, {METHODS[method].title}: choosing λ"
+    (first,) = random_splits(dataset.n_rows, n_splits=1, random_state=plan["random_state"])
+    choices, tested = [], []
+    for method in FAIR:
+        say(f"{OBJECTIVES[objective].title}, {METHODS[method].title}: choosing λ")
         search = LamSearch(
             target=target, lams=LAMS[objective], method=method, n_folds=n_folds, refine=2, **plan
         )
-        share = partial(part_told, tell, _CHOOSING * k / len(FAIR), _CHOOSING / len(FAIR), words)
-        found = search_lam(dataset, search, rows=train, progress=share)
+        found = search_lam(dataset, search, rows=first.train)
         assert found.lam is not None
         lams[method] = found.lam
-        row = found.frame.set_index("lam").loc[found.lam]
-        tables["choices"].append(
-            pd.DataFrame(
-                {
-                    "objective": [objective],
-                    "method": method,
-                    "lam": found.lam,
-                    "reached": found.reached,
-                    "dependence": row["dependence"],
-                    "floor": row["floor"],
-                    "rule": found.rule,
-                }
-            )
+        read = found.frame.set_index("lam").loc[found.lam, ["dependence", "floor"]]
+        choices.append(
+            {"objective": objective, "method": method, "lam": found.lam, "reached": found.reached}
+            | {**read, "rule": found.rule}
         )
-    for k, (method, lam) in enumerate(lams.items()):
-        words = f"{OBJECTIVES[objective].title}, {METHODS[method].title}: λ = {lam:.3g}, testing"
-        tell(words, _CHOOSING + (1 - _CHOOSING) * k / len(lams))
+    for method, lam in lams.items():
+        say(f"{OBJECTIVES[objective].title}, {METHODS[method].title}: λ = {lam:.3g}, testing")
         # λ = 0: the standard network meets the level already.
         name, grid = (method, (lam,)) if lam > 0 else ("standard", (1.0,))
         sweep = Sweep(methods=(name,), lams=grid, n_splits=n_splits, **plan)
         key = pd.DataFrame({"objective": [objective], "method": [method]})
         splits, profile = _tested(dataset, sweep)
-        tables["splits"].append(key.merge(splits.assign(lam=lam), how="cross"))
-        tables["profile"].append(key.merge(profile, how="cross"))
-    return {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
-
-
-#: Share of the time that choosing takes.
-_CHOOSING = 0.85
-
-
-def train_rows(dataset: Dataset, *, random_state: int) -> NDArray[np.int64]:
-    """Training rows of the first split."""
-    from fairdash.training.splits import random_splits
-
-    return random_splits(dataset.n_rows, n_splits=1, random_state=random_state)[0].train
+        both = {"splits": splits.assign(lam=lam), "profile": profile}
+        tested.append({table: key.merge(own, how="cross") for table, own in both.items()})
+    return {"choices": pd.DataFrame(choices), **stacked(tested)}
 
 
 def _tested(dataset: Dataset, sweep: Sweep) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -9,26 +9,26 @@ on all training rows of the split.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks.paper import scoring
 from fairdash.data.dataset import Dataset
 from fairdash.records import to_plain
-from fairdash.reproduction import scoring
+from fairdash.reproduction.table1 import QUICK, unfairness
 from fairdash.seeds import Stream, seed_of
 from fairdash.training.crossvalidation import cross_validate, rows_of, standard_error
+from fairdash.training.device import resolve_device
+from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
-from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, folds
 from fairdash.training.stacked_model import StackedModel
 
 Array = NDArray[np.float64]
-#: Hears the share done, 0 to 1.
-Share = Callable[[float], None]
 
 #: Share of the larger λ in the blends between two neighbours.
 BLENDS = (0.25, 0.5, 0.75)
@@ -95,7 +95,6 @@ def carry_out(
     paper: pd.Series,
     protocol: Protocol,
     random_state: int,
-    progress: Share = lambda _: None,
 ) -> ChosenModels:
     """Choose on each split's training rows, and train what was chosen on all of them.
 
@@ -109,20 +108,13 @@ def carry_out(
     """
     choices, tried, predictions = [], [], []
     for j, split in enumerate(splits):
-
-        def within(share: float, j: int = j) -> None:
-            progress((j + 0.9 * share) / len(splits))
-
-        frame = cross_validated(
-            dataset, split, candidates, objective, protocol, random_state=random_state + j, progress=within
-        )
+        plan = (objective, protocol, random_state + j)
+        frame = cross_validated(dataset, split, candidates, *plan)
         chosen, reached = choose(frame, candidates[0].method, paper, margin=protocol.margin)
-        predictions.append(
-            refitted(dataset, split, candidates, chosen, objective, protocol, random_state=random_state + j)
-        )
+        predictions.append(refitted(dataset, split, candidates, chosen, *plan))
         choices.append(_words(chosen, candidates, j, reached))
         tried.append(frame[frame["blend"] == 0])
-    table = pd.concat(tried).groupby("low")[["lam", "mse", *scoring.QUICK, "diverged"]].mean()
+    table = pd.concat(tried).groupby("low")[["lam", "mse", *QUICK, "diverged"]].mean()
     settings = [each.settings for each in candidates]
     table.insert(1, "batch_size", [each.batch_size for each in settings])
     table.insert(2, "weight_decay", [each.weight_decay for each in settings])
@@ -144,14 +136,14 @@ def choose(
     Parameters
     ----------
     scored
-        Columns ``mse``, ``mse_se``, ``diverged`` and :data:`fairdash.reproduction.scoring.QUICK`.
+        Columns ``mse``, ``mse_se``, ``diverged`` and :data:`fairdash.reproduction.table1.QUICK`.
     """
     usable = scored[~scored["diverged"]]
     within = usable[usable["mse"] + margin * usable["mse_se"] <= paper["mse"]]
     if method == "standard" or within.empty:
         best = usable.sort_values("mse", kind="stable").iloc[0]
         return best, bool(best["mse"] <= paper["mse"])
-    return within.loc[scoring.unfairness(within, paper).idxmin()], True
+    return within.loc[unfairness(within, paper).idxmin()], True
 
 
 def cross_validated(
@@ -160,9 +152,7 @@ def cross_validated(
     candidates: Sequence[StackedModel],
     objective: str,
     protocol: Protocol,
-    *,
     random_state: int,
-    progress: Share = lambda _: None,
 ) -> pd.DataFrame:
     """Every candidate and blend within the training rows of a split.
 
@@ -172,7 +162,7 @@ def cross_validated(
         ``low`` and ``high``, the candidates that are blended, and ``blend``, the share of the second;
         ``lam``, ``mse``, ``mse_se``, the quick fairness columns as published, ``diverged``.
     """
-    held_out, diverged = _held_out(dataset, split, candidates, objective, protocol, random_state, progress)
+    held_out, diverged = _held_out(dataset, split, candidates, objective, protocol, random_state)
     frame = _scored(dataset, split, held_out, candidates, objective, protocol, random_state)
     return frame.assign(diverged=diverged[frame["low"]] | diverged[frame["high"]])
 
@@ -184,49 +174,31 @@ def _held_out(
     objective: str,
     protocol: Protocol,
     seed: int,
-    progress: Share,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Predictions (C, n) for the training rows by models that have not seen them, NaN elsewhere."""
-    as_long = [replace(each, settings=_as_many_steps(each.settings, split, protocol)) for each in candidates]
+    """Predictions (C, n) for the training rows by models that have not seen them, NaN elsewhere.
+
+    A fold's model takes as many steps as one on all training rows. An epoch leaves out the rows that don't
+    fill a batch: of 1,595 rows it has three batches of 512, of four fifths of them two. At the same number of
+    epochs the model that is tested would be trained for fairness half as long again as the one chosen.
+    """
     inside = rows_of(dataset, split.train)
     total = np.zeros((len(candidates), inside.n_rows))
     diverged = np.zeros(len(candidates), dtype=bool)
     for m in range(protocol.n_networks):
-
-        def part(share: float, m: int = m) -> None:
-            progress((m + share) / protocol.n_networks)
-
         found = cross_validate(
             inside,
-            as_long,
+            candidates,
             objective=objective,
             n_folds=protocol.n_folds,
             random_state=seed_of(Stream.AVERAGED_NETWORKS, seed, m),
             device="cpu",
-            progress=part,
+            foretell=True,
         )
         total += found.predictions
         diverged |= found.diverged
     predictions = np.full((len(candidates), dataset.n_rows), np.nan)
     predictions[:, split.train] = total / protocol.n_networks
     return predictions, diverged
-
-
-def _as_many_steps(settings: TrainingSettings, split: Split, protocol: Protocol) -> TrainingSettings:
-    """Epochs so that a fold's model takes as many steps as one on all training rows.
-
-    An epoch leaves out the rows that don't fill a batch: of 1,595 rows it has three batches of 512, of four
-    fifths of them two. At the same number of epochs the model that is tested would be trained for fairness
-    half as long again as the one that was chosen.
-    """
-    batch = settings.batch_size
-    whole = max(len(split.train) // batch, 1)
-    fold = max((len(split.train) * (protocol.n_folds - 1) // protocol.n_folds) // batch, 1)
-    return replace(
-        settings,
-        n_epochs=round(settings.n_epochs * whole / fold),
-        warm_up_epochs=round(settings.warm_up_epochs * whole / fold),
-    )
 
 
 def _scored(
@@ -252,7 +224,7 @@ def _scored(
         rows = part.validation
         squared, u = error_and_u(dataset, finite, split.train, rows, objective)
         errors.append(squared.mean(axis=-1))
-        fairness.append(scoring.paper_scoring(u, s[rows], scoring.QUICK))
+        fairness.append(scoring.paper_scoring(u, s[rows], QUICK))
     by_fold = np.stack(errors, axis=1)
     frame = pd.DataFrame(
         {
@@ -285,13 +257,9 @@ def refitted(
     chosen: pd.Series,
     objective: str,
     protocol: Protocol,
-    *,
     random_state: int,
 ) -> Array:
     """Predictions (n,) for all rows by the choice, trained on all training rows."""
-    from fairdash.training.device import resolve_device
-    from fairdash.training.models import train_models
-
     ends = [candidates[k] for k in dict.fromkeys([int(chosen["low"]), int(chosen["high"])])]
     shares = [1.0] if len(ends) == 1 else [1 - float(chosen["blend"]), float(chosen["blend"])]
     total = np.zeros(dataset.n_rows)
@@ -323,6 +291,6 @@ def _words(
         "reached": reached,
         "validation_mse": float(chosen["mse"]),
         "validation_se": float(chosen["mse_se"]),
-        **{id: float(chosen[id]) for id in scoring.QUICK},
+        **{id: float(chosen[id]) for id in QUICK},
         "settings": json.dumps(to_plain(low.settings)),
     }

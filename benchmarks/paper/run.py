@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.paper.figures import reproduce_fig1, reproduce_fig2, reproduce_fig3
+from benchmarks.paper.frame import write_result
+from benchmarks.paper.household import Reading, reproduce_household
+from benchmarks.paper.table1 import Table1Plan, reproduce_table1
 from fairdash.errors import OptionError
 from fairdash.registry import get_entry
-from fairdash.reproduction.figures12 import reproduce_fig1, reproduce_fig2
-from fairdash.reproduction.household import Reading, reproduce_household
-from fairdash.reproduction.paper import OBJECTIVES
-from fairdash.reproduction.results import COMMITTED, StudyResult, Tell, silent, write_result
+from fairdash.reproduction.results import COMMITTED, OBJECTIVES, StudyResult
 
 
 def reproduce(
@@ -23,7 +24,6 @@ def reproduce(
     objectives: Sequence[str] | None = None,
     reading: Reading | None = None,
     processes: int = 1,
-    tell: Tell = silent,
 ) -> tuple[StudyResult, Path]:
     """Carry out a study and write its result; what was written, and where.
 
@@ -34,13 +34,11 @@ def reproduce(
     out
         Folder to write into; by default where fairdash keeps its own.
     dataset, all_rows, methods, objectives
-        Of ``"table1"``, as :class:`fairdash.reproduction.table1.Table1Plan`.
+        Of ``"table1"``, as :class:`benchmarks.paper.table1.Table1Plan`.
     reading
         Of ``"household"``: how to read what the paper leaves open.
     processes
         2 to work at two objectives (of ``"fig2"`` patterns) at once; the values are the same.
-    tell
-        Hears what it is at.
 
     Raises
     ------
@@ -49,8 +47,6 @@ def reproduce(
     """
 
     def table1() -> StudyResult:
-        from fairdash.reproduction.table1 import Table1Plan, reproduce_table1
-
         if (methods is not None or objectives is not None) and out is None:
             raise OptionError.of(
                 "A part of the table would take the place of the whole",
@@ -63,20 +59,14 @@ def reproduce(
             methods=tuple(methods or ()),
             objectives=tuple(objectives or OBJECTIVES),
         )
-        return reproduce_table1(plan, processes=processes, tell=tell)
+        return reproduce_table1(plan, processes=processes)
 
-    studies: Mapping[str, Callable[[], StudyResult]] = {
+    studies = {
         "table1": table1,
-        "household": lambda: reproduce_household(reading or Reading(), processes=processes, tell=tell),
-        "fig1": lambda: reproduce_fig1(tell=tell),
-        "fig2": lambda: reproduce_fig2(processes=processes, tell=tell),
-        "fig3": lambda: _fig3(tell),
+        "household": lambda: reproduce_household(reading or Reading(), processes=processes),
+        "fig1": reproduce_fig1,
+        "fig2": lambda: reproduce_fig2(processes=processes),
+        "fig3": reproduce_fig3,
     }
     result = get_entry(studies, study, option="study")()
     return result, write_result(result, COMMITTED if out is None else out)
-
-
-def _fig3(tell: Tell) -> StudyResult:
-    from fairdash.reproduction.fig3 import reproduce_fig3
-
-    return reproduce_fig3(tell=tell)

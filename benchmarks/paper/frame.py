@@ -1,0 +1,103 @@
+"""What the studies share: saying what they are at, parts side by side, and writing what came of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairdash._version import versions
+from fairdash.reproduction.results import About, StudyResult
+from fairdash.safe_csv import safe_csv
+from fairdash.storage import write_whole
+
+Tables = Mapping[str, pd.DataFrame]
+
+
+def say(doing: str) -> None:
+    """Say on the standard error what a study is at."""
+    print(doing, file=sys.stderr, flush=True)
+
+
+def stacked(parts: Sequence[Tables]) -> dict[str, pd.DataFrame]:
+    """Tables of the same names, one below the other."""
+    return {name: pd.concat([each[name] for each in parts], ignore_index=True) for name in parts[0]}
+
+
+def tables_of_parts(
+    make: Callable[[Any], Tables], parts: Sequence[Any], *, processes: int
+) -> dict[str, pd.DataFrame]:
+    """The tables of a study's parts, `processes` of them at a time; the values are the same."""
+    if processes < 2 or len(parts) < 2:
+        return stacked([make(part) for part in parts])
+    # Spawned, since torch's threads don't survive a fork.
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        return stacked(list(pool.map(make, parts)))
+
+
+def processor_seconds() -> float:
+    """Processor time of this process and of those that it has waited for."""
+    return sum(os.times()[:4])
+
+
+def result_of(
+    study: str,
+    command: str,
+    tables: Tables,
+    *,
+    started: float,
+    options: Mapping[str, Any],
+    seed: int = 0,
+    notes: tuple[str, ...] = (),
+) -> StudyResult:
+    """The result of a study that ends here and now.
+
+    Parameters
+    ----------
+    command
+        What to type to make it again.
+    started
+        What :func:`processor_seconds` was when it began.
+    """
+    about = About(
+        study=study,
+        command=command,
+        seed=seed,
+        seconds=round(processor_seconds() - started, 1),
+        options=options,
+        notes=notes,
+        versions=versions(),
+        machine=_machine(),
+    )
+    return StudyResult(about, tables)
+
+
+def _machine() -> str:
+    """Kind of machine: operating system and processor, nothing that names this one.
+
+    Networks differ in the last digits between kinds of processors, and adversaries let that grow.
+    """
+    about = Path("/proc/cpuinfo")
+    named = re.search(r"^model name\s*: (.+)$", about.read_text(), re.MULTILINE) if about.exists() else None
+    processor = named[1] if named else platform.processor() or "CPU"
+    return f"{platform.system()} {platform.machine()}, {processor}, 1 thread"
+
+
+def write_result(result: StudyResult, folder: Path) -> Path:
+    """Write a result into ``folder/<study>``; tables first, so that what describes them is never alone."""
+    place = folder / result.about.study
+    for name, table in result.tables.items():
+        write_whole(place / f"{name}.csv", safe_csv(table, float_format="%.8g"))
+    text = json.dumps(asdict(result.about), indent=2, ensure_ascii=False) + "\n"
+    write_whole(place / "about.json", text.encode())
+    return place

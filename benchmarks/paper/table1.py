@@ -1,0 +1,324 @@
+"""Table 1: methods × objectives on one data set, 80/20 splits, scored in both ways.
+
+For each method, objective and split λ is chosen by cross-validation within the split's training rows: of all
+models whose held-out error is at most the one that the paper prints, the fairest. The models are then trained
+on all training rows of the split, and scored on its test rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from benchmarks.paper import scoring
+from benchmarks.paper.choosing import ChosenModels, Protocol, carry_out, error_and_u
+from benchmarks.paper.frame import processor_seconds, result_of, say, stacked, tables_of_parts
+from fairdash.data.catalogue import load_dataset
+from fairdash.data.dataset import Dataset
+from fairdash.errors import OptionError
+from fairdash.registry import get_entry
+from fairdash.reproduction.results import METHODS, OBJECTIVES, STANDS_FOR, StudyResult, row_of
+from fairdash.reproduction.table1 import QUICK
+from fairdash.seeds import Stream, rng_of
+from fairdash.training.methods import METHODS as ALL_METHODS
+from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.splits import Split, random_splits
+from fairdash.training.stacked_model import StackedModel
+
+#: The paper's rows and fairdash's own method, which is held to the error of the paper's Fair HGR NN.
+COMPARED = (*METHODS, "hgr_spline")
+#: Splits, where a data set has no number of its own.
+N_SPLITS = 5
+#: Rows of the motor table that the paper names, and of a test part of them.
+MOTOR_ROWS = 36_311
+MOTOR_TEST_ROWS = 7_262
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table1Plan:
+    """What to do for one data set.
+
+    Parameters
+    ----------
+    dataset
+        ``"crime"``, ``"motor"``, ``"census_county"`` or ``"census"``.
+    all_rows
+        Of the motor policies all 100,021, instead of 36,311 drawn at random: the paper's number. Fairness
+        columns are still measured on as many test rows as a test part of these has, drawn at random: what
+        an estimator reads on independent data depends on the number of rows.
+    methods, objectives
+        Which rows of the table; without methods all that the data set has.
+    n_permutations
+        Behind each floor; None for as many as the data set's rows allow in the time.
+    random_state
+        The seed of everything.
+    """
+
+    dataset: str
+    all_rows: bool = False
+    methods: tuple[str, ...] = ()
+    objectives: tuple[str, ...] = OBJECTIVES
+    n_permutations: int | None = None
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if self.all_rows and "all_rows" not in self.tried:
+            raise OptionError.of(
+                f"“{self.dataset}” has all its rows in the table already",
+                "Leave the option out; it is for the motor policies.",
+                column="all_rows",
+            )
+        if not self.methods:
+            besides = self.tried.get("methods_besides", ())
+            object.__setattr__(self, "methods", (*COMPARED, *besides))
+        for method in self.methods:
+            get_entry(ALL_METHODS, method, option="method")
+        for objective in self.objectives:
+            get_entry(ALL_OBJECTIVES, objective, option="objective")
+
+    @property
+    def tried(self) -> dict[str, Any]:
+        """What is tried for the data set."""
+        found: dict[str, Any] = get_entry(candidates(), self.dataset, option="dataset")
+        return found
+
+    @property
+    def n_splits(self) -> int:
+        """How many splits the data set's table averages over."""
+        return int(self.tried.get("splits", N_SPLITS))
+
+    @property
+    def permutations(self) -> int:
+        """Permutations behind each floor."""
+        return int(self.tried["n_permutations"]) if self.n_permutations is None else self.n_permutations
+
+    @property
+    def study(self) -> str:
+        """Name of the result's folder."""
+        return f"table1_{self.dataset}" + ("_all" if self.all_rows else "")
+
+    @property
+    def command(self) -> str:
+        return f"python -m fairdash reproduce table1 --dataset {self.dataset}" + (
+            " --all-rows" if self.all_rows else ""
+        )
+
+
+def candidates() -> dict[str, Any]:
+    """What is tried for each data set, from the file beside this one."""
+    text = (Path(__file__).parent / "candidates.json").read_text(encoding="utf-8")
+    return {name: content for name, content in json.loads(text).items() if name != "about"}
+
+
+def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
+    """Settings of a method before any search."""
+    values: dict[str, Any] = {
+        name: tuple(v) if isinstance(v, list) else v for name, v in tried["base"].items()
+    }
+    return TrainingSettings(adversary_steps=tried["adversary_steps"].get(method, 1), **values)
+
+
+def candidates_of(
+    dataset: str, method: str, objective: str, *, all_rows: bool = False
+) -> tuple[StackedModel, ...]:
+    """The models that are tried for a method: one for each λ, with the settings that a search found.
+
+    With `all_rows` the epochs are fewer, so that a model takes about as many steps as with the sample.
+    """
+    tried = get_entry(candidates(), dataset, option="dataset")
+    found = tried["settings"][method][objective] if "settings" in tried else {}
+    own: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
+    settings = replace(base_settings(tried, method), **own, **(tried["all_rows"] if all_rows else {}))
+    lams = (0.0,) if method == "standard" else tried["lams"]
+    return tuple(StackedModel(method, lam, settings) for lam in lams)
+
+
+def options_of(dataset: str, *, all_rows: bool = False) -> dict[str, Any]:
+    """Options of the data set itself."""
+    return {"n": MOTOR_ROWS} if dataset == "motor" and not all_rows else {}
+
+
+def reproduce_table1(plan: Table1Plan, *, processes: int = 1) -> StudyResult:
+    """Choose, train and score.
+
+    Parameters
+    ----------
+    processes
+        2 to work at both objectives at once; the values are the same.
+
+    Returns
+    -------
+    StudyResult
+        ``splits``: a row a method, objective and split, with ``lam``, ``mse``, ``constant`` (the error of a
+        constant prediction on the same rows) and for each fairness column ``<id>_paper`` (as published) and
+        ``<id>_right``; ``floors``: the same columns with ``_floor`` and ``_floor_q95`` behind, means over the
+        splits, a row a method and objective; ``choices``: what was chosen for each split and how it did on
+        the held-out rows; ``validation``: every model that was tried.
+    """
+    started = processor_seconds()
+    options = options_of(plan.dataset, all_rows=plan.all_rows)
+    dataset = load_dataset(plan.dataset, **options)
+    make = partial(_objective, dataset, plan)
+    tables = tables_of_parts(make, plan.objectives, processes=processes)
+    tried = plan.tried
+    options |= {
+        "rows": dataset.n_rows,
+        "features": dataset.features.shape[1],
+        "splits": plan.n_splits,
+        **{name: tried[name] for name in ("folds", "networks", "margin")},
+        "n_permutations": plan.permutations,
+    }
+    return result_of(
+        plan.study,
+        plan.command,
+        tables,
+        started=started,
+        options={"dataset": plan.dataset, **options},
+        seed=plan.random_state,
+        notes=_notes(plan, dataset),
+    )
+
+
+def _objective(dataset: Dataset, plan: Table1Plan, objective: str) -> dict[str, pd.DataFrame]:
+    """All methods of one objective."""
+    splits = random_splits(dataset.n_rows, n_splits=plan.n_splits, random_state=plan.random_state)
+    parts = []
+    neural: dict[int, pd.DataFrame] = {}
+    for method in plan.methods:
+        paper = row_of(plan.dataset, method, objective)
+        words = f"{ALL_OBJECTIVES[objective].title}, {ALL_METHODS[method].title}"
+        say(f"{words}: choosing λ")
+        row = carry_out(
+            dataset,
+            splits,
+            candidates_of(plan.dataset, method, objective, all_rows=plan.all_rows),
+            objective=objective,
+            paper=paper,
+            protocol=Protocol(
+                n_folds=plan.tried["folds"],
+                n_networks=plan.tried["networks"].get(method, 1),
+                margin=plan.tried["margin"].get(objective, 0.0),
+            ),
+            random_state=plan.random_state,
+        )
+        say(f"{words}: testing")
+        scored, floors = _tested(dataset, splits, plan, objective, row, neural)
+        choices = row.choices.copy()
+        choices.insert(0, "paper_mse", paper["mse"])
+        own = pd.DataFrame({"method": [method], "objective": [objective]})
+        made = {"splits": scored, "floors": floors, "choices": choices, "validation": row.tried}
+        parts.append({name: own.merge(table, how="cross") for name, table in made.items()})
+    return stacked(parts)
+
+
+def constant_error(dataset: Dataset, split: Split) -> float:
+    """Error on the test rows of the training rows' mean as everybody's prediction; 1 on the training rows."""
+    y = dataset.target.to_numpy(dtype=float)
+    return float(np.mean((y[split.test] - y[split.train].mean()) ** 2) / y[split.train].var())
+
+
+def _measured_rows(split: Split, plan: Table1Plan, j: int) -> NDArray[np.int64]:
+    """Test rows of split `j` that the fairness columns are measured on."""
+    if not plan.all_rows:
+        return split.test
+    rng = rng_of(Stream.STUDY_ROWS, plan.random_state, j)
+    return np.sort(rng.choice(split.test, MOTOR_TEST_ROWS, replace=False))
+
+
+def _tested(
+    dataset: Dataset,
+    splits: Sequence[Split],
+    plan: Table1Plan,
+    objective: str,
+    row: ChosenModels,
+    neural: dict[int, pd.DataFrame],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both scores of the choices on the test rows: a row a split, and one row of floors.
+
+    The networks see ranks or standardised values, so that their floors hardly depend on the model: those of
+    the first method on each split are kept in `neural` and serve all of the objective, which halves the time.
+    """
+    rows, floors = [], []
+    s = dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
+    for j, (y_pred, split) in enumerate(zip(row.predictions, splits, strict=True)):
+        squared, _ = error_and_u(dataset, y_pred, split.train, split.test, objective)
+        measured = _measured_rows(split, plan, j)
+        _, u = error_and_u(dataset, y_pred, split.train, measured, objective)
+        own_s, seed = s[measured], plan.random_state
+        paper = scoring.paper_scoring(u[None], own_s, random_state=seed).add_suffix("_paper")
+        right = scoring.corrected_scoring(u[None], own_s, random_state=seed).add_suffix("_right")
+        own = pd.DataFrame(
+            {
+                "split": [j],
+                "lam": row.choices["lam"].iloc[j],
+                "mse": squared.mean(),
+                "constant": constant_error(dataset, split),
+                "n_test": len(split.test),
+                "n_train": len(split.train),
+            }
+        )
+        rows.append(pd.concat([own, paper, right], axis=1))
+        draws = {"n_permutations": plan.permutations, "random_state": seed + j}
+        if j not in neural:
+            neural[j] = scoring.floors(u[None], own_s, scoring.NEURAL, **draws)
+        quick = scoring.floors(u[None], own_s, QUICK, **draws)
+        floors.append(pd.concat([quick, neural[j]], axis=1))
+    return pd.concat(rows, ignore_index=True), pd.concat(floors).mean().to_frame().T
+
+
+def _notes(plan: Table1Plan, dataset: Dataset) -> tuple[str, ...]:
+    tried = plan.tried
+    notes = [
+        "The same models are scored in both ways; “as the paper” concerns the scoring alone.",
+        f"λ is chosen for each split by {tried['folds']}-fold cross-validation within its own training rows; "
+        "its test rows take no part.",
+        "In cross-validation a model takes as many steps as the one that is tested: at the same number of "
+        "epochs more rows would mean more steps, and a fairer, less accurate model than the one chosen.",
+    ]
+    if plan.all_rows:
+        notes.append(
+            f"Fairness columns are measured on {MOTOR_TEST_ROWS:,} test rows of each split, drawn at "
+            "random: as many as a test part of the paper's number of rows has, since floors depend on the "
+            "number. Errors are of all test rows. Models take about as many steps as with the paper's number "
+            "of rows."
+        )
+    if "settings" in tried:
+        notes.append(
+            "Networks, dropout, learning rate and weight decay were searched once for each method and "
+            f"objective, within the rows that are test rows in none of the first {N_SPLITS} splits."
+        )
+    for method, count in tried["networks"].items():
+        notes.append(
+            f"{ALL_METHODS[method].title} predicts with the mean of {count} networks that differ in their "
+            "initial weights; the paper's methods with one, as in the paper."
+        )
+    for objective, margin in tried["margin"].items():
+        notes.append(
+            f"{ALL_OBJECTIVES[objective].title}: λ is chosen so that the cross-validated error keeps "
+            f"{margin:g} of its standard errors below the paper's."
+        )
+    notes += [*tried.get("notes", ()), *dataset.notes]
+    if plan.dataset in STANDS_FOR:
+        notes.append(
+            f"Stands in for the paper's {STANDS_FOR[plan.dataset]} data, which is by tract and has 72,727 "
+            "complete rows: other rows, other figures."
+        )
+    if plan.dataset == "motor":
+        notes.append(
+            "The paper's 36,311 rows are the game's other table, which has no claims; these are "
+            + (
+                "all policies of the one that has."
+                if plan.all_rows
+                else f"{MOTOR_ROWS:,} policies of the one that has, drawn at random."
+            )
+        )
+    return tuple(notes)
