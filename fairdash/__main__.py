@@ -127,6 +127,12 @@ def _parser() -> argparse.ArgumentParser:
         default=True,
         help="find learning rate and weight decay on validation rows first",
     )
+    sweep.add_argument(
+        "--tariff",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="whether tariffs are fitted beside the networks; by default with a log link",
+    )
     sweep.add_argument("--random-state", type=int, default=0)
     sweep.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
     sweep.add_argument("--json", action="store_true", help="print all figures for a program to read")
@@ -264,6 +270,7 @@ def _sweep(options: argparse.Namespace) -> int:
         confirmation=options.confirmation,
         settings=_settings(options, dataset),
         tune=options.tune,
+        tariff=options.tariff,
         device=options.device,
         progress=_show_progress if sys.stderr.isatty() else None,
         **_given(

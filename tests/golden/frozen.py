@@ -67,7 +67,18 @@ _ELSEWHERE = {
 }
 
 _POLICY_ROLES = ["--sensitive", "age", "--exposure", "years"]
-_TRAINING = ["--features", "bonus", "zone", "--loss", "poisson", "--random-state", "5", "--device", "cpu"]
+_TRAINING = [
+    "--features",
+    "bonus",
+    "zone",
+    "--loss",
+    "poisson",
+    "--no-balance",
+    "--random-state",
+    "5",
+    "--device",
+    "cpu",
+]
 #: Name to a command's arguments: {table} is the policies' file, {run} a finished run's id.
 COMMANDS: Mapping[str, list[str]] = MappingProxyType(
     {
@@ -80,7 +91,7 @@ COMMANDS: Mapping[str, list[str]] = MappingProxyType(
         + _POLICY_ROLES,
         "check": "check {table} --target claims --price premium --json".split() + _POLICY_ROLES,
         "sweep": "sweep --file {table} --predict claims --per-exposure --methods standard,hgr_spline --lams 1 "
-        "--splits 2 --split random --confirmation 0 --measures hgr_spline,hgr_kde --epochs 3 --no-tune "
+        "--splits 2 --split random --validation 0 --confirmation 0 --measures hgr_spline,hgr_kde --epochs 3 --no-tune --no-tariff "
         "--objective demographic_parity --json".split()
         + _POLICY_ROLES
         + _TRAINING,
