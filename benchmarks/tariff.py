@@ -46,7 +46,7 @@ def fronts(dataset: fd.Dataset, splits: Sequence[Split]) -> Iterator[dict[str, o
         return {
             "method": method,
             "lam": lam,
-            "deviance": POISSON.relative(y, predictions, weight, rows=test, train=splits[j].train, base=test),
+            "deviance": POISSON.relative(y, predictions, weight, rows=test, train=splits[j].train),
             "hgr_spline": fd.measure("hgr_spline", predictions[test], age[test]),
             "deviance_train": POISSON.mean_deviance(
                 y[splits[j].train], predictions[splits[j].train], weight[splits[j].train]
