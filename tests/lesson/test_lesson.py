@@ -32,7 +32,7 @@ from fairdash.reports.stage import four_numbers
 from fairdash.runs.execute_sweep import execute_sweep
 from fairdash.runs.quick import quick_plans
 from fairdash.text import number
-from fairdash.ui.home import curve as home
+from fairdash.ui.home import parts as home
 from tests.serving import ROOT
 
 CURVES = {
