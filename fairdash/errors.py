@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from fairdash.lazy import moved_names
-
 
 @dataclass(frozen=True)
 class Fix:
@@ -181,6 +179,3 @@ class RunError(FairdashError, RuntimeError):
 
 class Cancelled(Exception):
     """Raised inside a computation when its caller asked it to stop; not a fault."""
-
-
-__getattr__ = moved_names(__name__, {"Mend": "fairdash.errors.Fix"})

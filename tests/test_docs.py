@@ -272,7 +272,10 @@ def test_the_page_on_tariffs_says_where_the_default_is_beaten():
             above = (rivals[f"{by}_low"] > 0).sum()
             much = (proved < -5e-4).sum()
             most = f", {much} by more than 0.0005 and by up to {-proved.min():.4f}" if len(proved) else ""
-            assert f"{len(proved)} of {len(rivals)}{most} ({above} are above it beyond noise)" in said.replace("\n", " ")
+            assert (
+                f"{len(proved)} of {len(rivals)}{most} ({above} are above it beyond noise)"
+                in said.replace("\n", " ")
+            )
     default = table[table["way"] == "averages"]
     assert (default["deviance"] <= 1).all()
     assert (default["flat_low"] < 0).all()

@@ -14,7 +14,6 @@ from fairdash.assessment.summary import corrected_standard_error, summarise_spli
 from fairdash.assessment.tradeoff_curve import assess_curve, curve_predictions
 from fairdash.assessment.transfers import merged_groups, transfers_by_group
 from fairdash.assessment.verdict import with_edges
-from fairdash.lazy import moved_names
 
 __all__ = [
     "DEFAULT_MEASURE",
@@ -50,14 +49,3 @@ __all__ = [
     "transfers_by_group",
     "with_edges",
 ]
-
-__getattr__ = moved_names(
-    __name__,
-    {
-        "assess_path": "fairdash.assessment.assess_curve",
-        "Stop": "fairdash.assessment.CurvePoint",
-        "stops": "fairdash.assessment.curve_points",
-        "path_predictions": "fairdash.assessment.curve_predictions",
-        "money_moved": "fairdash.assessment.transfers_by_group",
-    },
-)

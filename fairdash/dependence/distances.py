@@ -42,25 +42,6 @@ def distance_correlation(u: Array, v: Array) -> Array:
     return _ratio(between, within_u, within_v)
 
 
-def distance_covariance(u: Array, v: Array) -> Array:
-    """Distance covariance of each pair of a stack, both standardised (the V-statistic, as dcor has it).
-
-    Parameters
-    ----------
-    u, v : (K, n) arrays
-
-    Returns
-    -------
-    (K,) array
-        In [0, 1], since no distance standard deviation exceeds the standard deviation (Edelmann, Richards and
-        Vogel 2020, Annals of Statistics 48); 1 for a fair coin with itself. Times the root of the product of
-        the two standard deviations it is the distance covariance of the variables as they are.
-    """
-    u, v = _in_order(standardised(u), standardised(v))
-    squared = _centred(_mean_product(u, v), _mean_distances(u), _mean_distances(v))
-    return np.asarray(np.sqrt(np.clip(squared, 0.0, 1.0)))
-
-
 def _in_order(u: Array, v: Array) -> tuple[Array, Array]:
     """Both with their rows in ascending order of u."""
     order = np.argsort(u, axis=-1)

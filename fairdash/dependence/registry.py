@@ -314,36 +314,6 @@ _MEASURES = (
         permuted="fairquant:fairquant_cumulative_permuted",
     ),
     Measure(
-        id="gdp",
-        title="Mean gap along a kernel curve (generalised demographic parity)",
-        symbol="GDP",
-        symmetric=False,
-        rank_based_s=True,
-        accepts_weights=True,
-        zero="the average u is the same at every s",
-        one="u takes two values, as often each, and s tells which; of a Gaussian line it is .8",
-        fails_when="Only the spread of u follows s: its mean does not, and it reads its floor. Or the link "
-        "has waves shorter than the bandwidth, or jumps.",
-        source="Jiang et al. (2022, ICLR), Σ|E[u|s] − E[u]|·P(s); kernel on the ranks of s, in units of u's "
-        "standard deviation",
-        interval_of="the mean gap along the curve as its kernel smooths it, in standard deviations of u",
-        implementation="parity_curve:gdp",
-        on_request=True,
-    ),
-    Measure(
-        id="distance_covariance",
-        title="Distance covariance (of standardised variables)",
-        symbol="dCov",
-        zero="independent, in the limit of many rows",
-        one="both are the same toss of a coin; of a Gaussian line it is .63",
-        fails_when="Rows are few: noise reads well above 0. Its upper end depends on how u and v are spread: "
-        "values of two tables do not compare; those of distance correlation do.",
-        source="Székely, Rizzo and Bakirov (2007); at most 1 by Edelmann, Richards and Vogel (2020)",
-        implementation="distances:distance_covariance",
-        floats_per_row=40,
-        on_request=True,
-    ),
-    Measure(
         id="joint_distance_correlation",
         title="Joint distance correlation with several columns",
         symbol="JdCor",

@@ -4,7 +4,6 @@ A study is a generator: it yields how far it is and the tables that it has so fa
 of its own (:mod:`fairdash.studies.store`); the command line and benchmarks may call it directly.
 """
 
-from fairdash.lazy import moved_names
 from fairdash.studies.estimates import scene_estimates, scene_study
 from fairdash.studies.gaussians import gaussian_study
 from fairdash.studies.noise_axis import FIG2_NOISES, noise_axis_study
@@ -28,5 +27,3 @@ __all__ = [
     "scene_study",
     "truth_of",
 ]
-
-__getattr__ = moved_names(__name__, {"readings": "fairdash.studies.scene_estimates"})

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.home.curve import show_curve
-from fairdash.ui.home.doors import show_doors
-from fairdash.ui.home.runs import show_recent_runs
+from fairdash.ui.home.parts import show_curve, show_doors, show_recent_runs
 from fairdash.ui.pages import page
 from fairdash.ui.visit import show_start
 

@@ -6,7 +6,6 @@ import io
 import json
 import shutil
 import zipfile
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -129,19 +128,3 @@ def test_a_committed_study_opens(study: str) -> None:
     assert result.about.study == study
     assert result.tables
     assert all(len(table) for table in result.tables.values())
-
-
-@pytest.mark.parametrize(
-    ("module", "old"),
-    [
-        ("fairdash.errors", "Mend"),
-        ("fairdash.studies", "readings"),
-        *(
-            ("fairdash.assessment", old)
-            for old in ("assess_path", "Stop", "stops", "path_predictions", "money_moved")
-        ),
-    ],
-)
-def test_old_names_still_work_with_a_warning(module: str, old: str) -> None:
-    with pytest.warns(DeprecationWarning, match=f"{module}.{old} is now"):
-        assert getattr(import_module(module), old) is not None

@@ -13,7 +13,7 @@ from benchmarks.home_curve import THEMES, picture
 from fairdash.figures.stage import stage_script, stage_style
 from fairdash.reports.fronts import Point
 from fairdash.reports.stage import four_numbers, stops_of
-from fairdash.ui.home.curve import KEY, sentence
+from fairdash.ui.home.parts import KEY, sentence
 from tests.ui.conftest import numbers, open_page, stage, words
 from tests.ui.test_tradeoff import compared
 

@@ -1,4 +1,4 @@
-"""What fairdash is about, in one curve: prices by age, and the weight of fairness under a hand."""
+"""The first page: prices by age under a slider of fairness, three ways to begin, and recent runs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,39 @@ from typing import Any
 
 import streamlit as st
 
+from fairdash.runs.listing import list_runs
+from fairdash.runs.store import Run
 from fairdash.text import error_change
-from fairdash.ui.keys import Keys
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.owner import current_owner
+from fairdash.ui.pages import page
+from fairdash.ui.runs.words import line_of, page_of, title_of
 from fairdash.ui.stage.component import show_stage
+from fairdash.ui.text import safe
 
 KEY = Keys(__file__)
 _AT = KEY("at")
 #: λ to begin with.
 BEGIN = 1.0
+RUNS_SHOWN = 8
+#: Page, title and words of each.
+DOORS = (
+    (
+        "lesson",
+        "Start the lesson",
+        "Five scenes, each with a guess first: links that correlation misses, what is noise, who pays.",
+    ),
+    (
+        "audit",
+        "Audit a price",
+        "Does a tariff that exists follow age or income, where, is it earned, and how sure is that?",
+    ),
+    (
+        "data",
+        "Explore your data",
+        "A built-in example, or your own table: a whole range of models, from most accurate to most fair.",
+    ),
+)
 
 
 def show_curve() -> None:
@@ -81,3 +106,41 @@ def _found() -> dict[str, Any]:
     text = files(__package__).joinpath("curve.json").read_text(encoding="utf-8")
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def show_doors() -> None:
+    for column, (name, title, words) in zip(st.columns(3), DOORS, strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"#### {title}")
+            st.markdown(words)
+            st.page_link(page(name), label=title, icon=":material/arrow_forward:")
+
+
+def show_recent_runs() -> None:
+    """The newest runs, and which ones can't be read; nothing where there are none."""
+    found = list_runs(owner=current_owner())
+    if not (found.runs or found.damaged):
+        return
+    st.subheader("Recent runs")
+    for recent in found.runs[:RUNS_SHOWN]:
+        _show_run(recent)
+    if found.runs:
+        st.page_link(
+            page("runs"), label="All runs: find, name, compare, take away", icon=":material/history:"
+        )
+    if found.damaged:
+        st.warning(
+            f"These runs can't be read and are left as they are: {', '.join(found.damaged)}. "
+            "Other runs are unaffected."
+        )
+
+
+def _show_run(run: Run) -> None:
+    left, right = st.columns([4, 1], vertical_alignment="center")
+    left.markdown(f"**{safe(title_of(run))}** · {line_of(run, run.status)}")
+    right.page_link(
+        page(page_of(run)),
+        label="Open",
+        icon=":material/open_in_new:",
+        query_params={Address.RUN.value: run.id},
+    )
