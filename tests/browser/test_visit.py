@@ -48,7 +48,7 @@ def test_a_visit_follows_to_other_pages_and_escape_leaves_it(page: Page) -> None
     page.goto("/?visit=3")
     page.get_by_text(STEPS[2].words).wait_for()
     come_to_rest(page)
-    page.get_by_role("link", name="Association patterns").click()
+    page.get_by_role("link", name="The paper", exact=True).click()
     page.get_by_role("button", name="Show me").wait_for()
     come_to_rest(page)
     assert "visit=3" in page.url

@@ -382,6 +382,8 @@ def test_the_old_address_of_gaussians_leads_to_its_part_with_what_it_asks_for() 
     assert app.title[0].value.startswith("Which bounds the maximal correlation")
     assert "1.198 bits" in answer(app)
     assert app.query_params["part"] == "gaussians"
+    # A browser has left the old page by then.
+    app = opened("patterns", part="gaussians")
     calm(app.segmented_control(key="patterns.parts part").set_value("patterns").run())
     assert app.title[0].value == "Which measure sees the link?"
 

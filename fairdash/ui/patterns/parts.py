@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.ui.address import choose
+from fairdash.ui.frame import presented
 from fairdash.ui.glossary import explain, in_lines
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.patterns.controls import ask_for_scene, show_examples
@@ -17,17 +18,27 @@ KEY = Keys(__file__)
 
 
 def show_part() -> None:
-    """The title with the control beside it: above it would push the picture off the screen. Then the part."""
-    left, right = st.columns([3, 1], vertical_alignment="center")
+    """The title with the control beside it, and the part; presented, the control comes last.
+
+    Above the title it would push the picture off the screen.
+    """
+    if presented():
+        heading = body = st.container()
+        place = st.container()
+    else:
+        heading, place = st.columns([3, 1], vertical_alignment="center")
+        body = st.container()
     parts = {"patterns": "Patterns", "gaussians": "Gaussians"}
-    part = choose("Part", parts, name=Address.PART, key=KEY("part"), place=right, hidden_label=True)
+    part = choose("Part", parts, name=Address.PART, key=KEY("part"), place=place, hidden_label=True)
     if part == "gaussians":
-        left.title("Which bounds the maximal correlation: χ² or mutual information?")
-        show_gaussians()
+        heading.title("Which bounds the maximal correlation: χ² or mutual information?")
+        with body:
+            show_gaussians()
     else:
         # The meanings where they are used first; the lines themselves would take the picture's place.
-        left.title("Which measure sees the link?", help=in_lines())
-        show_patterns()
+        heading.title("Which measure sees the link?", help=in_lines())
+        with body:
+            show_patterns()
 
 
 def show_patterns() -> None:
