@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fairdash import losses, plot
     from fairdash.api import SweepResult, confirm, find_lam, references, search, sweep
     from fairdash.auditing.audit import audit
-    from fairdash.auditing.result import AuditResult
+    from fairdash.auditing.evidence import AuditResult
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.dataset import Dataset
     from fairdash.data.leak_check import DataCheck, check_data
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from fairdash.training.target import Target
 
 _HOMES = {
-    "AuditResult": "fairdash.auditing.result",
+    "AuditResult": "fairdash.auditing.evidence",
     "DataCheck": "fairdash.data.leak_check",
     "Dataset": "fairdash.data.dataset",
     "FairRegressor": "fairdash.training.regressor",

@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.auditing.evidence import read_plan
-from fairdash.auditing.result import AuditResult
+from fairdash.auditing.evidence import AuditResult, read_plan
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob
