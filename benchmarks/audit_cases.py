@@ -200,7 +200,7 @@ def try_case(name: str, n: int, seed: int, *, link: bool = True) -> dict[str, An
     case = CASES[name]
     frame = pd.DataFrame(case.draw(n, np.random.default_rng([seed, n, list(CASES).index(name)])))
     roles = {"price": "price", "sensitive": "s", **case.roles}
-    with nullcontext() if link else patch("fairdash.auditing.audit.p_of_any_link", return_value=np.nan):
+    with nullcontext() if link else patch("fairdash.auditing.data.p_of_any_link", return_value=np.nan):
         result = fd.audit(frame, **roles, max_gap=DELTA, questions=(1, 3, 4, 5), random_state=seed)
     row: dict[str, Any] = {"case": name, "n": n, "seed": seed}
     verdicts = result.verdicts.set_index("criterion")

@@ -8,10 +8,9 @@ Writes ``audit.json`` into fairdash/auditing/example; docs/audit.md reads its fi
 from __future__ import annotations
 
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.columns import Columns
-from fairdash.auditing.evidence import CONTENT
 from fairdash.auditing.example import FOLDER
-from fairdash.auditing.plan import AuditPlan
+from fairdash.auditing.plan import AuditPlan, Columns
+from fairdash.auditing.result import CONTENT
 from fairdash.data.catalogue import load_dataset
 from fairdash.storage import write_whole
 

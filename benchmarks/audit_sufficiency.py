@@ -20,12 +20,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.audit_cases import RESULTS
-from fairdash.auditing.basis import basis_of
-from fairdash.auditing.columns import Columns
-from fairdash.auditing.curve import fit_curve
+from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import largest_gap
-from fairdash.auditing.surface import autocalibration, bias_surface
+from fairdash.auditing.plan import Columns
 from fairdash.auditing.table import AuditTable
+from fairdash.auditing.undercharged import autocalibration, bias_surface
 
 Array = NDArray[np.float64]
 PLACE = RESULTS / "audit_sufficiency.csv"

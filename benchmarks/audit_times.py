@@ -63,8 +63,7 @@ def measure(case: str, n: int, *, file: Path | None = None) -> list[dict[str, ob
         marks.append({"case": case, "rows": n, "until": what, "wall_s": wall, "cpu_s": cpu})
 
     from fairdash.auditing.audit import carry_out
-    from fairdash.auditing.columns import columns_of
-    from fairdash.auditing.plan import QUESTIONS, AuditPlan
+    from fairdash.auditing.plan import QUESTIONS, AuditPlan, columns_of
 
     mark("imports")
     if frame is None:
@@ -76,7 +75,7 @@ def measure(case: str, n: int, *, file: Path | None = None) -> list[dict[str, ob
     seen: set[str] = set()
 
     def progress(doing: str, _: float) -> None:
-        for number, title in QUESTIONS.items():
+        for number, title in ((each.number, each.title) for each in QUESTIONS.values()):
             # What is told is what begins: the question before it is answered.
             if doing == title and title not in seen and number > 1:
                 mark(f"question {max(k for k in QUESTIONS if k < number)}")

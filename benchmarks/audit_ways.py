@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from benchmarks.audit_cases import CV, DELTA, RESULTS, TAIL
 from fairdash.auditing import curve as fitting
 from fairdash.auditing import gaps
-from fairdash.auditing.basis import Basis, basis_of
-from fairdash.auditing.columns import columns_of
-from fairdash.auditing.curve import Curve
+from fairdash.auditing.curve import Basis, Curve, basis_of
+from fairdash.auditing.plan import columns_of
 from fairdash.auditing.table import AuditTable
 
 Array = NDArray[np.float64]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fairdash.api import confirm, find_lam, references, search, sweep
     from fairdash.assessment.result import SweepResult
     from fairdash.auditing.audit import audit
-    from fairdash.auditing.result import AuditResult
+    from fairdash.auditing.evidence import AuditResult
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.dataset import Dataset
     from fairdash.data.leak_check import DataCheck, check_data
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from fairdash.training.target import Target
 
 _HOMES = {
-    "AuditResult": "fairdash.auditing.result",
+    "AuditResult": "fairdash.auditing.evidence",
     "CappedPremiums": "fairdash.tariff.cap",
     "DataCheck": "fairdash.data.leak_check",
     "Dataset": "fairdash.data.dataset",

@@ -14,8 +14,8 @@ from fairdash.text import visible
 if TYPE_CHECKING:
     import pandas as pd
 
+    from fairdash.auditing.evidence import AuditResult
     from fairdash.auditing.plan import AuditPlan
-    from fairdash.auditing.result import AuditResult
 
 #: Exit status by verdict; 2 is an input that can't be used.
 STATUS = {"below": 0, "above": 1, "undecided": 3}
@@ -131,8 +131,7 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> AuditPlan:
-    from fairdash.auditing.columns import columns_of
-    from fairdash.auditing.plan import AuditPlan
+    from fairdash.auditing.plan import AuditPlan, columns_of
 
     for name in ("price", "sensitive"):
         if getattr(options, name) is None:

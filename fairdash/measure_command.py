@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairdash.auditing.table import FEWEST_SHOWN
+from fairdash.assessment.insurance import FEWEST_SHOWN
 from fairdash.data.readers.reading import read_table
 from fairdash.dependence import (
     REGISTRY,

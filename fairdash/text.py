@@ -120,3 +120,18 @@ def at_lines(lines: Iterable[int], count: int, *, word: str = "line") -> str:
     """
     first = ", ".join(str(line) for line in islice(lines, 5))
     return f"{word}{'' if count == 1 else 's'} {first}{', …' if count > 5 else ''}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent.
+
+    >>> percent(0.0512), percent(-0.0001)
+    ('5.1 %', '0.0 %')
+    """
+    # z: what rounds to 0 has no sign.
+    return f"{100 * share:z.1f} %"
+
+
+def unbroken(text: str) -> str:
+    """A sentence in which no line ends between a number and its per cent."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%")

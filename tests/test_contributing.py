@@ -64,7 +64,13 @@ def run_console(console: str, folder: Path) -> None:
 
 
 def test_every_kind_of_part_has_its_example() -> None:
-    parts = ["measure of dependence", "method of training", "reader of files", "page"]
+    parts = [
+        "measure of dependence",
+        "method of training",
+        "reader of files",
+        "question to the audit",
+        "page",
+    ]
     assert list(EXAMPLES) == [f"Add a {part}" for part in parts]
 
 

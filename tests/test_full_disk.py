@@ -15,8 +15,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fairdash.auditing.columns import Columns
-from fairdash.auditing.plan import AuditPlan
+from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data.source import CatalogueSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import StorageError

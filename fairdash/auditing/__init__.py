@@ -1,8 +1,8 @@
 """The audit of a price that already exists: does it follow a sensitive attribute, where, and is that earned?
 
-A frame with named columns becomes an :class:`~fairdash.auditing.table.AuditTable`; curves along s
-(:mod:`~fairdash.auditing.curve`) and what is said of the largest gap of each
-(:mod:`~fairdash.auditing.gaps`) answer independence, independence among equals and equalized residuals;
-:mod:`~fairdash.auditing.surface` answers sufficiency. All means are weighted by exposure. The verb is
+A frame with named columns becomes an :class:`~fairdash.auditing.table.AuditTable`, and that with a plan an
+:class:`~fairdash.auditing.data.AuditData`, computed once and never changed. Each of
+:data:`fairdash.auditing.plan.QUESTIONS` is answered from it in a file of its own, and what all have found is
+one :class:`~fairdash.auditing.evidence.AuditResult`. All means are weighted by exposure. The verb is
 ``fairdash.audit``.
 """

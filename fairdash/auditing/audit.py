@@ -3,43 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
+from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from fairdash.auditing import words
-from fairdash.auditing.basis import Basis, basis_of
-from fairdash.auditing.bridge import Bridge, Estimate, chosen_bridge, fixed_bridge, typical_gap
-from fairdash.auditing.columns import columns_of
-from fairdash.auditing.conclusion import conclude, decide, together
-from fairdash.auditing.controlled import controlled_curve
-from fairdash.auditing.curve import Curve, fit_curve
-from fairdash.auditing.dearest import dearest_curve
-from fairdash.auditing.evidence import environment, hash_of_rows
-from fairdash.auditing.gaps import Band, Gap, largest_gap
-from fairdash.auditing.learned import costs_of, through_what, what_instead
-from fairdash.auditing.links import p_among_equals, p_of_any_link
-from fairdash.auditing.money_answers import how_much_money, insurance_views
-from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan
-from fairdash.auditing.premiums import Costs
-from fairdash.auditing.result import AuditResult
-from fairdash.auditing.sureness import how_sure
-from fairdash.auditing.surface import Surface, autocalibration, bias_surface
-from fairdash.auditing.table import AuditTable
-from fairdash.auditing.two_prices import OF_EACH_PRICE, compare
-from fairdash.errors import DataError
-from fairdash.text import few
+from fairdash.auditing.data import Answered, AuditData, Measured, Progress
+from fairdash.auditing.evidence import AuditResult, environment, hash_of_rows
+from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_at
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, columns_of
+from fairdash.auditing.result import Answer
+from fairdash.auditing.table import AuditTable, only_shown
+from fairdash.text import percent
 
-Array = NDArray[np.float64]
-
-#: Told what is being done and how much of the whole is, in [0, 1]; it may raise Cancelled to stop.
-Progress = Callable[[str, float], None]
+#: Questions that a second price is asked by itself, and those that need both.
+OF_EACH_PRICE = frozenset(range(1, 8))
+OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
 
 
 def audit(
@@ -154,7 +136,8 @@ def carry_out(
         :class:`~fairdash.errors.Cancelled`.
     """
     names = plan.columns.each
-    parts, done = len(names) * (1 if plan.columns.candidate is None or 10 not in plan.asked else 2), 0
+    both = plan.columns.candidate is not None and 10 in plan.asked
+    parts, done = len(names) * (2 if both else 1), 0
 
     def tell(doing: str, share: float) -> None:
         if progress is not None:
@@ -162,234 +145,145 @@ def carry_out(
 
     tell("Reading the rows", 0.0)
     tables = [AuditTable.of(frame, columns, random_state=plan.random_state) for columns in names]
-    works, others = [], []
+    firsts, seconds = [], []
     for table in tables:
         own = replace(plan, columns=table.columns)
-        work = _answered(_Work(table=table, frame=frame, plan=own, tell=tell))
-        works.append(work)
+        data = AuditData.of(table, frame, own, tell=tell)
+        firsts.append(Answered(data=data).go_on(own.asked - OF_BOTH_PRICES))
         done += 1
-        if table.candidate is None or 10 not in plan.asked:
-            continue
-        columns = table.columns.of_candidate
-        same = replace(own, columns=columns, questions=tuple(own.asked & OF_EACH_PRICE), reliability=())
-        seen = replace(table, price=table.candidate, candidate=None, columns=columns, notes=())
-        others.append(_answered(_Work(table=seen, frame=frame, plan=same, tell=tell)))
-        done += 1
-    verdicts = decide(works)
-    for work, second, of_second in zip(works, others, decide(others), strict=False):
-        compare(work, second, conclude(second, of_second))
+        if both:
+            seconds.append(_of_second_price(data))
+            done += 1
+    for k, (second, verdicts) in enumerate(zip(seconds, decide(seconds), strict=True)):
+        data = replace(firsts[k].data, second=replace(second, result=conclude(second, verdicts)))
+        firsts[k] = replace(firsts[k], data=data).go_on(OF_BOTH_PRICES)
     origin = {**(origin or {}), "rows_sha256": hash_of_rows(frame, plan.columns)}
-    results = [conclude(work, said, origin) for work, said in zip(works, verdicts, strict=True)]
+    results = [
+        conclude(each, verdicts, origin) for each, verdicts in zip(firsts, decide(firsts), strict=True)
+    ]
     tell("Done", 0.0)
     return replace(together(results, plan), made_with=environment())
 
 
-def _answered(work: _Work) -> _Work:
-    """The work, with every question asked answered but for what its verdicts are."""
-    work.price_curve()
-    for question, answer in _ANSWERS.items():
-        if question in work.plan.asked:
-            work.tell(QUESTIONS[question], work.share(question, 0))
-            answer(work)
-    return work
-
-
-@dataclass(kw_only=True)
-class _Work:
-    """What has been found so far."""
-
-    table: AuditTable
-    frame: pd.DataFrame
-    plan: AuditPlan
-    tell: Progress
-    basis: Basis = field(init=False)
-    curve: Curve = field(init=False)
-    found: dict[str, Gap | Surface] = field(default_factory=dict)
-    curves: dict[str, tuple[Curve, AuditTable]] = field(default_factory=dict)
-    units: dict[str, int] = field(default_factory=dict)
-    p_values: dict[str, float] = field(default_factory=dict)
-    band: Band = field(init=False)
-    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-    measures: list[dict[str, Any]] = field(default_factory=list)
-    #: Question to its answer, and what more is said.
-    sentences: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def delta(self) -> float:
-        """The largest gap allowed, in units of the price."""
-        return self.plan.max_gap * self.table.mean_price
-
-    @property
-    def seed(self) -> int | None:
-        return self.plan.random_state
-
-    def price_curve(self) -> None:
-        self.basis = basis_of(self.table)
-        if len(self.basis.at) < 2:
-            raise DataError.of(
-                "it has too few values with 20 rows or more to draw a curve along",
-                "Choose another column, or join its values.",
-                column=self.table.columns.sensitive,
-            )
-        self.curve = fit_curve(self.table.price, self.table, self.basis)
-        self.curves["independence"] = self.curve, self.table
-        gap, self.band = largest_gap(self.curve, self.delta, random_state=self.seed)
-        self.found["independence"], self.units["independence"] = gap, self.table.n
-        self.p_values["independence"] = p_of_any_link(self.table, self.table.price, random_state=self.seed)
-        self.tables["curve"] = self.band.frame()
-
-    def share(self, question: int, part: float) -> float:
-        """The share of the whole that is done, with a part of a question's work done."""
-        return (question + part) / (max(QUESTIONS) + 1)
-
-    @cached_property
-    def costs(self) -> Costs | None:
-        """What policies cost, learned once for all questions; None where there is nothing to learn from."""
-        return costs_of(self)
-
-    @property
-    def cost(self) -> Array | None:
-        """What is expected: the user's own, or the outcome."""
-        own = self.table.expected_cost
-        return self.table.outcome if own is None else own
-
-    def measure(self, question: int, name: str, each: Estimate, *, of_price: bool = True) -> None:
-        mean = self.table.mean_price if of_price else 1.0
-        row: dict[str, Any] = {"question": question, "measure": name}
-        for key in ("value", "ci_low", "ci_high"):
-            row[key] = getattr(each, key) / mean
-        for key, money in (("value", "money"), ("ci_low", "money_low"), ("ci_high", "money_high")):
-            row[money] = getattr(each, key) if of_price else math.nan
-        self.measures.append(row)
-
-
-def _does_it_follow(work: _Work) -> None:
-    gap = work.found["independence"]
-    assert isinstance(gap, Gap)
-    work.sentences[1] = words.follows(
-        gap, work.table.mean_price, work.table.columns.sensitive, any_link=work.p_values["independence"]
+def _of_second_price(data: AuditData) -> Answered:
+    """What is found of the second price by itself, on the same rows."""
+    assert data.table.candidate is not None
+    columns = data.table.columns.of_candidate
+    plan = replace(
+        data.plan, columns=columns, questions=tuple(data.plan.asked & OF_EACH_PRICE), reliability=()
     )
-    work.measure(1, "direction", fixed_bridge(work.table, work.basis, work.curve, None).gap)
-    typical, _ = typical_gap(work.table, work.basis, work.curve)
-    work.measure(1, "typical_gap", typical)
-    if work.table.candidate is not None:
-        curve = fit_curve(work.table.candidate, work.table, work.basis)
-        other, band = largest_gap(curve, work.delta, random_state=work.seed)
-        work.tables["candidate_curve"] = band.frame()
-        work.measure(
-            1, "candidate_gap", Estimate(value=other.value, ci_low=other.ci_low, ci_high=other.ci_high)
+    table = replace(data.table, price=data.table.candidate, candidate=None, columns=columns, notes=())
+    return Answered(data=AuditData.of(table, data.frame, plan, tell=data.tell)).go_on(plan.asked)
+
+
+def decide(audits: Sequence[Answered]) -> list[dict[str, str]]:
+    """Measured to verdict for each sensitive attribute, corrected for being several.
+
+    The primary criterion is tested at 5 % a direction; of several sensitive attributes, by Holm's method over
+    these. All other criteria are by Holm's method over all of theirs together.
+    """
+    verdicts: list[dict[str, str]] = [{} for _ in audits]
+    every = [(k, name) for k, each in enumerate(audits) for name in CRITERIA if name in each.criteria]
+    primary = [(k, name) for k, name in every if name == audits[k].data.plan.criterion]
+    for family in (primary, [each for each in every if each not in primary]):
+        below, above = (
+            holm([getattr(audits[k].criteria[name].found, claim) for k, name in family])
+            for claim in ("p_below", "p_above")
         )
+        for (k, name), p_below, p_above in zip(family, below, above, strict=True):
+            verdicts[k][name] = verdict_at(p_below, p_above)
+    return verdicts
 
 
-def _where(work: _Work) -> None:
-    gap = work.found["independence"]
-    assert isinstance(gap, Gap)
-    named = [
-        f"the rows {kind} the {'5th' if kind == 'below' else '95th'} percentile"
-        if kind in ("below", "above")
-        else f"{at:,.4g}"
-        for kind, at in zip(work.basis.kind, work.basis.at, strict=True)
-    ]
-    name = work.table.columns.sensitive
-    said = words.where(gap, work.band, named, work.table.mean_price, name)
-    dearest = dearest_curve(work.table, work.basis, random_state=work.seed)
-    if dearest is not None:
-        work.tables["dearest_curve"] = dearest[0].frame()
-    work.sentences[2] = (said, *([] if dearest is None else [words.dearest(*dearest, name)]))
-
-
-def _is_it_earned(work: _Work) -> None:
-    chosen = chosen_bridge(work.table, work.cost)
-    fixed = fixed_bridge(work.table, work.basis, work.curve, work.cost)
-    points = []
-    for name, bridge in (("", chosen), ("_s10_s90", fixed)):
-        if bridge is not None:
-            _measure_bridge(work, bridge, name)
-            for k, (low, high) in enumerate(zip(bridge.low, bridge.high, strict=True), start=1):
-                points.append({"measure": f"gap{name}", "part": k, "from": low, "to": high})
-    work.tables["bridge_points"] = pd.DataFrame(points)
-    mean, name = work.table.mean_price, work.table.columns.sensitive
-    if chosen is None:
-        work.notes.append("Too few rows to choose the lowest and highest point on one half of them.")
-    work.sentences[3] = (words.earned(fixed if chosen is None else chosen, mean, name),)
-
-
-def _measure_bridge(work: _Work, bridge: Bridge, name: str) -> None:
-    for part in ("gap", "earned", "left"):
-        each = getattr(bridge, part)
-        if each is not None:
-            work.measure(3, f"{part}{name}", each)
-
-
-def _among_equals(work: _Work) -> None:
-    table = work.table
-    factors = table.columns.controls
-    if not factors:
-        work.sentences[4] = (CRITERIA["conditional_independence"].missing,)
-        return
-    sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
-    for k, among in enumerate(sets):
-        work.tell(f"{QUESTIONS[4]} {few(among)}", work.share(4, k / len(sets)))
-        part = controlled_curve(table, table.price, among, random_state=work.seed)
-        gap, band = largest_gap(part.curve, work.delta, random_state=work.seed)
-        if among is factors:
-            work.found["conditional_independence"] = gap
-            work.curves["conditional_independence"] = part.curve, part.table
-            work.units["conditional_independence"] = part.table.n
-            p_value = p_among_equals(table, table.price, among, random_state=work.seed)
-            work.p_values["conditional_independence"] = p_value
-            work.tables["controlled_curve"] = band.frame()
-            said = words.among_equals(gap, table.mean_price, among, any_link=p_value)
-            drawn = f"Looked at on {part.table.n:,} rows drawn at random."
-            work.sentences[4] = (*said, *([drawn] if part.table.n < table.n else []))
-        if len(among) == 1:
-            each = Estimate(value=gap.value, ci_low=gap.ci_low, ci_high=gap.ci_high)
-            work.measure(4, f"among_equals_in_{among[0]}", each)
-
-
-def _undercharged(work: _Work) -> None:
-    table = work.table
-    if table.outcome is None:
-        work.sentences[5] = (CRITERIA["sufficiency"].missing,)
-        return
-    surface = bias_surface(table, work.delta, random_state=work.seed)
-    calibrated = autocalibration(table, work.delta, random_state=work.seed)
-    off = table.outcome_at_price_level - table.price
-    curve = fit_curve(off, table, work.basis)
-    residuals, band = largest_gap(curve, work.delta, random_state=work.seed)
-    work.curves["equalized_residuals"] = curve, table
-    work.p_values["equalized_residuals"] = p_of_any_link(table, off, random_state=work.seed)
-    work.found |= {"sufficiency": surface, "equalized_residuals": residuals}
-    work.units |= dict.fromkeys(("sufficiency", "equalized_residuals"), table.n)
-    work.tables["residual_curve"] = band.frame()
-    work.tables["bias_surface"], work.tables["autocalibration"] = surface.cells, calibrated.cells
-    work.measure(
-        5,
-        "autocalibration",
-        Estimate(value=calibrated.value, ci_low=calibrated.ci_low, ci_high=calibrated.ci_high),
+def conclude(
+    audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
+) -> AuditResult:
+    """What was found along one sensitive attribute, as a result."""
+    table, plan, tables = audit.data.table, audit.data.plan, audit.tables
+    mean, parts = table.mean_price, audit.parts
+    rows, details = [], {}
+    sentences = {number: parts[number].sentences for number in sorted(parts)}
+    for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
+        number, measured = CRITERIA[name].question, audit.criteria.get(name)
+        row: dict[str, Any] = {"question": number, "criterion": name}
+        if measured is None:
+            rows.append(row | dict.fromkeys(("value", "ci_low", "ci_high", "p_value"), math.nan))
+            rows[-1]["verdict"] = NONE
+            continue
+        found, verdict = measured.found, verdicts[name]
+        row |= {key: getattr(found, key) / mean for key in ("value", "ci_low", "ci_high")}
+        rows.append(row | {"p_value": measured.p_value, "verdict": verdict})
+        details[name] = {
+            **{key: getattr(found, key) / mean for key in ("lower", "upper", "smallest")},
+            "floor": getattr(found, "floor", math.nan) / mean,
+            "p_below": found.p_below,
+            "p_above": found.p_above,
+            "rows_needed": measured.rows_needed(audit.data.delta),
+        }
+        if number in sentences and (number != 5 or name == "sufficiency"):
+            answer, *more = sentences[number]
+            sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, audit.data)}", *more)
+    return AuditResult(
+        verdict=verdicts[plan.criterion],
+        verdicts=pd.DataFrame(rows),
+        measures=audit.measures,
+        curve=tables["curve"],
+        tables=MappingProxyType(only_shown(tables)),
+        answers=tuple(
+            Answer(
+                question=number,
+                title=QUESTIONS[number].title,
+                sentence=said[0],
+                more=said[1:],
+                tables=tuple(name for name in QUESTIONS[number].tables if name in tables),
+            )
+            for number, said in sentences.items()
+        ),
+        details=MappingProxyType(details),
+        plan=plan,
+        n=table.n,
+        n_units=table.n_units,
+        mean_price=mean,
+        notes=(*table.notes, *(note for number in sorted(parts) for note in parts[number].notes)),
+        origin=origin or {},
     )
-    work.measures.append({"question": 5, "measure": "loss_ratio", "value": table.loss_ratio})
-    work.sentences[5] = words.undercharged(
-        surface,
-        residuals,
-        calibrated,
-        mean=table.mean_price,
-        loss_ratio=table.loss_ratio,
-        name=table.columns.sensitive,
-    )
-    insurance_views(work)
 
 
-#: What answers each question, in order.
-_ANSWERS = {
-    1: _does_it_follow,
-    2: _where,
-    3: _is_it_earned,
-    4: _among_equals,
-    5: _undercharged,
-    6: through_what,
-    7: how_much_money,
-    8: what_instead,
-    9: how_sure,
+_VERDICTS = {
+    BELOW: "This is shown to be below {delta}.",
+    ABOVE: "This is shown to be above {delta}.",
+    UNDECIDED: "Whether that is below or above {delta} is not decided; "
+    "the smallest gap that these rows could show is {smallest}{rows}.",
 }
+
+
+def _verdict_in_words(measured: Measured, verdict: str, data: AuditData) -> str:
+    delta, needed = data.plan.gap_in_words, measured.rows_needed(data.delta)
+    return _VERDICTS[verdict].format(
+        delta=delta,
+        smallest=percent(measured.found.smallest / data.table.mean_price),
+        rows=f" (about {needed:,.0f} rows are needed for {delta})" if needed > measured.table.n else "",
+    )
+
+
+def together(results: list[AuditResult], plan: AuditPlan) -> AuditResult:
+    """The results along several sensitive attributes as one: the first, with the others in it.
+
+    Its verdict is "above" where one of them is above, "below" where all are, and else "undecided"; its
+    table ``by_sensitive`` holds the verdicts of all.
+    """
+    first, *others = results
+    if not others:
+        return first
+    primary = {each.verdict for each in results}
+    every = [
+        each.verdicts.assign(sensitive=each.plan.columns.sensitive).set_index("sensitive").reset_index()
+        for each in results
+    ]
+    return replace(
+        first,
+        verdict=ABOVE if ABOVE in primary else BELOW if primary == {BELOW} else UNDECIDED,
+        tables=MappingProxyType({**first.tables, "by_sensitive": pd.concat(every, ignore_index=True)}),
+        plan=plan,
+        others=tuple(others),
+    )

@@ -1,4 +1,4 @@
-"""Through what a price follows s: shares of its factors, whether it uses s itself, and proxy discrimination.
+"""Question 6, through what? Shares of its factors, whether it uses s itself, and proxy discrimination.
 
 The price is made again by a surrogate π̂ of the table's features. Its share of variance that s explains,
 UF = Var(E[π̂|s]) / Var(π̂), is shared out over the features by their Shapley values φⱼ, which add up to π̂:
@@ -8,26 +8,34 @@ UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from fairdash.auditing.basis import Basis, basis_of
-from fairdash.auditing.bridge import Estimate
-from fairdash.auditing.curve import fit_curve
+from fairdash.auditing.curve import Basis, basis_of, fit_curve
+from fairdash.auditing.data import Answered, AuditData, Part
+from fairdash.auditing.gaps import Estimate, typical_gap, within
 from fairdash.auditing.models import (
     OF_A_PRICE,
+    Costs,
     Fitted,
     Networks,
     explained,
+    features_in_words,
+    fit_of,
     gained,
     out_of_fold,
+    points,
     ratio_of_means,
     sampled,
+    share_explained_in_words,
 )
 from fairdash.auditing.table import AuditTable
+from fairdash.seeds import Stream, rng_of
+from fairdash.text import percent
 
 Array = NDArray[np.float64]
 
@@ -37,6 +45,13 @@ _FOLDS = 5
 #: A price uses s itself where s makes the surrogate better by more than this share of the price's variance:
 #: trees are never exact, and s may mend a little of what they miss.
 USES_ITSELF = 0.005
+_NO_FEATURES = "Through what can't be said: the table has no further columns, or none that says something."
+#: Features that a sentence names.
+_MOST_NAMED = 3
+#: A feature that carries less than this of what s explains is not named.
+_LEAST_NAMED = 0.02
+#: Rows and permutations behind the proxies that stand beside.
+_PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -73,6 +88,142 @@ class Drivers:
     uses_itself: bool
     whole: Estimate
     shares: pd.DataFrame
+
+
+def through_what(data: AuditData, _: Answered) -> Part:
+    """How much s explains, through which features, whether through s itself, and proxy discrimination."""
+    table, name = data.table, data.table.columns.sensitive
+    _typical, uf = typical_gap(table, data.basis, data.curve)
+    measures = [data.measure("share_of_variance", uf, of_price=False)]
+    spread = f"“{name}” explains {within(uf)} of the price's variance."
+    if table.features.columns.empty or uf.ci_high <= 0:
+        more = [_NO_FEATURES] if table.features.columns.empty else []
+        return Part(sentences=(spread, *more), measures=tuple(measures))
+    drivers = drivers_of(table, random_state=data.seed)
+    measures.append(data.measure("surrogate_share_of_variance", drivers.whole, of_price=False))
+    measures.append(data.measure("uses_itself", drivers.itself, of_price=False))
+    data.say("Which columns go with the sensitive attribute?", 6, 0.4)
+    proxies, told = _proxies(table, seed=data.seed)
+    data.say("Learning what policies cost", 6, 0.6)
+    costs, discrimination = data.costs, None
+    if costs is not None:
+        discrimination, _weights = proxy_discrimination(costs.table.price, costs.at_nodes, costs.table)
+        measures.append(data.measure("proxy_discrimination", discrimination, of_price=False))
+    parts, made, itself = _through_in_words(drivers, uf, name)
+    return Part(
+        sentences=(
+            f"{spread} {parts}",
+            made,
+            itself,
+            _proxies_in_words(proxies, name),
+            _discrimination_in_words(discrimination, costs),
+            features_in_words(table),
+        ),
+        tables={
+            "drivers": drivers.shares,
+            "proxies": proxies,
+            "surrogate_fit": _fits(drivers, costs, told=told),
+        },
+        measures=tuple(measures),
+    )
+
+
+def _through_in_words(drivers: Drivers, uf: Estimate, name: str) -> tuple[str, str, str]:
+    """Through which features, by the surrogate, how well that fits, and whether through s itself."""
+    made_of = f"the other columns{f' and “{name}”' if drivers.uses_itself else ''}"
+    fit = drivers.fit_with if drivers.uses_itself else drivers.fit
+    made = (
+        f"The model is trees that make the price again from {made_of} (R² {fit.value:.3f} on rows left out; "
+        f"networks in their place {drivers.fit_networks.value:.3f}); "
+        "the parts are Shapley values."
+    )
+    whole = drivers.whole.value
+    table = drivers.shares
+    table = table[(table["ci_low"] > 0) & (table["share"] >= _LEAST_NAMED * whole)].head(_MOST_NAMED)
+    if uf.ci_low <= 0 or drivers.whole.ci_low <= 0 or table.empty:
+        parts = "No column is shown to carry what follows it."
+    else:
+        named = zip(table["feature"].tolist(), table["share"].tolist(), strict=True)
+        listed = ", ".join(f"“{feature}” {percent(share / whole)}" for feature, share in named)
+        parts = f"In a model of the price, this goes through {listed}."
+    with_it = f"Adding “{name}” itself raises R² by {points(drivers.itself)}"
+    if drivers.uses_itself:
+        itself = f"{with_it}: the price uses it, or something that goes with it and is not in the table."
+    elif drivers.itself.ci_high < USES_ITSELF:
+        itself = f"{with_it}: the price does not use it beyond what these columns tell of it."
+    else:
+        itself = f"{with_it}: whether the price uses it beyond these columns is not decided."
+    return parts, made, itself
+
+
+def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
+    """Which features go with s."""
+    clear = table[table["p_corrected"] <= 0.05]
+    if clear.empty:
+        return f"No column is shown to go with “{name}”."
+    first = clear.iloc[0]
+    return f"The column that goes with “{name}” most is “{first['feature']}” (HGR {first['hgr']:.2f})."
+
+
+def _discrimination_in_words(found: Estimate | None, costs: Costs | None) -> str:
+    """How far the price is from one without proxy discrimination."""
+    if found is None or costs is None:
+        return "Proxy discrimination can't be measured without an outcome or an expected cost."
+    return (
+        f"{within(found)} of the price's variance parts it from the nearest price without proxy "
+        f"discrimination, with costs as learned here ({fit_of(costs)})."
+    )
+
+
+def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, float]:
+    """Each feature's dependence on s, and the share of the variance of its ranks that all foretell."""
+    from fairdash.data.dataset import Dataset
+    from fairdash.data.proxies import rank_proxies
+
+    part = sampled(table, _PROXY_ROWS)
+    name = table.columns.sensitive
+    ranking = rank_proxies(
+        Dataset(
+            name="audit",
+            features=part.features,
+            # No part of this looks at a target; a data set has one.
+            target=pd.Series(range(part.n), dtype=float, name=table.columns.price),
+            sensitive=pd.DataFrame({name: part.sensitive}),
+            group=None if part.n_units == part.n else pd.Series(part.units, name=table.columns.groups),
+        ),
+        n_permutations=_PERMUTATIONS,
+        random_state=int(rng_of(Stream.AUDIT_PROXIES, seed).integers(2**31)),
+    )
+    return ranking.features, ranking.joint_r2
+
+
+def _fits(drivers: Drivers, costs: Costs | None, *, told: float) -> pd.DataFrame:
+    """How well each model does on rows that it did not learn from."""
+    rows: list[dict[str, Any]] = [
+        {"model": "the price from its features", "rows": drivers.rows, "measure": "R²", **vars(drivers.fit)},
+        {
+            "model": "the price from its features and the sensitive attribute",
+            "rows": drivers.rows,
+            "measure": "R²",
+            **vars(drivers.fit_with),
+        },
+        {
+            "model": "the price, by networks in place of trees",
+            "rows": drivers.rows,
+            "measure": "R²",
+            **vars(drivers.fit_networks),
+        },
+        {"model": "ranks of the sensitive attribute from the features", "measure": "R²", "value": told},
+    ]
+    if costs is not None:
+        rows += [
+            {"model": model, "rows": costs.table.n, "measure": share_explained_in_words(costs), **vars(fit)}
+            for model, fit in (
+                ("cost from the features and the sensitive attribute", costs.fit),
+                ("cost, by networks in place of trees", costs.fit_networks),
+            )
+        ]
+    return pd.DataFrame(rows)
 
 
 def drivers_of(table: AuditTable, *, random_state: int | None = 0) -> Drivers:
@@ -125,7 +276,7 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
     """UF of the sum of some parts (n, p), and each part's share of it, p + 1 estimates; noise not counted.
 
     Cov(E[a|s], E[b|s]) = Cov(a, b) − E[(a − E[a|s])(b − E[b|s])] with the means learned on other folds, so
-    that the parts' add up to the whole's (compare :func:`fairdash.auditing.bridge.typical_gap`).
+    that the parts' add up to the whole's (compare :func:`fairdash.auditing.gaps.typical_gap`).
     """
     whole = parts.sum(axis=1)
     basis = basis_of(table)
@@ -185,5 +336,4 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
     weights = u / u.sum()
     missed = corners @ weights
     value = ratio_of_means(missed**2, around**2, table)
-    limits = {name: min(max(getattr(value, name), 0.0), 1.0) for name in ("value", "ci_low", "ci_high")}
-    return Estimate(**limits), weights[1:]
+    return value.map(lambda each: min(max(each, 0.0), 1.0)), weights[1:]

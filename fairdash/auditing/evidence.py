@@ -13,36 +13,35 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fairdash._version import versions
-from fairdash.auditing.columns import Columns
-from fairdash.auditing.features import feature_names
+from fairdash.assessment.insurance import FEWEST_SHOWN
 from fairdash.auditing.gaps import LEVEL, POWER
-from fairdash.auditing.plan import AuditPlan
-from fairdash.auditing.table import FEWEST_SHOWN
+from fairdash.auditing.plan import AuditPlan, Columns
+from fairdash.auditing.result import CONTENT, Answer, Findings, Since, moved_since, table_of
+from fairdash.auditing.table import feature_names
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import FairdashError, StorageError
 from fairdash.records import from_plain, to_plain
-from fairdash.storage import sha256
+from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import NO_TIME, pack, unpack
 from fairdash.text import visible
 
-if TYPE_CHECKING:
-    from fairdash.auditing.result import AuditResult
-
-CONTENT, PLAN, REPORT = "audit.json", "plan.json", "report.html"
+PLAN, REPORT = "plan.json", "report.html"
 FORMAT = 1
 #: Bytes of evidence, and of what is read back of it; those of a large audit are a hundredth of it.
 LARGEST = 64 * 10**6
@@ -89,26 +88,25 @@ def environment() -> dict[str, str]:
     return versions() | own
 
 
-def command_of(result: AuditResult) -> str:
+def command_of(result: Findings) -> str:
     """The command that makes the evidence again, from the plan in it."""
     file = "" if "dataset" in result.origin else " FILE"
     against = "" if result.since is None else " --against LAST.zip"
     return f"fairdash audit{file} --plan plan.json{against} --out again.zip"
 
 
-def packed(result: AuditResult, files: Mapping[str, bytes]) -> bytes:
+def packed(result: Findings, files: Mapping[str, bytes]) -> bytes:
     """The zip of a result; `files` are its data: ``audit.json`` and the tables."""
     # Only where it is needed: charts take long to import.
     from fairdash.auditing.report import render_audit
 
     hashes = {name: sha256(content) for name, content in sorted(files.items())}
-    report = render_audit(result, hashes=hashes)
+    report = render_audit(result, hashes=hashes, command=command_of(result))
     plan = {
         "fairdash_audit": FORMAT,
         "plan": to_plain(result.plan),
         "thresholds": {
-            "criterion": result.plan.criterion,
-            "max_gap": result.plan.max_gap,
+            **result.plan.thresholds,
             "level_a_direction": LEVEL,
             "others": "Holm",
             "power_of_the_smallest_gap": POWER,
@@ -195,3 +193,103 @@ def unreadable(place: Path, what: str = "audit") -> StorageError:
     return StorageError.of(
         f"The {what} in {place} can't be read", "It is damaged or from another version: make it again."
     )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AuditResult(Findings):
+    """What an audit has found, to be kept, read back and compared.
+
+    Its fields are those of :class:`~fairdash.auditing.result.Findings`.
+    """
+
+    def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
+        """This result with what has moved since another one, or the one that was saved there.
+
+        Returns
+        -------
+        AuditResult
+            With :attr:`since` and two tables; see :func:`fairdash.auditing.result.moved_since`.
+
+        Raises
+        ------
+        OptionError
+            The audits are of different sensitive attributes, or share none of its range.
+        StorageError
+            There is no audit, or one that can't be read.
+        """
+        if isinstance(other, AuditResult):
+            before, content = other, other.files()[CONTENT]
+        else:
+            before, content = self.load(other), _content_in(Path(other))
+        since, tables = moved_since(self, before, sha256=sha256(content))
+        return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write ``audit.json`` and a CSV a table into a folder, or the whole evidence into a ``.zip``.
+
+        The same result gives the same bytes; see :mod:`fairdash.auditing.evidence`.
+
+        Raises
+        ------
+        StorageError
+            The place can't be written.
+        """
+        place = Path(path)
+        if place.suffix.lower() == ".zip":
+            write_whole(place, self.to_zip())
+            return place
+        for name, content in self.files().items():
+            write_whole(place / name, content)
+        return place
+
+    def to_zip(self) -> bytes:
+        """The evidence: report, answers, tables and plan in one zip; the same bytes each time."""
+        return packed(self, self.files())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> AuditResult:
+        """Read what :meth:`save` wrote, a folder or a ``.zip``; numbers are the same to the last bit.
+
+        Raises
+        ------
+        StorageError
+            There is no audit, or one that can't be read.
+        """
+        place = Path(path)
+        try:
+            return cls._of(json.loads(_content_in(place)))
+        except FairdashError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise unreadable(place) from error
+
+    @classmethod
+    def _of(cls, content: Mapping[str, Any]) -> AuditResult:
+        tables = {name: table_of(rows) for name, rows in content["tables"].items()}
+        return cls(
+            verdict=content["verdict"],
+            verdicts=table_of(content["verdicts"]),
+            measures=table_of(content["measures"]),
+            curve=tables["curve"],
+            tables=MappingProxyType(tables),
+            answers=tuple(from_plain(Answer, each) for each in content["answers"]),
+            details=MappingProxyType(
+                {
+                    name: {key: math.nan if value is None else value for key, value in each.items()}
+                    for name, each in content["details"].items()
+                }
+            ),
+            plan=from_plain(AuditPlan, content["plan"]),
+            n=content["n"],
+            n_units=content["n_units"],
+            mean_price=content["mean_price"],
+            notes=tuple(content["notes"]),
+            others=tuple(cls._of(each) for each in content.get("others", [])),
+            origin=dict(content.get("origin", {})),
+            made_with=dict(content.get("made_with", {})),
+            since=None if content.get("since") is None else from_plain(Since, content["since"]),
+        )
+
+
+def _content_in(place: Path) -> bytes:
+    return read_part(place, CONTENT) if place.suffix.lower() == ".zip" else (place / CONTENT).read_bytes()

@@ -9,6 +9,7 @@ level, is none that it has to hold for (the two-step method of Romano, Shaikh an
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,14 +18,18 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from fairdash.auditing.curve import Curve
+from fairdash.auditing.curve import Basis, Curve, told_out_of_fold
+from fairdash.auditing.table import AuditTable
 from fairdash.seeds import Stream, rng_of
+from fairdash.text import percent
 
 Array = NDArray[np.float64]
 
 BELOW, ABOVE, UNDECIDED, NONE = "below", "above", "undecided", "none"
 #: What a claim in one direction may be wrong in.
 LEVEL = 0.05
+#: Standard errors on either side of a number that make its 95 % interval.
+Z = 1.959963984540054
 #: With this probability the smallest gap that could be shown is shown.
 POWER = 0.8
 _DRAWS = 2000
@@ -37,48 +42,87 @@ _LEAST_LEVEL, _PRECISION = 1e-12, 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gap:
-    """The largest gap of a curve and what can be said of it; amounts in units of y.
-
-    Attributes
-    ----------
-    value
-        Highest less lowest point; 0 is a flat curve. It is never below 0, so noise alone makes it larger than
-        0: see `floor`.
-    ci_low, ci_high
-        95 % limits, each at 2.5 %.
-    lower, upper
-        One-sided 95 % limits; the verdict compares these with δ.
-    floor
-        What the value is on average where the true curve is flat.
-    p_value
-        Of a flat curve, in (0, 1].
-    p_below, p_above
-        Of the claims that the gap is below and above δ: small is well supported.
-    smallest
-        The smallest δ that would be shown below with probability .8 if there were no gap.
-    lowest, highest
-        Which points.
-    """
+class Estimate:
+    """A number with its 95 % interval, in units of the price unless said otherwise."""
 
     value: float
     ci_low: float
     ci_high: float
+
+    @classmethod
+    def of(cls, value: float, error: float) -> Estimate:
+        """From a standard error."""
+        return cls(value=value, ci_low=value - Z * error, ci_high=value + Z * error)
+
+    def map(self, change: Callable[[float], float]) -> Estimate:
+        """The number and its limits, each changed."""
+        return Estimate(**{name: change(getattr(self, name)) for name in ("value", "ci_low", "ci_high")})
+
+
+def within(each: Estimate, mean: float = 1.0) -> str:
+    """A share, or an amount as a share of the mean price, with its interval."""
+    return f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested(Estimate):
+    """What is held against a threshold δ and what can be said of it; amounts in units of y.
+
+    Attributes
+    ----------
+    ci_low, ci_high
+        95 % limits, each at 2.5 %.
+    lower, upper
+        One-sided 95 % limits; the verdict compares these with δ.
+    p_value
+        Of nothing to be found, in (0, 1].
+    p_below, p_above
+        Of the claims that it is below and above δ: small is well supported.
+    smallest
+        The smallest δ that would be shown below with probability .8 if there were nothing.
+    """
+
     lower: float
     upper: float
-    floor: float
     p_value: float
     p_below: float
     p_above: float
     smallest: float
+
+    def verdict(self) -> str:
+        """``"below"``, ``"above"`` or ``"undecided"``, at 5 % a direction."""
+        return verdict_at(self.p_below, self.p_above)
+
+
+def verdict_at(p_below: float, p_above: float) -> str:
+    """The verdict of two p-values, corrected or not, at 5 % a direction."""
+    return BELOW if p_below <= LEVEL else ABOVE if p_above <= LEVEL else UNDECIDED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap(Tested):
+    """The largest gap of a curve: highest less lowest point; 0 is a flat curve, whose p-value it has.
+
+    Attributes
+    ----------
+    floor
+        What the value is on average where the true curve is flat: it is never below 0, so noise alone makes
+        it larger than 0.
+    lowest, highest
+        Which points.
+    """
+
+    floor: float
     lowest: int
     highest: int
 
-    def verdict(self, level: float = LEVEL) -> str:
-        """``"below"``, ``"above"`` or ``"undecided"``, at a level a direction."""
-        if self.p_below <= level:
-            return BELOW
-        return ABOVE if self.p_above <= level else UNDECIDED
+
+def noise_in_words(gap: Gap, mean: float) -> str:
+    """Whether a gap is more than noise."""
+    floor = percent(gap.floor / mean)
+    if gap.p_value <= LEVEL:
+        return f"That is more than noise, which alone would show about {floor} (p = {gap.p_value:.2g})."
+    return f"Noise alone would show about {floor}, so this can be noise (p = {gap.p_value:.2g})."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -237,6 +281,32 @@ def holm(p_values: list[float]) -> list[float]:
     adjusted = np.empty(len(p_values))
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(steps) else steps
     return [float(each) for each in adjusted]
+
+
+def typical_gap(
+    table: AuditTable, basis: Basis, curve: Curve, *, n_folds: int = 5
+) -> tuple[Estimate, Estimate]:
+    """√Var(E[π|S]) in units of the price, and UF = Var(E[π|S]) / Var(π) in [0, 1], cross-fitted.
+
+    Var(E[π|S]) = Var(π) − E[(π − m(s))²] with m learned on the other folds, so that noise does not count
+    (Williamson et al. 2021); below 0 it is reported as 0.
+    """
+    told = told_out_of_fold(table.price, table, basis, lam=curve.lam, n_folds=n_folds)
+    share = table.weight / table.weight.sum()
+    around = (table.price - table.mean_price) ** 2
+    total = float(share @ around)
+    if total <= 0:
+        return Estimate.of(0.0, 0.0), Estimate.of(0.0, 0.0)
+    gained = around - (table.price - told) ** 2
+    explained = float(share @ gained)
+    of_units = np.bincount(table.units, weights=share * (gained - explained))
+    per_unit = np.bincount(table.units, weights=share)
+    # Where nothing follows s the first order vanishes, and the noise of the curve itself is what is left.
+    second = 2 * curve.edf * (total * float(per_unit @ per_unit)) ** 2
+    spread = Z * float(np.sqrt(of_units @ of_units + second))
+    variance = Estimate(value=explained, ci_low=explained - spread, ci_high=explained + spread)
+    clipped = variance.map(lambda each: max(each, 0.0))
+    return clipped.map(lambda each: float(np.sqrt(each))), clipped.map(lambda each: min(each / total, 1.0))
 
 
 def _draw(covariance: Array, random_state: int | None) -> Array:

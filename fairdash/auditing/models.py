@@ -3,29 +3,96 @@ networks, so that nothing is taken for a fact that only one kind of model sees.
 
 Learned is on at most :data:`MOST_ROWS` rows, of units that the seed deals; folds are cut of the same deal, so
 that rows of one policy are in one fold.
+
+Of what a policy costs on average, μ(x, s) = E[Y|x, s], five premiums are made. Best estimate μ(x, s); unaware
+E[μ(x, S)|x], which leaves s out and lets the features stand in for it; aware E_S[μ(x, S)], the same features
+with everybody's s (Lindholm, Richman, Tsanakas and Wüthrich 2022); corrective, the barycentre over s: each
+policy keeps its rank among those of its s, and the laws of all s become one; hyperaware E[corrective|x]
+(Côté, Côté and Charpentier 2025).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
 
-from fairdash.auditing.bridge import Estimate
-from fairdash.auditing.features import Encoder
+from fairdash.auditing.gaps import Estimate, within
 from fairdash.auditing.table import AuditTable
 from fairdash.seeds import Stream, seed_of
+from fairdash.training.references import fit_barycentre, sensitive_nodes
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.bool_]
 
+#: Rows that a level counts the mean of all rows for, when levels are put in order of their means.
+_SHRINK = 20
+#: The premiums by id, in the order from all of s to nothing of it.
+PREMIUMS: Mapping[str, str] = MappingProxyType(
+    {
+        "best_estimate": "Best estimate",
+        "unaware": "Unaware",
+        "aware": "Aware",
+        "hyperaware": "Hyperaware",
+        "corrective": "Corrective",
+    }
+)
+#: What is compared of each policy: id to what it is called.
+DIFFERENCES: Mapping[str, str] = MappingProxyType(
+    {
+        "proxy_effect": "unaware less aware",
+        "risk_spread": "highest less lowest best estimate over s",
+        "cost_of_parity": "corrective less best estimate",
+    }
+)
+#: Values of s that stand for all of them, at most.
+N_NODES = 30
+#: The kernel of :func:`corrective_of` is narrower than the rule's for a smooth curve by this factor.
+_NEARER = 0.25
 #: Rows that models are learned and judged on, at most, and folds.
 MOST_ROWS = 30_000
 N_FOLDS = 3
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Encoder:
+    """Features as numbers: a text's level by the mean of what is learned among its rows, drawn to the mean.
+
+    That order is the one in which trees cut levels best (Fisher 1958); a level never seen counts as the mean.
+    """
+
+    means: dict[str, pd.Series]
+    overall: float
+
+    @classmethod
+    def of(cls, features: pd.DataFrame, y: Array, weight: Array) -> Encoder:
+        """Learn the levels' means of y (n,); weighted, so that a row counts as often as its weight says."""
+        overall = float(weight @ y / weight.sum())
+        drawn = _SHRINK * float(weight.mean())
+        means = {}
+        for name in features:
+            if is_numeric_dtype(features[name]):
+                continue
+            held = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
+            means[str(name)] = (held["wy"] + drawn * overall) / (held["w"] + drawn)
+        return cls(means=means, overall=overall)
+
+    def encode(self, features: pd.DataFrame, *more: Array) -> Array:
+        """The features, and more columns after them, as an (n, k) array."""
+        made = [
+            features[name].map(self.means[name]).fillna(self.overall).to_numpy(dtype=float)
+            if name in self.means
+            else features[name].to_numpy()
+            for name in map(str, features)
+        ]
+        return np.column_stack([*made, *more])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,3 +241,184 @@ def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
 
 def weighted_mean(y: Array, table: AuditTable) -> float:
     return float(table.weight @ y / table.weight.sum())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Costs:
+    """What policies are expected to cost at any s, and the five premiums; amounts at the level of the price.
+
+    Attributes
+    ----------
+    table
+        The rows that were looked at.
+    cost : (n,) array
+        What was learned, at the level of the mean price.
+    nodes, shares : (K,) arrays
+        Values of s, and the exposure that each stands for; they add up to 1.
+    at_nodes : (n, K) array
+        μ(x, sₖ), by models that did not learn from the row.
+    premiums
+        Id of :data:`PREMIUMS` to (n,) array, likewise.
+    by_networks : (n,) array
+        The best estimate of networks in place of trees, likewise.
+    """
+
+    table: AuditTable
+    cost: Array
+    nodes: Array
+    shares: Array
+    at_nodes: Array
+    premiums: Mapping[str, Array]
+    by_networks: Array
+
+    @property
+    def judged_by(self) -> Array:
+        """What the premiums are judged by: the outcome, at the level of the price, or else what was
+        learned."""
+        outcome = self.table.outcome
+        return self.cost if outcome is None else at_level_of_price(outcome, self.table)
+
+    @property
+    def loss(self) -> Loss:
+        """Poisson's deviance where every amount allows for it, or the squared error."""
+        amounts = (*self.premiums.values(), self.table.price)
+        fits = self.judged_by.min() >= 0 and min(each.min() for each in amounts) > 0
+        return poisson_deviance if fits else squared_error
+
+    @property
+    def fit(self) -> Estimate:
+        """The share of deviance (or of variance) that the best estimate explains on rows left out."""
+        return explained(self.judged_by, self.premiums["best_estimate"], self.table, self.loss)
+
+    @property
+    def fit_networks(self) -> Estimate:
+        """The same of networks in place of trees."""
+        return explained(self.judged_by, self.by_networks, self.table, self.loss)
+
+    @property
+    def differences(self) -> dict[str, Array]:
+        """Id of :data:`DIFFERENCES` to (n,) array."""
+        made = self.premiums
+        return {
+            "proxy_effect": made["unaware"] - made["aware"],
+            "risk_spread": np.ptp(self.at_nodes, axis=1),
+            "cost_of_parity": made["corrective"] - made["best_estimate"],
+        }
+
+
+def at_level_of_price(cost: Array, table: AuditTable) -> Array:
+    """Costs times the portfolio's mean price ÷ mean cost."""
+    return cost * (weighted_mean(table.price, table) / weighted_mean(cost, table))
+
+
+def learn_costs(
+    table: AuditTable, *, tell: Callable[[float], object] = float, random_state: int | None = 0
+) -> Costs:
+    """Learn what policies cost from features and s, and make the five premiums; `tell` hears the share done.
+
+    Learned is the user's own expected cost, or else the outcome; its mean is above 0.
+    """
+    part = sampled(table)
+    learned = part.outcome if part.expected_cost is None else part.expected_cost
+    assert learned is not None
+    cost = at_level_of_price(learned, part)
+    law = sensitive_nodes(part.sensitive, sample_weight=part.weight, max_nodes=N_NODES)
+    nodes, shares = law.values, law.shares
+    trees = _trees_for(cost)
+    at_nodes = np.empty((part.n, len(nodes)))
+    made = {name: np.empty(part.n) for name in PREMIUMS}
+    folds = folds_of(part)
+    for k, out in enumerate(folds):
+        tell(k / len(folds))
+        fitted = trees.fit(
+            part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out],
+            random_state=random_state,
+        )  # fmt: skip
+        at_nodes[out] = fitted.predict_at(part.features[out], nodes)
+
+        def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
+            mean: Fitted = _trees_for(values).fit(
+                part.features[~out], values[~out], part.weight[~out], random_state=random_state
+            )
+            # Trees go a little beyond what they have seen.
+            return np.clip(mean.predict(part.features[out]), values.min(), values.max())
+
+        best = fitted.predict(part.features, part.sensitive)
+        corrective = corrective_of(best, part)
+        made["best_estimate"][out] = best[out]
+        made["unaware"][out] = given_features(best)
+        made["aware"][out] = at_nodes[out] @ shares
+        made["hyperaware"][out] = given_features(corrective)
+        made["corrective"][out] = corrective[out]
+    best = made["best_estimate"]
+    networks = out_of_fold(
+        part,
+        cost,
+        Networks(loss="poisson" if cost.min() >= 0 else "squared_error"),
+        part.sensitive,
+        random_state=random_state,
+    )
+    return Costs(
+        table=part,
+        cost=cost,
+        nodes=nodes,
+        shares=shares,
+        at_nodes=at_nodes,
+        premiums=MappingProxyType(made),
+        # Where one loss can judge the trees it can judge these, too.
+        by_networks=np.clip(networks, best.min(), best.max()),
+    )
+
+
+def _trees_for(y: Array) -> Trees:
+    return OF_A_COST if y.min() >= 0 else OF_A_MEAN
+
+
+def corrective_of(best: Array, table: AuditTable) -> Array:
+    """Values whose law is the same at every s, each at the rank of `best` (n,) among those of its s.
+
+    The law given s is that of rows near in s (:func:`fairdash.training.references.fit_barycentre`), nearer
+    than suits a smooth curve: trees have steps.
+    """
+    bandwidth = _NEARER * 1.06 * math.sqrt(1 / 12) * table.n_distinct**-0.2
+    fitted = fit_barycentre(best, table.sensitive, sample_weight=table.weight, bandwidth=bandwidth)
+    return np.clip(fitted.predict(best, table.sensitive), best.min(), best.max())
+
+
+def share_explained_in_words(costs: Costs) -> str:
+    """What the fit of costs is counted in."""
+    return "share of the deviance" if costs.loss is poisson_deviance else "R²"
+
+
+def fit_of(costs: Costs) -> str:
+    """How well costs were learned."""
+    fit, what = costs.fit, loss_in_words(costs)
+    if fit.ci_low <= 0:
+        return (
+            f"on rows left out they are not shown to explain any of its {what}, so take this as noise: "
+            f"{within(fit)}"
+        )
+    return f"trees that explain {within(fit)} of its {what} on rows left out"
+
+
+def loss_in_words(costs: Costs) -> str:
+    """What the best estimate explains a share of."""
+    return "deviance" if costs.loss is poisson_deviance else "variance"
+
+
+def points(each: Estimate) -> str:
+    """A difference of two shares with its interval."""
+    # Adding 0 makes a negative nought a plain one.
+    value, low, high = (f"{round(100 * part, 1) + 0.0:.1f}".replace("-", "−") for part in vars(each).values())
+    return f"{value} percentage points ({low} to {high})"
+
+
+def features_in_words(table: AuditTable) -> str:
+    """Which columns were taken for features, as a sentence."""
+    listed = ", ".join(f"“{name}”" for name in map(str, table.features))
+    named = (
+        "the columns that you named"
+        if table.columns.features is not None
+        else "every column that has no other role"
+    )
+    return f"Features that models of the price and of cost were learned from, {named}: {listed}."

@@ -1,4 +1,4 @@
-"""How much money, and whose: what is paid above or below a base, along s and by segments.
+"""Question 7, how much money, and whose? What is paid above or below a base, along s and by segments.
 
 The base of a row's price is a share of its expected cost, the one at which both add up to the same (the
 portfolio's loss ratio); without a cost it is the mean price, and in a segment the mean of the rows that are
@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 from scipy.sparse import csr_matrix
 
-from fairdash.auditing.basis import Basis
-from fairdash.auditing.bridge import Estimate
-from fairdash.auditing.curve import fit_curve, told_out_of_fold
-from fairdash.auditing.insurance import bands_of
-from fairdash.auditing.table import FEWEST_SHOWN, AuditTable
+from fairdash.assessment.insurance import FEWEST_SHOWN, bands_of
+from fairdash.auditing.curve import Basis, fit_curve, told_out_of_fold
+from fairdash.auditing.data import Answered, AuditData, Part
+from fairdash.auditing.gaps import Estimate
+from fairdash.auditing.table import AuditTable
 from fairdash.seeds import Stream, rng_of
+from fairdash.text import amount, counted, percent
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -36,6 +37,69 @@ _DRAWS, _LEVEL = 2000, 0.95
 #: Each half's sum has the sign that the other's noise says; without a link both agree more often than sums
 #: that have nothing to do with each other: Var(|a| + |b|) about 0, of independent normal a and b.
 _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
+
+
+def how_much_money(data: AuditData, _: Answered) -> Part:
+    """What each part of s pays above the mean, or above what is earned, and the segments affected most."""
+    table, cost, seed = data.table, data.cost, data.seed
+    found = moved(table, data.basis, table.price, cost)
+    measures = [
+        data.measure("paid_above_per_head", found.per_head), data.measure("paid_above_of_all", found.of_all)
+    ]  # fmt: skip
+    bases = {"mean price": None} | ({} if cost is None else {"earned": cost})
+    groups = [
+        along_s(table, table.price, each, random_state=seed).assign(base=name) for name, each in bases.items()
+    ]
+    tables = {"money_along_s": pd.concat(groups, ignore_index=True)}
+    most, count = segments(table, other_columns(table), table.price, cost, random_state=seed)
+    if count:
+        tables["segments"] = most
+    said = [_moved_in_words(found, table, earned=cost is not None), _segments_in_words(most, count, data)]
+    if cost is not None:
+        above_mean = moved(table, data.basis, table.price, None)
+        measures.append(data.measure("paid_above_mean_per_head", above_mean.per_head))
+        said.insert(0, _moved_in_words(above_mean, table, earned=False))
+    return Part(sentences=tuple(said), tables=tables, measures=tuple(measures))
+
+
+def other_columns(table: AuditTable) -> pd.DataFrame:
+    """Factors and features: what s is crossed with."""
+    features = table.features.drop(columns=[name for name in table.features if name in table.controls])
+    return pd.concat([table.controls, features], axis=1)
+
+
+def _moved_in_words(found: Moved, table: AuditTable, *, earned: bool) -> str:
+    base = "what is earned at the portfolio's loss ratio" if earned else "the mean price"
+    each, mean = found.per_head, table.mean_price
+    total = float(table.weight.sum()) * found.of_all.value
+    name = table.columns.sensitive
+    if found.of_all.ci_low <= 0:
+        return (
+            f"No part of “{name}” is shown to pay above {base}: where the other half of the rows says so, it "
+            f"is {amount(each.value)} a unit of exposure ({amount(each.ci_low)} to {amount(each.ci_high)})."
+        )
+    return (
+        f"The {percent(found.share)} of the exposure whose part of “{name}” pays above {base} pay "
+        f"{amount(each.value)} a unit more ({amount(each.ci_low)} to {amount(each.ci_high)}): "
+        f"{amount(total)} in all, "
+        f"{percent(found.of_all.value / mean)} of all that is charged."
+    )
+
+
+def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
+    if not count:
+        return "There is no other column to look for segments in."
+    first = most.iloc[0]
+    if first["shown"] <= 0:
+        return f"None of {counted(count, 'segment')} of 20 rows or more stands out beyond noise."
+    against = "rows alike in that column" if data.cost is None else "what is earned"
+    return (
+        f"Of {counted(count, 'segment')} of 20 rows or more, the one that is shown to be affected most is "
+        f"“{data.table.columns.sensitive}” {first['s_low']:,.4g} to {first['s_high']:,.4g} with "
+        f"“{first['column']}” {first['level']}: {amount(first['per_head'])} a unit of exposure against "
+        f"{against} ({amount(first['per_head_low'])} to {amount(first['per_head_high'])}; "
+        f"{counted(int(first['rows']), 'row')})."
+    )
 
 
 def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index | None = None) -> Array:

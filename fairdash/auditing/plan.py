@@ -5,51 +5,225 @@ Nothing heavy is imported here, so that a form can be drawn and a plan kept by w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
+from importlib import import_module
 from types import MappingProxyType
 from typing import Any
 
-from fairdash.auditing.columns import Columns
 from fairdash.errors import Checks, OptionError
 from fairdash.registry import get_entry
+from fairdash.text import percent
 
-#: The questions that an audit answers, by number, in the order in which they are asked.
-QUESTIONS: Mapping[int, str] = MappingProxyType(
-    {
-        1: "Does the price follow it?",
-        2: "Where?",
-        3: "Is it earned?",
-        4: "Among equals?",
-        5: "At a given price, who is undercharged?",
-        6: "Through what?",
-        7: "How much money, and whose?",
-        8: "What could be charged instead?",
-        9: "How sure?",
-        10: "How does the second price compare?",
-    }
-)
 
-#: Names of the tables that belong to each question.
-TABLES: Mapping[int, tuple[str, ...]] = MappingProxyType(
+@dataclass(frozen=True, kw_only=True)
+class Columns:
+    """Which column of a table is what to an audit; names as they stand in the table.
+
+    Parameters
+    ----------
+    price, sensitive
+        The price or prediction, per unit of exposure; the attribute that it must not follow.
+    exposure
+        How much a row counts; every row counts one without it.
+    outcome, expected_cost
+        Claims or cost, and the user's own expectation of it, per unit of exposure.
+    candidate
+        A second price.
+    groups
+        What rows have in common, such as a policy.
+    controls
+        Factors that are named as legitimate.
+    totals
+        Those of the columns that are sums over the exposure; they are divided by it.
+    features
+        What the price may be made of, as far as the table has it; all columns without a role by default.
+    also
+        Further sensitive attributes; each is audited as the first is.
+    """
+
+    price: str
+    sensitive: str
+    exposure: str | None = None
+    outcome: str | None = None
+    expected_cost: str | None = None
+    candidate: str | None = None
+    groups: str | None = None
+    controls: tuple[str, ...] = ()
+    totals: tuple[str, ...] = ()
+    features: tuple[str, ...] | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def each(self) -> tuple[Columns, ...]:
+        """The columns of one audit for each of the sensitive attributes."""
+        return tuple(replace(self, sensitive=name, also=()) for name in (self.sensitive, *self.also))
+
+    @property
+    def of_candidate(self) -> Columns:
+        """The columns of the second price's audit."""
+        assert self.candidate is not None
+        return replace(self, price=self.candidate, candidate=None)
+
+    def numbers(self) -> dict[str, str]:
+        """Role to column, of those that hold numbers."""
+        roles = ("price", "sensitive", "exposure", "outcome", "expected_cost", "candidate")
+        return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
+
+
+def columns_of(
+    price: str,
+    sensitive: str | Sequence[str],
+    *,
+    exposure: str | None = None,
+    outcome: str | None = None,
+    controls: Sequence[str] = (),
+    expected_cost: str | None = None,
+    candidate: str | None = None,
+    groups: str | None = None,
+    totals: Sequence[str] = (),
+    features: Sequence[str] | None = None,
+) -> Columns:
+    """The columns as :class:`Columns`; one factor, total or feature may be given by its name alone.
+
+    Of several sensitive attributes the first is `sensitive`, and the others are `also`.
+    """
+    first, *also = _names(sensitive) or ("",)
+    return Columns(
+        price=price,
+        sensitive=first,
+        exposure=exposure,
+        outcome=outcome,
+        expected_cost=expected_cost,
+        candidate=candidate,
+        groups=groups,
+        controls=_names(controls),
+        totals=_names(totals),
+        features=None if features is None else _names(features),
+        also=tuple(also),
+    )
+
+
+def _names(given: Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question that an audit answers; audit, page, command line and report loop over :data:`QUESTIONS`.
+
+    Parameters
+    ----------
+    number, title
+        Its place in the order, and the question in words.
+    tables
+        Names of the tables that belong to it; how one is drawn is in :data:`fairdash.figures.audit.FIGURES`.
+    implementation
+        Where its answer is found, ``"file:function"`` in this package: a function of
+        :class:`~fairdash.auditing.data.AuditData` and of the parts of the questions before it that gives a
+        :class:`~fairdash.auditing.data.Part`.
+    needs
+        The role in :class:`Columns` without which it can't be answered; "" where price and s are enough.
+    missing
+        What is said where that is missing; "" where nothing is.
+    """
+
+    number: int
+    title: str
+    tables: tuple[str, ...]
+    implementation: str
+    needs: str = ""
+    missing: str = ""
+
+    def is_answerable(self, columns: Columns) -> bool:
+        """Whether the columns that it needs are named."""
+        return not self.needs or bool(getattr(columns, self.needs))
+
+    @property
+    def answer(self) -> Callable[..., Any]:
+        """What answers it; imported here, so that a form is drawn without it."""
+        file, _, function = self.implementation.partition(":")
+        return getattr(import_module(f"fairdash.auditing.{file}"), function)
+
+
+#: The questions by number, in the order in which they are asked.
+QUESTIONS: Mapping[int, Question] = MappingProxyType(
     {
-        1: ("curve", "candidate_curve"),
-        2: ("curve", "dearest_curve"),
-        3: ("bridge_points",),
-        4: ("controlled_curve",),
-        5: (
-            *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected", "calibration"),
-            *("murphy", "lorenz", "deviances"),
-        ),
-        6: ("drivers", "proxies", "surrogate_fit"),
-        7: ("money_along_s", "segments"),
-        8: ("premium_curves", "premiums", "premium_differences"),
-        9: ("power", "missing_by_price", "reliability", "reliability_curve"),
-        10: (
-            *("two_prices", "candidate_verdicts", "candidate_answers"),
-            *("double_lift", "change_along_s", "change_segments"),
-        ),
+        each.number: each
+        for each in (
+            Question(
+                number=1,
+                title="Does the price follow it?",
+                tables=("curve", "candidate_curve"),
+                implementation="follows:does_it_follow",
+            ),
+            Question(
+                number=2,
+                title="Where?",
+                tables=("curve", "dearest_curve"),
+                implementation="follows:where",
+            ),
+            Question(
+                number=3,
+                title="Is it earned?",
+                tables=("bridge_points",),
+                implementation="earned:is_it_earned",
+            ),
+            Question(
+                number=4,
+                title="Among equals?",
+                tables=("controlled_curve",),
+                implementation="earned:among_equals",
+                needs="controls",
+                missing="Not asked: no factor is named as legitimate (controls).",
+            ),
+            Question(
+                number=5,
+                title="At a given price, who is undercharged?",
+                tables=(
+                    *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected"),
+                    *("calibration", "murphy", "lorenz", "deviances"),
+                ),
+                implementation="undercharged:who_is_undercharged",
+                needs="outcome",
+                missing="Not asked: there is no outcome, such as claims.",
+            ),
+            Question(
+                number=6,
+                title="Through what?",
+                tables=("drivers", "proxies", "surrogate_fit"),
+                implementation="drivers:through_what",
+            ),
+            Question(
+                number=7,
+                title="How much money, and whose?",
+                tables=("money_along_s", "segments"),
+                implementation="money:how_much_money",
+            ),
+            Question(
+                number=8,
+                title="What could be charged instead?",
+                tables=("premium_curves", "premiums", "premium_differences"),
+                implementation="other_prices:what_instead",
+            ),
+            Question(
+                number=9,
+                title="How sure?",
+                tables=("power", "missing_by_price", "reliability", "reliability_curve"),
+                implementation="sureness:how_sure",
+            ),
+            Question(
+                number=10,
+                title="How does the second price compare?",
+                tables=(
+                    *("two_prices", "candidate_verdicts", "candidate_answers"),
+                    *("double_lift", "change_along_s", "change_segments"),
+                ),
+                implementation="other_prices:how_do_they_compare",
+                needs="candidate",
+            ),
+        )
     }
 )
 
@@ -70,10 +244,6 @@ class Criterion:
         The number of the question that it answers.
     picture
         The table that shows it.
-    needs
-        The role in :class:`Columns` without which it can't be measured; empty where price and s are enough.
-    missing
-        What is said where that is missing.
     """
 
     id: str
@@ -82,11 +252,8 @@ class Criterion:
     gap: str
     question: int
     picture: str
-    needs: str = ""
-    missing: str = ""
 
 
-_NO_OUTCOME = "Not asked: there is no outcome, such as claims."
 #: The criteria by id; one is named as primary before results are seen, and all are shown.
 CRITERIA: Mapping[str, Criterion] = MappingProxyType(
     {
@@ -108,8 +275,6 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 gap="highest less lowest point of the price's curve among equals",
                 question=4,
                 picture="controlled_curve",
-                needs="controls",
-                missing="Not asked: no factor is named as legitimate (controls).",
             ),
             Criterion(
                 id="sufficiency",
@@ -120,8 +285,6 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 "rows of that price cost; cost is at the price's level, and noise is taken off",
                 question=5,
                 picture="bias_surface",
-                needs="outcome",
-                missing=_NO_OUTCOME,
             ),
             Criterion(
                 id="equalized_residuals",
@@ -130,8 +293,6 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
                 gap="highest less lowest point of the curve of cost, at the price's level, less price",
                 question=5,
                 picture="residual_curve",
-                needs="outcome",
-                missing=_NO_OUTCOME,
             ),
         )
     }
@@ -183,11 +344,12 @@ class AuditPlan:
             "It is no share of the mean price",
             "Give a number above 0 and below 1, such as 0.05 for 5 %.",
         )
+        needs = QUESTIONS[primary.question].needs
         checks.require(
-            not primary.needs or getattr(self.columns, primary.needs),
+            QUESTIONS[primary.question].is_answerable(self.columns),
             "criterion",
-            f"{primary.title} can't be the primary criterion without {primary.needs}",
-            f"Name {primary.needs}, or another criterion.",
+            f"{primary.title} can't be the primary criterion without {needs}",
+            f"Name {needs}, or another criterion.",
         )
         checks.require(
             all(0 < each <= 1 for each in self.reliability),
@@ -229,6 +391,20 @@ class AuditPlan:
     def asked(self) -> set[int]:
         """The questions, with that of the primary criterion."""
         return {*self.questions, CRITERIA[self.criterion].question}
+
+    @property
+    def thresholds(self) -> dict[str, Any]:
+        """What was fixed before any result, as the evidence states it."""
+        return {"criterion": self.criterion, "max_gap": self.max_gap}
+
+    @property
+    def gap_in_words(self) -> str:
+        """The largest gap allowed, in per cent of the mean price."""
+        return percent(self.max_gap)
+
+    def gap_allowed(self, mean_price: float) -> float:
+        """The largest gap allowed, δ, in units of the price: this is where the share becomes an amount."""
+        return self.max_gap * mean_price
 
 
 def _is_time(text: str) -> bool:

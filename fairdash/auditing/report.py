@@ -7,20 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-from fairdash.auditing.evidence import command_of
 from fairdash.auditing.plan import CRITERIA
-from fairdash.auditing.since import MOVED, MOVED_CURVE
-from fairdash.auditing.words import IN_SHORT, percent, unbroken
+from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE, Findings
 from fairdash.figures.audit import audit_figure
 from fairdash.figures.offline import Picture, Table, plotly_script, templates
 from fairdash.figures.theme import LIGHT
-
-if TYPE_CHECKING:
-    from fairdash.auditing.result import AuditResult
+from fairdash.text import percent, unbroken
 
 #: Rows of a table that are printed; the file of the same name has all.
 _MOST_ROWS = 40
@@ -44,13 +40,15 @@ class Section:
     tables: tuple[Table, ...]
 
 
-def render_audit(result: AuditResult, *, hashes: Mapping[str, str]) -> bytes:
+def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -> bytes:
     """The report of an audit, HTML in UTF-8; the same result gives the same bytes.
 
     Parameters
     ----------
     hashes
         File to SHA-256, of what lies beside the report.
+    command
+        What makes the evidence again.
     """
     plan = result.plan
     primary = CRITERIA[plan.criterion]
@@ -81,14 +79,14 @@ def render_audit(result: AuditResult, *, hashes: Mapping[str, str]) -> bytes:
             origin=_origin(result),
             environment=list(result.made_with.items()),
             hashes=list(hashes.items()),
-            command=command_of(result),
+            command=command,
             plotly=plotly_script(),
         )
         .encode()
     )
 
 
-def _section(title: str, sentence: str, tables: Mapping[str, pd.DataFrame], result: AuditResult) -> Section:
+def _section(title: str, sentence: str, tables: Mapping[str, pd.DataFrame], result: Findings) -> Section:
     drawn = [_picture(name, result, id=name, table=table) for name, table in tables.items()]
     return Section(
         title=title,
@@ -100,13 +98,13 @@ def _section(title: str, sentence: str, tables: Mapping[str, pd.DataFrame], resu
     )
 
 
-def _picture(name: str, result: AuditResult, *, id: str, table: pd.DataFrame | None = None) -> Picture | None:
+def _picture(name: str, result: Findings, *, id: str, table: pd.DataFrame | None = None) -> Picture | None:
     table = result.tables.get(name) if table is None else table
     drawn = None if table is None else audit_figure(name, table, result.view, theme=LIGHT)
     return None if drawn is None else Picture.of(drawn[0], id=f"picture-{id}", alt=drawn[1])
 
 
-def _decided(result: AuditResult) -> list[tuple[str, str]]:
+def _decided(result: Findings) -> list[tuple[str, str]]:
     plan = result.plan
     columns = plan.columns
     roles = {
@@ -122,7 +120,7 @@ def _decided(result: AuditResult) -> list[tuple[str, str]]:
     }
     return [
         ("Primary criterion", f"{CRITERIA[plan.criterion].title}. {CRITERIA[plan.criterion].meaning}"),
-        ("Largest gap allowed", f"{percent(plan.max_gap)} of the mean price"),
+        ("Largest gap allowed", f"{plan.gap_in_words} of the mean price"),
         ("Written down", _time(plan.written) if plan.written else "with the request; no time was kept"),
         *((name, column or "none named") for name, column in roles.items()),
         ("Seed", "none: it can't be made again" if plan.random_state is None else str(plan.random_state)),
@@ -133,7 +131,7 @@ def _time(written: str) -> str:
     return datetime.fromisoformat(written).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _verdicts(result: AuditResult) -> Table:
+def _verdicts(result: Findings) -> Table:
     rows = [
         (
             CRITERIA[row["criterion"]].title,
@@ -151,12 +149,12 @@ def _verdicts(result: AuditResult) -> Table:
     )
 
 
-def _details(result: AuditResult) -> pd.DataFrame:
+def _details(result: Findings) -> pd.DataFrame:
     rows = [{"criterion": CRITERIA[name].title, **each} for name, each in result.details.items()]
     return pd.DataFrame(rows)
 
 
-def _origin(result: AuditResult) -> list[tuple[str, str]]:
+def _origin(result: Findings) -> list[tuple[str, str]]:
     named = {
         "sha256": "SHA-256 of the input file",
         "dataset": "Built-in data set",

@@ -1,4 +1,9 @@
-"""What an audit has found: frozen, tidy, and written so that it comes out the same byte for byte."""
+"""What an audit has found: frozen, tidy, in words, and what has moved since another one.
+
+Two results are held side by side without their rows. Both are taken as shares of their own mean price, so
+that a rise of all prices is no drift, and as independent samples: the interval of a difference has the root
+of the sum of both squared half-widths. Where the same rows stand in both it is too wide, never too narrow.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +11,69 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from os import PathLike
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import pandas as pd
 
-from fairdash.auditing.evidence import CONTENT, packed, read_part, unreadable
-from fairdash.auditing.plan import AuditPlan
-from fairdash.auditing.since import Since, moved_since
-from fairdash.auditing.words import primary
-from fairdash.errors import FairdashError
-from fairdash.records import from_plain, to_plain
+from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED
+from fairdash.auditing.plan import CRITERIA, AuditPlan
+from fairdash.errors import OptionError
+from fairdash.records import to_plain
 from fairdash.safe_csv import safe_csv
-from fairdash.storage import sha256, write_whole
-from fairdash.text import visible
+from fairdash.text import few, percent, visible
 
 if TYPE_CHECKING:
     from fairdash.figures.audit_view import AuditView
+
+#: The file of a result that holds all that was found.
+CONTENT = "audit.json"
+_PRIMARY = {
+    "independence": "Along “{sensitive}” the average of “{price}” differs by {value} of the mean price "
+    "between its lowest and its highest point",
+    "conditional_independence": "Among rows that are equal in {factors}, “{price}” differs along "
+    "“{sensitive}” by {value} of the mean price between its lowest and its highest point",
+    "sufficiency": "Among those who pay the same “{price}”, expected cost differs along “{sensitive}” by "
+    "{value} of the mean price",
+    "equalized_residuals": "Cost at the price's level less “{price}” differs along “{sensitive}” by "
+    "{value} of the mean price between its lowest and its highest point",
+}
+_DECIDED = {
+    BELOW: "That is shown to be below the {delta} allowed.",
+    ABOVE: "That is shown to be above the {delta} allowed.",
+    UNDECIDED: "Whether that is below or above the {delta} allowed is not decided by these rows.",
+}
+#: A verdict in a few words.
+IN_SHORT = {
+    BELOW: "shown below the threshold",
+    ABOVE: "shown above the threshold",
+    UNDECIDED: "not decided by these rows",
+    NONE: "not asked, a column is missing",
+}
+#: Points that are the mean of all rows beyond the range.
+TAILS = ("below", "above")
+#: Names of the tables in which it stands.
+MOVED, MOVED_CURVE = "moved", "moved_curve"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Since:
+    """What has moved since another audit.
+
+    Attributes
+    ----------
+    has_moved
+        Whether the price's curve has, at 5 %: somewhere the band of the difference does not hold 0.
+    sentence
+        That in words, with its number.
+    sha256
+        Hash of the other audit's ``audit.json``.
+    """
+
+    has_moved: bool
+    sentence: str
+    sha256: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +107,8 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class AuditResult:
-    """What an audit has found.
+class Findings:
+    """What an audit has found; :class:`~fairdash.auditing.evidence.AuditResult` keeps and compares it, too.
 
     Attributes
     ----------
@@ -68,7 +117,7 @@ class AuditResult:
     verdicts
         A row a criterion, the primary one first: question, criterion, value, ci_low, ci_high, p_value,
         verdict. Values are shares of the mean price; p_value is that of no link of any kind
-        (:mod:`fairdash.auditing.links`; of sufficiency, of no bias anywhere); verdict is
+        (:mod:`fairdash.auditing.data`; of sufficiency, of no bias anywhere); verdict is
         ``"none"`` where the input is missing. The primary criterion's is at 5 % a direction, the others' by
         Holm.
     measures
@@ -117,13 +166,13 @@ class AuditResult:
     n_units: int
     mean_price: float
     notes: tuple[str, ...]
-    others: tuple[AuditResult, ...] = ()
+    others: tuple[Self, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
     made_with: Mapping[str, str] = field(default_factory=dict)
     since: Since | None = None
 
     @property
-    def along(self) -> tuple[AuditResult, ...]:
+    def along(self) -> tuple[Self, ...]:
         """A result for each sensitive attribute, in the order in which they were named."""
         if not self.others:
             return (self,)
@@ -145,7 +194,8 @@ class AuditResult:
             names={role: str(getattr(columns, role) or "") for role in roles},
             n=self.n,
             mean_price=self.mean_price,
-            max_gap=self.plan.max_gap * self.mean_price,
+            max_gap=self.plan.max_gap,
+            gap_allowed=self.plan.gap_allowed(self.mean_price),
         )
 
     @property
@@ -188,50 +238,6 @@ class AuditResult:
             "since": None if self.since is None else to_plain(self.since),
         }
 
-    def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
-        """This result with what has moved since another one, or the one that was saved there.
-
-        Returns
-        -------
-        AuditResult
-            With :attr:`since` and two tables; see :func:`fairdash.auditing.since.moved_since`.
-
-        Raises
-        ------
-        OptionError
-            The audits are of different sensitive attributes, or share none of its range.
-        StorageError
-            There is no audit, or one that can't be read.
-        """
-        if isinstance(other, AuditResult):
-            before, content = other, other.files()[CONTENT]
-        else:
-            before, content = self.load(other), _content_in(Path(other))
-        since, tables = moved_since(self, before, sha256=sha256(content))
-        return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
-
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write ``audit.json`` and a CSV a table into a folder, or the whole evidence into a ``.zip``.
-
-        The same result gives the same bytes; see :mod:`fairdash.auditing.evidence`.
-
-        Raises
-        ------
-        StorageError
-            The place can't be written.
-        """
-        place = Path(path)
-        if place.suffix.lower() == ".zip":
-            write_whole(place, self.to_zip())
-            return place
-        for name, content in self.files().items():
-            write_whole(place / name, content)
-        return place
-
-    def to_zip(self) -> bytes:
-        """The evidence: report, answers, tables and plan in one zip; the same bytes each time."""
-        return packed(self, self.files())
-
     def files(self) -> dict[str, bytes]:
         """Name to content of ``audit.json`` and of a CSV a table."""
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
@@ -243,56 +249,9 @@ class AuditResult:
             f"{name}.csv": safe_csv(table) for name, table in frames.items()
         }
 
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> AuditResult:
-        """Read what :meth:`save` wrote, a folder or a ``.zip``; numbers are the same to the last bit.
 
-        Raises
-        ------
-        StorageError
-            There is no audit, or one that can't be read.
-        """
-        place = Path(path)
-        try:
-            return cls._of(json.loads(_content_in(place)))
-        except FairdashError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise unreadable(place) from error
-
-    @classmethod
-    def _of(cls, content: Mapping[str, Any]) -> AuditResult:
-        tables = {name: _table(rows) for name, rows in content["tables"].items()}
-        return cls(
-            verdict=content["verdict"],
-            verdicts=_table(content["verdicts"]),
-            measures=_table(content["measures"]),
-            curve=tables["curve"],
-            tables=MappingProxyType(tables),
-            answers=tuple(from_plain(Answer, each) for each in content["answers"]),
-            details=MappingProxyType(
-                {
-                    name: {key: math.nan if value is None else value for key, value in each.items()}
-                    for name, each in content["details"].items()
-                }
-            ),
-            plan=from_plain(AuditPlan, content["plan"]),
-            n=content["n"],
-            n_units=content["n_units"],
-            mean_price=content["mean_price"],
-            notes=tuple(content["notes"]),
-            others=tuple(cls._of(each) for each in content.get("others", [])),
-            origin=dict(content.get("origin", {})),
-            made_with=dict(content.get("made_with", {})),
-            since=None if content.get("since") is None else from_plain(Since, content["since"]),
-        )
-
-
-def _content_in(place: Path) -> bytes:
-    return read_part(place, CONTENT) if place.suffix.lower() == ".zip" else (place / CONTENT).read_bytes()
-
-
-def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def table_of(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """A table from its records in JSON."""
     table = pd.DataFrame(rows)
     # A column of numbers none of which is known was one of numbers.
     empty = [name for name in table if len(table) and table[name].isna().all()]
@@ -307,3 +266,146 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _known(value: Any) -> Any:
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
+    """The primary verdict in one sentence and what follows; `row` is that of the verdicts."""
+    columns = plan.columns
+    said = _PRIMARY[plan.criterion].format(
+        sensitive=columns.sensitive,
+        price=columns.price,
+        factors=few(columns.controls),
+        value=percent(row["value"]),
+    )
+    between = f"95 % interval {percent(row['ci_low'])} to {percent(row['ci_high'])}"
+    return f"{said} ({between}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
+
+
+def moved_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Since, dict[str, pd.DataFrame]]:
+    """What has moved, and its tables.
+
+    Returns
+    -------
+    Since, dict of frames
+        ``moved``: a row a criterion and a measure with an interval in both audits: before, now, difference,
+        ci_low, ci_high as shares of the mean price, verdict_before and verdict_now.
+        ``moved_curve``: the difference of the curves where both have a point: at, value, low, high, kind; the
+        band holds the whole difference in 95 % of samples where nothing has moved.
+
+    Raises
+    ------
+    OptionError
+        The audits are of different sensitive attributes, or their curves have no point in common.
+    """
+    name, other = now.plan.columns.sensitive, before.plan.columns.sensitive
+    if name != other:
+        raise OptionError.of(
+            f"The other audit is of “{other}”, this one of “{name}”",
+            "Compare audits of the same sensitive attribute.",
+            column="against",
+        )
+    curve = _curves(now, before)
+    if curve.empty:
+        raise OptionError.of(
+            f"The two audits share no range of “{name}”",
+            "Compare audits whose sensitive attribute is counted alike.",
+            column="against",
+        )
+    values = pd.DataFrame([*_verdicts(now, before), *_measures(now, before)])
+    off = (curve["low"] > 0) | (curve["high"] < 0)
+    # The point that is furthest from 0 in widths of its own band.
+    clearness = curve["value"].abs() / (curve["high"] - curve["low"]).clip(lower=1e-300)
+    at = curve.iloc[int(clearness.to_numpy().argmax())]
+    place = (
+        f"at {at['at']:,.4g}"
+        if at["kind"] in ("curve", "level")
+        else f"among the rows {at['kind']} the range"
+    )
+    said = (
+        f"{place} of “{name}” the price, as a share of its mean, stands {100 * abs(at['value']):.1f} points "
+        f"{'higher' if at['value'] > 0 else 'lower'} than then (95 % band of the whole difference "
+        f"{100 * at['low']:+.1f} to {100 * at['high']:+.1f})"
+    )
+    was, is_now = before.verdict, now.verdict
+    verdict = (
+        f" The primary verdict is “{is_now}”, as then."
+        if was == is_now
+        else f" The primary verdict was “{was}” and is “{is_now}”."
+    )
+    if before.plan.thresholds != now.plan.thresholds:
+        verdict += " The two were not asked for the same criterion and threshold."
+    begin = "The curve has moved" if off.any() else "No move of the curve is shown; where it is clearest"
+    if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
+        verdict += " Both audits saw the same rows."
+    since = Since(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)
+    return since, {MOVED: values, MOVED_CURVE: curve}
+
+
+def _curves(now: Findings, before: Findings) -> pd.DataFrame:
+    """The difference of the curves at this one's points, as far as the other one has them."""
+    parts = []
+    for kind, own in now.curve.groupby("kind", sort=False):
+        other = before.curve[before.curve["kind"] == kind]
+        if kind == "curve" and len(other) > 1:
+            own = own[own["at"].between(other["at"].min(), other["at"].max())]
+            there = {
+                key: np.interp(own["at"], other["at"], other[key] / before.mean_price)
+                for key in ("value", "low", "high")
+            }
+        else:
+            # A level is compared with the same level; a tail is a mean, wherever it begins.
+            on = ["at"] if kind == "level" else ["kind"]
+            own = own.merge(other, on=on, suffixes=("", "_before"))
+            there = {key: own[f"{key}_before"] / before.mean_price for key in ("value", "low", "high")}
+        value = own["value"].to_numpy() / now.mean_price - np.asarray(there["value"])
+        half = np.hypot(
+            (own["high"] - own["low"]).to_numpy() / now.mean_price,
+            np.asarray(there["high"]) - np.asarray(there["low"]),
+        ) / 2  # fmt: skip
+        parts.append(
+            pd.DataFrame(
+                {
+                    "at": own["at"].to_numpy(),
+                    "kind": kind,
+                    "value": value,
+                    "low": value - half,
+                    "high": value + half,
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True).sort_values("at", ignore_index=True)
+
+
+def _difference(now: Any, before: Any) -> dict[str, float]:
+    value = now["value"] - before["value"]
+    # Of each audit's interval the side that the other one lies on.
+    low = value - np.hypot(now["value"] - now["ci_low"], before["ci_high"] - before["value"])
+    high = value + np.hypot(now["ci_high"] - now["value"], before["value"] - before["ci_low"])
+    return {
+        "before": before["value"], "now": now["value"], "difference": value, "ci_low": low, "ci_high": high,
+    }  # fmt: skip
+
+
+def _verdicts(now: Findings, before: Findings) -> list[dict[str, Any]]:
+    then = before.verdicts.set_index("criterion")
+    rows = []
+    for _, row in now.verdicts.iterrows():
+        if row["verdict"] != "none" and row["criterion"] in then.index:
+            other = then.loc[row["criterion"]]
+            if other["verdict"] != "none":
+                named = {"what": CRITERIA[row["criterion"]].title, **_difference(row, other)}
+                rows.append(named | {"verdict_before": other["verdict"], "verdict_now": row["verdict"]})
+    return rows
+
+
+def _measures(now: Findings, before: Findings) -> list[dict[str, Any]]:
+    key = ["question", "measure"]
+    both = now.measures.merge(before.measures, on=key, suffixes=("", "_before")).dropna(
+        subset=["ci_low", "ci_high", "ci_low_before", "ci_high_before"]
+    )
+    rows = []
+    for _, row in both.iterrows():
+        other = {name: row[f"{name}_before"] for name in ("value", "ci_low", "ci_high")}
+        named = {"what": str(row["measure"]).replace("_", " "), **_difference(row, other)}
+        rows.append(named | {"verdict_before": "", "verdict_now": ""})
+    return rows

@@ -1,75 +1,137 @@
-"""Question 9, how sure: what these rows could show, rows without the attribute, and errors in it."""
+"""Question 9, how sure? What these rows could show, rows without the attribute, and errors in it.
+
+What the price's curve would be if s had been measured without error is told by simulation and extrapolation:
+Cook and Stefanski (1994): errors of growing variance are added to s, the curve is fitted to each, and what
+it does is carried on to no error at all. The reliability of s, Var(true s) ÷ Var(s), is stated by the user;
+errors are classical: of s around its true value, normal, alike everywhere, and the same in all rows of a
+policy.
+
+A point of the curve is the mean price at a percentile of s. For normal s and errors, the k-th Hermite part of
+the curve is a factor rᵏ smaller at reliability r² (Mehler 1866), so a point is a polynomial in r. The
+extrapolant is therefore a parabola in r through the value as it was measured, exact for a curve that is a
+straight line or a parabola in s; elsewhere it is an approximation.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.bridge import Estimate
-from fairdash.auditing.columns import Columns
-from fairdash.auditing.insurance import bands_of
-from fairdash.auditing.plan import CRITERIA
-from fairdash.auditing.reliability import corrected
-from fairdash.auditing.table import FEWEST_SHOWN
-from fairdash.auditing.words import percent
-from fairdash.text import amount, counted, few
-
-if TYPE_CHECKING:
-    from fairdash.auditing.audit import _Work
+from fairdash.assessment.insurance import FEWEST_SHOWN, bands_of
+from fairdash.auditing.curve import MOST_LEVELS, Basis, Curve, basis_of, fit_curve
+from fairdash.auditing.data import Answered, AuditData, Part
+from fairdash.auditing.earned import HIGH_POINT, LESS_PENALTY, LOW_POINT
+from fairdash.auditing.gaps import Estimate, within
+from fairdash.auditing.plan import CRITERIA, Columns
+from fairdash.auditing.table import AuditTable
+from fairdash.seeds import Stream, rng_of
+from fairdash.text import amount, counted, few, percent
 
 Array = NDArray[np.float64]
 
+#: Reliabilities that are always looked at; 1 is s as it stands.
+RELIABILITIES = (1.0, 0.9, 0.7, 0.5)
+#: Variances of the errors that are added, as shares of that of s.
+_ADDED = np.array([0.25, 0.5, 1.0, 2.0])
+#: Shares of the exposure at or below which the curve is read.
+SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
+#: Rows, of units drawn by the seed, that it is worked out on; and how often errors are drawn.
+MOST_ROWS = 100_000
+_MOST_DRAWS, _FEWEST_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
 _BERKSON = (
     "That covers errors of the attribute around its true value, not an attribute that was imputed as its "
     "mean given other columns (Berkson errors)."
 )
 
 
-def how_sure(work: _Work) -> None:
+def how_sure(data: AuditData, before: Answered) -> Part:
     """Power, missing attributes, and what an attribute without error would show."""
-    work.sentences[9] = (_power(work), *_missing(work), *_reliable(work))
-
-
-def _power(work: _Work) -> str:
-    rows = []
-    for name, each in work.found.items():
-        n = work.units[name]
-        rows.append(
-            {
-                "criterion": name,
-                "rows": n,
-                "smallest": each.smallest / work.table.mean_price,
-                "smallest_money": each.smallest,
-                "rows_needed": int(np.ceil(n * (each.smallest / work.delta) ** 2)),
-            }
-        )
-    work.tables["power"] = pd.DataFrame(rows)
-    first, n = work.found[work.plan.criterion], work.units[work.plan.criterion]
-    needed = n * (first.smallest / work.delta) ** 2
-    enough = "these are enough" if needed <= n else f"about {amount(needed)} would be needed"
-    return (
-        f"{CRITERIA[work.plan.criterion].title}: if there were no gap, {counted(n, 'row')} like these would "
-        f"show with probability .8 that it is below {percent(first.smallest / work.table.mean_price)} of "
-        f"the mean price; for {percent(work.plan.max_gap)} {enough}."
+    parts = [_power(data, before), *_missing(data), _reliable(data)]
+    return Part(
+        sentences=tuple(said for part in parts for said in part.sentences),
+        tables={name: table for part in parts for name, table in part.tables.items()},
+        measures=tuple(row for part in parts for row in part.measures),
+        notes=tuple(note for part in parts for note in part.notes),
     )
 
 
-def _missing(work: _Work) -> list[str]:
-    name = work.table.columns.sensitive
-    found = without_sensitive(work.frame, work.table.columns)
+def _power(data: AuditData, before: Answered) -> Part:
+    mean = data.table.mean_price
+    rows = [
+        {
+            "criterion": name,
+            "rows": each.table.n,
+            "smallest": each.found.smallest / mean,
+            "smallest_money": each.found.smallest,
+            "rows_needed": int(np.ceil(each.rows_needed(data.delta))),
+        }
+        for name, each in before.criteria.items()
+    ]
+    first = before.criteria[data.plan.criterion]
+    n, needed = first.table.n, first.rows_needed(data.delta)
+    enough = "these are enough" if needed <= n else f"about {amount(needed)} would be needed"
+    said = (
+        f"{CRITERIA[data.plan.criterion].title}: if there were no gap, {counted(n, 'row')} like these would "
+        f"show with probability .8 that it is below {percent(first.found.smallest / mean)} of "
+        f"the mean price; for {data.plan.gap_in_words} {enough}."
+    )
+    return Part(sentences=(said,), tables={"power": pd.DataFrame(rows)})
+
+
+def _missing(data: AuditData) -> list[Part]:
+    name = data.table.columns.sensitive
+    found = without_sensitive(data.frame, data.table.columns)
     if found is None:
         return []
     apart, count, table = found
-    work.measure(9, "price_without_sensitive", apart)
-    work.tables["missing_by_price"] = table
     differ = "differ" if apart.ci_low > 0 or apart.ci_high < 0 else "are not shown to differ"
-    return [
+    said = (
         f"“{name}” is missing in {counted(count, 'row')}, which are left out; their prices {differ} from the "
         f"others': {amount(apart.value)} on average ({amount(apart.ci_low)} to {amount(apart.ci_high)})."
+    )
+    return [
+        Part(
+            sentences=(said,),
+            tables={"missing_by_price": table},
+            measures=(data.measure("price_without_sensitive", apart),),
+        )
     ]
+
+
+def _reliable(data: AuditData) -> Part:
+    name, mean, n = data.table.columns.sensitive, data.table.mean_price, data.table.n
+    if not data.plan.reliability:
+        said = f"Errors in “{name}” itself are not looked at: state its reliability to have it corrected."
+        return Part(sentences=(said,))
+    data.say("Errors in the attribute", 9, 0.5)
+    found = corrected(data.table, data.plan.reliability, random_state=data.seed)
+    if found is None:
+        said = f"“{name}” has few values: errors in which of them a row has are not covered."
+        return Part(sentences=(said,))
+    rows = [
+        {"reliability": reliability} | data.measure("", each) for reliability, each in found.direction.items()
+    ]
+    stated = min(data.plan.reliability)
+    each, plain = found.direction[stated], found.direction[1.0]
+    drawn = f"Errors in the attribute: worked out on {found.rows:,} rows drawn at random."
+    return Part(
+        sentences=(
+            f"If {percent(stated)} of the variance of {few([name])} is no error, the price would differ by "
+            f"{within(each, mean)} from its 10th to its 90th percentile, in place of "
+            f"{percent(plain.value / mean)} (simulation and extrapolation by a parabola in the root of the "
+            "reliability).",
+            _BERKSON,
+        ),
+        tables={
+            "reliability": pd.DataFrame(rows).drop(columns="measure"),
+            "reliability_curve": found.curve,
+        },
+        notes=(drawn,) if found.rows < n else (),
+    )
 
 
 def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, int, pd.DataFrame] | None:
@@ -120,34 +182,119 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     return Estimate.of(means[0] - means[1], float(np.sqrt(off @ off))), int(gone.sum()), table
 
 
-def _reliable(work: _Work) -> tuple[str, ...]:
-    name, mean = work.table.columns.sensitive, work.table.mean_price
-    if not work.plan.reliability:
-        return (f"Errors in “{name}” itself are not looked at: state its reliability to have it corrected.",)
-    work.tell("Errors in the attribute", work.share(9, 0.5))
-    found = corrected(work.table, work.plan.reliability, random_state=work.seed)
-    if found is None:
-        return (f"“{name}” has few values: errors in which of them a row has are not covered.",)
-    rows = [
-        {
-            "reliability": reliability,
-            **{key: getattr(each, key) / mean for key in ("value", "ci_low", "ci_high")},
-            "money": each.value,
-            "money_low": each.ci_low,
-            "money_high": each.ci_high,
-        }
-        for reliability, each in found.direction.items()
-    ]
-    work.tables["reliability"] = pd.DataFrame(rows)
-    work.tables["reliability_curve"] = found.curve
-    if found.rows < work.table.n:
-        work.notes.append(f"Errors in the attribute: worked out on {found.rows:,} rows drawn at random.")
-    stated = min(work.plan.reliability)
-    each, plain = found.direction[stated], found.direction[1.0]
-    return (
-        f"If {percent(stated)} of the variance of {few([name])} is no error, the price would differ by "
-        f"{percent(each.value / mean)} ({percent(each.ci_low / mean)} to {percent(each.ci_high / mean)}) "
-        f"from its 10th to its 90th percentile, in place of {percent(plain.value / mean)} (simulation "
-        "and extrapolation by a parabola in the root of the reliability).",
-        _BERKSON,
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Corrected:
+    """The curve and the direction gap at stated reliabilities.
+
+    Attributes
+    ----------
+    direction
+        Reliability to E[π|s₉₀] − E[π|s₁₀], in units of the price.
+    curve
+        Columns reliability, share (of the exposure at or below), at (of the true s, were it normal), value,
+        low, high: 95 % intervals point by point.
+    rows
+        How many were looked at.
+    """
+
+    direction: dict[float, Estimate]
+    curve: pd.DataFrame
+    rows: int
+
+
+def corrected(
+    table: AuditTable, reliabilities: Sequence[float], *, random_state: int | None = 0
+) -> Corrected | None:
+    """The curve at stated reliabilities in (0, 1]; None where s has but levels, which have no such error."""
+    if len(np.unique(table.sensitive)) <= MOST_LEVELS:
+        return None
+    table = table.take(table.deal < MOST_ROWS / table.n)
+    basis = basis_of(table)
+    lam = fit_curve(table.price, table, basis).lam * LESS_PENALTY
+    at, value, influence, edf = _read(table, basis, lam)
+    share = table.weight / table.weight.sum()
+    mean = float(share @ table.sensitive)
+    spread = float(np.sqrt(share @ (table.sensitive - mean) ** 2))
+    draws = int(np.clip(_ROWS_DRAWN // table.n, _FEWEST_DRAWS, _MOST_DRAWS))
+    rng = rng_of(Stream.AUDIT_ERRORS, random_state)
+    values = np.empty((len(_ADDED), draws, len(SHARES)))
+    influences = np.zeros((len(_ADDED), *influence.shape))
+    for k, added in enumerate(_ADDED):
+        for draw in range(draws):
+            errors = rng.normal(scale=np.sqrt(added) * spread, size=table.n_units)[table.units]
+            noisy, units = _moved(table, table.sensitive + errors)
+            _, values[k, draw], own, _ = _read(noisy, basis_of(noisy), lam)
+            influences[k][units] += own / draws
+    weights = {each: _extrapolate(each) for each in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
+    degrees = table.n_units / max(table.n_units - edf, 1.0)
+    direction, rows = {}, []
+    for reliability, of in weights.items():
+        told = value + np.tensordot(of, values.mean(axis=1) - value, axes=1)
+        off = influence + np.tensordot(of, influences - influence, axes=1)
+        by_draw = np.tensordot(of, values, axes=1)
+
+        def error(column: Array, drawn: Array) -> float:
+            return float(np.sqrt(column @ column * degrees + drawn.var(ddof=1) / draws))
+
+        low, high = (int(np.argmin(np.abs(SHARES - each))) for each in (LOW_POINT, HIGH_POINT))
+        direction[reliability] = Estimate.of(
+            float(told[high] - told[low]),
+            error(off[:, high] - off[:, low], by_draw[:, high] - by_draw[:, low]),
+        )
+        for j, point in enumerate(told):
+            each = Estimate.of(float(point), error(off[:, j], by_draw[:, j]))
+            row = {"reliability": reliability, "share": SHARES[j]}
+            row |= {"at": mean + np.sqrt(reliability) * (at[j] - mean)}
+            rows.append(row | {"value": each.value, "low": each.ci_low, "high": each.ci_high})
+    return Corrected(direction=direction, curve=pd.DataFrame(rows), rows=table.n)
+
+
+def _extrapolate(reliability: float) -> Array:
+    """What each change from the value as it stands counts in the extrapolated one, (variances,).
+
+    With t = 1 ÷ √(1 + added variance), the reliability is √ r = √reliability × t: the least-squares parabola
+    in t through t = 1, read at t = 1 ÷ √reliability.
+    """
+    t = 1 / np.sqrt(1 + _ADDED) - 1
+    to = 1 / np.sqrt(reliability) - 1
+    return np.array([to, to**2]) @ np.linalg.pinv(np.column_stack([t, t**2]))
+
+
+def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
+    """The table with another s, sorted by it; and which unit of the old one each of its units is."""
+    order = np.argsort(s, kind="stable")
+    units, names = _numbered(table.units[order])
+    part = replace(
+        table,
+        sensitive=s[order],
+        price=table.price[order],
+        weight=table.weight[order],
+        units=units,
+        deal=table.deal[order],
+        distinct=table.distinct[order],
     )
+    return part, names
+
+
+def _numbered(units: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    codes, names = pd.factorize(units)
+    return codes.astype(np.intp), np.asarray(names, dtype=np.intp)
+
+
+def _read(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
+    """Where the points stand, the curve there, what each unit adds to its errors (U, points), and its edf."""
+    curve = fit_curve(table.price, table, basis, lam=lam)
+    nearest = [basis.nearest(share) for share in SHARES]
+    return basis.at[nearest], curve.values[nearest], _influences(curve, nearest, table), curve.edf
+
+
+def _influences(curve: Curve, points: list[int], table: AuditTable) -> Array:
+    """As :meth:`Curve.contrast`, of several points at once."""
+    of_units = np.asarray(curve.scores @ (curve.solve @ curve.basis.points[points].T))
+    share = np.cumsum(table.weight) / table.weight.sum()
+    own = table.weight / table.weight.sum()
+    for k, j in enumerate(points):
+        p = curve.basis.share[j]
+        per_row = curve.rank_slope[j] * (p - (share <= p + 1e-12)) * own
+        of_units[:, k] += np.bincount(table.units, weights=per_row)
+    return of_units

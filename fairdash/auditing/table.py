@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api.types import is_bool_dtype, is_numeric_dtype
+from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-from fairdash.auditing.columns import Columns
-from fairdash.auditing.features import as_feature, feature_names
+from fairdash.assessment.insurance import FEWEST_SHOWN
+from fairdash.auditing.plan import Columns
 from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, DataError, OptionError, Problem
@@ -30,12 +30,13 @@ Index = NDArray[np.intp]
 
 #: Rows, or policies where rows belong together, below which no interval is to be trusted.
 FEWEST = 100
-#: Rows that a group in anything shown has at least.
-FEWEST_SHOWN = 20
 #: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
 _ROUNDED = 0.02
 #: Line of a file in which the first row stands.
 _FIRST_LINE = 2
+#: A text with more levels than this, and than a tenth of its rows, names rows and describes none.
+_MOST_LEVELS = 50
+MISSING = "missing"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -363,3 +364,26 @@ def _dealt(hashes: NDArray[np.uint64], key: int) -> Array:
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     mixed ^= mixed >> np.uint64(31)
     return (mixed >> np.uint64(11)).astype(float) / 2.0**53
+
+
+def feature_names(frame: pd.DataFrame, columns: Columns) -> tuple[str, ...]:
+    """The features that were named, or every column that has no other role and says something."""
+    if columns.features is not None:
+        return columns.features
+    taken = {*columns.numbers().values(), columns.groups}
+    return tuple(str(name) for name in frame if name not in taken and _says_something(frame[name]))
+
+
+def _says_something(column: pd.Series) -> bool:
+    levels = column.nunique(dropna=False)
+    if levels < 2 or is_datetime64_any_dtype(column):
+        return False
+    return is_numeric_dtype(column) or levels <= max(_MOST_LEVELS, len(column) // 10)
+
+
+def as_feature(column: pd.Series) -> pd.Series:
+    """Numbers as floats, missing where they are; all else as text, missing a level of its own."""
+    if is_numeric_dtype(column) and not is_bool_dtype(column):
+        values = column.to_numpy(dtype=float, na_value=np.nan)
+        return pd.Series(np.where(np.isinf(values), np.nan, values), index=column.index)
+    return column.astype(object).where(column.notna(), MISSING).astype(str)

@@ -127,7 +127,7 @@ def _curve(
             x=names["sensitive"],
             y=f"{names['outcome']} less {names['price']}" if about_zero else names[role],
             level=0.0 if about_zero else view.mean_price,
-            max_gap=view.max_gap,
+            max_gap=view.gap_allowed,
             theme=theme,
         )
 
@@ -278,7 +278,7 @@ def _moved(table: pd.DataFrame, title: str, view: AuditView, theme: Theme) -> go
         x=view.names["sensitive"],
         y="of the mean price",
         level=0.0,
-        max_gap=view.max_gap / view.mean_price,
+        max_gap=view.max_gap,
         theme=theme,
     )
 

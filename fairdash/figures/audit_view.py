@@ -21,14 +21,15 @@ class AuditView:
         Role to the column's name, "" where there is none: price, sensitive, outcome, candidate.
     n
         Rows.
-    mean_price, max_gap
-        The mean price, and the largest gap allowed, both in units of the price.
+    mean_price, max_gap, gap_allowed
+        The mean price, and the largest gap allowed as a share of it and in units of the price.
     """
 
     names: Mapping[str, str]
     n: int
     mean_price: float
     max_gap: float
+    gap_allowed: float
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Audits in the store: what a price that already exists was asked, and what was found.
 
 <home>/audits/<id>/spec.json   which table, which columns, and which gap is allowed: fixed before results
-<home>/audits/<id>/result/     what was found, as :meth:`fairdash.auditing.result.AuditResult.save` writes it
+<home>/audits/<id>/result/     what was found, as :meth:`fairdash.AuditResult.save` writes it
 
 The other files are a run's; see :mod:`fairdash.runs.store`.
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.plan import AuditPlan
-from fairdash.auditing.result import AuditResult
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import StorageError
 from fairdash.records import to_plain

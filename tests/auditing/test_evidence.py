@@ -16,8 +16,8 @@ import pytest
 
 import fairdash as fd
 from fairdash.__main__ import main
+from fairdash.assessment.insurance import FEWEST_SHOWN
 from fairdash.auditing.evidence import hash_of_rows, read_plan
-from fairdash.auditing.table import FEWEST_SHOWN
 from fairdash.errors import OptionError, StorageError
 from fairdash.storage import sha256
 from tests.auditing.test_audit import policies

@@ -11,13 +11,10 @@ from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.columns import columns_of
 from fairdash.auditing.drivers import drivers_of, proxy_discrimination, shapley_values, shares_of_link
-from fairdash.auditing.features import MISSING
-from fairdash.auditing.models import OF_A_PRICE
-from fairdash.auditing.plan import AuditPlan
-from fairdash.auditing.premiums import PREMIUMS, corrective_of, learn_costs
-from fairdash.auditing.table import AuditTable
+from fairdash.auditing.models import OF_A_PRICE, PREMIUMS, corrective_of, learn_costs
+from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.auditing.table import MISSING, AuditTable
 from fairdash.errors import DataError, OptionError
 from fairdash.training.references import sensitive_nodes
 

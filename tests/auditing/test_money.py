@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance, mean_tweedie_deviance
 
 import fairdash as fd
-from fairdash.auditing.basis import basis_of
-from fairdash.auditing.columns import columns_of
-from fairdash.auditing.insurance import bands_of, deviances, drawn_lorenz
+from fairdash.assessment.insurance import bands_of, deviances, drawn_lorenz
+from fairdash.auditing.curve import basis_of
 from fairdash.auditing.money import along_s, moved, segments
+from fairdash.auditing.plan import columns_of
 from fairdash.auditing.table import AuditTable
 from tests.auditing.test_audit import ROLES, policies
 

@@ -10,13 +10,12 @@ from sklearn.metrics import mean_poisson_deviance
 import fairdash as fd
 from benchmarks.audit_sufficiency import DELTA, PRICES, sample, summary, verdicts
 from fairdash.__main__ import main
-from fairdash.auditing.basis import basis_of
-from fairdash.auditing.columns import Columns
-from fairdash.auditing.curve import fit_curve
+from fairdash.assessment.insurance import murphy
+from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import holm, largest_gap
-from fairdash.auditing.insurance import murphy
-from fairdash.auditing.surface import bias_surface
+from fairdash.auditing.plan import Columns
 from fairdash.auditing.table import AuditTable
+from fairdash.auditing.undercharged import bias_surface
 from fairdash.errors import DataError
 
 SEEDS = 12
@@ -181,8 +180,8 @@ def test_ten_attributes_of_an_audit_are_all_above():
 @pytest.mark.parametrize("count", [4, 50])
 def test_four_criteria_along_many_attributes_are_above(count, monkeypatch):
     # The verdicts are of curves; p-values of no link of any kind are not asked for here, to be quick.
-    for name in ("p_of_any_link", "p_among_equals"):
-        monkeypatch.setattr(f"fairdash.auditing.audit.{name}", lambda *_, **__: 0.5)
+    for name in ("data.p_of_any_link", "earned.p_among_equals"):
+        monkeypatch.setattr(f"fairdash.auditing.{name}", lambda *_, **__: 0.5)
     rng = np.random.default_rng(1)
     u, c = rng.uniform(size=2000), rng.normal(size=2000)
     names = [f"s{k}" for k in range(count)]

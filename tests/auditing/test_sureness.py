@@ -11,9 +11,8 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 import fairdash as fd
-from fairdash.auditing.columns import columns_of
-from fairdash.auditing.reliability import SHARES, corrected
-from fairdash.auditing.sureness import without_sensitive
+from fairdash.auditing.plan import columns_of
+from fairdash.auditing.sureness import SHARES, corrected, without_sensitive
 from fairdash.auditing.table import AuditTable
 from tests.auditing.test_audit import ROLES, policies
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.auditing.bridge import Bridge, Estimate
-from fairdash.auditing.words import earned
+from fairdash.auditing.earned import Bridge, earned
+from fairdash.auditing.gaps import Estimate
 
 
 def within_one(value: float) -> Estimate:

@@ -85,7 +85,7 @@ def test_a_table_of_one_s_own_from_the_file_to_the_evidence(page: Page, tmp_path
     take_screenshots(page, "audit-form")
     page.get_by_role("button", name="Audit this price").click()
     expect(page.get_by_role("heading", name=re.compile("Independence: "))).to_be_visible(timeout=120_000)
-    for number, title in QUESTIONS.items():
+    for number, title in ((each.number, each.title) for each in QUESTIONS.values()):
         if number <= 6:
             expect(page.get_by_text(f"{number}. {title}")).to_be_visible()
     come_to_rest(page)

@@ -15,8 +15,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fairdash.auditing.columns import Columns
-from fairdash.auditing.plan import AuditPlan
+from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data import Roles, UploadSource, keep_upload
 from fairdash.data.source import DatasetSource
 from fairdash.runs import worker

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.auditing.evidence import read_plan
-from fairdash.auditing.result import AuditResult
+from fairdash.auditing.evidence import AuditResult, read_plan
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import list_runs

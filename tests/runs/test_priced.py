@@ -20,8 +20,7 @@ from tests.runs.finished import SOURCE, finished
 
 
 def priced(run: Run) -> tuple[UploadSource, AuditJob]:
-    from fairdash.auditing.columns import Columns
-    from fairdash.auditing.plan import AuditPlan
+    from fairdash.auditing.plan import AuditPlan, Columns
 
     result = run.read_result()
     predictions = {j: np.asarray(result.target) + j for j in range(len(result.splits))}

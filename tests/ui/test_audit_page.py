@@ -13,10 +13,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from fairdash.__main__ import main
-from fairdash.auditing.columns import Columns
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.plan import QUESTIONS, AuditPlan
-from fairdash.auditing.words import unbroken
+from fairdash.auditing.plan import QUESTIONS, AuditPlan, Columns
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
@@ -28,6 +26,7 @@ from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.listing import finished_audits
 from fairdash.storage import LOCAL
+from fairdash.text import unbroken
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
 from tests.runs.finished import finished

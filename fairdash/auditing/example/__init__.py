@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fairdash.auditing.result import AuditResult
+from fairdash.auditing.evidence import AuditResult
 
 FOLDER = Path(__file__).parent
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from fairdash.auditing.columns import Columns
+from fairdash.auditing.plan import Columns
 from fairdash.data.fixes import with_fix
 from fairdash.data.rate import AS_THEY_ARE
 from fairdash.data.roles import Roles

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.plan import CRITERIA
-from fairdash.auditing.result import AuditResult
-from fairdash.auditing.since import MOVED, MOVED_CURVE
-from fairdash.auditing.words import IN_SHORT, unbroken
+from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE
 from fairdash.figures.audit import audit_figure
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
+from fairdash.text import unbroken
 from fairdash.ui.audit.alternatives import show_alternatives
 from fairdash.ui.audit.attributes import choose_attribute
 from fairdash.ui.audit.earlier import beside_earlier

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.plan import CRITERIA
-from fairdash.auditing.result import AuditResult
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import safe
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.auditing.result import AuditResult
+from fairdash.auditing.evidence import AuditResult
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import finished_audits
 from fairdash.ui.keys import Keys

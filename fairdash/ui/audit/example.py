@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
-from fairdash.auditing.result import AuditResult
 from fairdash.data.motor import motor_is_local
 from fairdash.data.source import CatalogueSource
 from fairdash.ui.audit.answers import show_result

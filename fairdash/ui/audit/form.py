@@ -7,8 +7,7 @@ import streamlit as st
 from pandas.api.types import is_numeric_dtype
 from streamlit.delta_generator import DeltaGenerator
 
-from fairdash.auditing.columns import Columns
-from fairdash.auditing.plan import CRITERIA, AuditPlan
+from fairdash.auditing.plan import CRITERIA, AuditPlan, Columns
 from fairdash.data.header_words import meanings_of
 from fairdash.data.rate import looks_like_total
 from fairdash.data.roles import Roles

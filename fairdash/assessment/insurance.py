@@ -16,11 +16,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.table import FEWEST_SHOWN, AuditTable
-
 Array = NDArray[np.float64]
 
-_Z = 1.959963984540054
+#: Rows that a group in anything shown has at least.
+FEWEST_SHOWN = 20
 #: Bands of a lift, of actual ÷ expected and along s, of about equal exposure; fewer where there are few rows.
 N_BANDS = 10
 
@@ -51,46 +50,6 @@ def gini(price: Array, outcome: Array, weight: Array) -> float:
     """
     curve = lorenz(price, outcome, weight)
     return 1 - 2 * float(np.trapezoid(curve["outcome"], curve["exposure"]))
-
-
-def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int = N_BANDS) -> pd.DataFrame:
-    """Actual ÷ expected, Σ w Y / Σ w π, in bands of equal exposure along s or the price, with 95 % intervals.
-
-    Parameters
-    ----------
-    by
-        ``"sensitive"`` or ``"price"``.
-
-    Returns
-    -------
-    DataFrame
-        Columns low, high (of what it is along), rows, exposure, price, outcome (means), ratio, ci_low,
-        ci_high.
-    """
-    assert table.outcome is not None
-    along = getattr(table, by)
-    code = bands_of(along, table.weight, n_bands)
-    rows = []
-    for band in np.unique(code):
-        held = code == band
-        weight, price, outcome = table.weight[held], table.price[held], table.outcome[held]
-        ratio = float(weight @ outcome / (weight @ price))
-        of_units = np.bincount(table.units[held], weights=weight * (outcome - ratio * price))
-        error = float(np.sqrt(of_units @ of_units) / (weight @ price))
-        rows.append(
-            {
-                "low": along[held].min(),
-                "high": along[held].max(),
-                "rows": int(held.sum()),
-                "exposure": weight.sum(),
-                "price": weight @ price / weight.sum(),
-                "outcome": weight @ outcome / weight.sum(),
-                "ratio": ratio,
-                "ci_low": ratio - _Z * error,
-                "ci_high": ratio + _Z * error,
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 def double_lift(

@@ -1,10 +1,12 @@
-"""Sufficiency and autocalibration: b(p, s) = E[Y/L − π | π = p, S = s], and its mean at a price, b(p).
+"""Question 5, at a given price, who is undercharged? Sufficiency and autocalibration.
+
+b(p, s) = E[Y/L − π | π = p, S = s] is taken of cells of price and s, and b(p) is its mean at a price.
 
 Y is the outcome and L the portfolio's loss ratio, so that a loading common to all prices is no bias. What
 depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone, a price
 whose level fits the portfolio but not each price, says nothing of s: it is autocalibration (Denuit,
 Michaelides and Trufin 2021), with a decomposition in
-:func:`fairdash.auditing.insurance.murphy`.
+:func:`fairdash.assessment.insurance.murphy`.
 
 Prices are cut into bands of equal exposure, and each band along s, into cells of 20 rows or more. b(p) is a
 straight line in p in each third of a band, so that s does not stand in for the price within a band, not even
@@ -23,11 +25,22 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from scipy.special import ndtr, ndtri
 
+from fairdash.assessment.insurance import (
+    FEWEST_SHOWN,
+    N_BANDS,
+    bands_of,
+    deviances,
+    drawn_lorenz,
+    gini,
+    murphy,
+)
 from fairdash.auditing.curve import by_unit
-from fairdash.auditing.gaps import ABOVE, BELOW, LEVEL, POWER, UNDECIDED
-from fairdash.auditing.table import FEWEST_SHOWN, AuditTable
+from fairdash.auditing.data import Answered, AuditData, Measured, Part, along
+from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested, Z
+from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
 from fairdash.seeds import Stream, rng_of
+from fairdash.text import percent
 
 Array = NDArray[np.float64]
 
@@ -39,43 +52,102 @@ _LINES_A_BAND = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Surface:
+class Surface(Tested):
     """A root mean square over cells without its noise; amounts in units of the price.
+
+    Its value is that of b(p, s) − b(p), not below 0; 0 where rows of one price cost the same at every s. Of
+    autocalibration, that of b(p); 0 where rows of one price cost that price. Its p-value is of 0 in all
+    cells.
 
     Attributes
     ----------
-    value, ci_low, ci_high
-        Root mean square of b(p, s) − b(p), not below 0; 0 where rows of one price cost the same at every s.
-        Of autocalibration, that of b(p); 0 where rows of one price cost that price.
-    lower, upper
-        One-sided 95 % limits.
-    p_value
-        Of 0 in all cells.
-    p_below, p_above
-        Of the claims that it is below and above δ.
-    smallest
-        The smallest δ that would be shown below with probability .8 if all cells were 0.
     cells
         Columns price_low, price_high, s_low, s_high (not of autocalibration), rows, share, b,
         standard_error; b is of the cell, less b(p) for sufficiency.
     """
 
-    value: float
-    ci_low: float
-    ci_high: float
-    lower: float
-    upper: float
-    p_value: float
-    p_below: float
-    p_above: float
-    smallest: float
     cells: pd.DataFrame
 
-    def verdict(self, level: float = LEVEL) -> str:
-        """``"below"``, ``"above"`` or ``"undecided"``, at a level a direction."""
-        if self.p_below <= level:
-            return BELOW
-        return ABOVE if self.p_above <= level else UNDECIDED
+
+def who_is_undercharged(data: AuditData, _: Answered) -> Part:
+    """Sufficiency, equalized residuals, and what insurers look at beside them."""
+    table, seed = data.table, data.seed
+    assert table.outcome is not None
+    surface = bias_surface(table, data.delta, random_state=seed)
+    calibrated = autocalibration(table, data.delta, random_state=seed)
+    residuals, band = along(table, table.outcome_at_price_level - table.price, data.basis, data.plan)
+    return Part(
+        sentences=_in_words(surface, residuals.found, calibrated, table),
+        tables={
+            "residual_curve": band.frame(),
+            "bias_surface": surface.cells,
+            "autocalibration": calibrated.cells,
+            "lorenz": drawn_lorenz(table.price, table.outcome, table.weight),
+            "murphy": murphy(table.price, table.outcome_at_price_level, table.weight),
+            "actual_to_expected": actual_to_expected(table),
+            "calibration": actual_to_expected(table, by="price"),
+            "deviances": deviances({table.columns.price: table.price}, table.outcome, table.weight),
+        },
+        measures=(
+            data.measure("autocalibration", calibrated),
+            {"measure": "loss_ratio", "value": table.loss_ratio},
+            {"measure": "gini", "value": gini(table.price, table.outcome, table.weight)},
+        ),
+        criteria={
+            "sufficiency": Measured(found=surface, p_value=surface.p_value, table=table),
+            "equalized_residuals": residuals,
+        },
+    )
+
+
+def _in_words(
+    surface: Surface, residuals: Estimate, calibrated: Surface, table: AuditTable
+) -> tuple[str, ...]:
+    """The answer and more."""
+    mean, name = table.mean_price, table.columns.sensitive
+    cells = surface.cells
+    worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
+    place = (
+        f"The clearest undercharge: a row costs {worst['b']:,.4g} more than others of the same price, at "
+        f"prices from {worst['price_low']:,.4g} to {worst['price_high']:,.4g} and “{name}” from "
+        f"{worst['s_low']:,.4g} to {worst['s_high']:,.4g}."
+    )
+    is_clear = surface.p_value <= LEVEL and worst["b"] > 0
+    return (
+        f"Among those who pay the same, expected cost differs along “{name}” by "
+        f"{surface.value:,.4g} a row, {_of_mean(surface, mean)}.",
+        f"Cost is {percent(table.loss_ratio)} of what is charged; it is brought to the price's level before "
+        "the two are compared.",
+        "The figure is the root mean square over cells of price and attribute, without noise "
+        f"(p = {surface.p_value:.2g}).",
+        *([place] if is_clear else []),
+        f"Cost less price differs along “{name}” by {_of_mean(residuals, mean)} between its lowest and its "
+        "highest point.",
+        _calibration(calibrated, mean),
+    )
+
+
+def _of_mean(found: Estimate, mean: float) -> str:
+    return (
+        f"{percent(found.value / mean)} of the mean price ({percent(found.ci_low / mean)} to "
+        f"{percent(found.ci_high / mean)})"
+    )
+
+
+def _calibration(found: Surface, mean: float) -> str:
+    """Autocalibration, which is no statement on the sensitive attribute."""
+    if found.p_value > LEVEL:
+        return f"Autocalibration: no price is shown to miss what its rows cost (p = {found.p_value:.2g})."
+    bands = found.cells
+    low, high = bands["b"].iloc[0], bands["b"].iloc[-1]
+    slope = {
+        (True, False): " Low prices are too low and high prices too high.",
+        (False, True): " Low prices are too high and high prices too low.",
+    }.get((bool(low > 0), bool(high > 0)), "")
+    return (
+        "Autocalibration, whatever the attribute: rows of one price cost more or less than it by "
+        f"{_of_mean(found, mean)} (p = {found.p_value:.2g}).{slope}"
+    )
 
 
 def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
@@ -217,3 +289,43 @@ def _of_means(
         "p_above": float(ndtr((delta**2 - theta) / spread)),
         "smallest": float(np.sqrt(np.quantile(np.maximum(none + ndtri(0.95) * np.sqrt(own), 0), POWER))),
     }
+
+
+def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int = N_BANDS) -> pd.DataFrame:
+    """Actual ÷ expected, Σ w Y / Σ w π, in bands of equal exposure along s or the price, with 95 % intervals.
+
+    Parameters
+    ----------
+    by
+        ``"sensitive"`` or ``"price"``.
+
+    Returns
+    -------
+    DataFrame
+        Columns low, high (of what it is along), rows, exposure, price, outcome (means), ratio, ci_low,
+        ci_high.
+    """
+    assert table.outcome is not None
+    along = getattr(table, by)
+    code = bands_of(along, table.weight, n_bands)
+    rows = []
+    for band in np.unique(code):
+        held = code == band
+        weight, price, outcome = table.weight[held], table.price[held], table.outcome[held]
+        ratio = float(weight @ outcome / (weight @ price))
+        of_units = np.bincount(table.units[held], weights=weight * (outcome - ratio * price))
+        error = float(np.sqrt(of_units @ of_units) / (weight @ price))
+        rows.append(
+            {
+                "low": along[held].min(),
+                "high": along[held].max(),
+                "rows": int(held.sum()),
+                "exposure": weight.sum(),
+                "price": weight @ price / weight.sum(),
+                "outcome": weight @ outcome / weight.sum(),
+                "ratio": ratio,
+                "ci_low": ratio - Z * error,
+                "ci_high": ratio + Z * error,
+            }
+        )
+    return pd.DataFrame(rows)

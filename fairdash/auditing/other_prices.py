@@ -1,0 +1,319 @@
+"""Questions 8 and 10, other prices: what could be charged instead, and how a second price compares.
+
+The five premiums of question 8 are made in :mod:`fairdash.auditing.models`. The two prices of question 10 are
+both audited on the same rows, folds and points, and every number has its difference. Intervals of differences
+are paired: of curves, each unit's part in one number less its part in the other; of the rest, by leaving out
+a twentieth of the units at a time (Student's t with 19 degrees of freedom).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from fairdash.assessment.insurance import deviances, double_lift, gini
+from fairdash.auditing.curve import Curve, basis_of, fit_curve, told_out_of_fold
+from fairdash.auditing.data import Answered, AuditData, Part
+from fairdash.auditing.earned import HIGH_POINT, LESS_PENALTY, LOW_POINT
+from fairdash.auditing.gaps import Estimate, Gap, Z, largest_gap, typical_gap, within
+from fairdash.auditing.models import (
+    DIFFERENCES,
+    PREMIUMS,
+    Costs,
+    explained,
+    features_in_words,
+    fit_of,
+    gained,
+    loss_in_words,
+    points,
+    ratio_of_means,
+    weighted_mean,
+)
+from fairdash.auditing.money import above_base, along_s, other_columns, segments
+from fairdash.auditing.plan import CRITERIA
+from fairdash.auditing.table import AuditTable
+from fairdash.auditing.undercharged import bias_surface
+from fairdash.dependence.ranks import quantiles
+from fairdash.text import amount, percent
+
+Array = NDArray[np.float64]
+
+#: How columns of a number and of its limits end, and what they are of an estimate.
+_ENDS = {"": "value", "_low": "ci_low", "_high": "ci_high"}
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+_NO_COSTS = "Not asked: there is no {what}."
+
+
+def what_instead(data: AuditData, _: Answered) -> Part:
+    """What each of five premiums is along s, how well it fits, and how far policies move between them.
+
+    Models are taken as known. Tables: ``premiums`` has a row a premium, the price first, with shares of the
+    mean price, what is explained on rows left out and how much less (``less``) that is than the best
+    estimate's; ``premium_curves`` the columns of a :class:`~fairdash.auditing.gaps.Band` in units of the
+    price; ``premium_differences`` a row a difference with its law over policies, likewise.
+    """
+    costs = data.costs
+    if costs is None:
+        return Part(sentences=(_no_costs(data.table),))
+    table, y, loss = costs.table, costs.judged_by, costs.loss
+    mean, basis = table.mean_price, basis_of(table)
+    best = costs.premiums["best_estimate"]
+    gaps, less, rows, curves = {}, {}, [], []
+    for name, premium in {"price": table.price, **costs.premiums}.items():
+        curve = fit_curve(premium, table, basis)
+        gaps[name], band = largest_gap(curve, data.delta, random_state=data.seed)
+        less[name] = gained(y, premium, best, table, loss)
+        uf = typical_gap(replace(table, price=premium), basis, curve)[1]
+        curves.append(band.frame().assign(premium=name))
+        row = {"premium": name, "mean": weighted_mean(premium, table) / mean}
+        row |= {"gap" + end: getattr(gaps[name], each) / mean for end, each in _ENDS.items()}
+        row |= {"share_of_variance": uf.value, "explained": explained(y, premium, table, loss).value}
+        rows.append(row | {"less" + end: getattr(less[name], each) for end, each in _ENDS.items()})
+    along = pd.concat(curves, ignore_index=True)
+    ones = np.ones(table.n)
+    sizes = {name: ratio_of_means(np.abs(each), ones, table) for name, each in costs.differences.items()}
+    return Part(
+        sentences=(
+            *_premiums_in_words(gaps, sizes, less["corrective"], costs),
+            features_in_words(data.table),
+        ),
+        tables={
+            "premiums": pd.DataFrame(rows),
+            "premium_curves": along[["premium", *along.columns.drop("premium")]],
+            "premium_differences": pd.DataFrame(
+                [_difference(name, each, sizes[name], table) for name, each in costs.differences.items()]
+            ),
+        },
+        measures=(
+            *(data.measure(name, each) for name, each in sizes.items()),
+            data.measure("explained", costs.fit, of_price=False),
+        ),
+    )
+
+
+def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> dict[str, object]:
+    order = np.argsort(values, kind="stable")
+    at = quantiles(values[order], table.weight[order], np.array(_QUANTILES))
+    return {
+        "difference": name,
+        "what": DIFFERENCES[name],
+        "mean_absolute": size.value,
+        "ci_low": size.ci_low,
+        "ci_high": size.ci_high,
+        "mean": weighted_mean(values, table),
+        **{f"q{100 * share:02.0f}": value for share, value in zip(_QUANTILES, at, strict=True)},
+    }
+
+
+def _no_costs(table: AuditTable) -> str:
+    """Why there are no premiums."""
+    if table.features.columns.empty:
+        return _NO_COSTS.format(what="column besides those with a role to make a premium of")
+    if table.outcome is None and table.expected_cost is None:
+        return _NO_COSTS.format(what="outcome, such as claims, and no expected cost")
+    return _NO_COSTS.format(what="cost above zero to learn from")
+
+
+def _premiums_in_words(
+    gaps: Mapping[str, Gap], sizes: Mapping[str, Estimate], less: Estimate, costs: Costs
+) -> tuple[str, ...]:
+    """The answer and more."""
+    columns, mean = costs.table.columns, costs.table.mean_price
+    name, learned = columns.sensitive, columns.expected_cost or columns.outcome
+    listed = ", ".join(f"{title.lower()} {percent(gaps[id].value / mean)}" for id, title in PREMIUMS.items())
+    proxy, parity = (within(sizes[id], mean) for id in ("proxy_effect", "cost_of_parity"))
+    return (
+        f"Five premiums learned from “{learned}” differ between their lowest and highest point along "
+        f"“{name}” by, of the mean price: {listed}.",
+        f"How well that was learned: {fit_of(costs)}; networks in their place explain "
+        f"{within(costs.fit_networks)}.",
+        f"Without “{name}” other columns stand in for it: that moves a policy by {proxy} of the mean price "
+        "(unaware less aware).",
+        f"A premium that does not follow it at all moves a policy by {parity} (corrective less best "
+        f"estimate) and explains {points(less)} less of the {loss_in_words(costs)}.",
+        "Intervals count the policies alone: the models are taken as they are.",
+        "Premiums between these, with their error, are points of a front: train one on this table.",
+    )
+
+
+_LEFT_OUT = 20
+
+
+def how_do_they_compare(data: AuditData, before: Answered) -> Part:
+    """A second price, which has been audited by itself, beside the first."""
+    other = data.second
+    assert other is not None
+    assert other.result is not None
+    table, second = data.table, other.data.table
+    tables = {
+        "two_prices": side_by_side(before, other),
+        "candidate_verdicts": other.result.verdicts,
+        "candidate_answers": pd.DataFrame(
+            [
+                {"question": each.question, "title": each.title, "answer": each.sentence}
+                for each in other.result.answers
+            ]
+        ),
+    }
+    change = second.price - table.price
+    tables["change_along_s"] = along_s(table, change, None, base=False, random_state=data.seed)
+    most, count = segments(table, other_columns(table), change, None, base=False, random_state=data.seed)
+    if count:
+        tables["change_segments"] = most
+    if table.outcome is not None:
+        tables["double_lift"] = double_lift(table.price, second.price, table.outcome, table.weight)
+        both = {table.columns.price: table.price, second.columns.price: second.price}
+        tables["deviances"] = deviances(both, table.outcome, table.weight)
+    return Part(sentences=(_in_words(table, second, tables),), tables=tables)
+
+
+def side_by_side(first: Answered, other: Answered) -> pd.DataFrame:
+    """Every number of both audits: question, measure, price, candidate, difference, ci_low, ci_high.
+
+    Numbers are shares of each price's own mean, or as they are in the measures; limits are missing where the
+    number is not one that is compared.
+    """
+    numbers = [
+        pd.concat([_gaps(each), each.measures[["question", "measure", "value"]]]) for each in (first, other)
+    ]
+    made = numbers[0].merge(numbers[1], on=["question", "measure"], suffixes=("", "_other"), sort=False)
+    made = made.rename(columns={"value": "price", "value_other": "candidate"})
+    made["difference"] = made["candidate"] - made["price"]
+    errors = {**dict(_of_curves(first, other)), **dict(_left_out(first, other))}
+    off = made["measure"].map(errors).astype(float)
+    made["ci_low"], made["ci_high"] = made["difference"] - off, made["difference"] + off
+    return made.sort_values("question", kind="stable").reset_index(drop=True)
+
+
+def _gaps(of: Answered) -> pd.DataFrame:
+    """What is held against the threshold, by criterion."""
+    mean = of.data.table.mean_price
+    rows = [
+        {"question": CRITERIA[name].question, "measure": name, "value": each.found.value / mean}
+        for name, each in of.criteria.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
+    """Measure to half the width of its paired interval, for what is a difference of two points of a curve."""
+    for name in first.criteria.keys() & other.criteria.keys():
+        parts = []
+        for of in (first, other):
+            each, mean = of.criteria[name], of.data.table.mean_price
+            if each.curve is not None and isinstance(each.found, Gap):
+                parts.append(
+                    _share_of_mean(each.curve, each.table, mean, each.found.lowest, each.found.highest)
+                )
+        if parts:
+            yield name, _off(parts)
+    low, high = first.data.basis.nearest(LOW_POINT), first.data.basis.nearest(HIGH_POINT)
+    for names, earned in ((("direction", "gap_s10_s90"), False), (("left_s10_s90",), True)):
+        parts = []
+        for data in (first.data, other.data):
+            table = data.table
+            y = above_base(table.price, data.cost, table.weight) if earned else table.price
+            curve = fit_curve(y, table, data.basis, lam=data.curve.lam * LESS_PENALTY)
+            parts.append(_share_of_mean(curve, table, table.mean_price, low, high))
+        yield from ((name, _off(parts)) for name in names)
+
+
+def _share_of_mean(curve: Curve, table: AuditTable, mean: float, low: int, high: int) -> Array:
+    """What each unit adds to the error of a gap as a share of the mean price, (U,)."""
+    weights = np.zeros(len(curve.values))
+    weights[high] += 1
+    weights[low] -= 1
+    value, of_units = curve.contrast(weights, table)
+    share = table.weight / table.weight.sum()
+    of_mean = np.bincount(table.units, weights=share * (table.price - float(share @ table.price)))
+    return np.asarray((of_units - value / mean * of_mean) / mean)
+
+
+def _off(parts: list[Array]) -> float:
+    apart = parts[1] - parts[0]
+    return Z * float(np.sqrt(apart @ apart))
+
+
+def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
+    """Likewise, by leaving out a twentieth of the units at a time: a jackknife of groups."""
+    fold = first.data.table.folds(_LEFT_OUT)
+    statistics: dict[str, list[Callable[[NDArray[np.bool_]], float]]] = {
+        name: [make(each.data) for each in (first, other)]
+        for name, make in _STATISTICS.items()
+        if first.data.table.outcome is not None or name not in _OF_OUTCOME
+    }
+    reach = float(student.ppf(0.975, _LEFT_OUT - 1))
+    kept = [fold != out for out in range(_LEFT_OUT)]
+    for name, (of_price, of_candidate) in statistics.items():
+        apart = np.array([of_candidate(rows) - of_price(rows) for rows in kept])
+        yield name, reach * float(np.sqrt((_LEFT_OUT - 1) * apart.var()))
+
+
+def _gini(data: AuditData) -> Callable[[NDArray[np.bool_]], float]:
+    table = data.table
+    assert table.outcome is not None
+    outcome = table.outcome
+    return lambda rows: gini(table.price[rows], outcome[rows], table.weight[rows])
+
+
+def _sufficiency(data: AuditData) -> Callable[[NDArray[np.bool_]], float]:
+    def value(rows: NDArray[np.bool_]) -> float:
+        part = data.table.take(rows)
+        return bias_surface(part, data.delta, random_state=data.seed).value / part.mean_price
+
+    return value
+
+
+def _explained(data: AuditData, *, typical: bool) -> Callable[[NDArray[np.bool_]], float]:
+    """The share of variance, or the typical gap, with the curve as all rows have told it out of fold."""
+    table = data.table
+    told = told_out_of_fold(table.price, table, data.basis, lam=data.curve.lam)
+
+    def value(rows: NDArray[np.bool_]) -> float:
+        price, share = table.price[rows], table.weight[rows] / table.weight[rows].sum()
+        mean = float(share @ price)
+        total = float(share @ (price - mean) ** 2)
+        explained = max(total - float(share @ (price - told[rows]) ** 2), 0.0)
+        return float(np.sqrt(explained)) / mean if typical else explained / max(total, 1e-300)
+
+    return value
+
+
+#: Measure to what it is of some rows, for one of the two prices.
+_STATISTICS: dict[str, Callable[[AuditData], Callable[[NDArray[np.bool_]], float]]] = {
+    "gini": _gini,
+    "sufficiency": _sufficiency,
+    "typical_gap": lambda data: _explained(data, typical=True),
+    "share_of_variance": lambda data: _explained(data, typical=False),
+}
+_OF_OUTCOME = ("gini", "sufficiency")
+
+
+def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.DataFrame]) -> str:
+    both = {
+        name: float(values[0])
+        for name, values in tables["two_prices"].query("measure == 'independence'").items()
+        if name not in ("question", "measure")
+    }
+    share = table.weight / table.weight.sum()
+    dearer = float(share @ (second.price > table.price))
+    names = table.columns.price, second.columns.price
+    along = tables["change_along_s"]
+    ends = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]
+    places = [
+        f"{amount(each['per_head'])} a unit for “{table.columns.sensitive}” {each['low']:,.4g} to "
+        f"{each['high']:,.4g}"
+        for each in ends
+    ]
+    return (
+        f"The largest gap is {percent(both['price'])} of the mean with “{names[0]}” and "
+        f"{percent(both['candidate'])} with “{names[1]}”, a difference of {percent(both['difference'])} "
+        f"({percent(both['ci_low'])} to {percent(both['ci_high'])}). With “{names[1]}”, {percent(dearer)} of "
+        f"the exposure would pay more, and the mean price would be {amount(second.mean_price)} in place of "
+        f"{amount(table.mean_price)}: the change goes from {places[0]} to {places[1]}."
+    )

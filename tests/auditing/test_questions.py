@@ -1,0 +1,68 @@
+"""The audit as questions: one registry, a file or two a question, and data that nothing changes."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from fairdash.auditing.audit import OF_BOTH_PRICES
+from fairdash.auditing.data import Answered, AuditData, Measured, Part
+from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, Columns
+from fairdash.figures.audit import FIGURES
+
+ROOT = Path(__file__).parent.parent.parent
+AUDIT = ROOT / "fairdash" / "auditing"
+
+
+def imports(path: Path) -> set[str]:
+    """Files of the audit that a file of it names, wherever it imports them."""
+    found = (
+        node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ImportFrom)
+    )
+    return {
+        str(node.module).split(".")[2] for node in found if str(node.module).startswith("fairdash.auditing.")
+    }
+
+
+def test_a_question_is_answered_by_a_function_in_a_file_that_holds_two_at_most():
+    assert list(QUESTIONS) == list(range(1, len(QUESTIONS) + 1))
+    files = [each.implementation.partition(":")[0] for each in QUESTIONS.values()]
+    assert max(files.count(name) for name in files) <= 2
+    for each in QUESTIONS.values():
+        assert each.answer.__module__ == f"fairdash.auditing.{each.implementation.partition(':')[0]}"
+        assert each.answer.__doc__
+    assert {each.question for each in CRITERIA.values()} <= set(QUESTIONS)
+    assert {10} == OF_BOTH_PRICES
+
+
+def test_every_figure_of_an_audit_is_of_a_table_that_a_question_or_a_comparison_has():
+    tables = {name for each in QUESTIONS.values() for name in each.tables}
+    measures = {f"measures_{number}" for number in QUESTIONS}
+    assert set(FIGURES) <= tables | measures | {"moved_curve"}
+
+
+def test_no_file_imports_one_that_imports_it():
+    uses = {path.stem: imports(path) for path in AUDIT.glob("*.py")}
+    assert len(uses) <= 18
+    while uses:
+        free = [name for name, others in uses.items() if not others & set(uses)]
+        assert free, f"a circle among {sorted(uses)}"
+        for name in free:
+            del uses[name]
+
+
+@pytest.mark.parametrize("kind", [AuditData, Answered, Measured, Part, AuditPlan, Columns])
+def test_what_questions_are_answered_from_is_frozen(kind):
+    assert kind.__dataclass_params__.frozen
+    assert dataclasses.fields(kind)
+
+
+def test_the_largest_gap_is_a_share_in_few_files_and_becomes_an_amount_in_one_place():
+    files = [*(ROOT / "fairdash").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    named = {path.name for path in files if "max_gap" in path.read_text("utf-8")}
+    assert len(named) <= 8, sorted(named)
+    times = [path.name for path in files if "max_gap *" in path.read_text("utf-8")]
+    assert times == ["plan.py"]
