@@ -129,7 +129,10 @@ def delete_made_from(digest: str, *, owner: str = LOCAL) -> None:
 
 def made_in(*runs: Run) -> Made:
     """What goes with runs: their folders, models refitted from them, tables and audits of their prices."""
-    models, audits, sources, tables = [], [], [], []
+    models: list[Path] = []
+    audits: list[Path] = []
+    sources: list[Path] = []
+    tables: list[tuple[str, str]] = []
     for run in runs:
         # As spec.json writes it: a model whose file is damaged is found too.
         owner, word = _owner_in(run.folder / SPEC) or LOCAL, json.dumps(run.id)
