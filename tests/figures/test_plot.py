@@ -158,6 +158,7 @@ def test_figures_need_no_streamlit():
 
 def test_a_front_needs_the_standard_model(trained):
     _, result = trained
-    alone = replace(result, frame=result.frame[result.frame["method"] != "standard"])
+    fair = result.frame[result.frame["method"] != "standard"]
+    alone = replace(result, frames={**result.frames, result.objective: fair})
     with pytest.raises(OptionError, match="no standard model"):
         fd.plot.front(alone)
