@@ -44,7 +44,9 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demograph
     """Models of one method that shrink towards the mean as λ grows; `a` is point A's λ."""
     y = dataset.target.to_numpy()
     (sensitive,) = dataset.sensitive.columns
-    plan = Sweep(lams=LAMS, n_splits=n_splits, validation_share=0.2, device="cpu")
+    plan = Sweep(
+        methods=("standard", "hgr_nn"), lams=LAMS, n_splits=n_splits, validation_share=0.2, device="cpu"
+    )
     splits = random_splits(len(y), n_splits=n_splits, random_state=0, validation_share=0.2)
     members = pd.DataFrame(
         [
@@ -78,7 +80,7 @@ def make_comparison(dataset, *, lam=1.0, a=0.0, n_splits=2, objective="demograph
     )
     roles = dataset.roles
     result = SweepResult(
-        objective=plan.objective,
+        sweep=plan,
         frames=frames,
         paths=paths,
         members=members,

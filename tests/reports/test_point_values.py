@@ -52,8 +52,8 @@ def test_a_run_from_before_says_what_its_values_are(comparison, recorded, words)
 
 def test_what_values_are_is_kept_with_them(comparison, tmp_path):
     write_result(comparison.result, tmp_path)
-    assert read_result(tmp_path).evaluations == {"hgr_spline": "corrected by evidence"}
+    assert read_result(tmp_path, comparison.plan).evaluations == {"hgr_spline": "corrected by evidence"}
     about = json.loads((tmp_path / "about.json").read_text(encoding="utf-8"))
     del about["evaluations"]
     (tmp_path / "about.json").write_text(json.dumps(about), encoding="utf-8")
-    assert read_result(tmp_path).evaluations == {}
+    assert read_result(tmp_path, comparison.plan).evaluations == {}

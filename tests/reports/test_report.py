@@ -390,12 +390,12 @@ def test_it_calls_columns_what_people_call_them(dataset, tmp_path):
     assert facts_shown["Target"].startswith("premium (")
     assert "column price" in facts_shown["Target"]
     write_result(named.result, tmp_path)
-    assert read_result(tmp_path).names == named.result.names
+    assert read_result(tmp_path, named.plan).names == named.result.names
     about = tmp_path / "about.json"
     kept = json.loads(about.read_text())
     del kept["names"]
     about.write_text(json.dumps(kept))
-    assert read_result(tmp_path).names == {}, "a run of before they were kept"
+    assert read_result(tmp_path, named.plan).names == {}, "a run of before they were kept"
 
 
 def test_the_report_says_how_test_rows_were_chosen_and_what_belongs_together():

@@ -31,7 +31,8 @@ def test_equal_runs_differ_in_nothing(result: SweepResult) -> None:
 
 def test_what_differs_is_named(result: SweepResult) -> None:
     first = compared(result)
-    other = replace(result, target_name="Price", objective="equalized_residuals")
+    residuals = replace(result.sweep, objective="equalized_residuals")
+    other = replace(result, target_name="Price", sweep=residuals)
     said = differences([first, compared(other)])
     assert "target (“Cost”, “Price”)" in said
     assert "objective" in said
