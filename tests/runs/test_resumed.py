@@ -62,7 +62,7 @@ def short_legs(monkeypatch):
 def few_permutations():
     """What is measured is of no matter here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sys.modules[execute_sweep.__module__], "PERMUTATIONS", 39)
+        patch.setattr(sys.modules[execute_sweep.__module__], "N_PERMUTATIONS", 39)
         yield
 
 

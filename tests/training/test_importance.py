@@ -200,7 +200,14 @@ def test_it_costs_nothing_where_it_is_not_asked_for():
 
 
 def test_the_public_verb_hands_it_on(found):
-    options = {"lams": PLAN.lams, "n_splits": 2, "settings": SETTINGS, "device": "cpu", "measures": ()}
+    options = {
+        "lams": PLAN.lams,
+        "n_splits": 2,
+        "settings": SETTINGS,
+        "device": "cpu",
+        "measures": (),
+        "validation_share": 0.0,
+    }
     result = fd.sweep(table(), methods=PLAN.methods, importance=True, **options)
     pd.testing.assert_frame_equal(result.importance, found)
 

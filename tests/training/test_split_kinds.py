@@ -223,7 +223,7 @@ def test_a_run_by_time_is_written_read_and_worded(tmp_path):
     )
     result = execute_sweep(data, plan, is_preview=False)
     write_result(result, tmp_path)
-    back = read_result(tmp_path)
+    back = read_result(tmp_path, plan)
     for a, b in zip(result.splits, back.splits, strict=True):
         assert a.parts.keys() == b.parts.keys()
         assert all(np.array_equal(a.parts[part], b.parts[part]) for part in a.parts)

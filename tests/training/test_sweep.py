@@ -96,7 +96,13 @@ def test_plans_survive_json():
 
 def test_predictions_are_in_the_targets_units_and_repeatable():
     dataset = small_dataset()
-    plan = Sweep(lams=(0.0, 1.0), n_splits=2, settings=replace(QUICK, n_epochs=30, lr=1e-2), device="cpu")
+    plan = Sweep(
+        methods=("standard", "hgr_nn"),
+        lams=(0.0, 1.0),
+        n_splits=2,
+        settings=replace(QUICK, n_epochs=30, lr=1e-2),
+        device="cpu",
+    )
     first, again = train_sweep(dataset, plan), train_sweep(dataset, plan)
     assert np.array_equal(first.predictions, again.predictions)
     assert first.predictions.shape == (2 + 4, 200)

@@ -117,7 +117,10 @@ def test_a_sweep_is_tuned_unless_its_settings_are_given():
     )
     assert found.sweep.tune
     assert found.tuning["chosen"].sum() == 1
-    assert ("tuning", 1.0) in heard
+    phases = [phase for phase, _ in heard]
+    assert phases[0] == "finding weight decay on validation rows"
+    assert any(phase.startswith("training") for phase in phases)
+    assert [share for _, share in heard] == sorted(share for _, share in heard)
     assert from_plain(Sweep, to_plain(found.sweep)) == found.sweep
     older = to_plain(found.sweep)
     del older["tune"]
@@ -190,7 +193,8 @@ def test_an_existing_price_that_a_deviance_can_not_judge_is_refused_before_train
     options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu"}
     with pytest.raises(DataError, match=r"old price.*2 places"):
         sweep(dataset, settings=replace(QUICK, loss="poisson"), **options)
-    assert len(sweep(dataset, settings=QUICK, **options).frame) == 2
+    # Train, test and validation rows.
+    assert len(sweep(dataset, settings=QUICK, **options).frame) == 3
 
 
 @pytest.mark.parametrize("name", sorted(LOSSES))

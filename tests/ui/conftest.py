@@ -24,6 +24,7 @@ from fairdash.training.sweep import Sweep
 ROOT = Path(__file__).parents[2]
 SOURCE = CatalogueSource(dataset="household", options={"n": 600})
 PLAN = Sweep(
+    methods=("standard", "hgr_nn"),
     lams=(0.5, 1.0, 4.0),
     n_splits=2,
     validation_share=0.2,
