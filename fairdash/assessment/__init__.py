@@ -1,7 +1,6 @@
 """Predictions in, tidy frames out: accuracy, dependence beside its floor, and who pays."""
 
 from fairdash.assessment.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
-from fairdash.assessment.blend import CurvePoint, blend, curve_points
 from fairdash.assessment.capping import cap_cost
 from fairdash.assessment.choose import Choice, knee, least_dependence, least_error
 from fairdash.assessment.confirmation import Confirmation, confirm_point
@@ -11,7 +10,13 @@ from fairdash.assessment.pareto import hypervolume, pareto_efficient, trained_po
 from fairdash.assessment.quantile_profile import blended_profiles, group_averages, quantile_profile
 from fairdash.assessment.result import SweepResult
 from fairdash.assessment.summary import corrected_standard_error, summarise_splits
-from fairdash.assessment.tradeoff_curve import assess_curve, curve_predictions
+from fairdash.assessment.tradeoff_curve import (
+    CurvePoint,
+    assess_curve,
+    blend,
+    curve_points,
+    curve_predictions,
+)
 from fairdash.assessment.transfers import merged_groups, transfers_by_group
 from fairdash.assessment.verdict import with_edges
 

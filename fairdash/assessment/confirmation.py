@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.assessment.assess import DEFAULT_MEASURE
-from fairdash.assessment.blend import blend, curve_points
+from fairdash.assessment.tradeoff_curve import blend, curve_points
 from fairdash.assessment.verdict import ALPHA
 from fairdash.dependence.inference import assess_dependence
 from fairdash.dependence.omnibus import independence_test
@@ -126,8 +126,8 @@ def confirm_point(
     aside
         The rows and what models of all other rows predict for them.
     method, lam
-        A trained weight or a blend of its neighbours, as :func:`fairdash.assessment.blend.curve_points` has
-        them; λ = 0 is the standard model.
+        A trained weight or a blend of its neighbours, as
+        :func:`fairdash.assessment.tradeoff_curve.curve_points` has them; λ = 0 is the standard model.
     objective
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
     before

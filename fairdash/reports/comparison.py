@@ -318,7 +318,7 @@ class Comparison:
     def is_worse_than_both_ends(self) -> bool:
         """Whether B is a blend that shows more dependence than both its trained neighbours.
 
-        More error it never has: see :func:`fairdash.assessment.blend`.
+        More error it never has: see :func:`fairdash.assessment.tradeoff_curve`.
         """
         curve_point = self.curve_point(self.b)
         if curve_point.is_trained:
