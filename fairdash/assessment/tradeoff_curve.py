@@ -137,7 +137,7 @@ def assess_curve(
     Returns
     -------
     DataFrame, one row a method, stop, split and part
-        ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`fairdash.assessment.tradeoff_curve.CurvePoint`),
+        ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`CurvePoint`),
         ``split``, ``part`` ("validation" or "test"), ``diverged`` (False: stops beside a model that diverged
         are left out) and the figures of `frame`. At a trained weight these are the frame's own; those of a
         blend are computed from its predictions, but its floors and edge lie between its neighbours', by its
