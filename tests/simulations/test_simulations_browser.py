@@ -124,6 +124,8 @@ def test_without_motion_and_by_keys_the_numbers_stand_in_words_and_in_a_table(br
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nobody_is_kept_out_of_the_patterns(browser, address: str, scheme: str) -> None:
     page = browser.new_page(viewport={"width": 1440, "height": 900}, color_scheme=scheme)
+    # The networks' study comes last, and a busy machine takes its time for it.
+    page.set_default_timeout(120_000)
     page.goto(f"{address}/patterns?n=50")
     page.locator(".stage .main-svg").first.wait_for(timeout=60_000)
     come_to_rest(page)
