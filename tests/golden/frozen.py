@@ -22,32 +22,14 @@ import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.runs import worker
 from fairdash.runs.store import create_run
-from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
-from tests.golden.home import policies, source
+from tests.golden.home import PLAN, QUICK, policies, source
 from tests.golden.texts import HERE
 
 FROZEN = HERE / "frozen"
-SETTINGS = TrainingSettings(
-    hidden=(4,),
-    adversary_hidden=(4,),
-    batch_size=64,
-    n_epochs=4,
-    warm_up_epochs=1,
-    loss="poisson",
-    balance=True,
-)
 #: For prices, with a tariff beside; and for residuals, with validation rows, rows set aside and no tuning.
 PLANS = {
-    "parity": Sweep(
-        methods=("standard", "hgr_spline"),
-        lams=(0.5, 2.0),
-        n_splits=2,
-        random_state=3,
-        settings=SETTINGS,
-        tariff=True,
-        device="cpu",
-    ),
+    "parity": PLAN,
     "residuals": Sweep(
         methods=("standard", "chi2_kde", "cca_spline"),
         lams=(1.0,),
@@ -56,7 +38,7 @@ PLANS = {
         random_state=4,
         validation_share=0.2,
         confirmation_share=0.2,
-        settings=SETTINGS,
+        settings=QUICK,
         device="cpu",
     ),
 }

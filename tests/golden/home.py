@@ -29,7 +29,7 @@ from tests.golden.texts import HERE
 
 #: Where the sums of a home's values stand in it.
 VALUES = "values"
-_QUICK = TrainingSettings(
+QUICK = TrainingSettings(
     hidden=(4,),
     adversary_hidden=(4,),
     batch_size=64,
@@ -38,12 +38,12 @@ _QUICK = TrainingSettings(
     loss="poisson",
     balance=True,
 )
-_PLAN = Sweep(
+PLAN = Sweep(
     methods=("standard", "hgr_spline"),
     lams=(0.5, 2.0),
     n_splits=2,
     random_state=3,
-    settings=_QUICK,
+    settings=QUICK,
     tariff=True,
     device="cpu",
 )
@@ -82,9 +82,9 @@ def make() -> None:
     """Fill the home that FAIRDASH_HOME names."""
     home = Path(os.environ["FAIRDASH_HOME"])
     policy = source()
-    run = create_run(policy, _PLAN)
+    run = create_run(policy, PLAN)
     models = [
-        create_model(policy, _PLAN, run=run.id, method=method, lam=1.0, figures={"mse": 1.0})
+        create_model(policy, PLAN, run=run.id, method=method, lam=1.0, figures={"mse": 1.0})
         for method in ("hgr_spline", FAIR_TARIFF)
     ]
     columns = Columns(
