@@ -104,6 +104,18 @@ def machine(name: str, database: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, env=environment, start_new_session=True)
 
 
+def at_work(job: str) -> str:
+    """The machine's process that works at a job; empty while it waits, or when it has ended."""
+    return next(
+        (
+            each.executor_id or ""
+            for each in engine.active("long")
+            if each.workflow_id == job and each.status == "PENDING"
+        ),
+        "",
+    )
+
+
 def test_what_a_machine_that_dies_was_at_the_other_finishes(
     database: str, undisturbed: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,12 +128,15 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
                 engine.is_locked(engine.lock_of("long").with_name(f"{m}-long.lock")) for m in machines
             )
         )
-        run, other = start_run(SOURCE, LONGER), start_run(SOURCE, ENDLESS)
+        # One machine is busy for good, so that the other takes the run: whichever is ready first.
+        other = start_run(SOURCE, ENDLESS)
+        until(lambda: at_work(other.id))
+        run = start_run(SOURCE, LONGER)
         until(lambda: len(units(run)) >= 2)
-        until(lambda: {each.executor_id for each in engine.active("long")} == {"a-long", "b-long"})
-        at = {each.workflow_id: each.executor_id for each in engine.active("long")}
+        mine, others = at_work(run.id), at_work(other.id)
+        assert {mine, others} == {"a-long", "b-long"}
         other.ask_to_cancel()
-        died = machines[at[run.id][0]]
+        died = machines[mine[0]]
         os.killpg(died.pid, signal.SIGKILL)
         died.wait()
         assert wait(run, lambda status: status.is_over, seconds=120).state == DONE
