@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairdash._version import __version__
-from fairdash.utils.lazy import lazy_names
+from fairdash.utils.lazy import lazy_names, moved_modules
 
 if TYPE_CHECKING:
     from fairdash import losses
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from fairdash.dependence.conditional import assess_conditional_dependence
     from fairdash.evaluation.result import SweepResult
-    from fairdash.figures import plot
+    from fairdash.reports import plot
     from fairdash.tariff.cap import CappedPremiums, cap_premiums
     from fairdash.tariff.files import read_tariff
     from fairdash.tariff.model import FairTariff
@@ -74,11 +74,9 @@ _HOMES = {
     "independence_test": "fairdash.dependence",
     "learned_functions": "fairdash.dependence",
     "load_dataset": "fairdash.data.catalogue",
-    "losses": "fairdash",
     "make_scorer": "fairdash.training.scorer",
     "measure": "fairdash.dependence",
     "measure_many": "fairdash.dependence",
-    "plot": "fairdash",
     "rank_proxies": "fairdash.data.proxies",
     "rate": "fairdash.tariff.rating",
     "read_table": "fairdash.data.readers.reading",
@@ -131,7 +129,21 @@ __all__ = [
 ]
 
 
-__getattr__ = lazy_names(__name__, _HOMES)
+_MODULES = {"losses": "fairdash.losses", "plot": "fairdash.reports.plot"}
+#: Where modules stood before, for whoever imports them: until the version after next.
+_MOVED = {
+    "fairdash.assessment": "fairdash.evaluation",
+    "fairdash.lesson": "fairdash.simulations.lesson",
+    "fairdash.plot": "fairdash.reports.plot",
+    "fairdash.reproduction": "fairdash.reports.paper",
+    "fairdash.studies": "fairdash.simulations",
+    **{
+        f"fairdash.{name}": f"fairdash.utils.{name}"
+        for name in ("glossary", "lazy", "memory", "records", "registry", "safe_csv", "seeds", "text")
+    },
+}
+__getattr__ = lazy_names(__name__, _HOMES, _MODULES)
+moved_modules(_MOVED)
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""docs/architecture.md names what is there: the rooms in their order, and files that exist."""
+"""docs/architecture.md names what is there: the packages in their order, and files that exist."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import Job, Run
-from tests.test_rooms import ROOMS
+from tests.test_layers import LAYERS
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
-def test_the_map_has_every_room_in_its_order() -> None:
-    section = PAGE.partition("## Rooms")[2].partition("\n## ")[0]
-    assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == ROOMS
+def test_the_map_has_every_package_in_its_order() -> None:
+    section = PAGE.partition("## Packages")[2].partition("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE) == LAYERS
 
 
 def test_every_file_that_is_named_is_there() -> None:

@@ -1,73 +1,55 @@
-"""The house: which room may import which, and what importing fairdash must not load."""
+"""Layers: which package may import which, and what importing fairdash must not load."""
 
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import fairdash
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "fairdash"
-#: From the ground up: a room imports only rooms above it in this list.
-ROOMS = [
+#: From the ground up: a package imports only packages that stand before it in this list.
+LAYERS = [
     "_version",
-    "lazy",
     "errors",
-    "glossary",
-    "memory",
-    "registry",
-    "records",
-    "units",
-    "seeds",
-    "text",
-    "safe_csv",
+    "utils",
     "storage",
-    "detached",
     "jobs",
-    "traces",
     "nets",
     "dependence",
     "data",
-    "studies",
+    "simulations",
     "training",
     "tariff",
     "losses",
-    "assessment",
-    "lesson",
+    "evaluation",
+    "api",
     "figures",
     "auditing",
-    "api",
     "runs",
     "reports",
-    "plot",
-    "reproduction",
-    "worker",
     "ui",
-    "measure_command",
-    "audit_command",
-    "runs_command",
+    "cli",
     "__main__",
 ]
 MAY_USE_STREAMLIT = {"ui"}
 WITHOUT_TORCH = {
-    "errors",
-    "glossary",
-    "registry",
-    "records",
-    "units",
-    "seeds",
-    "text",
-    "storage",
-    "data",
-    "studies",
-    "assessment",
     "auditing",
+    "data",
+    "errors",
+    "evaluation",
     "figures",
     "reports",
+    "simulations",
+    "storage",
     "ui",
+    "utils",
 }
 
 
@@ -82,36 +64,38 @@ def _imports(path: Path) -> set[str]:
     return found
 
 
-def _files(room: str) -> list[Path]:
-    return sorted((PACKAGE / room).rglob("*.py")) if (PACKAGE / room).is_dir() else [PACKAGE / f"{room}.py"]
+def _files(layer: str) -> list[Path]:
+    return (
+        sorted((PACKAGE / layer).rglob("*.py")) if (PACKAGE / layer).is_dir() else [PACKAGE / f"{layer}.py"]
+    )
 
 
-def test_every_part_of_the_package_is_a_room():
+def test_the_list_has_every_package():
     parts = {
         path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
-    assert parts - {"__init__"} == set(ROOMS)
+    assert parts - {"__init__"} == set(LAYERS)
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_a_room_imports_only_rooms_above_it(room):
-    above = {*ROOMS[: ROOMS.index(room) + 1]}
-    for path in _files(room):
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_package_imports_only_those_before_it(layer):
+    before = {*LAYERS[: LAYERS.index(layer) + 1]}
+    for path in _files(layer):
         for name in _imports(path):
-            if name.startswith("fairdash.") and name.split(".")[1] in ROOMS:
-                assert name.split(".")[1] in above, f"{path.relative_to(ROOT)} imports {name}"
+            if name.startswith("fairdash.") and name.split(".")[1] in LAYERS:
+                assert name.split(".")[1] in before, f"{path.relative_to(ROOT)} imports {name}"
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_streamlit_stays_in_the_pages_and_ui(room):
-    for path in _files(room):
+@pytest.mark.parametrize("layer", LAYERS)
+def test_streamlit_stays_in_the_pages_and_ui(layer):
+    for path in _files(layer):
         uses = any(name.split(".")[0] == "streamlit" for name in _imports(path))
-        assert not uses or room in MAY_USE_STREAMLIT, path
+        assert not uses or layer in MAY_USE_STREAMLIT, path
 
 
-@pytest.mark.parametrize("room", sorted(WITHOUT_TORCH))
-def test_rooms_that_know_nothing_of_torch(room):
-    for path in _files(room):
+@pytest.mark.parametrize("layer", sorted(WITHOUT_TORCH))
+def test_packages_that_know_nothing_of_torch(layer):
+    for path in _files(layer):
         assert not any(name.split(".")[0] == "torch" for name in _imports(path)), path
 
 
@@ -166,7 +150,7 @@ def test_the_help_of_a_shell_is_there_at_once():
     assert not {"torch", "streamlit", "numpy", "pandas", "pyarrow", "scipy", "plotly"} & _loaded_after(code)
 
 
-def test_every_name_of_the_data_room_can_be_had():
+def test_every_name_of_the_data_package_can_be_had():
     import fairdash.data
 
     assert set(fairdash.data.__all__) == set(dir(fairdash.data))
@@ -195,3 +179,10 @@ def test_what_the_app_imports_is_free_of_torch():
 def test_every_public_name_can_be_had():
     code = "import fairdash\nfor name in fairdash.__all__: getattr(fairdash, name)"
     assert "torch" not in _loaded_after(code)
+
+
+@pytest.mark.parametrize(("old", "new"), fairdash._MOVED.items())
+def test_a_module_that_moved_is_found_under_its_old_name(old, new, monkeypatch):
+    monkeypatch.delitem(sys.modules, old, raising=False)
+    with pytest.warns(DeprecationWarning, match=f"{old} is now {new}"):
+        assert importlib.import_module(old) is importlib.import_module(new)
