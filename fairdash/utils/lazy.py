@@ -98,7 +98,7 @@ class _OldNames(MetaPathFinder, Loader):
     def __init__(self, moved: Mapping[str, str]) -> None:
         self.moved = dict(moved)
 
-    def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, *_: object) -> ModuleSpec | None:
         return ModuleSpec(fullname, self) if self._new_name(fullname) else None
 
     def exec_module(self, module: ModuleType) -> None:
