@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -14,6 +16,7 @@ from fairdash.runs.log import note
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
+from fairdash.text import visible
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.files import download_of
 from fairdash.ui.frame import chart, theme
@@ -84,7 +87,7 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
         )
     cost = chosen[front.error] / glm[front.error] - 1
     return (
-        f"At λ = {lam:g} the tariff's {error} is {chosen[front.error]:.4g} of the average's, {abs(cost):.2%} "
+        f"At λ = {lam:g} the tariff's {error} is {chosen[front.error]:.4g} of the average's, {100 * abs(cost):.2f} % "
         f"{'above' if cost >= 0 else 'below'} the GLM's, and its {symbol} with "
         f"{safe(comparison.sensitive_called)} {chosen[measure]:.3f} instead of {glm[measure]:.3f}{beside}. "
         "Test rows."
@@ -94,7 +97,7 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
 def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) -> None:
     before, after = job.tariffs()
     names = factors(after)
-    factor = st.selectbox("Factor", names, format_func=safe, key=KEY("factor"))
+    factor = st.selectbox("Factor", names, format_func=partial(visible, keep=""), key=KEY("factor"))
     if factor is not None:
         chart(
             factor_figure(before, after, factor, theme=theme(), after_name=f"λ = {lam:g}"),
