@@ -87,8 +87,8 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
         )
     cost = chosen[front.error] / glm[front.error] - 1
     return (
-        f"At λ = {lam:g} the tariff's {error} is {chosen[front.error]:.4g} of the average's, {100 * abs(cost):.2f} % "
-        f"{'above' if cost >= 0 else 'below'} the GLM's, and its {symbol} with "
+        f"At λ = {lam:g} the tariff's {error} is {chosen[front.error]:.4g} of the average's, "
+        f"{100 * abs(cost):.2f} % {'above' if cost >= 0 else 'below'} the GLM's, and its {symbol} with "
         f"{safe(comparison.sensitive_called)} {chosen[measure]:.3f} instead of {glm[measure]:.3f}{beside}. "
         "Test rows."
     )
