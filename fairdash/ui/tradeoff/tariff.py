@@ -16,7 +16,6 @@ from fairdash.runs.log import note
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
-from fairdash.text import visible
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.files import download_of
 from fairdash.ui.frame import chart, theme
@@ -26,6 +25,7 @@ from fairdash.ui.text import safe
 from fairdash.ui.tradeoff.auditing import show_audit_of_tariff
 from fairdash.ui.tradeoff.capping import show_cap
 from fairdash.ui.tradeoff.refitting import show_refit
+from fairdash.utils.text import visible
 
 KEY = Keys(__file__)
 
