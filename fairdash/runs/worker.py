@@ -1,4 +1,4 @@
-"""Carrying out one run, search, model or audit, in whatever process has taken it (:mod:`fairdash.cli.worker`).
+"""Carrying out one run, search, model or audit, in whatever process took it (:mod:`fairdash.cli.worker`).
 
 That process alone writes to the job's folder, apart from the cancel mark.
 """
