@@ -30,6 +30,9 @@ _FLOORS = (
     "Means over the splits, test rows, ± standard error. Floor: what the same estimator reads when the "
     "sensitive attribute is shuffled, on average and, in brackets, in 95 % of cases at most."
 )
+_PRICE_LEVEL = (
+    "The existing price is brought to the target's mean on the training rows: its level is no error here."
+)
 
 
 def tables_of(comparison: Comparison, *, with_groups: bool) -> dict[str, Table]:
@@ -111,12 +114,14 @@ def _benchmarks(comparison: Comparison) -> Table:
     ]
     titles = (title for id in measures for title in (REGISTRY[id].symbol, "floor"))
     # Whoever made the existing prediction may have used it.
-    own = " (the existing prediction may)" if (front.baselines["method"] == PRICE).any() else ""
+    has_price = (front.baselines["method"] == PRICE).any()
+    own = " (the existing prediction may)" if has_price else ""
+    level = f" {_PRICE_LEVEL}" if has_price and front.error == "deviance" else ""
     return Table(
         f"Benchmarks that do not see the sensitive attribute{own}",
         ("Benchmark", "Error", *titles),
         tuple(rows),
-        _FLOORS,
+        f"{_FLOORS}{level}",
     )
 
 

@@ -32,7 +32,8 @@ MEAN, LINEAR, TREES, PRICE = "mean", "linear", "trees", "existing_prediction"
 #: Id in a frame's column ``method`` to its name. The average is the same for everyone: fair, and of no use.
 #: The linear model is ridge regression for the squared error, else a GLM of the loss's family, log link. The
 #: trees follow the loss as well; for Tweedie's they take Poisson's, which aims at the same mean.
-#: The existing prediction is the data set's own column, as it is.
+#: The existing prediction is the data set's own column. Where the loss has a log link it is a price, whose
+#: level (expenses, profit, money where claims are counted) is brought to the target's mean on training rows.
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
         MEAN: "Average of the training rows",
@@ -98,8 +99,17 @@ def _of_split(dataset: Dataset, split: Split, loss: Loss, random_state: int, *, 
     if with_trees:
         found[TREES] = rows.target_scale.undo(_trees(rows, weight, split, inner, loss, random_state))
     if dataset.prediction is not None:
-        found[PRICE] = dataset.prediction.to_numpy(dtype=float)
+        price = dataset.prediction.to_numpy(dtype=float)
+        found[PRICE] = price * _level(price[split.train], y[split.train], weight[split.train], loss)
     return found
+
+
+def _level(
+    price: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], loss: Loss
+) -> float:
+    """Factor that brings a price to the target's mean; 1 without a log link or without positive means."""
+    mean, wanted = np.average(price, weights=weight), np.average(y, weights=weight)
+    return float(wanted / mean) if loss.has_log_link and mean > 0 and wanted > 0 else 1.0
 
 
 def linear_predictions(

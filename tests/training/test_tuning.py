@@ -186,6 +186,11 @@ def test_the_trees_follow_the_loss_and_a_link_that_no_line_has(name):
     assert list(without["method"]) == [MEAN, LINEAR, PRICE]
     again = train_baselines(dataset, splits, loss=loss)[1]
     assert np.array_equal(again, predictions)
+    # A price in money where claims are counted: a GLM's level is none of its errors. Squared errors keep it.
+    dearer = replace(dataset, prediction=500 * dataset.prediction)
+    price = predictions[members["method"] == PRICE][0]
+    (in_money,) = train_baselines(dearer, splits, loss=loss)[1][members["method"] == PRICE]
+    assert np.allclose(in_money, price if loss.has_log_link else 500 * price)
 
 
 def test_an_existing_price_that_a_deviance_can_not_judge_is_refused_before_training():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -23,6 +25,7 @@ from fairdash.ui.text import safe
 from fairdash.ui.tradeoff.auditing import show_audit_of_tariff
 from fairdash.ui.tradeoff.capping import show_cap
 from fairdash.ui.tradeoff.refitting import show_refit
+from fairdash.utils.text import visible
 
 KEY = Keys(__file__)
 
@@ -84,8 +87,8 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
         )
     cost = chosen[front.error] / glm[front.error] - 1
     return (
-        f"At λ = {lam:g} the tariff's {error} is {chosen[front.error]:.4g} of the average's, {abs(cost):.2%} "
-        f"{'above' if cost >= 0 else 'below'} the GLM's, and its {symbol} with "
+        f"At λ = {lam:g} the tariff's {error} is {chosen[front.error]:.4g} of the average's, "
+        f"{100 * abs(cost):.2f} % {'above' if cost >= 0 else 'below'} the GLM's, and its {symbol} with "
         f"{safe(comparison.sensitive_called)} {chosen[measure]:.3f} instead of {glm[measure]:.3f}{beside}. "
         "Test rows."
     )
@@ -94,7 +97,7 @@ def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
 def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) -> None:
     before, after = job.tariffs()
     names = factors(after)
-    factor = st.selectbox("Factor", names, format_func=safe, key=KEY("factor"))
+    factor = st.selectbox("Factor", names, format_func=partial(visible, keep=""), key=KEY("factor"))
     if factor is not None:
         chart(
             factor_figure(before, after, factor, theme=theme(), after_name=f"λ = {lam:g}"),
