@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 
+from cyclopts import App
+
 import fairdash
-from fairdash.__main__ import _parser
+from fairdash.cli import command_line, help_text
 from fairdash.dependence import REGISTRY, Measure
 
 #: Room of a public name to page and title; another room gets a page of its own.
@@ -48,21 +49,23 @@ def _page(title: str, names: list[str]) -> str:
 
 def _commands() -> Iterator[str]:
     yield "# The command line\n\nWhat `--help` says of each command; `python -m fairdash` is the same as `fairdash`.\n"
-    parser = _parser()
-    for level, each in _with_commands(parser):
-        called = each.prog.replace(parser.prog, "fairdash")
-        yield f"{'#' * level} {called}\n"
-        yield f"```text\n{each.format_help().replace(parser.prog, 'fairdash').rstrip()}\n```\n"
+    for words, text in help_of_commands():
+        yield f"{'#' * (2 + len(words))} {' '.join(['fairdash', *words])}\n"
+        yield f"```text\n{text}\n```\n"
 
 
-def _with_commands(
-    parser: argparse.ArgumentParser, level: int = 2
-) -> Iterator[tuple[int, argparse.ArgumentParser]]:
-    yield level, parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for each in action.choices.values():
-                yield from _with_commands(each, min(level + 1, 4))
+def help_of_commands() -> Iterator[tuple[list[str], str]]:
+    """The words of each command, the first are none, and what ``--help`` says of it."""
+    cli = command_line()
+    for words in _commands_of(cli):
+        yield words, help_text(cli, words, width=100)
+
+
+def _commands_of(cli: App, *before: str) -> Iterator[list[str]]:
+    yield [*before]
+    for name in cli:
+        if not name.startswith("-"):
+            yield from _commands_of(cli[name], *before, name)
 
 
 def measures_page() -> str:
