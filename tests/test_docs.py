@@ -65,7 +65,7 @@ def test_the_readmes_commands_are_commands(capsys):
             assert capsys.readouterr().out == f"fairdash {fd.__version__}\n"
         else:
             verb, *_ = command_line().parse_args(words, exit_on_error=False, print_error=False)
-            assert verb.__name__ == words[0].replace("-", "_")
+            assert verb.__module__.startswith("fairdash.cli.")
 
 
 def test_the_readmes_picture_and_commands_are_there():

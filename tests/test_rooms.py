@@ -16,7 +16,6 @@ ROOMS = [
     "_version",
     "lazy",
     "errors",
-    "glossary",
     "memory",
     "registry",
     "records",
@@ -52,7 +51,6 @@ ROOMS = [
 MAY_USE_STREAMLIT = {"ui"}
 WITHOUT_TORCH = {
     "errors",
-    "glossary",
     "registry",
     "records",
     "units",

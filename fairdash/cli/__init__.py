@@ -36,24 +36,26 @@ from fairdash.text import few, visible
 #: What a shell says of a program that SIGPIPE ended: 128 + 13.
 _READER_GONE = 141
 
+_AUDIT = """Audit a price that exists against a sensitive column of its table.
+
+Exit status: 0 shown below the gap allowed, 1 shown above, 3 not decided, 2 bad input."""
+_CHECK = """Look for columns of a file that give the target away.
+
+Exit status: 0 none for certain, 1 a column gives the target away, 2 bad input."""
 _PURPOSE = "Explore the trade-off between accuracy and fairness when the sensitive attribute is continuous."
+#: Verb to the function that carries it out and what help says of it; the list of verbs has the first line.
 _VERBS = {
     "app": ("serving:app", "Open the app in a browser."),
     "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
     "measure": ("measuring:measure", "Measure the dependence between two columns of a file."),
-    "audit": ("auditing:audit", "Audit a price that exists against a sensitive column of its table."),
-    "check": ("measuring:check", "Look for columns of a file that give the target away."),
+    "audit": ("auditing:audit", _AUDIT),
+    "check": ("measuring:check", _CHECK),
     "search": ("training:search", "Compare settings of the networks by cross-validation."),
     "find-lam": ("training:find_lam", "Find the weight λ that meets a target."),
     "reproduce": ("serving:reproduce", "Make a table or figure of the paper again."),
     "worker": ("serving:worker", "Work at the jobs that the apps of several machines ask for."),
     "report": ("running:report", "Write what a finished run has found as one HTML file."),
     "runs": ("running:runs", "List, show, resume, delete and carry runs."),
-}
-#: What help says last.
-_EXIT_STATUS = {
-    "audit": "Exit status: 0 shown below the gap allowed, 1 shown above, 3 not decided, 2 bad input.",
-    "check": "Exit status: 0 none for certain, 1 a column gives the target away, 2 bad input.",
 }
 
 
@@ -77,8 +79,7 @@ def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
         result_action="return_value",
     )
     for order, (verb, (place, meaning)) in enumerate(_VERBS.items()):
-        more = {"help_epilogue": _EXIT_STATUS[verb]} if verb in _EXIT_STATUS else {}
-        cli.command(f"fairdash.cli.{place}", name=verb, help=meaning, sort_key=order, **more)
+        cli.command(f"fairdash.cli.{place}", name=verb, help=meaning, sort_key=order)
     if name == "fairdash":  # no shell completes words after python -m
         cli.register_install_completion_command(add_to_startup=False)
     return cli
@@ -114,11 +115,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             # Here, as Python's own flush at exit would end in a warning and 120.
             print(end="", flush=True)
-    except SystemExit as ended:
-        # From rich, which writes the version, and has turned the output elsewhere by then.
-        if isinstance(ended.__context__, BrokenPipeError):
-            return _READER_GONE
-        raise
     except BrokenPipeError:
         if sys.platform == "win32":
             raise  # no such signal there, and no such status
@@ -146,6 +142,9 @@ def _carry_out(words: list[str]) -> int:
     # As it was called; the installed command is fairdash, fairdash.exe on Windows.
     name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
     cli = command_line(name, boxes=sys.stdout.isatty())
+    if words == ["--version"]:
+        print(cli.version)
+        return 0
     try:
         chain, apps, rest = cli.parse_commands(words)
         verbs = [word for word in chain if not word.startswith("-")]

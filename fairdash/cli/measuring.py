@@ -25,7 +25,6 @@ from fairdash.dependence import (
 )
 from fairdash.dependence.conditional import ConditionalDependence, assess_conditional_dependence
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
-from fairdash.dependence.omnibus_values import COMPONENTS
 from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.registry import get_entry
@@ -98,8 +97,15 @@ def measure(
         among_equals = assess_conditional_dependence(
             first, second, given=pd.concat(alike, axis=1)[complete], **counted
         )
-    found = estimate, verdict, left_out, among_equals
-    say(_as_json(*found), _sentences(*found), as_json=as_json)
+    found = asdict(estimate) | {
+        "evaluation": REGISTRY[estimate.id].recorded or None,
+        "interval_of": estimate.interval_of,
+        "n_left_out": left_out,
+        "verdict": {"link": verdict.has_link, "p_at_best": verdict.p_at_best, **vars(verdict)},
+    }
+    if among_equals is not None:
+        found["among_equals"] = asdict(among_equals)
+    say(found, _sentences(estimate, verdict, left_out, among_equals), as_json=as_json)
 
 
 def check(
@@ -182,34 +188,6 @@ def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | N
     checks.finish()
 
 
-def _as_json(
-    estimate: DependenceEstimate,
-    verdict: IndependenceTest,
-    left_out: int,
-    among_equals: ConditionalDependence | None,
-) -> dict[str, Any]:
-    # No interval is null: NaN is no JSON.
-    content = {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value
-        for key, value in asdict(estimate).items()
-    }
-    content |= {
-        "evaluation": REGISTRY[estimate.id].recorded or None,
-        "interval_of": estimate.interval_of,
-        "n_left_out": left_out,
-        "verdict": {
-            "link": verdict.has_link,
-            "p_value": verdict.p_value,
-            "p_values": dict(verdict.p_values),
-            "n": verdict.n,
-            "n_permutations": verdict.n_permutations,
-            "p_at_best": verdict.p_at_best,
-            "by_multipliers": verdict.by_multipliers,
-        },
-    }
-    return content if among_equals is None else content | {"among_equals": asdict(among_equals)}
-
-
 def _sentences(
     estimate: DependenceEstimate,
     verdict: IndependenceTest,
@@ -234,7 +212,7 @@ def _sentences(
     draws = "random signs of scores" if verdict.by_multipliers else "permutations"
     yield (
         f"verdict      {'link found' if verdict.has_link else 'no link found'} at 5 %: one test of "
-        f"{len(COMPONENTS)} measures, p = {verdict.p_value:.3g} ({verdict.n_permutations:,} {draws})"
+        f"{len(verdict.p_values)} measures, p = {verdict.p_value:.3g} ({verdict.n_permutations:,} {draws})"
     )
     every, one = verdict.p_at_best
     yield (

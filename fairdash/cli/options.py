@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
@@ -44,12 +45,21 @@ AsJson = Annotated[
 def say(found: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print what was found: as JSON for a program, or lines with nothing in them that steers a terminal."""
     if as_json:
-        print(json.dumps(found, indent=2, allow_nan=False))
+        print(json.dumps(_without_nan(found), indent=2, allow_nan=False))
         return
     for line in lines:
         print(visible(line, keep=""))
 
 
+def _without_nan(value: Any) -> Any:
+    """A value for JSON, which has neither NaN nor infinity: null stands for them."""
+    if isinstance(value, Mapping):
+        return {key: _without_nan(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def rows(frame: Any) -> list[dict[str, Any]]:
-    """A frame's rows for JSON, which has no NaN."""
+    """A frame's rows, as plain values."""
     return list(json.loads(frame.to_json(orient="records", double_precision=15)))

@@ -109,15 +109,8 @@ class DataOptions:
                 "Add --predict and --sensitive.",
             )
         frame, report = read_table(self.file)
-        single = {
-            "weight": self.exposure,
-            "prediction": self.price,
-            "row_id": self.row_id,
-            "group": self.group,
-            "time": self.time,
-        }
-        others = [each for each in single.values() if each is not None]
-        named = [self.predict, *self.sensitive, *others, *self.leave_out]
+        single = (self.predict, self.exposure, self.price, self.row_id, self.group, self.time)
+        named = [*(each for each in single if each is not None), *self.sensitive, *self.leave_out]
         columns = {str(name): name for name in frame.columns}
         for each in (*named, *self.features):
             get_entry(columns, each, option="column")
@@ -128,8 +121,12 @@ class DataOptions:
             target=self.predict,
             sensitive=self.sensitive,
             features=self.features or self._features(frame, [name for name in columns if name not in named]),
+            weight=self.exposure,
+            prediction=self.price,
+            row_id=self.row_id,
+            group=self.group,
+            time=self.time,
             rate=rate,
-            **single,
         )
         try:
             return build_dataset(
