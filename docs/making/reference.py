@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cyclopts import App
-
 import fairdash
-from fairdash.cli import command_line, help_text
+from fairdash.cli import command_line, help_of_every_verb
 from fairdash.dependence import REGISTRY, Measure
 
 #: Room of a public name to page and title; another room gets a page of its own.
@@ -49,23 +47,9 @@ def _page(title: str, names: list[str]) -> str:
 
 def _commands() -> Iterator[str]:
     yield "# The command line\n\nWhat `--help` says of each command; `python -m fairdash` is the same as `fairdash`.\n"
-    for words, text in help_of_commands():
-        yield f"{'#' * (2 + len(words))} {' '.join(['fairdash', *words])}\n"
+    for verbs, text in help_of_every_verb(command_line(), width=100):
+        yield f"{'#' * (2 + len(verbs))} {' '.join(['fairdash', *verbs])}\n"
         yield f"```text\n{text}\n```\n"
-
-
-def help_of_commands() -> Iterator[tuple[list[str], str]]:
-    """The words of each command, the first are none, and what ``--help`` says of it."""
-    cli = command_line()
-    for words in _commands_of(cli):
-        yield words, help_text(cli, words, width=100)
-
-
-def _commands_of(cli: App, *before: str) -> Iterator[list[str]]:
-    yield [*before]
-    for name in cli:
-        if not name.startswith("-"):
-            yield from _commands_of(cli[name], *before, name)
 
 
 def measures_page() -> str:

@@ -23,7 +23,7 @@ import os
 import select
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TextIO
 
@@ -96,6 +96,15 @@ def help_text(cli: App, verbs: Sequence[str], *, width: int = 80) -> str:
         textwrap.fill(line, width, subsequent_indent="      " if line.startswith(" ") else "")
         for line in lines
     )
+
+
+def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Help of the program, then of each verb and of those below it, with the words that name them."""
+    yield verbs, help_text(cli, verbs, width=width)
+    group = cli[verbs[0]] if verbs else cli
+    for name in group if len(verbs) < 2 else ():
+        if not name.startswith("-"):
+            yield from help_of_every_verb(cli, *verbs, name, width=width)
 
 
 def _shown(default: object) -> str | None:
