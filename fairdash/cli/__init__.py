@@ -31,7 +31,7 @@ from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
 
 from fairdash._version import __version__
 from fairdash.errors import FairdashError, OptionError
-from fairdash.text import few, visible
+from fairdash.utils.text import few, visible
 
 #: What a shell says of a program that SIGPIPE ended: 128 + 13.
 _READER_GONE = 141

@@ -16,8 +16,8 @@ from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of, read_content
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import OptionError
-from fairdash.records import from_plain, to_plain
 from fairdash.storage import sha256
+from fairdash.utils.records import from_plain, to_plain
 
 #: Exit status by verdict; 2 is an input that can't be used.
 _STATUS = {"below": 0, "above": 1, "undecided": 3}

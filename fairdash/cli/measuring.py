@@ -12,7 +12,6 @@ import pandas as pd
 from cyclopts import Parameter
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairdash.assessment.insurance import FEWEST_SHOWN
 from fairdash.cli.options import AsJson, Columns, say
 from fairdash.data.leak_check import check_data
 from fairdash.data.readers.reading import read_table
@@ -27,7 +26,8 @@ from fairdash.dependence.conditional import ConditionalDependence, assess_condit
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
-from fairdash.registry import get_entry
+from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.utils.registry import get_entry
 
 
 def measure(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter, Token
 
-from fairdash.text import visible
+from fairdash.utils.text import visible
 
 
 def _words(_: object, tokens: Sequence[Token]) -> list[str]:

@@ -11,7 +11,6 @@ from cyclopts import App, Parameter
 
 from fairdash.cli.options import AsJson, say
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
-from fairdash.records import to_plain
 from fairdash.reports.confirming import sentences
 from fairdash.reports.parse_comparison import parse_comparison
 from fairdash.runs.archive import LARGEST, export_run, import_run
@@ -22,8 +21,9 @@ from fairdash.runs.listing import list_runs
 from fairdash.runs.log import note_export, read
 from fairdash.runs.store import FIRST, Run
 from fairdash.storage import LOCAL, check_owner, sha256, write_whole
-from fairdash.text import visible
 from fairdash.training.sweep import STANDARD
+from fairdash.utils.records import to_plain
+from fairdash.utils.text import visible
 
 runs = App(name="runs")
 

@@ -13,9 +13,9 @@ from cyclopts import Parameter
 
 from fairdash.cli.options import AsJson, Words, say
 from fairdash.errors import FairdashError, OptionError, Problem
-from fairdash.records import to_plain
-from fairdash.registry import get_entry
 from fairdash.ui.serving import arguments_to_serve, enter_app_folder
+from fairdash.utils.records import to_plain
+from fairdash.utils.registry import get_entry
 
 #: The folder that holds the package: the top of a checkout, or where packages are installed.
 _ABOVE = Path(__file__).parents[2]
@@ -50,8 +50,8 @@ def worker(*, database: str | None = None, lanes: Words = None) -> int:
         long, quick, studies, comma-separated; all by default.
     """
     # Not with the app: numpy reads the number of its threads when it is loaded, and the app sets it.
+    from fairdash.cli.worker import serve
     from fairdash.jobs.engine import LANES
-    from fairdash.worker import serve
 
     if database is not None:
         os.environ["FAIRDASH_DATABASE"] = database

@@ -13,7 +13,6 @@ import pandas as pd
 from cyclopts import Parameter
 
 from fairdash import api
-from fairdash.assessment import SweepResult, summarise_splits
 from fairdash.cli.options import AsJson, Columns, Numbers, Words, rows, say
 from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import load_dataset
@@ -24,13 +23,14 @@ from fairdash.data.roles import Roles
 from fairdash.data.suggestion import NAMES_POLICIES, suggest_roles
 from fairdash.data.suspects import find_suspects
 from fairdash.errors import DataError, Fix, OptionError, Problem
-from fairdash.records import to_plain
-from fairdash.registry import get_entry
-from fairdash.text import visible
+from fairdash.evaluation import SweepResult, summarise_splits
 from fairdash.training.defaults import default_settings
 from fairdash.training.search import SearchResult
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import SPLITS
+from fairdash.utils.records import to_plain
+from fairdash.utils.registry import get_entry
+from fairdash.utils.text import visible
 
 #: What can be said of amounts below zero, and the fix that it is.
 _BELOW_ZERO = {"as-they-are": "as_they_are", "floor": "floor", "drop": "drop_negative"}
