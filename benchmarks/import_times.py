@@ -37,7 +37,7 @@ def main() -> None:
         file.write_text(TABLE, encoding="utf-8")
         codes = {
             "import fairdash": "import fairdash",
-            "its command line": "import fairdash.__main__ as shell; shell._parser()",
+            "its command line": "from fairdash.cli import main; main(['--help'])",
             "fairdash measure pearson": MEASURE.format(measure="pearson", file=str(file)),
             "fairdash measure hgr_spline": MEASURE.format(measure="hgr_spline", file=str(file)),
         }

@@ -139,7 +139,7 @@ _MOVED = {
     "fairdash.studies": "fairdash.simulations",
     **{
         f"fairdash.{name}": f"fairdash.utils.{name}"
-        for name in ("glossary", "lazy", "memory", "records", "registry", "safe_csv", "seeds", "text")
+        for name in ("lazy", "memory", "records", "registry", "safe_csv", "seeds", "text")
     },
 }
 __getattr__ = lazy_names(__name__, _HOMES, _MODULES)

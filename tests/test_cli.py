@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.__main__ import main
+from fairdash.cli import command_line, main
 from fairdash.data.readers.reading import read_table
 from fairdash.dependence import REGISTRY
 from tests.data.test_rate import claims
@@ -386,9 +386,70 @@ def test_the_library_alone_says_what_the_app_needs(monkeypatch, capsys):
 )
 def test_help_names_the_command_as_it_was_called(called, name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [called])
-    with pytest.raises(SystemExit):
-        main(["--help"])
-    assert capsys.readouterr().out.startswith(f"usage: {name} [")
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"Usage: {name} COMMAND")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "No command is named. Choose one of: app, sweep,"),
+        (["runs"], "No command is named. Choose one of: list, show,"),
+        (["runs", "lst"], "“lst” is not a known command. Choose one of: list, show,"),
+        (["sweep", "--lamz", "1"], "Unknown option: --lamz. Did you mean --lams? See "),
+        (["sweep", "--splits", "two"], 'Invalid value for --splits: unable to convert "two" into int. See '),
+        (["sweep", "--lams", "1,x"], "Invalid value for --lams: “x” is no number. See "),
+        (
+            ["sweep", "--below-zero", "up"],
+            '"up" for --below-zero. Choose from: "as-they-are", "floor", "drop"',
+        ),
+        (["sweep"], "Name it with --dataset, or with --file."),
+        (["find-lam", "--dataset", "household"], "--target"),
+        (["check", "a.csv", "b.csv", "--target", "x"], "There is no place for “b.csv”."),
+    ],
+)
+def test_what_is_not_understood_names_itself_and_the_way_out(words, said, capsys):
+    assert main(words) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert said in printed.err
+    assert "Traceback" not in printed.err
+
+
+def test_an_option_twice_counts_as_last_said_and_lists_go_on(capsys):
+    verb, bound, _ = command_line().parse_args(
+        "sweep --splits 2 --splits 3 --lams 1,2 --lams 4 --features a b --sensitive c --sensitive d --no-tune"
+    )
+    assert verb.__name__ == "sweep"
+    told = bound.arguments
+    assert (told["splits"], told["lams"], told["tune"]) == (3, [1, 2, 4], False)
+    assert (told["data"].features, told["data"].sensitive) == (("a", "b"), ("c", "d"))
+
+
+def test_help_in_a_pipe_has_neither_frames_nor_colours(capsys):
+    for words in (["--help"], ["sweep", "-h"], ["runs", "list", "--help"]):
+        assert main(words) == 0
+        said = capsys.readouterr().out
+        assert not {"╭", "│", "\x1b"} & set(said)
+        assert max(map(len, said.split("\n"))) <= 80
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_can_complete_verbs_and_options(shell, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/fairdash"])
+    script = tmp_path / "fairdash"
+    assert main(["--install-completion", "--shell", shell, "--output", str(script)]) == 0
+    written = script.read_text(encoding="utf-8")
+    for word in ("find-lam", "leave-out", "as-they-are", "confirm"):
+        assert word in written
+
+
+def test_help_of_the_program_is_that_of_its_verbs():
+    cli = command_line()
+    for name in cli:
+        if not name.startswith("-") and name != "runs":
+            summary = cli[name].default_command.__doc__.split("\n")[0]
+            assert cli[name].help.split("\n")[0] == summary
 
 
 MEASURED = "measure pearson {prices} --u price --v age --permutations 19 --json"
@@ -399,6 +460,7 @@ MEASURED = "measure pearson {prices} --u price --v age --permutations 19 --json"
     ("command", "unbuffered"),
     [
         ("--help", ""),
+        ("--version", ""),
         (MEASURED, ""),
         (MEASURED, "1"),
         ("check {prices} --target price --sensitive age --json", ""),
@@ -422,9 +484,9 @@ def test_a_reader_that_closes_the_pipe_ends_every_command_quietly(command, unbuf
 
 
 def test_a_broken_pipe_that_is_not_the_outputs_is_no_reader_gone(monkeypatch):
-    def hung_up(options):
+    def hung_up(*words: str, u: str, v: str):
         raise BrokenPipeError("a child process is gone")
 
-    monkeypatch.setattr("fairdash.__main__._measure", hung_up)
+    monkeypatch.setattr("fairdash.cli.measuring.measure", hung_up)
     with pytest.raises(BrokenPipeError, match="child process"):
         main(["measure", "pearson", "prices.csv", "--u", "a", "--v", "b"])

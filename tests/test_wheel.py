@@ -107,7 +107,7 @@ def test_the_citation_is_of_this_version() -> None:
 
 
 def test_commands_work_and_train(commands: Path, elsewhere: Path) -> None:
-    assert _run(commands, elsewhere, "--help").startswith("usage: fairdash ")
+    assert _run(commands, elsewhere, "--help").startswith("Usage: fairdash ")
     measure = ("measure", "hgr_spline", "prices.csv", "--u", "price", "--v", "age", "--json")
     assert json.loads(_run(commands, elsewhere, *measure))["n"] == 60
     few = ("--methods", "standard,hgr_spline", "--lams", "1", "--epochs", "2", "--splits", "1", "--no-tune")

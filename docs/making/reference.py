@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 
 import fairdash
-from fairdash.__main__ import _parser
+from fairdash.cli import command_line, help_of_every_verb
 from fairdash.dependence import REGISTRY, Measure
 
 #: Room of a public name to page and title; another room gets a page of its own.
@@ -48,21 +47,9 @@ def _page(title: str, names: list[str]) -> str:
 
 def _commands() -> Iterator[str]:
     yield "# The command line\n\nWhat `--help` says of each command; `python -m fairdash` is the same as `fairdash`.\n"
-    parser = _parser()
-    for level, each in _with_commands(parser):
-        called = each.prog.replace(parser.prog, "fairdash")
-        yield f"{'#' * level} {called}\n"
-        yield f"```text\n{each.format_help().replace(parser.prog, 'fairdash').rstrip()}\n```\n"
-
-
-def _with_commands(
-    parser: argparse.ArgumentParser, level: int = 2
-) -> Iterator[tuple[int, argparse.ArgumentParser]]:
-    yield level, parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for each in action.choices.values():
-                yield from _with_commands(each, min(level + 1, 4))
+    for verbs, text in help_of_every_verb(command_line(), width=100):
+        yield f"{'#' * (2 + len(verbs))} {' '.join(['fairdash', *verbs])}\n"
+        yield f"```text\n{text}\n```\n"
 
 
 def measures_page() -> str:

@@ -1,1 +1,180 @@
-"""The command line."""
+"""The command line: the same verbs as the pages.
+
+python -m fairdash app
+python -m fairdash sweep --dataset crime --objective demographic_parity --lams 0,0.5,1,2 --splits 2 --json
+python -m fairdash measure hgr_spline prices.csv --u price --v age --exposure years
+python -m fairdash check policies.csv --target cost --sensitive age --exposure years
+python -m fairdash audit policies.csv --price premium --sensitive age --exposure years --outcome claims
+python -m fairdash search --dataset crime --method hgr_nn --grid small
+python -m fairdash find-lam --dataset crime --method hgr_nn --target "hgr_spline<=floor+0.05"
+python -m fairdash reproduce table1 --dataset crime
+python -m fairdash worker --database postgresql://fairdash@db/fairdash
+python -m fairdash report 0123456789ab --lam 1 --against hgr_nn:0.5 --out report.html
+python -m fairdash runs list
+
+An installed package has them as ``fairdash app`` and so on. A verb is a function: cyclopts reads its options
+from the signature and their meaning from the docstring, and imports the file when the verb is used.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TextIO
+
+from cyclopts import App, CycloptsError, Parameter, UnusedCliTokensError
+
+from fairdash._version import __version__
+from fairdash.errors import FairdashError, OptionError
+from fairdash.utils.text import few, visible
+
+#: What a shell says of a program that SIGPIPE ended: 128 + 13.
+_READER_GONE = 141
+
+_AUDIT = """Audit a price that exists against a sensitive column of its table.
+
+Exit status: 0 shown below the gap allowed, 1 shown above, 3 not decided, 2 bad input."""
+_CHECK = """Look for columns of a file that give the target away.
+
+Exit status: 0 none for certain, 1 a column gives the target away, 2 bad input."""
+_PURPOSE = "Explore the trade-off between accuracy and fairness when the sensitive attribute is continuous."
+#: Verb to the function that carries it out and what help says of it; the list of verbs has the first line.
+_VERBS = {
+    "app": ("serving:app", "Open the app in a browser."),
+    "sweep": ("training:sweep", "Train over a grid of λ and print the trade-off."),
+    "measure": ("measuring:measure", "Measure the dependence between two columns of a file."),
+    "audit": ("auditing:audit", _AUDIT),
+    "check": ("measuring:check", _CHECK),
+    "search": ("training:search", "Compare settings of the networks by cross-validation."),
+    "find-lam": ("training:find_lam", "Find the weight λ that meets a target."),
+    "reproduce": ("serving:reproduce", "Make a table or figure of the paper again."),
+    "worker": ("serving:worker", "Work at the jobs that the apps of several machines ask for."),
+    "report": ("running:report", "Write what a finished run has found as one HTML file."),
+    "runs": ("running:runs", "List, show, resume, delete and carry runs."),
+}
+
+
+def command_line(name: str = "fairdash", *, boxes: bool = False) -> App:
+    """The verbs, none of them loaded yet.
+
+    Parameters
+    ----------
+    name
+        What the program is called in its help.
+    boxes
+        Whether help is drawn for a terminal, with frames and colours.
+    """
+    cli = App(
+        name=name,
+        help=_PURPOSE,
+        version=f"fairdash {__version__}",
+        help_format="plaintext",
+        help_formatter="default" if boxes else "plain",
+        default_parameter=Parameter(negative_iterable=(), allow_repeating=True, show_default=_shown),
+        result_action="return_value",
+    )
+    for order, (verb, (place, meaning)) in enumerate(_VERBS.items()):
+        cli.command(f"fairdash.cli.{place}", name=verb, help=meaning, sort_key=order)
+    if name == "fairdash":  # no shell completes words after python -m
+        cli.register_install_completion_command(add_to_startup=False)
+    return cli
+
+
+def help_text(cli: App, verbs: Sequence[str], *, width: int = 80) -> str:
+    """What help says of a verb, or of the program where there is none, as plain text."""
+    from rich.console import Console
+
+    text = io.StringIO()
+    cli.help_print(verbs, console=Console(file=text, width=10_000))
+    lines = text.getvalue().strip().split("\n")
+    return "\n".join(
+        textwrap.fill(line, width, subsequent_indent="      " if line.startswith(" ") else "")
+        for line in lines
+    )
+
+
+def help_of_every_verb(cli: App, *verbs: str, width: int = 80) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Help of the program, then of each verb and of those below it, with the words that name them."""
+    yield verbs, help_text(cli, verbs, width=width)
+    group = cli[verbs[0]] if verbs else cli
+    for name in group if len(verbs) < 2 else ():
+        if not name.startswith("-"):
+            yield from help_of_every_verb(cli, *verbs, name, width=width)
+
+
+def _shown(default: object) -> str | None:
+    """What help says of a default; nothing of a flag that is off, nor of an empty list."""
+    return str(default) if default or (default == 0 and default is not False) else None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out one command and return its exit status.
+
+    It is 2 if an input or an option can't be used, and 141 if who reads the output has closed the pipe, as
+    ``head`` does. The signal itself stays ignored: it would also end the app when a browser hangs up.
+    """
+    try:
+        try:
+            return _carry_out(sys.argv[1:] if arguments is None else list(arguments))
+        finally:
+            # Here, as Python's own flush at exit would end in a warning and 120.
+            print(end="", flush=True)
+    except BrokenPipeError:
+        if sys.platform == "win32":
+            raise  # no such signal there, and no such status
+        closed = [stream for stream in (sys.stdout, sys.stderr) if _is_closed(stream)]
+        if not closed:
+            raise  # of a socket or a child process, which is a fault
+        with open(os.devnull, "wb") as nowhere:
+            for stream in closed:
+                os.dup2(nowhere.fileno(), stream.fileno())
+        return _READER_GONE
+
+
+def _is_closed(stream: TextIO) -> bool:
+    """Whether the stream is a pipe that nobody reads any more."""
+    try:
+        place = stream.fileno()
+    except io.UnsupportedOperation:  # a text in memory
+        return False
+    asked = select.poll()
+    asked.register(place, 0)  # a closed pipe is reported without being asked for
+    return any(event & select.POLLERR for _, event in asked.poll(0))
+
+
+def _carry_out(words: list[str]) -> int:
+    # As it was called; the installed command is fairdash, fairdash.exe on Windows.
+    name = "fairdash" if Path(sys.argv[0]).stem == "fairdash" else "python -m fairdash"
+    cli = command_line(name, boxes=sys.stdout.isatty())
+    if words == ["--version"]:
+        print(cli.version)
+        return 0
+    try:
+        chain, apps, rest = cli.parse_commands(words)
+        verbs = [word for word in chain if not word.startswith("-")]
+        if set(words).isdisjoint(cli.help_flags):
+            if apps[-1].default_command is None:
+                raise _no_command(apps[-1], rest)
+        elif not sys.stdout.isatty():
+            print(help_text(cli, verbs))
+            return 0
+        return cli(words, exit_on_error=False, print_error=False) or 0
+    except FairdashError as error:
+        said = str(error)
+    except UnusedCliTokensError as error:
+        said = f"There is no place for {few(error.unused_tokens or ())}."
+    except CycloptsError as error:
+        said = f"{error} See {' '.join([name, *verbs])} --help."
+    print(visible(said), file=sys.stderr)
+    return 2
+
+
+def _no_command(group: App, rest: list[str]) -> OptionError:
+    what = f"“{rest[0]}” is not a known command" if rest else "No command is named"
+    known = ", ".join(name for name in group if not name.startswith("-"))
+    return OptionError.of(what, f"Choose one of: {known}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,10 +12,10 @@ import pytest
 import torch
 from sklearn.linear_model import PoissonRegressor
 
+from fairdash.cli.training import DataOptions
 from fairdash.data import Roles, build_dataset, keep_upload, suggest_roles
 from fairdash.data.pricing import pricing_targets
 from fairdash.data.rate import looks_like_total
-from fairdash.data.shell import add_data_options, dataset_of
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import DataError
 from fairdash.training.losses import find_loss
@@ -193,16 +192,15 @@ def test_a_target_that_may_be_below_zero_is_not_asked_about() -> None:
 def test_the_command_line_takes_the_same_three_ways(tmp_path: Path) -> None:
     frame = with_recoveries()
     frame.to_csv(tmp_path / "costs.csv", index=False)
-    parser = argparse.ArgumentParser()
-    add_data_options(parser)
-    given = ["--file", str(tmp_path / "costs.csv"), "--predict", "ClaimAmount", "--sensitive", "DrivAge"]
-    given += ["--exposure", "Exposure"]
+    given = DataOptions(
+        file=tmp_path / "costs.csv", predict="ClaimAmount", sensitive=("DrivAge",), exposure="Exposure"
+    )
     with pytest.raises(DataError, match="amounts below zero") as caught:
-        dataset_of(parser.parse_args(given))
+        given.load()
     assert "--below-zero" in str(caught.value)
     means = []
     for way in ("as-they-are", "floor", "drop"):
-        dataset = dataset_of(parser.parse_args([*given, "--below-zero", way]))
+        dataset = replace(given, below_zero=way).load()
         means.append(np.average(dataset.target, weights=dataset.weight))
     assert means == sorted(means)
     assert means[0] == pytest.approx(frame["ClaimAmount"].sum() / frame["Exposure"].sum())

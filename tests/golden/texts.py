@@ -1,13 +1,11 @@
 """The public names and the command line's help as text: ``python -m tests.golden.texts`` writes them down."""
 
-import argparse
 import dataclasses
 import inspect
-from collections.abc import Iterator
 from pathlib import Path
 
 import fairdash as fd
-from fairdash.__main__ import _parser
+from fairdash.cli import command_line, help_of_every_verb
 
 HERE = Path(__file__).parent
 
@@ -41,19 +39,8 @@ def public_names() -> str:
 
 
 def help_of_every_command() -> str:
-    """What ``--help`` says, without its line breaks: they depend on the terminal and on Python's version."""
-    parser = _parser()
-    texts = [each.format_help() for each in _with_commands(parser)]
-    return "\n\n".join(" ".join(text.split()).replace(parser.prog, "fairdash") for text in texts) + "\n"
-
-
-def _with_commands(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """The parser, then those of its commands, and theirs."""
-    yield parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for each in action.choices.values():
-                yield from _with_commands(each)
+    """What ``--help`` says, without its line breaks: they depend on the terminal."""
+    return "\n\n".join(" ".join(text.split()) for _, text in help_of_every_verb(command_line())) + "\n"
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ from benchmarks.paper.published_estimators import chi2_nn_published, hgr_nn_publ
 from benchmarks.paper.run import reproduce
 from benchmarks.paper.scoring import corrected_scoring, floors, paper_scoring
 from benchmarks.paper.table1 import Table1Plan, reproduce_table1
-from fairdash import __main__ as shell
 from fairdash.__main__ import main
 from fairdash.cli import worker
 from fairdash.data.catalogue import load_dataset
@@ -387,7 +386,7 @@ def test_the_command_writes_where_it_is_told(tmp_path, capsys):
 
 
 def test_an_installed_package_says_where_the_studies_are(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(shell, "__file__", str(tmp_path / "site-packages" / "fairdash" / "__main__.py"))
+    monkeypatch.setattr("fairdash.cli.serving._ABOVE", tmp_path)
     assert main(["reproduce", "fig3", "--out", str(tmp_path)]) == 2
     assert "in a checkout of fairdash, whose folder benchmarks/paper has them" in capsys.readouterr().err
 

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from fairdash.cli.training import DataOptions
 from fairdash.data.dataset import Dataset
 from fairdash.data.leaks import BOUNDS
-from fairdash.data.shell import add_data_options, dataset_of
 from fairdash.errors import OptionError
 from tests.data.test_suggestion import claims
 
 
-def data_of(*words: str, folder: Path) -> Dataset:
+def data_of(*features: str, folder: Path) -> Dataset:
     file = folder / "claims.csv"
     claims().assign(PolicyNo=[7, 8] * 200, share=[f"{k % 90} %" for k in range(400)]).to_csv(
         file, index=False
     )
-    parser = argparse.ArgumentParser()
-    add_data_options(parser)
-    told = ["--file", str(file), "--predict", "ClaimAmount", "--sensitive", "DrivAge"]
-    return dataset_of(parser.parse_args([*told, *words]))
+    told = DataOptions(file=file, predict="ClaimAmount", sensitive=("DrivAge",), features=features)
+    return told.load()
 
 
 def test_what_gives_the_target_away_is_no_feature_unless_it_is_named(
@@ -37,7 +34,7 @@ def test_what_gives_the_target_away_is_no_feature_unless_it_is_named(
     assert said.out == ""
     assert "“ClaimInd” is no feature: it is 0 exactly where the target is." in said.err
     assert "“PolicyNo” is no feature: names policies or people." in said.err
-    dataset = data_of("--features", "VehPower", "ClaimInd", folder=tmp_path)
+    dataset = data_of("VehPower", "ClaimInd", folder=tmp_path)
     assert dataset.roles.features == ("VehPower", "ClaimInd")
     assert capsys.readouterr().err == ""
 
@@ -52,10 +49,8 @@ def test_what_looks_too_good_is_said_before_anything_is_trained(
     years = rng.choice([0.25, 0.5, 1.0], 3000)
     table = table.assign(ClaimNb=count, calls=rng.poisson(0.02 + 4 * count), from_day=begin)
     table.assign(to_day=begin + 365 * years, years=years).to_csv(tmp_path / "t.csv", index=False)
-    parser = argparse.ArgumentParser()
-    add_data_options(parser)
-    told = ["--file", str(tmp_path / "t.csv"), "--predict", "ClaimNb", "--sensitive", "DrivAge"]
-    dataset = dataset_of(parser.parse_args([*told, "--exposure", "years"]))
+    told = DataOptions(file=tmp_path / "t.csv", predict="ClaimNb", sensitive=("DrivAge",), exposure="years")
+    dataset = told.load()
     assert dataset.roles.features == ("VehPower", "calls")
     said = capsys.readouterr().err
     assert "“calls” looks too good to be true: it alone explains" in said
@@ -65,4 +60,4 @@ def test_what_looks_too_good_is_said_before_anything_is_trained(
 
 def test_a_feature_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(OptionError, match="Powre"):
-        data_of("--features", "Powre", folder=tmp_path)
+        data_of("Powre", folder=tmp_path)

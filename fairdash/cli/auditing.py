@@ -1,0 +1,158 @@
+"""The verb ``audit``: does a file's price follow a sensitive attribute? Its exit status is the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from fairdash.auditing.audit import carry_out
+from fairdash.auditing.evidence import AuditResult, KeptPlan, read_plan
+from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.cli.options import AsJson, Columns, Share, say
+from fairdash.data.catalogue import load_dataset
+from fairdash.data.readers.reading import bytes_of, read_content
+from fairdash.data.readers.report import ReadingOptions
+from fairdash.errors import OptionError
+from fairdash.storage import sha256
+from fairdash.utils.records import from_plain, to_plain
+
+#: Exit status by verdict; 2 is an input that can't be used.
+_STATUS = {"below": 0, "above": 1, "undecided": 3}
+
+
+def audit(
+    file: Path | None = None,
+    /,
+    *,
+    plan: Path | None = None,
+    price: str | None = None,
+    sensitive: Columns = (),
+    exposure: str | None = None,
+    outcome: str | None = None,
+    control: Columns = (),
+    expected_cost: str | None = None,
+    candidate: str | None = None,
+    group: str | None = None,
+    total: Columns = (),
+    feature: Columns = (),
+    criterion: str = "independence",
+    max_gap: Share = 0.05,
+    question: tuple[int, ...] = (),
+    reliability: tuple[float, ...] = (),
+    random_state: int = 0,
+    against: Path | None = None,
+    out: Path | None = None,
+    as_json: AsJson = False,
+) -> int:
+    """Audit a price that exists against a sensitive column of its table.
+
+    Parameters
+    ----------
+    file
+        A table with a header, such as a CSV or XLSX file; none for the plan of a built-in data set.
+    plan
+        plan.json of an audit's evidence, or its zip: asks the same again, and takes no other question.
+    price
+        Column of the price, per unit of exposure.
+    sensitive
+        Column that the price must not follow; may come again.
+    exposure
+        Column that says how much a row counts.
+    outcome
+        Column of claims or cost, per unit of exposure.
+    control
+        A factor that is legitimate; may come again.
+    expected_cost
+        Column of your own expected cost.
+    candidate
+        Column of a second price.
+    group
+        Column of what rows share, such as a policy.
+    total
+        One of these that is a sum over the exposure, and is divided by it; may come again.
+    feature
+        What the price may be made of, by default every column without another role; may come again.
+    criterion
+        The primary one: independence, conditional_independence, sufficiency or equalized_residuals.
+    max_gap
+        Largest gap allowed, of the mean price: 5% or 0.05.
+    question
+        Answer these alone; may come again.
+    reliability
+        Share of the sensitive column's variance that is no error: adds the curve without it; may come again.
+    random_state
+        Seed of everything that is drawn.
+    against
+        The evidence of an audit before: adds what moved since.
+    out
+        .zip for the evidence, or folder for answers and tables.
+    """
+    if plan is not None:
+        if price or sensitive:
+            raise OptionError.of(
+                "The plan has its columns already", "Name --plan, or columns.", column="plan"
+            )
+        kept = read_plan(plan)
+    else:
+        for name, given in (("price", price), ("sensitive", sensitive)):
+            if not given:
+                hint = f"Give --{name}, or the --plan of an audit before."
+                raise OptionError.of("No column is named", hint, column=name)
+        columns = columns_of(
+            str(price),
+            sensitive,
+            exposure=exposure,
+            outcome=outcome,
+            controls=control,
+            expected_cost=expected_cost,
+            candidate=candidate,
+            groups=group,
+            totals=total,
+            features=feature or None,
+        )
+        asked = AuditPlan.of(
+            columns,
+            criterion=criterion,
+            max_gap=max_gap,
+            questions=question or "all",
+            reliability=reliability,
+            random_state=random_state,
+        )
+        kept = KeptPlan(plan=asked)
+    frame, origin = _table(file, kept.origin)
+    result = carry_out(frame, kept.plan, origin=origin)
+    if against is not None:
+        result = result.compare(against)
+    if out is not None:
+        result.save(out)
+    say(result.to_dict(), _sentences(result), as_json=as_json)
+    return _STATUS[result.verdict]
+
+
+def _table(file: Path | None, before: Mapping[str, Any]) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The table to audit and where it came from; `before` is what the plan says of that."""
+    if file is None:
+        if "dataset" not in before:
+            raise OptionError.of("No table is named", "Give a file.", column="file")
+        dataset, options = str(before["dataset"]), dict(before.get("options", {}))
+        return load_dataset(dataset, **options).table(), {"dataset": dataset, "options": options}
+    content = bytes_of(file)
+    reading = from_plain(ReadingOptions, before.get("reading", {}))
+    origin = {"sha256": sha256(content), "reading": to_plain(reading)}
+    return read_content(content, reading)[0], origin
+
+
+def _sentences(result: AuditResult) -> Iterator[str]:
+    for each in (result, *result.others):
+        if each is not result:
+            yield from ("", f"Along “{each.plan.columns.sensitive}”:")
+        yield from (f"{own.question}. {own.title} {own.text}" for own in each.answers)
+    if result.since is not None:
+        yield f"Since the audit before: {result.since.sentence}"
+    yield from ("", "As shares of the mean price:")
+    verdicts = result.tables["by_sensitive"] if result.others else result.verdicts
+    yield from verdicts.to_string(index=False, float_format="{:.3g}".format).split("\n")
+    yield from result.notes

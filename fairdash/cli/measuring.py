@@ -1,0 +1,238 @@
+"""The verbs ``measure``, of two columns, and ``check``, for columns that give the target away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import pandas as pd
+from cyclopts import Parameter
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+from fairdash.cli.options import AsJson, Columns, say
+from fairdash.data.leak_check import check_data
+from fairdash.data.readers.reading import read_table
+from fairdash.dependence import (
+    REGISTRY,
+    DependenceEstimate,
+    IndependenceTest,
+    assess_dependence,
+    independence_test,
+)
+from fairdash.dependence.conditional import ConditionalDependence, assess_conditional_dependence
+from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
+from fairdash.dependence.registry import WAYS
+from fairdash.errors import Checks, DataError, Problem
+from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.utils.registry import get_entry
+
+
+def measure(
+    measure: str,
+    file: Path,
+    /,
+    *,
+    u: Annotated[str, Parameter(name="--u")],
+    v: Annotated[str, Parameter(name="--v")],
+    exposure: str | None = None,
+    group: str | None = None,
+    given: Columns = (),
+    permutations: int = 199,
+    bootstrap: int = 100,
+    random_state: int = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Measure the dependence between two columns of a file.
+
+    Parameters
+    ----------
+    measure
+        Id of the measure: hgr_spline, hgr_kde, pearson, …
+    file
+        A table with a header, such as a CSV file.
+    u
+        Column of predictions, residuals or outcomes.
+    v
+        Column of the sensitive attribute.
+    exposure
+        Column that says how much a row counts.
+    group
+        Column of what rows share, such as a policy.
+    given
+        Test among rows alike in this column as well; may come again.
+    permutations
+        Behind floor and p-value.
+    bootstrap
+        Half-samples behind the interval.
+    random_state
+        Seed of permutations and half-samples.
+    """
+    frame, _ = read_table(file)
+    columns = {str(name): frame[name] for name in frame.columns}
+
+    def named(*names: str | None) -> list[pd.Series]:
+        return [get_entry(columns, name, option="column") for name in names if name is not None]
+
+    numbers, groups, alike = named(u, v, exposure), named(group), named(*given)
+    complete = _complete_numbers(numbers, also=[*groups, *alike])
+    left_out = int((~complete).sum())
+    first, second, *weight = (each[complete].astype(float) for each in numbers)
+    _refuse_without_evidence(first, second, *weight)
+    counted: dict[str, Any] = {
+        "sample_weight": weight[0] if weight else None,
+        "groups": groups[0][complete] if groups else None,
+        "random_state": random_state,
+    }
+    estimate = assess_dependence(
+        measure, first, second, **counted, n_permutations=permutations, n_bootstrap=bootstrap
+    )
+    verdict = independence_test(
+        first, second, **counted, n_permutations=max(permutations, ENOUGH_PERMUTATIONS)
+    )
+    among_equals = None
+    if alike:
+        among_equals = assess_conditional_dependence(
+            first, second, given=pd.concat(alike, axis=1)[complete], **counted
+        )
+    found = asdict(estimate) | {
+        "evaluation": REGISTRY[estimate.id].recorded or None,
+        "interval_of": estimate.interval_of,
+        "n_left_out": left_out,
+        "verdict": {"link": verdict.has_link, "p_at_best": verdict.p_at_best, **vars(verdict)},
+    }
+    if among_equals is not None:
+        found["among_equals"] = asdict(among_equals)
+    say(found, _sentences(estimate, verdict, left_out, among_equals), as_json=as_json)
+
+
+def check(
+    file: Path,
+    /,
+    *,
+    target: str,
+    sensitive: Columns = (),
+    exposure: str | None = None,
+    price: str | None = None,
+    as_json: AsJson = False,
+) -> int:
+    """Look for columns of a file that give the target away.
+
+    Parameters
+    ----------
+    file
+        A table with a header, such as a CSV file.
+    target
+        Column to predict.
+    sensitive
+        Column that must not matter; may come again.
+    exposure
+        Column that says how much a row counts.
+    price
+        A prediction that is there already.
+    """
+    frame, _ = read_table(file)
+    columns = {str(name): name for name in frame.columns}
+    for each in (target, *sensitive, exposure, price):
+        if each is not None:
+            get_entry(columns, each, option="column")
+    found = check_data(frame, target=target, sensitive=sensitive, exposure=exposure, price=price)
+    both = {"certain": found.certain, "suspect": found.suspect}
+    say(asdict(found) | both, found.sentences(), as_json=as_json)
+    return 1 if found.certain else 0
+
+
+def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]) -> pd.Series:
+    """On which rows every column of numbers holds one, and the others, of any kind, are known."""
+    checks = Checks(DataError)
+    for column in numbers:
+        checks.require(
+            is_numeric_dtype(column) or is_bool_dtype(column),
+            str(column.name),
+            "This column does not hold numbers only",
+            "Choose a column of numbers, or turn it into numbers first.",
+        )
+    checks.finish()
+    columns = [*numbers, *also]
+    complete = pd.concat([each.notna() for each in columns], axis=1).all(axis=1)
+    if not complete.any():
+        what = "No row has a number in both columns" if len(columns) == 2 else "No row is complete"
+        raise DataError(Problem(what=what, hint="Choose other columns.", count=len(complete)))
+    return complete
+
+
+def _refuse_without_evidence(u: pd.Series, v: pd.Series, exposure: pd.Series | None = None) -> None:
+    """Refuse what no number can be said of, as the audit does: a constant column, or hardly any rows.
+
+    The library's own measures are 0 for a constant by law, which a reader would take for "no link".
+    """
+    counting = pd.Series(True, index=u.index) if exposure is None else exposure > 0
+    n = int(counting.sum())
+    checks = Checks(DataError)
+    # On two rows every measure is 1.
+    checks.require(
+        n >= FEWEST_SHOWN,
+        None,
+        f"A measure needs {FEWEST_SHOWN} complete rows that count, and there {'is' if n == 1 else 'are'} {n}",
+        "Give more rows, or choose columns with fewer missing cells.",
+    )
+    for column in (u, v):
+        checks.require(
+            n == 0 or column[counting].nunique() > 1,
+            str(column.name),
+            "It holds the same value in every complete row, so dependence on it is undefined",
+            "Choose a column that varies.",
+        )
+    checks.finish()
+
+
+def _sentences(
+    estimate: DependenceEstimate,
+    verdict: IndependenceTest,
+    left_out: int,
+    among_equals: ConditionalDependence | None,
+) -> Iterator[str]:
+    measure = REGISTRY[estimate.id]
+    yield f"{measure.title}, {estimate.n:,} rows"
+    yield f"value        {estimate.value:.4g}"
+    if measure.recorded:
+        yield f"             {WAYS[measure.recorded]}"
+    yield f"noise floor  {estimate.floor:.4g} on average, 95 % below {estimate.floor_q95:.4g}"
+    yield f"p-value      {estimate.p_value:.3g} ({estimate.n_permutations:,} permutations)"
+    if math.isfinite(estimate.ci_high):
+        if estimate.bound_only:
+            yield f"upper bound  {estimate.ci_high:.4g} (95 %; independence is not rejected at 5 %)"
+        else:
+            yield f"interval     {estimate.ci_low:.4g} to {estimate.ci_high:.4g} (95 %)"
+        yield f"             of {estimate.interval_of}"
+    if estimate.subsampled:
+        yield f"All of the above is from {estimate.n_used:,} rows drawn at random."
+    draws = "random signs of scores" if verdict.by_multipliers else "permutations"
+    yield (
+        f"verdict      {'link found' if verdict.has_link else 'no link found'} at 5 %: one test of "
+        f"{len(verdict.p_values)} measures, p = {verdict.p_value:.3g} ({verdict.n_permutations:,} {draws})"
+    )
+    every, one = verdict.p_at_best
+    yield (
+        f"             so many {draws} give p = {every:.2g} at best if every measure sees the link, "
+        f"{one:.2g} if one alone does"
+    )
+    if among_equals is not None:
+        yield from _of_equals(among_equals)
+    if left_out:
+        yield f"Rows left out because a cell is missing: {left_out:,}."
+
+
+def _of_equals(found: ConditionalDependence) -> Iterator[str]:
+    differs = "" if found.varies_with is None else f", most where it differs along {found.varies_with}"
+    yield f"Among rows alike in {', '.join(found.given)}:"
+    yield f"size         {found.size:.4g} (partial correlation ratio on rows that did not fit)"
+    yield (
+        f"p-value      {found.p_value:.3g} (largest |t| {found.statistic:.3g} of {found.n_products}{differs})"
+    )
+    yield (
+        f"             u explained {found.u_explained:.0%}, v explained {found.s_explained:.0%}, by "
+        f"{found.regressions}"
+    )

@@ -1,0 +1,266 @@
+"""The verbs ``runs``, which does what the Runs page does, and ``report``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from fairdash.cli.options import AsJson, say
+from fairdash.errors import FairdashError, OptionError, RunError, StorageError
+from fairdash.reports.confirming import sentences
+from fairdash.reports.parse_comparison import parse_comparison
+from fairdash.runs.archive import LARGEST, export_run, import_run
+from fairdash.runs.confirmations import confirm_run, read_confirmations
+from fairdash.runs.deletion import delete_run, made_in, what_goes
+from fairdash.runs.launch import go_on
+from fairdash.runs.listing import list_runs
+from fairdash.runs.log import note_export, read
+from fairdash.runs.store import FIRST, Run
+from fairdash.storage import LOCAL, check_owner, sha256, write_whole
+from fairdash.training.sweep import STANDARD
+from fairdash.utils.records import to_plain
+from fairdash.utils.text import visible
+
+runs = App(name="runs")
+
+RunId = Annotated[str, Parameter(help="Twelve hex digits, in the list and in addresses.")]
+Owner = Annotated[str, Parameter(help="Whose runs, as the app's sidebar and the log say.")]
+
+
+@runs.command(name="list")
+def list_all(*, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
+    """All runs, the newest first."""
+    found = list_runs(owner=check_owner(owner))
+    about = [_about(run) for run in found.runs]
+    lines = [
+        f"{each['id']}  {each['created'][:16]}  {each['state']:9}  {each['name'] or each['data']}, "
+        f"{each['objective']}"
+        for each in about
+    ]
+    lines = lines or ["No run yet. Train one in the app: fairdash app."]
+    say({"runs": about, "damaged": found.damaged}, lines, as_json=as_json)
+    if found.damaged and not as_json:
+        print(f"Can't be read: {', '.join(found.damaged)}. Others are not affected.", file=sys.stderr)
+
+
+@runs.command
+def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
+    """What a run has to do, and how far it is."""
+    found = Run(run, owner=check_owner(owner))
+    about = _about(found) | {
+        "doing": found.status.doing,
+        "message": found.status.message,
+        "can_go_on": found.status.is_over and found.can_go_on,
+        "models": [folder.name for folder in made_in(found).models],
+        "folder": str(found.folder),
+    }
+    say(about | {"plan": to_plain(found.spec.plan)}, _facts(about), as_json=as_json)
+
+
+def _facts(about: dict[str, Any]) -> Iterator[str]:
+    for name, value in about.items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+        if shown != "":
+            yield f"{name.replace('_', ' '):12} {shown}"
+
+
+def _about(run: Run) -> dict[str, Any]:
+    """What there is to say of a run."""
+    spec, status = run.spec, run.status
+    return {
+        "id": run.id,
+        "name": run.name,
+        "data": spec.source.title,
+        "objective": spec.plan.objective,
+        "methods": list(spec.plan.methods),
+        "lams": list(spec.plan.lams),
+        "splits": spec.plan.n_splits,
+        "split": spec.plan.split,
+        "state": status.state,
+        "fraction": status.fraction,
+        "before": status.before,
+        "look": run.look or "",
+        "created": spec.created,
+    }
+
+
+@runs.command
+def resume(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> None:
+    """Let a run that was stopped, or failed, go on."""
+    found = Run(run, owner=check_owner(owner))
+    if not found.status.is_over or not found.can_go_on:
+        raise RunError.of(
+            "there is nothing to go on with: the run is done, at work, or was stopped before a unit was done",
+            "See how far it is with fairdash runs show, or start it again on the Runs page.",
+        )
+    go_on(found)
+    said = f"{run} goes on after its last finished unit; fairdash runs show {run} says how far it is."
+    say({"id": run, "goes_on": True}, [said], as_json=as_json)
+
+
+@runs.command
+def delete(
+    run: RunId,
+    /,
+    *,
+    owner: Owner = LOCAL,
+    yes: Annotated[bool, Parameter(negative=(), help="Don't ask.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Delete a run and the models made from it."""
+    found = Run(run, owner=check_owner(owner))
+    going = made_in(found)
+    if not as_json:
+        print(what_goes(going))
+    if not yes:
+        if as_json or not sys.stdin.isatty():
+            raise OptionError.of("nobody can be asked here", "Say --yes to delete it.", column="yes")
+        if input("Delete it? [y/N] ").strip().lower() not in ("y", "yes"):
+            print("Nothing was deleted.")
+            return 1
+    delete_run(found)
+    gone = {"id": run, "deleted": True, "models": [folder.name for folder in going.models]}
+    say(gone, [f"{run} is deleted."], as_json=as_json)
+    return 0
+
+
+@runs.command
+def confirm(
+    run: RunId,
+    /,
+    *,
+    lam: float,
+    method: str | None = None,
+    objective: str | None = None,
+    owner: Owner = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Open the rows set aside, once, for the point that was chosen.
+
+    Parameters
+    ----------
+    lam
+        Weight λ of the point: trained, or a blend.
+    method
+        Of the point; the first fair one.
+    objective
+        The one that was trained for.
+    """
+    opened = Run(run, owner=check_owner(owner))
+    fair = [each for each in opened.spec.plan.methods if each != STANDARD]
+    found = confirm_run(
+        opened, method=method or next(iter(fair), STANDARD), lam=lam, objective=objective, owner=owner
+    )
+    times = len(read_confirmations(opened))
+    verdict = {"p_value": found.p_value, "finds_link": found.finds_link, "is_first": found.is_first}
+    said = sentences(found, times=times)
+    say(to_plain(found) | verdict | {"opened": times}, said, as_json=as_json)
+
+
+@runs.command
+def export(
+    run: RunId,
+    /,
+    *,
+    out: Annotated[Path | None, Parameter(help="File to write; fairdash-run-<ID>.zip.")] = None,
+    owner: Owner = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Write a finished run as one file."""
+    found = Run(run, owner=check_owner(owner))
+    content, place = export_run(found), out or Path(f"fairdash-run-{run}.zip")
+    write_whole(place, content, hint="Choose another file with --out.")
+    _note_written(found, content, place, owner, as_json=as_json)
+
+
+def _note_written(run: Run, content: bytes, place: Path, owner: str, *, as_json: bool) -> None:
+    """Note in the run's log that a file of it was written, and say so."""
+    note_export(run.folder, content, file=place.name, who=owner)
+    said = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
+    say(said, [f"{place}: {len(content) / 1e6:.1f} MB"], as_json=as_json)
+
+
+@runs.command(name="import")
+def bring_in(
+    file: Annotated[Path, Parameter(help="The file; every hash in it is checked.")],
+    /,
+    *,
+    owner: Owner = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Bring in what export has written."""
+    try:
+        with file.open("rb") as opened:
+            content = opened.read(LARGEST + 1)
+    except OSError as error:
+        raise StorageError.of(f"{file} can't be read ({error.strerror})", "Name another file.") from error
+    found = import_run(content, owner=check_owner(owner))
+    say({"id": found.run.id, "what": str(found)}, [f"{found.run.id}: {found}"], as_json=as_json)
+
+
+def report(
+    run: RunId,
+    /,
+    *,
+    method: str | None = None,
+    lam: float | None = None,
+    against: str = "standard",
+    objective: str | None = None,
+    measure: str | None = None,
+    sensitive: str | None = None,
+    out: Path | None = None,
+    owner: Owner = LOCAL,
+    as_json: AsJson = False,
+) -> None:
+    """Write what a finished run has found as one HTML file.
+
+    Parameters
+    ----------
+    method
+        Whose path; the first fair one.
+    lam
+        A trained weight λ or a blend; a middle one.
+    against
+        Compare with: standard, or such as hgr_nn:0.5.
+    objective
+        The one that was trained for.
+    measure
+        In view; hgr_spline.
+    sensitive
+        Column in view; the first one.
+    out
+        File to write; fairdash-<run>.html.
+    """
+    from fairdash.reports.html import render_report  # plotly, which no other verb needs
+
+    of_run = Run(run, owner=check_owner(owner))
+    found = parse_comparison(
+        of_run,
+        method=method,
+        lam=lam,
+        against=against,
+        objective=objective,
+        measure=measure,
+        sensitive=sensitive,
+    )
+    dataset = None
+    try:
+        dataset = of_run.spec.load()
+    except FairdashError as error:
+        print(f"The report will not list the features. {visible(str(error))}", file=sys.stderr)
+    page = render_report(
+        found,
+        run_id=run,
+        created=of_run.spec.created,
+        dataset=dataset,
+        is_preview=of_run.look == FIRST,
+        openings=read_confirmations(of_run),
+        log=read(of_run.folder),
+    )
+    place = out or Path(f"fairdash-{run}.html")
+    place.write_bytes(page)
+    _note_written(of_run, page, place, owner, as_json=as_json)

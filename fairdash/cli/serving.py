@@ -1,0 +1,124 @@
+"""The verbs that serve the app, its jobs and the paper's studies: ``app``, ``worker``, ``reproduce``."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from fairdash.cli.options import AsJson, Words, say
+from fairdash.errors import FairdashError, OptionError, Problem
+from fairdash.ui.serving import arguments_to_serve, enter_app_folder
+from fairdash.utils.records import to_plain
+from fairdash.utils.registry import get_entry
+
+#: The folder that holds the package: the top of a checkout, or where packages are installed.
+_ABOVE = Path(__file__).parents[2]
+
+
+def app(*, port: int = 8501) -> None:
+    """Open the app in a browser.
+
+    Parameters
+    ----------
+    port
+        Where it is served on this machine.
+    """
+    if find_spec("streamlit") is None:
+        raise FairdashError(
+            Problem(what="The app needs Streamlit", hint="Install it: python -m pip install 'fairdash[app]'")
+        )
+    enter_app_folder()
+    # In this process, so that whoever stops it stops the server.
+    sys.argv = ["streamlit", *arguments_to_serve(port)]
+    runpy.run_module("streamlit", run_name="__main__")
+
+
+def worker(*, database: str | None = None, lanes: Words = None) -> int:
+    """Work at the jobs that the apps of several machines ask for.
+
+    Parameters
+    ----------
+    database
+        postgresql://… that the apps name in FAIRDASH_DATABASE; theirs here.
+    lanes
+        long, quick, studies, comma-separated; all by default.
+    """
+    # Not with the app: numpy reads the number of its threads when it is loaded, and the app sets it.
+    from fairdash.cli.worker import serve
+    from fairdash.jobs.engine import LANES
+
+    if database is not None:
+        os.environ["FAIRDASH_DATABASE"] = database
+    known = {lane: lane for lane in LANES}
+    return serve([get_entry(known, lane, option="lane") for lane in lanes or LANES])
+
+
+def reproduce(
+    study: str,
+    /,
+    *,
+    dataset: str = "crime",
+    all_rows: Annotated[bool, Parameter(negative=())] = False,
+    methods: Words = None,
+    objectives: Words = None,
+    features_seen: str = "all",
+    spread: str = "sd",
+    rooms: int = 4,
+    processes: int = 2,
+    out: Path | None = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make a table or figure of the paper again.
+
+    Parameters
+    ----------
+    study
+        table1, household, fig1, fig2 or fig3.
+    dataset
+        Of table1: crime, motor, census, …
+    all_rows
+        Of table1 on motor: all 100,021 policies.
+    methods
+        Of table1: these rows only, comma-separated.
+    objectives
+        Of table1: these only, comma-separated.
+    features_seen
+        Of household: all or surface.
+    spread
+        Of household, N(40, 5): sd or variance.
+    rooms
+        Of household: 4 or 5 at most.
+    processes
+        How much at a time: 1 or 2.
+    out
+        Folder for the result; fairdash's own.
+    """
+    if not (_ABOVE / "benchmarks" / "paper").is_dir():
+        raise OptionError.of(
+            "An installed package has the paper's results, and not the studies that make them",
+            "Run the same command in a checkout of fairdash, whose folder benchmarks/paper has them.",
+        )
+    # An installed command does not look for modules in the folder that it is started in.
+    sys.path.insert(0, str(_ABOVE))
+    from benchmarks.paper.household import Reading
+    from benchmarks.paper.run import reproduce as make
+
+    result, place = make(
+        study,
+        out=out,
+        dataset=dataset,
+        all_rows=all_rows,
+        methods=methods,
+        objectives=objectives,
+        processes=processes,
+        reading=Reading(features_seen=features_seen, spread=spread, rooms=rooms),
+    )
+    written = {"folder": str(place), "tables": list(result.tables), "about": to_plain(result.about)}
+    took = f"{place}: {', '.join(result.tables)}, in {result.about.seconds:.0f} s"
+    say(written, [took], as_json=as_json)

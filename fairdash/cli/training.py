@@ -1,0 +1,387 @@
+"""The verbs that train, ``sweep``, ``search`` and ``find-lam``, and the data that they are told."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pandas as pd
+from cyclopts import Parameter
+
+from fairdash import api
+from fairdash.cli.options import AsJson, Columns, Numbers, Words, rows, say
+from fairdash.data.building import build_dataset
+from fairdash.data.catalogue import load_dataset
+from fairdash.data.dataset import Dataset
+from fairdash.data.rate import looks_like_total
+from fairdash.data.readers.reading import read_table
+from fairdash.data.roles import Roles
+from fairdash.data.suggestion import NAMES_POLICIES, suggest_roles
+from fairdash.data.suspects import find_suspects
+from fairdash.errors import DataError, Fix, OptionError, Problem
+from fairdash.evaluation import SweepResult, summarise_splits
+from fairdash.training.defaults import default_settings
+from fairdash.training.search import SearchResult
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.split_kinds import SPLITS
+from fairdash.utils.records import to_plain
+from fairdash.utils.registry import get_entry
+from fairdash.utils.text import visible
+
+#: What can be said of amounts below zero, and the fix that it is.
+_BELOW_ZERO = {"as-they-are": "as_they_are", "floor": "floor", "drop": "drop_negative"}
+
+
+@Parameter(name="*", group="Data")
+@dataclass(frozen=True, kw_only=True)
+class DataOptions:
+    """A data set of the catalogue, or a file with the roles of its columns.
+
+    Parameters
+    ----------
+    dataset
+        Id in the catalogue: household, crime, motor, …
+    file
+        A table with a header, such as a CSV file.
+    predict
+        Of a file: column to predict.
+    sensitive
+        Of a file: column that must not matter; may come again.
+    exposure
+        Of a file: column that says how much a row counts.
+    per_exposure
+        Predict target ÷ exposure; by default for counts and sums.
+    price
+        Of a file: a prediction that is there already.
+    row_id
+        Of a file: column that names the rows.
+    group
+        Of a file: what rows have in common, such as a policy.
+    time
+        Of a file: when a row was, a number or a date.
+    features
+        Of a file: what the model may see; by default all but what gives the target away or names policies.
+    leave_out
+        Of a file: no feature; may come again.
+    below_zero
+        Of a file: amounts below zero, such as recoveries, are used as they are, counted as 0, or left out.
+    """
+
+    dataset: str | None = None
+    file: Path | None = None
+    predict: str | None = None
+    sensitive: Columns = ()
+    exposure: str | None = None
+    per_exposure: bool | None = None
+    price: str | None = None
+    row_id: str | None = None
+    group: str | None = None
+    time: str | None = None
+    features: Annotated[Columns, Parameter(consume_multiple=1)] = ()
+    leave_out: Columns = ()
+    below_zero: Literal["as-they-are", "floor", "drop"] | None = None
+
+    def load(self) -> Dataset:
+        """The data set that is named.
+
+        Every column of a file without another role is a feature, unless it is known only with the target or
+        names policies; what is left out for that is said on standard error.
+
+        Raises
+        ------
+        OptionError
+            No data or two, a file without target or sensitive column, a column that is not in it, or roles of
+            a data set of the catalogue, which has its own.
+        DataError
+            The roles don't fit the table.
+        """
+        if self.dataset is not None and self.file is None:
+            return self._of_the_catalogue(self.dataset)
+        if self.dataset is not None or self.file is None:
+            raise OptionError.of("One table is needed", "Name it with --dataset, or with --file.")
+        if self.predict is None or not self.sensitive:
+            raise OptionError.of(
+                "A file needs to be told which column is predicted and which must not matter",
+                "Add --predict and --sensitive.",
+            )
+        frame, report = read_table(self.file)
+        single = (self.predict, self.exposure, self.price, self.row_id, self.group, self.time)
+        named = [*(each for each in single if each is not None), *self.sensitive, *self.leave_out]
+        columns = {str(name): name for name in frame.columns}
+        for each in (*named, *self.features):
+            get_entry(columns, each, option="column")
+        rate = self.per_exposure
+        if rate is None:
+            rate = self.exposure is not None and looks_like_total(frame[self.predict])
+        roles = Roles(
+            target=self.predict,
+            sensitive=self.sensitive,
+            features=self.features or self._features(frame, [name for name in columns if name not in named]),
+            weight=self.exposure,
+            prediction=self.price,
+            row_id=self.row_id,
+            group=self.group,
+            time=self.time,
+            rate=rate,
+        )
+        try:
+            return build_dataset(
+                frame,
+                roles,
+                name=self.file.stem,
+                fixes=() if self.below_zero is None else (Fix(_BELOW_ZERO[self.below_zero], self.predict),),
+                units=report.units,
+                lines=report.lines,
+                notes=report.sentences(),
+            )
+        except DataError as error:
+            raise DataError(*map(_with_option, error.problems)) from None
+
+    def _of_the_catalogue(self, dataset: str) -> Dataset:
+        own = [each.name for each in fields(self) if each.name != "dataset"]
+        given = [f"--{each.replace('_', '-')}" for each in own if getattr(self, each) not in (None, ())]
+        if given:
+            raise OptionError.of(
+                f"{', '.join(given)} says something of a file, and “{dataset}” has its own roles",
+                "Name a file with --file, or leave it out.",
+            )
+        return load_dataset(dataset)
+
+    def _features(self, frame: pd.DataFrame, others: list[str]) -> tuple[str, ...]:
+        target = str(self.predict)
+        given = suggest_roles(frame, target=target, exposure=self.exposure)
+        out = {
+            name: given.left_out[name]
+            for name in others
+            if name in given.to_be_said or given.left_out.get(name) == NAMES_POLICIES
+        }
+        for name, why in out.items():
+            _note(f"“{name}” is no feature: {why}. Name --features to decide yourself.")
+        features = tuple(name for name in others if name not in out)
+        for each in find_suspects(frame, target, features, beside=self.sensitive):
+            _note(f"“{each.column}” looks too good to be true: {each.sentence}.")
+        return features
+
+
+def _with_option(problem: Problem) -> Problem:
+    """Name the option by which a command line answers what a page asks with buttons."""
+    if not any(fix.kind in _BELOW_ZERO.values() for fix in problem.fixes):
+        return problem
+    return replace(problem, hint=f"{problem.hint} Say which with --below-zero.")
+
+
+@Parameter(name="*", group="Training")
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions:
+    """How models are trained; what is not named is the library's to choose.
+
+    Parameters
+    ----------
+    objective
+        demographic_parity or equalized_residuals.
+    epochs
+        Rounds over the training rows.
+    loss
+        squared_error, poisson, tweedie or gamma; what suits the target by default.
+    balance
+        Whether predictions add up to the target; by default with a log link.
+    random_state
+        Seed of everything that is drawn.
+    device
+        auto, cpu, cuda or mps.
+    """
+
+    objective: str = "demographic_parity"
+    epochs: int | None = None
+    loss: str | None = None
+    balance: bool | None = None
+    random_state: int = 0
+    device: str = "auto"
+
+    def of(self, dataset: Dataset) -> dict[str, Any]:
+        """What the library's verbs are asked with."""
+        settings: TrainingSettings = default_settings(dataset, loss=self.loss)
+        if self.balance is not None:
+            settings = replace(settings, balance=self.balance)
+        if self.epochs is not None:
+            warm_up = min(settings.warm_up_epochs, self.epochs // 4)
+            settings = replace(settings, n_epochs=self.epochs, warm_up_epochs=warm_up)
+        return {
+            "dataset": dataset,
+            "objective": self.objective,
+            "settings": settings,
+            "random_state": self.random_state,
+            "device": self.device,
+        }
+
+
+_NO_DATA, _AS_USUAL = DataOptions(), TrainingOptions()
+
+
+def sweep(
+    *,
+    data: DataOptions = _NO_DATA,
+    training: TrainingOptions = _AS_USUAL,
+    methods: Words = None,
+    lams: Numbers = None,
+    splits: int | None = None,
+    validation: float | None = None,
+    split: str | None = None,
+    confirmation: float | None = None,
+    measures: Words = None,
+    tune: bool = True,
+    tariff: bool | None = None,
+    as_json: AsJson = False,
+) -> None:
+    """Train over a grid of λ and print the trade-off.
+
+    Parameters
+    ----------
+    methods
+        By default those that a run trains, comma-separated.
+    lams
+        Weights λ, comma-separated.
+    splits
+        Splits into training and test rows.
+    validation
+        Share of the rows that are not test rows, for choices.
+    split
+        random, group or time; by default group where there are groups.
+    confirmation
+        Share of rows to confirm by.
+    measures
+        Measures of dependence, comma-separated.
+    tune
+        Find learning rate and weight decay on validation rows first.
+    tariff
+        Whether tariffs are fitted beside the networks; by default with a log link.
+    """
+    dataset = data.load()
+    result = api.sweep(
+        **training.of(dataset),
+        split=split,
+        confirmation=confirmation,
+        tune=tune,
+        tariff=tariff,
+        progress=lambda each: _show(each.phase, each.fraction),
+        **_named(methods=methods, lams=lams, n_splits=splits, validation_share=validation, measures=measures),
+    )
+    found = {
+        "dataset": dataset.name,
+        "target": dataset.label(dataset.roles.target),
+        "sweep": to_plain(result.sweep),
+        "device": result.device,
+        "seconds": result.seconds,
+        "notes": result.notes,
+        "rows": rows(result.frame),
+    }
+    say(found, _table(result), as_json=as_json)
+
+
+def _table(result: SweepResult) -> Iterator[str]:
+    summary = summarise_splits(result.frame)
+    shown = [c for c in summary.columns if c != "part" and not c.endswith(("_se", "_q95"))]
+    test = summary.loc[summary["part"] == "test", shown]
+    yield f"Test rows, {SPLITS[result.sweep.split].mean_of(result.sweep.n_splits)} ({result.device}):"
+    yield from _lines(test)
+    yield from result.notes
+
+
+def search(
+    *,
+    data: DataOptions = _NO_DATA,
+    training: TrainingOptions = _AS_USUAL,
+    method: str | None = None,
+    lam: float = 1.0,
+    grid: str = "default",
+    folds: int = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Compare settings of the networks by cross-validation.
+
+    Parameters
+    ----------
+    method
+        Way of training.
+    lam
+        Weight λ at which they are compared.
+    grid
+        default or small.
+    folds
+        Parts of the rows, each of which is held out once.
+    """
+    result = api.search(
+        **training.of(data.load()),
+        **_named(method=method),
+        grid=grid,
+        lam=lam,
+        n_folds=folds,
+        progress=partial(_show, "cross-validating"),
+    )
+    _say_what_was_searched(result, {"best": to_plain(result.best)}, as_json=as_json)
+
+
+def find_lam(
+    *,
+    target: str,
+    data: DataOptions = _NO_DATA,
+    training: TrainingOptions = _AS_USUAL,
+    method: str | None = None,
+    lams: Numbers = None,
+    refine: int = 0,
+    folds: int = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Find the weight λ that meets a target.
+
+    Parameters
+    ----------
+    target
+        Such as hgr_spline<=0.05, hgr_spline<=floor+0.02 or error<=+10%.
+    method
+        Way of training.
+    lams
+        Weights λ to try, comma-separated.
+    refine
+        Weights to try in a second, finer round.
+    folds
+        Parts of the rows, each of which is held out once.
+    """
+    choice = api.find_lam(
+        **training.of(data.load()),
+        **_named(method=method, lams=lams),
+        target=target,
+        refine=refine,
+        n_folds=folds,
+        progress=partial(_show, "cross-validating"),
+    )
+    _say_what_was_searched(choice, {"lam": choice.lam, "reached": choice.reached}, as_json=as_json)
+
+
+def _say_what_was_searched(result: SearchResult, choice: dict[str, Any], *, as_json: bool) -> None:
+    about = {"rule": result.rule, "device": result.device, "seconds": result.seconds, "notes": result.notes}
+    lines = [f"Held-out rows ({result.device}):", *_lines(result.frame), result.rule, *result.notes]
+    say(choice | about | {"rows": rows(result.frame)}, lines, as_json=as_json)
+
+
+def _named(**options: Any) -> dict[str, Any]:
+    """Those options that were named; the rest is the library's to choose."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _lines(table: pd.DataFrame) -> list[str]:
+    return str(table.to_string(index=False, float_format="{:.4g}".format)).split("\n")
+
+
+def _note(text: str) -> None:
+    print(visible(text), file=sys.stderr)
+
+
+def _show(phase: str, share: float) -> None:
+    """Keep one line of a terminal up to date."""
+    if sys.stderr.isatty():
+        print(f"\r{phase}: {share:4.0%}", end="\n" if share >= 1 else "", file=sys.stderr, flush=True)
