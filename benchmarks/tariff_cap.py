@@ -22,7 +22,7 @@ import pandas as pd
 import fairdash as fd
 from fairdash.assessment import cap_cost
 from fairdash.assessment.capping import AFTER, BEFORE
-from fairdash.data.motor import motor
+from fairdash.data.published import motor
 from fairdash.tariff.fit import FitOptions
 from fairdash.tariff.many import fit_tariffs
 from fairdash.training.losses import find_loss

@@ -40,7 +40,7 @@ def test_published_sets_say_the_same_of_themselves(real_data: object, dataset_id
 def test_every_set_is_made_here_fetched_or_brought(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     for entry in CATALOGUE.values():
-        ways = [entry.is_local(), entry.needs_download, entry.how_to_bring is not None]
+        ways = [entry.is_local(), entry.needs_download, bool(entry.bring)]
         assert ways.count(True) == 1, entry.id
 
 
