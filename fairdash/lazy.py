@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -34,6 +36,23 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         return value
 
     return find
+
+
+def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """A package's ``__getattr__``, ``__dir__`` and ``__all__``: its names are those that its stub imports.
+
+    So they stand in one list, for whoever runs the package and for tools that read types.
+
+    Parameters
+    ----------
+    package, file
+        The package's ``__name__`` and ``__file__``; the stub lies beside it as ``__init__.pyi``.
+    """
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    homes = {name.name: str(node.module) for node in imports for name in node.names}
+    names = sorted(homes)
+    return lazy_names(package, homes), lambda: names, names
 
 
 def moved_names(module: str, moved: Mapping[str, str]) -> Callable[[str], object]:

@@ -16,8 +16,7 @@ from fairdash.assessment.assess import DEFAULT_MEASURES, N_PERMUTATIONS, assess_
 from fairdash.assessment.learning import Gain, gain_over_mean
 from fairdash.assessment.result import SweepResult
 from fairdash.assessment.tradeoff_curve import assess_curve
-from fairdash.data.dataset import Dataset
-from fairdash.data.sample import draw_rows
+from fairdash.data.dataset import Dataset, draw_rows
 from fairdash.dependence import REGISTRY
 from fairdash.tariff.fit import FitOptions
 from fairdash.tariff.many import FittedTariffs, fit_tariffs

@@ -16,10 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from fairdash.data.bands import bands_in_order
 from fairdash.data.column_profile import as_floats, kind_of
 from fairdash.data.fixes import can_convert, date_fixes, use_of_dates
-from fairdash.data.grammar import DATE_LIKE, date_orders
+from fairdash.data.grammar import DATE_LIKE, bands_in_order, date_orders
 from fairdash.data.roles import Roles, infinite_problem
 from fairdash.errors import Fix, Problem
 from fairdash.text import counted, few
@@ -254,7 +253,7 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 def _reads_off(f: pd.Series, s: pd.Series) -> bool:
     """Say whether rows of one value always share one sensitive value, in more rows than chance brings."""
-    few = _a_few(len(f))
+    few = a_few(len(f))
     if not is_function(f.iloc[few], s.iloc[few]) or not is_function(f, s):
         return False
     counts = s.value_counts()
@@ -275,13 +274,13 @@ def _reads_off(f: pd.Series, s: pd.Series) -> bool:
 
 def same_order(f: pd.Series, s: pd.Series) -> bool:
     """Say whether two columns without missing cells put the rows in the same order, or the opposite."""
-    few = _a_few(len(f))
+    few = a_few(len(f))
     if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[few].nunique() < len(few) / 2:
         return False
     return _order(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _order(f, s) > _SAME_ORDER
 
 
-def _a_few(n: int) -> np.ndarray:
+def a_few(n: int) -> np.ndarray:
     """Rows that rule out most features: a million need not be looked through for that."""
     return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
 

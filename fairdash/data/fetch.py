@@ -6,15 +6,14 @@ Wherever they come from they are compared with what was published.
 from __future__ import annotations
 
 import hashlib
+import io
 import os
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from fairdash.errors import DownloadError, FairdashError, Problem, StorageError
+from fairdash.errors import DownloadError, Problem
 from fairdash.storage import cache_folder, sha256, write_whole
 
 #: Called with the bytes that have arrived and the bytes expected (None where the server does not say).
@@ -64,11 +63,11 @@ def fetch_files(
         The files can't be kept.
     """
     publisher = url.split("/")[2]
-    with _downloaded(url, publisher, offline_advice, progress, timeout) as arrived:
-        if len(checksums) > 1:
-            contents = _unpacked(arrived, checksums, publisher, offline_advice)
-        else:
-            contents = dict.fromkeys(checksums, arrived.read_bytes())
+    arrived = _downloaded(url, publisher, offline_advice, progress, timeout)
+    if len(checksums) > 1:
+        contents = _unpacked(arrived, checksums, publisher, offline_advice)
+    else:
+        contents = dict.fromkeys(checksums, arrived)
     problems = [
         Problem(what=f"{name} from {publisher} {what}", hint=offline_advice)
         for name, checksum in checksums.items()
@@ -155,39 +154,36 @@ def read_verified(
     return contents
 
 
-@contextmanager
 def _downloaded(
     url: str, publisher: str, advice: str, progress: DownloadProgress | None, timeout: float
-) -> Iterator[Path]:
-    """Give what an address sends as a file that lasts as long as the block."""
-    import pooch
+) -> bytes:
+    """What an address sends."""
     import requests
 
-    with tempfile.TemporaryDirectory(prefix="fairdash-") as temporary:
-        arrived = Path(temporary) / "arrived"
-        downloader = pooch.HTTPDownloader(progressbar=_Meter(progress, advice), timeout=timeout)
-        try:
-            downloader(url, str(arrived), None)
-        except requests.RequestException as error:
-            raise DownloadError.of(
-                f"{publisher} could not be reached or broke off ({type(error).__name__})", advice
-            ) from error
-        # What the meter and the callback raise is passed on; a full disk is said.
-        except FairdashError:
-            raise
-        except OSError as error:
-            raise StorageError.of(
-                f"the download can't be written ({error.strerror})",
-                "Free some space in the folder for temporary files (TMPDIR).",
-            ) from error
-        yield arrived
+    content = bytearray()
+    try:
+        with requests.get(url, stream=True, timeout=timeout) as response:
+            response.raise_for_status()
+            total = int(response.headers.get("content-length", 0))
+            for chunk in response.iter_content(2**16):
+                content += chunk
+                if len(content) > LARGEST_ARCHIVE:
+                    raise DownloadError.of("the server sends far more than the data set holds", advice)
+                if progress is not None:
+                    # What was sent packed is longer than its announced length.
+                    progress(min(len(content), total or len(content)), total or None)
+    except requests.RequestException as error:
+        raise DownloadError.of(
+            f"{publisher} could not be reached or broke off ({type(error).__name__})", advice
+        ) from error
+    return bytes(content)
 
 
-def _unpacked(archive: Path, names: Iterable[str], publisher: str, advice: str) -> dict[str, bytes]:
+def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str) -> dict[str, bytes]:
     """The first file of each of these names, if it is not far too large."""
     contents: dict[str, bytes] = {}
     try:
-        with zipfile.ZipFile(archive) as opened:
+        with zipfile.ZipFile(io.BytesIO(archive)) as opened:
             for info in opened.infolist():
                 name = PurePosixPath(info.filename).name
                 if name in names and name not in contents and info.file_size <= LARGEST_MEMBER:
@@ -196,29 +192,3 @@ def _unpacked(archive: Path, names: Iterable[str], publisher: str, advice: str) 
     except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
         raise DownloadError.of(f"what {publisher} sent is not a whole zip archive", advice) from error
     return contents
-
-
-class _Meter:
-    """The progress bar that pooch's downloader expects, handing on to a callback."""
-
-    total = 0
-
-    def __init__(self, progress: DownloadProgress | None, advice: str) -> None:
-        self._progress = progress
-        self._advice = advice
-        self._done = 0
-
-    def update(self, n_bytes: int) -> None:
-        self._done += n_bytes
-        if self._done > LARGEST_ARCHIVE:
-            raise DownloadError.of("the server sends far more than the data set holds", self._advice)
-        if self._progress is not None and n_bytes:
-            # pooch counts whole chunks, so the last one can go past the end.
-            done = min(self._done, self.total) if self.total else self._done
-            self._progress(done, self.total or None)
-
-    def reset(self) -> None:
-        self._done = 0
-
-    def close(self) -> None:
-        pass

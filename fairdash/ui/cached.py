@@ -13,18 +13,21 @@ from numpy.typing import NDArray
 
 from fairdash.assessment import DEFAULT_MEASURE, cap_cost
 from fairdash.assessment.result import SweepResult
-from fairdash.data.bounds import bounded
-from fairdash.data.column_profile import ColumnProfile, profile_table
-from fairdash.data.data_checks import support_sentence, target_remarks
+from fairdash.data.column_profile import ColumnProfile, profile_table, support_sentence, target_remarks
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import fixes_of_columns
 from fairdash.data.leak_check import DataCheck, check_data
-from fairdash.data.pricing import PricingTarget, pricing_targets
 from fairdash.data.readers.reading import file_contents
 from fairdash.data.readers.report import ReadingOptions, ReadingReport
 from fairdash.data.roles import Roles
-from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
-from fairdash.data.suggestion import Suggestion, claims_in_total, suggest_roles
+from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, bounded
+from fairdash.data.suggestion import (
+    PricingTarget,
+    Suggestion,
+    claims_in_total,
+    pricing_targets,
+    suggest_roles,
+)
 from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
 from fairdash.dependence import independence_test, measure
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS

@@ -107,15 +107,6 @@ def test_a_folder_that_cannot_be_written_is_said(server: Server, tmp_path: Path)
         fetch_test(server, tmp_path / "file" / "below")
 
 
-def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
-    def full(done: int, total: int | None) -> None:
-        raise OSError(28, "No space left on device")
-
-    server.body = zipped(PAYLOAD)
-    with pytest.raises(StorageError, match="No space left"):
-        fetch_test(server, tmp_path, progress=full)
-
-
 def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -161,16 +152,3 @@ def test_sparse_columns_can_be_kept(real_data: Path) -> None:
     dataset = load_crime(sparse="keep")
     assert dataset.features.shape == (1994, 121)
     assert (dataset.features.isna().mean() > 0.5).sum() == 22
-
-
-@pytest.mark.data
-def test_a_changed_file_on_disk_is_refused(
-    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "crime").mkdir()
-    for name in CRIME.files:
-        content = (real_data / "crime" / name).read_bytes()
-        (tmp_path / "crime" / name).write_bytes(content + b"\n")
-    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
-    with pytest.raises(DownloadError, match="checksum differs"):
-        load_crime()

@@ -162,15 +162,6 @@ def test_a_server_that_sends_something_else(
     assert not CATALOGUE["motor"].is_local()
 
 
-def test_a_server_that_breaks_off(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.body, server.announced = b"x" * 100, 5000
-    served_at(address(server), "motor", monkeypatch)
-    monkeypatch.delenv("FAIRDASH_DATA", raising=False)
-    with pytest.raises(DownloadError, match="could not be reached or broke off"):
-        load_motor()
-    assert not CATALOGUE["motor"].is_local()
-
-
 def test_a_changed_file_on_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "motor").mkdir()
     (tmp_path / "motor" / FILE).write_bytes(b"something else")

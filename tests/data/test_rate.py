@@ -14,10 +14,10 @@ import torch
 from sklearn.linear_model import PoissonRegressor
 
 from fairdash.data import Roles, build_dataset, keep_upload, suggest_roles
-from fairdash.data.pricing import pricing_targets
 from fairdash.data.rate import looks_like_total
 from fairdash.data.shell import add_data_options, dataset_of
 from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.data.suggestion import pricing_targets
 from fairdash.errors import DataError
 from fairdash.text import amount
 from fairdash.training.losses import find_loss

@@ -11,7 +11,7 @@ import pytest
 
 from fairdash.assessment import Gain
 from fairdash.assessment.execute_sweep import execute_sweep
-from fairdash.data.sample import draw_rows
+from fairdash.data.dataset import draw_rows
 from fairdash.records import from_plain, to_plain
 from fairdash.reports.comparison import ROW
 from fairdash.reports.html import render_report

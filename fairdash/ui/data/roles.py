@@ -10,10 +10,9 @@ import streamlit as st
 
 from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.leak_check import DataCheck
-from fairdash.data.pricing import PricingTarget
 from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.data.roles import Roles
-from fairdash.data.suggestion import Suggestion
+from fairdash.data.suggestion import PricingTarget, Suggestion
 from fairdash.data.suspects import CERTAIN, SUSPECT
 from fairdash.text import counted
 from fairdash.ui.cached import check_of, suggestion_of
