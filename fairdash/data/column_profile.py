@@ -104,7 +104,8 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     known = values.dropna()
     # What is neither number nor text, such as a list, need not be comparable.
     n_distinct = int(known.nunique()) if kind != "other" else 0
-    name, n_missing = str(values.name), len(values) - len(known)
+    histogram = known.value_counts().head(_STEPS).tolist() if kind == "text" else []
+    minimum = mean = maximum = None
     if kind in NUMBERS and len(known):
         numbers = known.to_numpy(dtype=float)
         # Sums of numbers near the largest overflow; the mean is then infinite, and that is no fault here.
@@ -112,20 +113,18 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
             mean = float(np.average(numbers, weights=None if weight is None else weight[values.notna()]))
         finite = numbers[np.isfinite(numbers)]
         # Near the largest float there are no steps between.
-        steps = len(finite) and np.abs(finite).max() < 1e300
-        return ColumnProfile(
-            name=name,
-            kind=kind,
-            n_missing=n_missing,
-            n_distinct=n_distinct,
-            histogram=tuple(np.histogram(finite, bins=_STEPS)[0].tolist()) if steps else (),
-            minimum=float(numbers.min()),
-            mean=mean,
-            maximum=float(numbers.max()),
-        )
-    commonest = tuple(known.value_counts().head(_STEPS).tolist()) if kind == "text" else ()
+        if len(finite) and np.abs(finite).max() < 1e300:
+            histogram = np.histogram(finite, bins=_STEPS)[0].tolist()
+        minimum, maximum = float(numbers.min()), float(numbers.max())
     return ColumnProfile(
-        name=name, kind=kind, n_missing=n_missing, n_distinct=n_distinct, histogram=commonest
+        name=str(values.name),
+        kind=kind,
+        n_missing=len(values) - len(known),
+        n_distinct=n_distinct,
+        minimum=minimum,
+        mean=mean,
+        maximum=maximum,
+        histogram=tuple(histogram),
     )
 
 

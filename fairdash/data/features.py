@@ -12,6 +12,7 @@ finely cut.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -29,6 +30,9 @@ IDENTIFIER_SHARE = 0.5
 FEWEST_IDENTIFIERS = 20
 #: Each level becomes an input of the network.
 MOST_LEVELS = 500
+
+#: A table, or columns by name.
+Columns = pd.DataFrame | Mapping[str, pd.Series]
 
 DATES, TEXT_DATES = "dates", "dates written as text"
 IDENTIFIER = "nearly as many levels as rows, like an identifier"
@@ -126,9 +130,7 @@ def leakage_problems(
         for name, values in sensitive.items()
         if np.isfinite(values).all() and values.nunique() > 1
     }
-    if not features or not sound:
-        return
-    for name, column in find_leakage(pd.DataFrame(dict(features)), pd.DataFrame(sound)):
+    for name, column in find_leakage(features, sound):
         yield Problem(
             what=f"the sensitive column “{column}” can be read off this feature: it is a copy, rescaled, "
             "recoded or more finely cut",
@@ -216,12 +218,11 @@ def exclusion_reason(values: pd.Series) -> str | None:
     return None
 
 
-def find_leakage(features: pd.DataFrame, sensitive: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, str]]:
     """Give each feature that determines a sensitive column exactly: ``(feature, sensitive column)``."""
-    for name in features.columns:
-        for column in sensitive.columns:
-            if determines(features[name], sensitive[column]):
-                yield str(name), str(column)
+    for (name, values), (column, s) in product(features.items(), sensitive.items()):
+        if determines(values, s):
+            yield str(name), str(column)
 
 
 def determines(feature: pd.Series, sensitive: pd.Series) -> bool:

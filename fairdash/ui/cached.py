@@ -212,8 +212,9 @@ def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: flo
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
     """The table in an uploaded file, and how it was read, parsed once a server."""
     forget_what_was_deleted()
+    check_kept(digest, owner=current_owner())
     with bounded():
-        return table_of_upload(digest, reading, name=name, owner=current_owner())
+        return table_of_upload(digest, reading, name=name)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
