@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -161,8 +161,7 @@ def build_dataset(
     )
 
 
-@dataclass(frozen=True)
-class _Table:
+class _Table(NamedTuple):
     """A table on its way: its roles, what was agreed to, the lines of its rows, and what is said of it."""
 
     frame: pd.DataFrame
@@ -184,7 +183,7 @@ class _Table:
     def only(self, rows: np.ndarray) -> _Table:
         """The table of these rows alone; what is said of it goes on."""
         lines = None if self.lines is None else self.lines[rows]
-        return replace(self, frame=self.frame.loc[rows], lines=lines)
+        return self._replace(frame=self.frame.loc[rows], lines=lines)
 
     def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
         """The columns that must be numbers, by name, and what keeps others from it."""

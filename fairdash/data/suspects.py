@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -185,8 +185,7 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
         of_all = None
 
 
-@dataclass(frozen=True)
-class _Trees:
+class _Trees(NamedTuple):
     """Boosted trees, each judged on rows that it did not learn from."""
 
     ranks: Floats
