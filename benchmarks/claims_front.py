@@ -16,14 +16,14 @@ import numpy as np
 import pandas as pd
 import rdata
 
-from fairdash.assessment import summarise_splits
-from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import find_folder
 from fairdash.data.published import CLAIMS
 from fairdash.data.roles import Roles
+from fairdash.evaluation import summarise_splits
+from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.tariff.naming import FAIR_TARIFF
 from fairdash.training.defaults import LAMS
 from fairdash.training.settings import TrainingSettings

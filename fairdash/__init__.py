@@ -10,6 +10,6 @@ torch only by training and by the neural measures.
 
 from __future__ import annotations
 
-from fairdash.lazy import names_of_stub
+from fairdash.utils.lazy import names_of_stub
 
 __getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)

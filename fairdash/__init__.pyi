@@ -1,14 +1,12 @@
 # Where each public name stands: for tools that read types, and for fairdash/__init__.py.
 
 from fairdash import losses as losses
-from fairdash import plot as plot
 from fairdash._version import __version__ as __version__
 from fairdash.api import confirm as confirm
 from fairdash.api import find_lam as find_lam
 from fairdash.api import references as references
 from fairdash.api import search as search
 from fairdash.api import sweep as sweep
-from fairdash.assessment.result import SweepResult as SweepResult
 from fairdash.auditing.audit import audit as audit
 from fairdash.auditing.evidence import AuditResult as AuditResult
 from fairdash.data.catalogue import load_dataset as load_dataset
@@ -26,6 +24,7 @@ from fairdash.dependence import learned_functions as learned_functions
 from fairdash.dependence import measure as measure
 from fairdash.dependence import measure_many as measure_many
 from fairdash.dependence.conditional import assess_conditional_dependence as assess_conditional_dependence
+from fairdash.evaluation.result import SweepResult as SweepResult
 from fairdash.tariff.cap import CappedPremiums as CappedPremiums
 from fairdash.tariff.cap import cap_premiums as cap_premiums
 from fairdash.tariff.files import read_tariff as read_tariff

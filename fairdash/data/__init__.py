@@ -5,6 +5,6 @@ Nothing heavy is imported here: each name is loaded when it is first used, from 
 
 from __future__ import annotations
 
-from fairdash.lazy import names_of_stub
+from fairdash.utils.lazy import names_of_stub
 
 __getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from fairdash.data.dataset import Dataset
 from fairdash.data.fetch import DownloadProgress, fetch_files, find_folder, is_published, read_verified
 from fairdash.errors import DownloadError, OptionError, Problem
-from fairdash.registry import get_entry
 from fairdash.storage import cache_folder, write_whole
+from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
     import pandas as pd

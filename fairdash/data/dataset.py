@@ -40,7 +40,7 @@ from fairdash.data.roles import (
     require_exposure,
 )
 from fairdash.errors import Checks, DataError
-from fairdash.seeds import Stream, rng_of
+from fairdash.utils.seeds import Stream, rng_of
 
 #: Fewer groups than these can't be parted into training and test rows, and exchanged, with any sense.
 FEWEST_GROUPS = 200

@@ -26,10 +26,10 @@ from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
 from fairdash.data.uploads import check_sha256, table_of_upload
 from fairdash.errors import FairdashError, Fix, ReadingError, StorageError
-from fairdash.memory import beyond, is_out_of_memory, limited_memory
-from fairdash.records import from_plain, to_plain
-from fairdash.registry import get_entry
 from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whole
+from fairdash.utils.memory import beyond, is_out_of_memory, limited_memory
+from fairdash.utils.records import from_plain, to_plain
+from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -338,7 +338,7 @@ def bounded() -> Iterator[None]:
     Raises
     ------
     ReadingError
-        It would take more than :func:`fairdash.memory.most_memory`.
+        It would take more than :func:`fairdash.utils.memory.most_memory`.
     """
     try:
         with limited_memory():

@@ -11,8 +11,6 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from fairdash.assessment import DEFAULT_MEASURE, cap_cost
-from fairdash.assessment.result import SweepResult
 from fairdash.data.column_profile import ColumnProfile, profile_table, support_sentence, target_remarks
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import fixes_of_columns
@@ -33,6 +31,8 @@ from fairdash.dependence import independence_test, measure
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.dependence.rank_link import RankLink, rank_link
 from fairdash.errors import Problem
+from fairdash.evaluation import DEFAULT_MEASURE, cap_cost
+from fairdash.evaluation.result import SweepResult
 from fairdash.reports import fronts
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Front

@@ -13,7 +13,6 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import FairdashError
 from fairdash.jobs.engine import prepare
-from fairdash.text import counted
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.data.fixes import ask_for_fixes
 from fairdash.ui.data.roles import ask_for_names, ask_for_roles
@@ -23,6 +22,7 @@ from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to
 from fairdash.ui.state import DEFAULT_SOURCE, choose_run, chosen_source
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

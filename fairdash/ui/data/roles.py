@@ -14,11 +14,11 @@ from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.data.roles import Roles
 from fairdash.data.suggestion import PricingTarget, Suggestion
 from fairdash.data.suspects import CERTAIN, SUSPECT
-from fairdash.text import counted
 from fairdash.ui.cached import check_of, suggestion_of
 from fairdash.ui.data.fixes import agree_for
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

@@ -17,10 +17,8 @@ from fairdash.data.readers.text_column import MISSING_MARKS
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import Upload, keep_upload, list_uploads, no_longer_kept, set_retention
 from fairdash.errors import Fix, ReadingError
-from fairdash.memory import can_limit, most_memory
 from fairdash.runs.deletion import Made, delete_made_from, made_from
 from fairdash.storage import sha256
-from fairdash.text import counted
 from fairdash.ui.cached import contents_of, forget_what_was_deleted, upload_of
 from fairdash.ui.data.fixes import ask_for_fixes
 from fairdash.ui.data.roles import ask_for_names, ask_for_roles
@@ -29,6 +27,8 @@ from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner, signs_in
 from fairdash.ui.state import DEFAULT_SOURCE, choose_source
 from fairdash.ui.text import safe
+from fairdash.utils.memory import can_limit, most_memory
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
