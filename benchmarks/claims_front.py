@@ -17,9 +17,10 @@ import pandas as pd
 import rdata
 
 from fairdash.data.building import build_dataset
+from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.dataset import Dataset
-from fairdash.data.local_files import find_folder
-from fairdash.data.motor import CLAIMS, FILE
+from fairdash.data.fetch import find_folder
+from fairdash.data.published import CLAIMS
 from fairdash.data.roles import Roles
 from fairdash.evaluation import summarise_splits
 from fairdash.evaluation.execute_sweep import execute_sweep
@@ -34,9 +35,10 @@ MEASURES = ("hgr_spline", "hgr_rdc")
 
 def policies(rows: int) -> Dataset:
     """So many rows, drawn at random, grouped by policy."""
-    folder = find_folder("motor", [FILE])
+    (file,) = CATALOGUE["motor"].files
+    folder = find_folder("motor", [file])
     assert folder is not None, "set FAIRDASH_DATA"
-    (frame,) = rdata.read_rda(folder / FILE).values()
+    (frame,) = rdata.read_rda(folder / file).values()
     frame = frame.reset_index(drop=True).sample(rows, random_state=0).reset_index(drop=True)
     frame["Years"] = frame["Exppdays"] / 365
     features = [

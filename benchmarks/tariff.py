@@ -22,7 +22,7 @@ import pandas as pd
 from sklearn.linear_model import TweedieRegressor
 
 import fairdash as fd
-from fairdash.data.motor import motor
+from fairdash.data.published import motor
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.design import design
 from fairdash.tariff.fit import FitOptions

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 import fairdash as fd
-from fairdash.data.motor import motor
+from fairdash.data.published import motor
 from fairdash.evaluation import cap_cost
 from fairdash.evaluation.capping import AFTER, BEFORE
 from fairdash.tariff.fit import FitOptions

@@ -43,8 +43,9 @@ from scipy import stats
 from sklearn.exceptions import ConvergenceWarning
 
 import fairdash as fd
-from fairdash.data import motor
-from fairdash.data.local_files import find_folder, read_verified
+from fairdash.data.catalogue import CATALOGUE
+from fairdash.data.fetch import find_folder, read_verified
+from fairdash.data.published import CLAIMS, DAYS_IN_A_YEAR, MOTOR_SENSITIVE, SUBREGION
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.design import design
 from fairdash.tariff.fit import AVERAGES, FitOptions, fit_glm, fit_stack
@@ -88,13 +89,14 @@ class Table:
 
 def tables(n: int) -> Iterator[tuple[str, Table]]:
     """Every table by its name, of n rows drawn at random, or all there are."""
-    folder = find_folder("motor", {**motor.CHECKSUMS, **FREMPL})
+    motor = CATALOGUE["motor"].files
+    folder = find_folder("motor", {**motor, **FREMPL})
     if folder is None:
         raise SystemExit("Put pg15training.rda and freMPL1.rda into $FAIRDASH_DATA/motor.")
-    content = read_verified(folder, {**motor.CHECKSUMS, **FREMPL})
-    policies = _drawn(_frame(content[motor.FILE], "pg15training"), n)
-    known = ["PolNum", "CalYear", "Exppdays", *motor.CLAIMS, motor.SENSITIVE, motor.SUBREGION]
-    years = policies["Exppdays"] / motor.DAYS_IN_A_YEAR
+    content = read_verified(folder, {**motor, **FREMPL})
+    policies = _drawn(_frame(content["pg15training.rda"], "pg15training"), n)
+    known = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE, SUBREGION]
+    years = policies["Exppdays"] / DAYS_IN_A_YEAR
     for name, column in (("material", "Numtppd"), ("bodily", "Numtpbi")):
         yield name, Table.of(policies.drop(columns=known), policies[column], years, policies["Age"])
     frame = _frame(content["freMPL1.rda"], "freMPL1")

@@ -166,7 +166,7 @@ def test_another_server_process_shows_it_no_more() -> None:
         lambda: cached.upload_of(source.sha256, source.name, source.reading),
         lambda: cached.contents_of(source.sha256),
         lambda: cached.result_of(run),
-        lambda: cached._result(run.id, "result"),
+        lambda: cached._load(source),
     ):
         with pytest.raises(FairdashError):
             look()

@@ -54,7 +54,7 @@ SETTINGS = TrainingSettings(
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How to read what the paper leaves open; options of :func:`fairdash.data.household.household`.
+    """How to read what the paper leaves open; options of :func:`fairdash.data.simulated.household`.
 
     Parameters
     ----------

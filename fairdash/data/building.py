@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,22 +24,13 @@ from fairdash.data.fixes import (
 )
 from fairdash.data.header_words import meanings_of
 from fairdash.data.leaks import certain_leaks
-from fairdash.data.rate import (
-    DROP_NEGATIVE,
-    FLOOR,
-    OF_NEGATIVES,
-    divided,
-    looks_like_total,
-    negative_note,
-    negative_problems,
-    undivided_note,
-    unit_of_rate,
-)
+from fairdash.data.rate import DROP_NEGATIVE, FLOOR, OF_NEGATIVES, looks_like_total
 from fairdash.data.roles import (
     EXPOSURE,
     FEATURE,
     PREDICTION,
     SENSITIVE,
+    SINGLE,
     TARGET,
     TIME,
     Roles,
@@ -47,7 +40,7 @@ from fairdash.data.roles import (
     role_problems,
 )
 from fairdash.errors import DataError, Fix, Problem
-from fairdash.utils.text import counted
+from fairdash.utils.text import amount, at_lines, counted
 
 #: With fewer rows a fifth held out for testing is a handful, and no dependence can be measured on it.
 FEWEST_ROWS = 50
@@ -103,33 +96,30 @@ def build_dataset(
     check_fixes(frame, fixes)
     remarks = list(notes)
     frame, roles = apply_fixes(frame, roles, fixes, remarks)
-    played = {
-        column: role
-        for role in (TARGET, SENSITIVE, EXPOSURE, PREDICTION, TIME)
-        for column in roles.parts[role]
-    }
-    outcomes, problems = _outcomes(frame, played, lines, remarks)
-    left = ~_unusable_rows(frame, played, outcomes, roles.features, fixes, drop_missing, lines, remarks)
+    table = _Table(frame, roles, fixes, lines, remarks)
+    outcomes, problems = table.outcomes()
+    left = ~table.unusable_rows(outcomes, drop_missing)
     if not left.all():
-        frame = frame.loc[left]
-        lines = None if lines is None else lines[left]
+        table = table.only(left)
         outcomes = {column: values.loc[left] for column, values in outcomes.items()}
-    if len(frame) < FEWEST_ROWS:
+    if (n_rows := len(table.frame)) < FEWEST_ROWS:
         problems.append(
             Problem(
-                what=f"{counted(len(frame), 'row')} left: training and testing need at least {FEWEST_ROWS}",
+                what=f"{counted(n_rows, 'row')} left: training and testing need at least {FEWEST_ROWS}",
                 hint="Add rows, or fill missing target and sensitive values.",
             )
         )
     for column, values in outcomes.items():
-        problems.extend(role_problems(values, role=played[column], lines=lines))
+        problems.extend(role_problems(values, role=table.played[column], lines=table.lines))
     if roles.group is not None:
-        problems.extend(group_problems(frame[roles.group], lines))
+        problems.extend(group_problems(table.frame[roles.group], table.lines))
     if roles.target in outcomes and roles.weight in (None, *outcomes):
-        problems.extend(_settle_totals(outcomes, roles, fixes, lines, remarks))
+        problems.extend(table.settle_totals(outcomes))
 
-    kept = {fix.column for fix in fixes if fix.kind == "keep"}
-    features, doubts = choose_features(frame, roles.features, kept=kept, lines=lines, notes=remarks)
+    kept = table.fixed("keep")
+    features, doubts = choose_features(
+        table.frame, roles.features, kept=kept, lines=table.lines, notes=remarks
+    )
     problems.extend(
         leakage_problems(
             {name: values for name, values in features.items() if name not in kept},
@@ -137,7 +127,7 @@ def build_dataset(
         )
     )
     problems.extend(doubts)
-    remarks += _on_leaks(frame, roles, features)
+    table.say_leaks(features)
     if not features and not doubts:
         problems.append(Problem(what="no feature is left to predict from", hint="Choose further columns."))
     if problems:
@@ -147,13 +137,14 @@ def build_dataset(
     new_units = {column: unit for column, unit in (units or {}).items() if column in columns}
     if roles.rate:
         assert roles.weight is not None
-        columns[roles.target], said = divided(columns[roles.target], columns[roles.weight])
+        columns[roles.target], said = _divided(columns[roles.target], columns[roles.weight])
         remarks.append(said)
         by = new_units.get(roles.weight, "")
         if not by and "claim_count" in meanings_of(roles.weight):
             by = "claims"
         new_units[roles.target] = unit_of_rate(new_units.get(roles.target, ""), by)
     _rescale(columns, new_units, remarks)
+    single = {part: getattr(roles, part) for part in SINGLE}
     return Dataset(
         name=name,
         title=title,
@@ -161,11 +152,7 @@ def build_dataset(
         features=pd.DataFrame({column: columns[column] for column in features}),
         target=columns[roles.target],
         sensitive=pd.DataFrame({column: columns[column] for column in roles.sensitive}),
-        weight=None if roles.weight is None else columns[roles.weight],
-        prediction=None if roles.prediction is None else columns[roles.prediction],
-        row_id=None if roles.row_id is None else frame[roles.row_id],
-        group=None if roles.group is None else frame[roles.group],
-        time=None if roles.time is None else columns[roles.time],
+        **{part: columns.get(c, table.frame[c]) for part, c in single.items() if c is not None},
         per_exposure=roles.rate,
         units=new_units,
         names=names or {},
@@ -174,117 +161,123 @@ def build_dataset(
     )
 
 
-def _on_leaks(frame: pd.DataFrame, roles: Roles, features: Mapping[str, pd.Series]) -> list[str]:
-    """Say which columns give the target away: those that are no feature and those that are all the same."""
-    played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
-    free = [str(name) for name in frame.columns if name not in played]
-    leaks = certain_leaks(frame, roles.target, free, exposure=roles.weight)
-    is_so = {True: "a feature all the same", False: "no feature"}
-    return [
-        f"“{name}” gives the target away and is {is_so[name in features]}: {why}."
-        for name, why in leaks.items()
-    ]
+class _Table(NamedTuple):
+    """A table on its way: its roles, what was agreed to, the lines of its rows, and what is said of it."""
 
+    frame: pd.DataFrame
+    roles: Roles
+    fixes: Sequence[Fix]
+    lines: np.ndarray | None
+    notes: list[str]
 
-def _outcomes(
-    frame: pd.DataFrame, played: Mapping[str, str], lines: np.ndarray | None, notes: list[str]
-) -> tuple[dict[str, pd.Series], list[Problem]]:
-    """The columns that must be numbers, by name, and what keeps others from it."""
-    outcomes: dict[str, pd.Series] = {}
-    problems: list[Problem] = []
-    for column, role in played.items():
-        values = frame[column]
-        if role == TIME and can_use_dates(values, "year"):
-            values = as_year(values, notes)
-        found = _as_numbers(values, role, lines)
-        if isinstance(found, Problem):
-            problems.append(found)
-        else:
+    @property
+    def played(self) -> dict[str, str]:
+        """The columns that must be numbers, with their roles."""
+        parts, numbers = self.roles.parts, (TARGET, SENSITIVE, EXPOSURE, PREDICTION, TIME)
+        return {column: role for role in numbers for column in parts[role]}
+
+    def fixed(self, kind: str) -> set[str]:
+        """The columns for which a kind of fix was agreed to."""
+        return {fix.column for fix in self.fixes if fix.kind == kind}
+
+    def only(self, rows: np.ndarray) -> _Table:
+        """The table of these rows alone; what is said of it goes on."""
+        lines = None if self.lines is None else self.lines[rows]
+        return self._replace(frame=self.frame.loc[rows], lines=lines)
+
+    def outcomes(self) -> tuple[dict[str, pd.Series], list[Problem]]:
+        """The columns that must be numbers, by name, and what keeps others from it."""
+        outcomes: dict[str, pd.Series] = {}
+        problems: list[Problem] = []
+        for column, role in self.played.items():
+            values = self.frame[column]
+            if role == TIME and can_use_dates(values, "year"):
+                values = as_year(values, self.notes)
+            found = _as_numbers(values, role, self.lines)
+            if isinstance(found, Problem):
+                problems.append(found)
+                continue
             outcomes[column] = found
-            if kind_of(frame[column]) == "truth value":
-                notes.append(truth_note(column))
-    return outcomes, problems
+            if kind_of(self.frame[column]) == "truth value":
+                self.notes.append(truth_note(column))
+        return outcomes, problems
 
+    def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
+        """Which rows are left out, as the user has agreed."""
+        unusable, without = np.zeros((2, len(self.frame)), dtype=bool)
+        dropped, notes = self.fixed("drop_rows"), self.notes
+        for column, values in outcomes.items():
+            role, missing = self.played[column], values.isna().to_numpy()
+            if column in dropped:
+                cells = values.to_numpy()
+                out = missing | np.isinf(cells)
+                if role == EXPOSURE:
+                    out |= cells <= 0
+                if out.any():
+                    notes.append(
+                        f"{counted(int(out.sum()), 'row')} left out: “{column}” can't be used there."
+                    )
+                    self._say_lost(column, out, outcomes)
+                unusable |= out
+            elif drop_missing and role in (TARGET, SENSITIVE):
+                without |= missing
+            if role == TARGET and column in self.fixed(DROP_NEGATIVE) and (values < 0).any():
+                notes.append(_negative_note(values, DROP_NEGATIVE, self.lines))
+                unusable |= (values < 0).to_numpy()
+        for column in self.roles.features:
+            if column in dropped and kind_of(self.frame[column]) == "number":
+                out = np.isinf(as_floats(self.frame[column]).to_numpy())
+                if out.any():
+                    notes.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” is infinite there.")
+                unusable |= out
+        if without.any():
+            n_missing = int(without.sum())
+            notes.append(f"{counted(n_missing, 'row')} left out: the target or a sensitive value is missing.")
+        return unusable | without
 
-def _unusable_rows(
-    frame: pd.DataFrame,
-    played: Mapping[str, str],
-    outcomes: Mapping[str, pd.Series],
-    features: Sequence[str],
-    fixes: Sequence[Fix],
-    drop_missing: bool,
-    lines: np.ndarray | None,
-    notes: list[str],
-) -> np.ndarray:
-    """Which rows are left out, as the user has agreed."""
-    unusable, without = np.zeros(len(frame), dtype=bool), np.zeros(len(frame), dtype=bool)
-    dropped = {fix.column for fix in fixes if fix.kind == "drop_rows"}
-    for column, values in outcomes.items():
-        missing = values.isna().to_numpy()
-        if column in dropped:
-            cells = values.to_numpy()
-            out = missing | np.isinf(cells)
-            if played[column] == EXPOSURE:
-                out |= cells <= 0
-            if out.any():
-                notes.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” can't be used there.")
-                notes += _lost_with(column, out, played, outcomes)
-            unusable |= out
-        elif drop_missing and played[column] in (TARGET, SENSITIVE):
-            without |= missing
-        if played[column] == TARGET and Fix(DROP_NEGATIVE, column) in fixes and (values < 0).any():
-            notes.append(negative_note(values, DROP_NEGATIVE, lines))
-            unusable |= (values < 0).to_numpy()
-    for column in features:
-        if column in dropped and kind_of(frame[column]) == "number":
-            out = np.isinf(as_floats(frame[column]).to_numpy())
-            if out.any():
-                notes.append(f"{counted(int(out.sum()), 'row')} left out: “{column}” is infinite there.")
-            unusable |= out
-    if without.any():
-        n_missing = int(without.sum())
-        notes.append(f"{counted(n_missing, 'row')} left out: the target or a sensitive value is missing.")
-    return unusable | without
+    def _say_lost(self, column: str, out: np.ndarray, outcomes: Mapping[str, pd.Series]) -> None:
+        """Say what of the target goes with rows that lack exposure, such as costs without a claim."""
+        target = self.roles.target
+        if column == self.roles.weight and target in outcomes:
+            lost = float(np.nansum(outcomes[target].to_numpy()[out]))
+            if np.isfinite(lost) and lost:
+                self.notes.append(f"“{target}” adds up to {lost:,.6g} in them.")
 
+    def settle_totals(self, outcomes: dict[str, pd.Series]) -> list[Problem]:
+        """Settle what a sum over the exposure needs: a word on amounts below zero, or if it isn't divided.
 
-def _settle_totals(
-    outcomes: dict[str, pd.Series],
-    roles: Roles,
-    fixes: Sequence[Fix],
-    lines: np.ndarray | None,
-    notes: list[str],
-) -> list[Problem]:
-    """Settle what a sum over the exposure needs: a word on amounts below zero, or if it isn't divided.
-
-    The target is changed in place where its negative amounts are to count as 0.
-    """
-    target = outcomes[roles.target]
-    is_total = looks_like_total(target)
-    if roles.weight is not None and not roles.rate and is_total:
-        notes.append(undivided_note(roles.target, roles.weight))
-    if not (target < 0).any():
+        The target is changed in place where its negative amounts are to count as 0.
+        """
+        roles, target = self.roles, outcomes[self.roles.target]
+        is_total = looks_like_total(target)
+        if roles.weight is not None and not roles.rate and is_total:
+            self.notes.append(
+                f"“{roles.target}” looks like a sum over the exposure, and is used as if it were per unit of "
+                f"“{roles.weight}” already. If it is a sum, predict it per unit of exposure: its averages "
+                "mean nothing otherwise."
+            )
+        if not (target < 0).any():
+            return []
+        decided = (fix.kind for fix in self.fixes if fix.column == roles.target and fix.kind in OF_NEGATIVES)
+        kind = next(decided, None)
+        if kind is None and roles.rate and roles.weight is not None:
+            return [_negative_problem(target, outcomes[roles.weight], self.lines)]
+        if roles.rate or is_total or kind is not None:
+            self.notes.append(_negative_note(target, kind, self.lines))
+        if kind == FLOOR:
+            outcomes[roles.target] = target.clip(lower=0)
         return []
-    exposure = outcomes[roles.weight] if roles.rate and roles.weight is not None else None
-    asked = [] if exposure is None else negative_problems(target, exposure, fixes, lines)
-    if asked:
-        return asked
-    kind = next((fix.kind for fix in fixes if fix.column == target.name and fix.kind in OF_NEGATIVES), None)
-    if roles.rate or is_total or kind is not None:
-        notes.append(negative_note(target, kind, lines))
-    if kind == FLOOR:
-        outcomes[roles.target] = target.clip(lower=0)
-    return []
 
-
-def _lost_with(
-    column: str, out: np.ndarray, played: Mapping[str, str], outcomes: Mapping[str, pd.Series]
-) -> list[str]:
-    """Say what of the target goes with rows that lack exposure, such as costs without a claim."""
-    target = next((name for name, role in played.items() if role == TARGET), None)
-    if played[column] != EXPOSURE or target is None or target not in outcomes:
-        return []
-    lost = float(np.nansum(outcomes[target].to_numpy()[out]))
-    return [f"“{target}” adds up to {lost:,.6g} in them."] if np.isfinite(lost) and lost else []
+    def say_leaks(self, features: Mapping[str, pd.Series]) -> None:
+        """Say which columns give the target away, those that are no feature and those that are."""
+        roles = self.roles
+        played = {column for role, part in roles.parts.items() if role != FEATURE for column in part}
+        free = [str(name) for name in self.frame.columns if name not in played]
+        is_so = {True: "a feature all the same", False: "no feature"}
+        self.notes.extend(
+            f"“{name}” gives the target away and is {is_so[name in features]}: {why}."
+            for name, why in certain_leaks(self.frame, roles.target, free, exposure=roles.weight).items()
+        )
 
 
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
@@ -292,44 +285,107 @@ def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Se
     kind = kind_of(values)
     if kind in NUMBERS:
         return as_floats(values)
-    name = str(values.name)
+    name, must = str(values.name), f"the {role} must hold numbers, and"
+    fixes: tuple[Fix, ...] = ()
+    wrong = np.zeros(len(values), dtype=bool)
     if ways := date_fixes(values):
         doubt, hint = use_of_dates(ways)
-        what = f"the {role} must hold numbers, and this column holds dates{doubt and '; '}{doubt}"
-        return Problem(what=what, hint=hint, column=name, fixes=ways)
-    if holds_bands(values):
-        return Problem(
-            what=f"the {role} must hold numbers, and this column holds bands",
-            hint="Use their order, or choose a column of numbers.",
-            column=name,
-            fixes=() if role in (EXPOSURE, PREDICTION) else (Fix("order", name),),
-        )
-    if kind != "text":
-        return Problem(
-            what=f"the {role} must hold numbers, and this column holds other things",
-            hint="Choose a column of numbers.",
-            column=name,
-        )
-    offered = (Fix("convert", name),) if can_convert(values) else ()
-    cells = values.astype(object)
-    wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
-    if not wrong.any():
-        return Problem(
-            what=f"the {role} must hold numbers, and this column was kept as text",
-            hint="See the notes on how the file was read, and set the decimal mark or correct the file.",
-            column=name,
-            fixes=offered,
-        )
+        what, fixes = f"{must} this column holds dates{doubt and '; '}{doubt}", ways
+    elif holds_bands(values):
+        what, hint = f"{must} this column holds bands", "Use their order, or choose a column of numbers."
+        fixes = () if role in (EXPOSURE, PREDICTION) else (Fix("order", name),)
+    elif kind != "text":
+        what, hint = f"{must} this column holds other things", "Choose a column of numbers."
+    else:
+        fixes = (Fix("convert", name),) if can_convert(values) else ()
+        cells = values.astype(object)
+        wrong = (pd.to_numeric(cells, errors="coerce").isna() & values.notna()).to_numpy()
+        what = f"{must} some of these cells are not"
+        hint = "Correct these cells or mark them as missing, or choose a column of numbers."
+        if fixes:
+            hint = (
+                "Convert the column, correct these cells or mark them as missing, or choose another column."
+            )
+        if not wrong.any():
+            what = f"{must} this column was kept as text"
+            hint = "See the notes on how the file was read, and set the decimal mark or correct the file."
     return Problem(
-        what=f"the {role} must hold numbers, and some of these cells are not",
-        hint="Convert the column, correct these cells or mark them as missing, or choose another column."
-        if offered
-        else "Correct these cells or mark them as missing, or choose a column of numbers.",
+        what=what,
+        hint=hint,
         column=name,
         lines=first_lines(wrong, lines),
-        count=int(wrong.sum()),
-        fixes=offered,
+        count=int(wrong.sum()) or None,
+        fixes=fixes,
     )
+
+
+def _negative_problem(target: pd.Series, exposure: pd.Series, lines: np.ndarray | None) -> Problem:
+    """Ask what to do about amounts below zero before they are divided by an exposure.
+
+    Rows without an exposure above zero have problems of their own.
+    """
+    column, y, w = str(target.name), target.to_numpy(), exposure.to_numpy()
+    below = y < 0
+    known = np.isfinite(y) & np.isfinite(w) & (w > 0)
+    ways = (known, y), (known, np.maximum(y, 0)), (known & ~below, y)
+    rates = [
+        amount(float(cells[rows].sum() / w[rows].sum())) if rows.any() else "nothing" for rows, cells in ways
+    ]
+    return Problem(
+        what="amounts below zero, such as recoveries, are to be divided by the exposure",
+        hint=f"Divide them as they are (“{column}” ÷ “{exposure.name}” is {rates[0]} over all rows; only "
+        f"squared error can learn it), count them as 0 ({rates[1]}), or leave these rows out "
+        f"({rates[2]}).",
+        column=column,
+        lines=first_lines(below, lines),
+        count=int(below.sum()),
+        fixes=tuple(Fix(kind, column) for kind in OF_NEGATIVES),
+    )
+
+
+def _negative_note(target: pd.Series, kind: str | None, lines: np.ndarray | None = None) -> str:
+    """Say how many amounts are below zero, in which rows, what they add up to and what was done about them.
+
+    Parameters
+    ----------
+    target : Series, shape (n,)
+        float64, some of it below zero.
+    kind
+        One of :data:`OF_NEGATIVES`, or None where nobody has decided.
+    lines : array, shape (n,)
+        The line of the file that each row begins on, if the table comes from a file.
+    """
+    below = (target < 0).to_numpy()
+    n_below = int(below.sum())
+    where = "" if lines is None else f" ({at_lines(lines[below], n_below)})"
+    done = {
+        FLOOR: "They count as 0.",
+        DROP_NEGATIVE: "These rows are left out.",
+    }.get(kind or "", "They are used as they are: only squared error can learn from them.")
+    return (
+        f"“{target.name}” is below zero in {counted(n_below, 'row')}{where}, and adds up to "
+        f"{amount(float(target[below].sum()))} there. {done}"
+    )
+
+
+def _divided(target: pd.Series, exposure: pd.Series) -> tuple[pd.Series, str]:
+    """Give target ÷ exposure under the target's name, and a sentence that says so."""
+    total, whole = float(target.sum()), float(exposure.sum())
+    said = (
+        f"The target is “{target.name}” ÷ “{exposure.name}”, a rate, and each row counts by "
+        f"“{exposure.name}”: {amount(total)} ÷ {amount(whole)} = {amount(total / whole)} over all rows."
+    )
+    return (target / exposure).rename(str(target.name)), said
+
+
+def unit_of_rate(target: str, exposure: str) -> str:
+    """The unit of a rate from those of target and exposure, which may be empty.
+
+    >>> unit_of_rate("€", "years"), unit_of_rate("", "")
+    ('€ per year', 'per unit of exposure')
+    """
+    one = re.sub(r"s$", "", exposure) if exposure.isalpha() else "unit of exposure"
+    return f"{target} per {one}".strip()
 
 
 def _rescale(columns: dict[str, pd.Series], units: dict[str, str], notes: list[str]) -> None:

@@ -1,22 +1,22 @@
-"""The data sets that fairdash can make or fetch by itself."""
+"""The data sets that fairdash can make or fetch by itself; see ``catalogue.toml``."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, field
+from importlib import import_module, resources
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
-from fairdash.data import census
-from fairdash.data.crime import crime, crime_is_local
 from fairdash.data.dataset import Dataset
-from fairdash.data.fetch import DownloadProgress
-from fairdash.data.household import DEFAULT_N, household
-from fairdash.data.motor import N_POLICIES, motor, motor_is_local
-from fairdash.data.motor_tariff import DEFAULT_N as PORTFOLIO_N
-from fairdash.data.motor_tariff import motor_with_premiums, simulated_portfolio
-from fairdash.errors import OptionError, Problem
+from fairdash.data.fetch import DownloadProgress, fetch_files, find_folder, is_published, read_verified
+from fairdash.errors import DownloadError, OptionError, Problem
+from fairdash.storage import cache_folder, write_whole
 from fairdash.utils.registry import get_entry
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 OptionValue = int | str
 
@@ -69,40 +69,122 @@ class CatalogueEntry:
         What :func:`load_dataset` takes.
     title, description
         Its name and one sentence.
+    about
+        A sentence on what its rows are, see :class:`~fairdash.data.dataset.Dataset`, as for what follows.
     source, url, licence
         Who publishes it, where, on what terms; the address is empty for generated data.
     size
         What has to be downloaded, in words.
     n_rows
         Number of rows with the default options.
-    needs_download
-        Whether fairdash fetches the files unless they are on hand.
+    load
+        Module and name of what makes the data set; takes the options as keywords, and ``progress`` where
+        something is downloaded.
     options
         The choices it offers.
-    load
-        Makes the data set; takes the options as keywords, and ``progress`` where `needs_download`.
-    is_local
-        Whether it can be loaded at this moment without a connection.
-    how_to_bring
-        Says what a person has to do who wants a data set that nobody may fetch for him; None for the others.
-    keep_brought
-        Keeps the file that such a person hands over, if it is the published one; None for the others.
+    folder, files
+        Where its files lie, and each file's checksum; none of generated data.
+    download
+        The address of its file, or of an archive of them; empty where nobody may fetch them for a person.
+    bring
+        Where a person has to bring the file: what to know of that.
+    units, meanings, names
+        By column.
     """
 
     id: str
     title: str
     description: str
+    about: str
     source: str
     url: str
     licence: str
     size: str
     n_rows: int
-    needs_download: bool
-    options: tuple[CatalogueOption, ...]
-    load: Callable[..., Dataset]
-    is_local: Callable[[], bool]
-    how_to_bring: Callable[[], str] | None = None
-    keep_brought: Callable[[bytes], None] | None = None
+    load: str
+    options: tuple[CatalogueOption, ...] = ()
+    folder: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
+    download: str = ""
+    bring: str = ""
+    units: Mapping[str, str] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def needs_download(self) -> bool:
+        """Whether fairdash fetches the files unless they are on hand."""
+        return bool(self.download)
+
+    def is_local(self) -> bool:
+        """Whether it can be loaded at this moment without a connection."""
+        return not self.files or find_folder(self.folder, self.files) is not None
+
+    def how_to_bring(self) -> str:
+        """Say what a person has to do to have the file on hand."""
+        return (
+            f"Download the data set from {self.url} ({self.bring}), unpack it, and put {self._file} into the "
+            f"folder {cache_folder(self.folder)}, or into a folder named {self.folder} and set FAIRDASH_DATA "
+            "to the folder around it."
+        )
+
+    def keep_brought(self, content: bytes) -> None:
+        """Put the file, as its publisher gives it, where it is found from then on.
+
+        Raises
+        ------
+        DownloadError
+            It is another file.
+        StorageError
+            The folder can't be written.
+        """
+        file = self._file
+        if not is_published(content, self.files[file]):
+            raise DownloadError.of(
+                f"this file is not the published {file}: its checksum differs",
+                f"Download it again from {self.url}, unpack it, and choose {file} as it is.",
+            )
+        write_whole(cache_folder(self.folder) / file, content)
+
+    def contents(self, *, progress: DownloadProgress | None = None) -> dict[str, bytes]:
+        """Its files by name.
+
+        They are looked for in ``$FAIRDASH_DATA/<folder>``, then in the user's cache, and are fetched from the
+        publisher otherwise. Wherever they come from their checksums are compared.
+
+        Raises
+        ------
+        DownloadError
+            They can't be had, have to be brought, or are not the published ones.
+        """
+        folder = find_folder(self.folder, self.files)
+        if self.bring:
+            if folder is None:
+                raise DownloadError.of(f"{self._file} is not on this machine", self.how_to_bring())
+            return read_verified(folder, self.files, hint=f"Delete it. {self.how_to_bring()}")
+        if folder is None:
+            folder = cache_folder(self.folder)
+            advice = (
+                f"Connect to the internet and try again, or put {self._file} into a folder named "
+                f"{self.folder} and set FAIRDASH_DATA to the folder around it."
+            )
+            fetch_files(self.download, self.files, folder, offline_advice=advice, progress=progress)
+        return read_verified(folder, self.files)
+
+    @property
+    def _file(self) -> str:
+        return " and ".join(self.files)
+
+    def dataset(self, *, features: pd.DataFrame, target: pd.Series, **parts: Any) -> Dataset:
+        """A data set of this name, with units and meanings of the columns that it has."""
+        others = [parts[part].name for part in ("weight", "prediction") if parts.get(part) is not None]
+        columns = {*features.columns, *parts["sensitive"].columns, target.name, *others}
+        said = {
+            part: {column: text for column, text in getattr(self, part).items() if column in columns}
+            for part in ("units", "meanings")
+        }
+        described = {"name": self.id, "title": self.title, "description": self.about, "names": self.names}
+        return Dataset(features=features, target=target, **(described | said | parts))
 
     def complete(self, options: Mapping[str, object]) -> dict[str, OptionValue]:
         """Check some options and add the defaults of the others.
@@ -130,170 +212,23 @@ class CatalogueEntry:
         return values  # type: ignore[return-value]  # each value was checked against its option
 
 
-_ENTRIES = (
-    CatalogueEntry(
-        id="household",
-        title="Household insurance (synthetic)",
-        description="The paper's made-up policies: prices that follow age without any linear correlation.",
-        source="Generated on this machine, after the paper's supplement",
-        url="",
-        licence="free of rights",
-        size="nothing to download",
-        n_rows=DEFAULT_N,
-        needs_download=False,
-        options=(
-            CatalogueOption(
-                name="n", label="Number of policies", default=DEFAULT_N, minimum=100, maximum=1_000_000
-            ),
-            CatalogueOption(name="random_state", label="Random seed", default=0),
-            CatalogueOption(
-                name="spread",
-                label="Second parameter of N(40, 5), which the paper leaves open",
-                default="sd",
-                choices={"sd": "standard deviation", "variance": "variance"},
-            ),
-            CatalogueOption(
-                name="rooms", label="Rooms", default=4, choices={4: "1 to 4 rooms", 5: "1 to 5 rooms"}
-            ),
-            CatalogueOption(
-                name="features_seen",
-                label="What the predictor sees",
-                default="all",
-                choices={"all": "rooms, surface and building age", "surface": "the surface alone"},
-            ),
-        ),
-        load=household,
-        is_local=lambda: True,
-    ),
-    CatalogueEntry(
-        id="crime",
-        title="Communities and Crime",
-        description="Violent crime in communities of the United States, against their share of Black people.",
-        source="M. Redmond, UCI Machine Learning Repository, data set 183",
-        url="https://archive.ics.uci.edu/dataset/183/communities+and+crime",
-        licence="CC BY 4.0",
-        size="0.3 MB to download",
-        n_rows=1_994,
-        needs_download=True,
-        options=(
-            CatalogueOption(
-                name="sparse",
-                label="Columns with more than half of their cells missing",
-                default="drop",
-                choices={"drop": "leave out", "keep": "keep"},
-            ),
-        ),
-        load=crime,
-        is_local=crime_is_local,
-    ),
-    CatalogueEntry(
-        id="motor",
-        title="Motor insurance",
-        description="French motor policies and what their third-party claims cost, against the driver's age.",
-        source="CASdatasets (C. Dutang, A. Charpentier): pg15training, French Institute of Actuaries",
-        url="https://dutangc.github.io/CASdatasets/reference/pricingame.html",
-        licence="GPL 2 or newer",
-        size="1.9 MB to download",
-        n_rows=N_POLICIES,
-        needs_download=True,
-        options=(
-            CatalogueOption(
-                name="target",
-                label="What is predicted",
-                default="cost",
-                choices={
-                    "cost": "cost of claims by policy, as in the paper",
-                    "frequency": "claims by year insured",
-                    "cost_per_year": "cost of claims by year insured",
-                },
-            ),
-            CatalogueOption(
-                name="subregion",
-                label="The 471 subregions, each with a density of its own",
-                default="drop",
-                choices={"drop": "leave out", "keep": "keep"},
-            ),
-            CatalogueOption(
-                name="n",
-                label="Number of policies (the paper's: 36,311)",
-                default=N_POLICIES,
-                minimum=100,
-                maximum=N_POLICIES,
-            ),
-            CatalogueOption(name="random_state", label="Random seed, where they are drawn", default=0),
-        ),
-        load=motor,
-        is_local=motor_is_local,
-    ),
-    CatalogueEntry(
-        id="motor_tariff",
-        title="Motor insurance with a GLM's premiums",
-        description="The motor policies with a price to audit: a tariff that does not see the driver's age.",
-        source="CASdatasets (C. Dutang, A. Charpentier): pg15training; premiums of a GLM fitted here",
-        url="https://dutangc.github.io/CASdatasets/reference/pricingame.html",
-        licence="GPL 2 or newer",
-        size="1.9 MB to download",
-        n_rows=N_POLICIES,
-        needs_download=True,
-        options=(),
-        load=motor_with_premiums,
-        is_local=motor_is_local,
-    ),
-    CatalogueEntry(
-        id="portfolio",
-        title="Motor portfolio with a GLM's premiums (simulated)",
-        description="Simulated motor policies with a price to audit: a tariff without the driver's age.",
-        source="Generated on this machine",
-        url="",
-        licence="free of rights",
-        size="nothing to download",
-        n_rows=PORTFOLIO_N,
-        needs_download=False,
-        options=(
-            CatalogueOption(
-                name="n", label="Number of policies", default=PORTFOLIO_N, minimum=1_000, maximum=1_000_000
-            ),
-            CatalogueOption(name="random_state", label="Random seed", default=0),
-        ),
-        load=simulated_portfolio,
-        is_local=lambda: True,
-    ),
-    CatalogueEntry(
-        id="census",
-        title="US census by tract",
-        description="Child poverty in census tracts of the United States, against their share of women.",
-        source="US Census Bureau, American Community Survey 2015, by way of Kaggle",
-        url=census.URL,
-        licence="public domain",
-        size="14 MB, which you bring",
-        n_rows=72_727,
-        needs_download=False,
-        options=(),
-        load=census.census,
-        is_local=partial(census.is_local, census.TRACT_FILE),
-        how_to_bring=partial(census.how_to_bring, census.TRACT_FILE),
-        keep_brought=partial(census.keep_brought, census.TRACT_FILE),
-    ),
-    CatalogueEntry(
-        id="census_county",
-        title="US census by county",
-        description="Child poverty in counties of the United States, against their share of women.",
-        source="US Census Bureau, American Community Survey 2015, by way of Kaggle",
-        url=census.URL,
-        licence="public domain",
-        size="0.6 MB, which you bring",
-        n_rows=3_218,
-        needs_download=False,
-        options=(),
-        load=census.census_county,
-        is_local=partial(census.is_local, census.COUNTY_FILE),
-        how_to_bring=partial(census.how_to_bring, census.COUNTY_FILE),
-        keep_brought=partial(census.keep_brought, census.COUNTY_FILE),
-    ),
-)
+def _entries() -> dict[str, CatalogueEntry]:
+    text = resources.files("fairdash.data").joinpath("catalogue.toml").read_text(encoding="utf-8")
+    written: dict[str, dict[str, Any]] = tomllib.loads(text)
+    entries = {}
+    for dataset_id, own in written.items():
+        said = {**written.get(own.get("like", ""), {}), **own}
+        said.pop("like", None)
+        options = tuple(
+            CatalogueOption(**{**option, "choices": dict(option["choices"]) if "choices" in option else None})
+            for option in said.pop("options", ())
+        )
+        entries[dataset_id] = CatalogueEntry(id=dataset_id, options=options, **said)
+    return entries
+
 
 #: Every data set by its id, in the order in which to show them.
-CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType({entry.id: entry for entry in _ENTRIES})
+CATALOGUE: Mapping[str, CatalogueEntry] = MappingProxyType(_entries())
 
 
 def load_dataset(
@@ -319,6 +254,6 @@ def load_dataset(
     """
     entry = get_entry(CATALOGUE, dataset_id, option="data set")
     complete = entry.complete(options)
-    if entry.needs_download:
-        return entry.load(progress=progress, **complete)
-    return entry.load(**complete)
+    home, _, name = entry.load.partition(":")
+    load: Callable[..., Dataset] = getattr(import_module(home), name)
+    return load(progress=progress, **complete) if entry.needs_download else load(**complete)

@@ -1,15 +1,19 @@
-"""What a column holds: the kind of its cells, and a line on it for a preview."""
+"""What a column holds: the kind of its cells, a line on it for a preview, and what to know before training.
+
+>>> target_remarks(pd.Series([0.0] * 880 + [100.0] * 120, name="cost"))
+('“cost” is zero in 88 % of the rows: a squared error then follows the few others.',)
+"""
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import pandas as pd
+
+from fairdash.dependence import quantile_groups
 
 _STEPS = 12
 
@@ -48,35 +52,6 @@ class ColumnProfile:
 
 #: Kinds that can be computed with.
 NUMBERS = ("number", "whole number", "truth value")
-
-
-def words_in_order(name: str) -> tuple[str, ...]:
-    """The words of a name written like_this, LikeThis or like this: small letters without accents, in order.
-
-    >>> words_in_order("AgeDuConducteur"), words_in_order("durée d'exposition"), words_in_order("IDpol")
-    (('age', 'du', 'conducteur'), ('duree', 'd', 'exposition'), ('id', 'pol'))
-    """
-    # ID and its like may stand right before a word in small letters.
-    found = re.findall(r"ID(?=[a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", _plain(name))
-    return tuple(word.lower() for word in found)
-
-
-def folded(text: str, *, umlauts: bool = False) -> str:
-    """Text in small letters without accents; umlauts as ae, oe, ue where that is asked for.
-
-    >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")
-    ('pramie', 'praemie', 'grosse')
-    """
-    if umlauts:
-        for letter, pair in zip("äöü", ("ae", "oe", "ue"), strict=True):
-            text = text.lower().replace(letter, pair)
-    return _plain(text).lower()
-
-
-def _plain(text: str) -> str:
-    """Letters without what stands on them, in their case."""
-    parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
-    return "".join(letter for letter in parts if not unicodedata.combining(letter))
 
 
 def as_floats(values: pd.Series) -> pd.Series:
@@ -129,7 +104,8 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
     known = values.dropna()
     # What is neither number nor text, such as a list, need not be comparable.
     n_distinct = int(known.nunique()) if kind != "other" else 0
-    name, n_missing = str(values.name), len(values) - len(known)
+    histogram = known.value_counts().head(_STEPS).tolist() if kind == "text" else []
+    minimum = mean = maximum = None
     if kind in NUMBERS and len(known):
         numbers = known.to_numpy(dtype=float)
         # Sums of numbers near the largest overflow; the mean is then infinite, and that is no fault here.
@@ -137,18 +113,78 @@ def _profile(values: pd.Series, weight: np.ndarray | None) -> ColumnProfile:
             mean = float(np.average(numbers, weights=None if weight is None else weight[values.notna()]))
         finite = numbers[np.isfinite(numbers)]
         # Near the largest float there are no steps between.
-        steps = len(finite) and np.abs(finite).max() < 1e300
-        return ColumnProfile(
-            name=name,
-            kind=kind,
-            n_missing=n_missing,
-            n_distinct=n_distinct,
-            histogram=tuple(np.histogram(finite, bins=_STEPS)[0].tolist()) if steps else (),
-            minimum=float(numbers.min()),
-            mean=mean,
-            maximum=float(numbers.max()),
-        )
-    commonest = tuple(known.value_counts().head(_STEPS).tolist()) if kind == "text" else ()
+        if len(finite) and np.abs(finite).max() < 1e300:
+            histogram = np.histogram(finite, bins=_STEPS)[0].tolist()
+        minimum, maximum = float(numbers.min()), float(numbers.max())
     return ColumnProfile(
-        name=name, kind=kind, n_missing=n_missing, n_distinct=n_distinct, histogram=commonest
+        name=str(values.name),
+        kind=kind,
+        n_missing=len(values) - len(known),
+        n_distinct=n_distinct,
+        minimum=minimum,
+        mean=mean,
+        maximum=maximum,
+        histogram=tuple(histogram),
+    )
+
+
+#: Quantile groups that FairQuant asks for.
+GROUPS_WANTED = 50
+_MANY_ZEROS = 0.5
+#: The largest hundredth of normal costs, or of an exponential's, holds under a twelfth of the total.
+_HEAVY = 0.15
+#: Rows beyond a quantile that is shown: fewer would tell of single persons.
+_FEWEST_BEYOND = 20
+
+
+def target_remarks(target: pd.Series) -> tuple[str, ...]:
+    """Sentences on many zeros and on a heavy tail of a target; nothing is clipped for either.
+
+    Parameters
+    ----------
+    target : Series, shape (n,)
+        float64, finite.
+    """
+    cells = target.to_numpy(dtype=float)
+    found = []
+    zeros = float(np.mean(cells == 0))
+    if zeros >= _MANY_ZEROS:
+        found.append(
+            f"“{target.name}” is zero in {100 * zeros:.0f} % of the rows: "
+            "a squared error then follows the few others."
+        )
+    sizes = np.sort(np.abs(cells - np.median(cells)))[::-1]
+    top = max(len(cells) // 100, 1)
+    share = float(sizes[:top].sum() / sizes.sum()) if sizes.sum() > 0 else 0.0
+    if len(cells) >= 100 and share >= _HEAVY:
+        beyond = f" (beyond {np.quantile(cells, 0.99):.3g})" if top >= _FEWEST_BEYOND else ""
+        found.append(
+            f"“{target.name}” has a heavy tail: the 1 % of rows farthest from the middle{beyond} make up "
+            f"{100 * share:.0f} % of all distances from it. They are used as they are, never clipped."
+        )
+    return tuple(found)
+
+
+def quantile_support(values: pd.Series) -> int:
+    """How many of `GROUPS_WANTED` quantile groups are left, as equal values are never parted.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        A sensitive column: float64, finite.
+    """
+    cells = values.to_numpy(dtype=float)
+    return len(np.unique(quantile_groups(cells, min(GROUPS_WANTED, len(cells)))))
+
+
+def support_sentence(values: pd.Series) -> str:
+    """Say how finely a sensitive column can be cut; `values` as for :func:`quantile_support`."""
+    counts = values.value_counts()
+    if len(counts) == len(values):
+        ties = "no two rows are tied"
+    else:
+        ties = f"the commonest stands in {100 * counts.max() / len(values):.2g} % of the rows"
+    return (
+        f"{len(counts):,} different values; {ties}. Of {GROUPS_WANTED} quantile groups "
+        f"{quantile_support(values)} can be told apart."
     )

@@ -27,14 +27,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.roles import (
-    EXPOSURE,
     FEATURE,
     GROUP,
-    PREDICTION,
     ROW_ID,
     SENSITIVE,
+    SINGLE,
     TARGET,
-    TIME,
     Roles,
     feature_problems,
     group_problems,
@@ -42,9 +40,10 @@ from fairdash.data.roles import (
     require_exposure,
 )
 from fairdash.errors import Checks, DataError
+from fairdash.utils.seeds import Stream, rng_of
 
-#: Columns that a table may have or not.
-_SINGLE = ("weight", "prediction", "row_id", "group", "time")
+#: Fewer groups than these can't be parted into training and test rows, and exchanged, with any sense.
+FEWEST_GROUPS = 200
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -118,20 +117,17 @@ class Dataset:
 
     def __post_init__(self) -> None:
         _check(self)
-        for part in ("features", "target", "sensitive", *_SINGLE):
+        for part in ("features", "target", "sensitive", *SINGLE):
             if getattr(self, part) is not None:
                 object.__setattr__(self, part, getattr(self, part).reset_index(drop=True))
         object.__setattr__(self, "title", self.title or self.name)
-        object.__setattr__(self, "units", dict(self.units))
-        object.__setattr__(self, "meanings", dict(self.meanings))
         object.__setattr__(self, "notes", tuple(self.notes))
-        object.__setattr__(self, "names", dict(self.names))
+        for part in ("units", "meanings", "names"):
+            object.__setattr__(self, part, dict(getattr(self, part)))
 
     def __repr__(self) -> str:
         # The generated one would print cells, and cells are personal.
-        others = "".join(
-            f", {part}={getattr(self, part).name!r}" for part in _SINGLE if getattr(self, part) is not None
-        )
+        others = "".join(f", {part}={values.name!r}" for part, values in self._extra())
         return (
             f"Dataset(name={self.name!r}, n_rows={self.n_rows}, n_features={self.features.shape[1]}, "
             f"target={self.target.name!r}, sensitive={list(self.sensitive.columns)!r}{others})"
@@ -174,10 +170,8 @@ class Dataset:
                 yield role, frame[name]
 
     def _extra(self) -> Iterator[tuple[str, pd.Series]]:
-        for role in _SINGLE:
-            column = getattr(self, role)
-            if column is not None:
-                yield role, column
+        """The parts that one column plays, where there is one."""
+        yield from ((part, values) for part in SINGLE if (values := getattr(self, part)) is not None)
 
     def table(self) -> pd.DataFrame:
         """All columns side by side, shape (n, columns): features, sensitive columns, target, the others."""
@@ -204,18 +198,52 @@ class Dataset:
         return self.names.get(column, column)
 
 
+def draw_rows(dataset: Dataset, n_rows: int, *, random_state: int) -> NDArray[np.int64]:
+    """About `n_rows` different rows of a data set, drawn at random for a preview.
+
+    Rows of one group, such as a policy's, come all or not at all, so that a split of the sample by group is
+    one of policies as they are. Where that many rows hold fewer than FEWEST_GROUPS groups, rows of all groups
+    are drawn.
+
+    Parameters
+    ----------
+    dataset
+        With more rows than are drawn.
+    n_rows
+        Rows to draw; with whole groups as many as there are up to the end of the group that reaches them.
+    random_state
+        Seed of the draw.
+
+    Returns
+    -------
+    array of int64, shape (m,)
+        Row numbers, in their order.
+
+    Examples
+    --------
+    >>> from fairdash.data.catalogue import load_dataset
+    >>> rows = draw_rows(load_dataset("household", n=300), 100, random_state=0)
+    >>> len(rows), len(set(rows.tolist())), bool((rows[1:] > rows[:-1]).all())
+    (100, 100, True)
+    """
+    rng = rng_of(Stream.FIRST_LOOK_ROWS, random_state)
+    if dataset.groups is not None:
+        codes = pd.factorize(dataset.groups)[0]
+        sizes = np.bincount(codes)
+        order = rng.permutation(len(sizes))
+        n_groups = int(np.searchsorted(np.cumsum(sizes[order]), n_rows)) + 1
+        if n_groups >= FEWEST_GROUPS:
+            chosen = np.zeros(len(sizes), dtype=bool)
+            chosen[order[:n_groups]] = True
+            return np.flatnonzero(chosen[codes])
+    return np.sort(rng.choice(dataset.n_rows, n_rows, replace=False))
+
+
 def _check(dataset: Dataset) -> None:
     """Refuse parts that don't fit together, or columns that can't play their roles."""
     checks = Checks(DataError)
     outcomes = [(TARGET, dataset.target), *((SENSITIVE, each) for each in _columns_of(dataset.sensitive))]
-    singles = {
-        EXPOSURE: dataset.weight,
-        PREDICTION: dataset.prediction,
-        ROW_ID: dataset.row_id,
-        GROUP: dataset.group,
-        TIME: dataset.time,
-    }
-    others = {role: values for role, values in singles.items() if values is not None}
+    others = {SINGLE[part]: values for part, values in dataset._extra()}
     features = _columns_of(dataset.features)
     names = [each.name for each in (*features, *(each for _, each in outcomes), *others.values())]
     texts = all(isinstance(name, str) for name in names)

@@ -12,14 +12,14 @@ finely cut.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from fairdash.data.bands import bands_in_order
 from fairdash.data.column_profile import as_floats, kind_of
 from fairdash.data.fixes import can_convert, date_fixes, use_of_dates
-from fairdash.data.grammar import DATE_LIKE, date_orders
+from fairdash.data.grammar import DATE_LIKE, bands_in_order, date_orders
 from fairdash.data.roles import Roles, infinite_problem
 from fairdash.errors import Fix, Problem
 from fairdash.utils.text import counted, few
@@ -30,6 +30,9 @@ IDENTIFIER_SHARE = 0.5
 FEWEST_IDENTIFIERS = 20
 #: Each level becomes an input of the network.
 MOST_LEVELS = 500
+
+#: A table, or columns by name.
+Columns = pd.DataFrame | Mapping[str, pd.Series]
 
 DATES, TEXT_DATES = "dates", "dates written as text"
 IDENTIFIER = "nearly as many levels as rows, like an identifier"
@@ -127,9 +130,7 @@ def leakage_problems(
         for name, values in sensitive.items()
         if np.isfinite(values).all() and values.nunique() > 1
     }
-    if not features or not sound:
-        return
-    for name, column in find_leakage(pd.DataFrame(dict(features)), pd.DataFrame(sound)):
+    for name, column in find_leakage(features, sound):
         yield Problem(
             what=f"the sensitive column “{column}” can be read off this feature: it is a copy, rescaled, "
             "recoded or more finely cut",
@@ -217,12 +218,11 @@ def exclusion_reason(values: pd.Series) -> str | None:
     return None
 
 
-def find_leakage(features: pd.DataFrame, sensitive: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def find_leakage(features: Columns, sensitive: Columns) -> Iterator[tuple[str, str]]:
     """Give each feature that determines a sensitive column exactly: ``(feature, sensitive column)``."""
-    for name in features.columns:
-        for column in sensitive.columns:
-            if determines(features[name], sensitive[column]):
-                yield str(name), str(column)
+    for (name, values), (column, s) in product(features.items(), sensitive.items()):
+        if determines(values, s):
+            yield str(name), str(column)
 
 
 def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
@@ -254,7 +254,7 @@ def determines(feature: pd.Series, sensitive: pd.Series) -> bool:
 
 def _reads_off(f: pd.Series, s: pd.Series) -> bool:
     """Say whether rows of one value always share one sensitive value, in more rows than chance brings."""
-    few = _a_few(len(f))
+    few = a_few(len(f))
     if not is_function(f.iloc[few], s.iloc[few]) or not is_function(f, s):
         return False
     counts = s.value_counts()
@@ -275,13 +275,13 @@ def _reads_off(f: pd.Series, s: pd.Series) -> bool:
 
 def same_order(f: pd.Series, s: pd.Series) -> bool:
     """Say whether two columns without missing cells put the rows in the same order, or the opposite."""
-    few = _a_few(len(f))
+    few = a_few(len(f))
     if not pd.api.types.is_numeric_dtype(f.dtype) or f.iloc[few].nunique() < len(few) / 2:
         return False
     return _order(f.iloc[few], s.iloc[few]) > _NEARLY_SAME and _order(f, s) > _SAME_ORDER
 
 
-def _a_few(n: int) -> np.ndarray:
+def a_few(n: int) -> np.ndarray:
     """Rows that rule out most features: a million need not be looked through for that."""
     return np.unique(np.linspace(0, n - 1, FEW).astype(np.intp))
 

@@ -1,16 +1,20 @@
-"""Fetch a publisher's file, or files out of a publisher's archive, verified."""
+"""A publisher's files: where they lie on this machine, or fetched, one by itself or several in an archive.
+
+Wherever they come from they are compared with what was published.
+"""
 
 from __future__ import annotations
 
-import tempfile
+import hashlib
+import io
+import os
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from fairdash.errors import DownloadError, FairdashError, Problem, StorageError
-from fairdash.storage import sha256, write_whole
+from fairdash.errors import DownloadError, Problem
+from fairdash.storage import cache_folder, sha256, write_whole
 
 #: Called with the bytes that have arrived and the bytes expected (None where the server does not say).
 DownloadProgress = Callable[[int, int | None], None]
@@ -23,25 +27,25 @@ LARGEST_MEMBER = 500 * 2**20
 TIMEOUT = 30.0
 
 
-def fetch_members(
+def fetch_files(
     url: str,
-    members: Mapping[str, str],
+    checksums: Mapping[str, str],
     folder: Path,
     *,
     offline_advice: str,
     progress: DownloadProgress | None = None,
     timeout: float = TIMEOUT,
 ) -> None:
-    """Download a zip archive and keep some of its files.
+    """Download a file, or some of those in a zip archive.
 
     The files inside are verified, not the archive: publishers repack archives, the data stays the same.
 
     Parameters
     ----------
     url
-        Address of the archive.
-    members
-        File name (without its folder inside the archive) to its SHA-256 in hex.
+        Address of the file, or of the archive where there are several.
+    checksums
+        File name (without its folder inside the archive) to its checksum.
     folder
         Where the files are put, each written whole or not at all, and only if all are right.
     offline_advice
@@ -54,138 +58,137 @@ def fetch_members(
     Raises
     ------
     DownloadError
-        The archive can't be reached, is broken, or holds other files than expected.
+        The address can't be reached, the archive is broken, or it holds other files than expected.
     StorageError
         The files can't be kept.
     """
-    with _downloaded(url, offline_advice, progress, timeout) as archive:
-        contents = _verified(archive, members, _publisher(url), offline_advice)
+    publisher = url.split("/")[2]
+    arrived = _downloaded(url, publisher, offline_advice, progress, timeout)
+    if len(checksums) > 1:
+        contents = _unpacked(arrived, checksums, publisher, offline_advice)
+    else:
+        contents = dict.fromkeys(checksums, arrived)
+    problems = [
+        Problem(what=f"{name} from {publisher} {what}", hint=offline_advice)
+        for name, checksum in checksums.items()
+        if (what := _fault(contents.get(name), checksum))
+    ]
+    if problems:
+        raise DownloadError(*problems)
     for name, content in contents.items():
         write_whole(folder / name, content)
 
 
-def fetch_file(
-    url: str,
-    name: str,
-    checksum: str,
-    folder: Path,
-    *,
-    offline_advice: str,
-    progress: DownloadProgress | None = None,
-    timeout: float = TIMEOUT,
-) -> None:
-    """Download one file.
+def _fault(content: bytes | None, checksum: str) -> str:
+    """What is wrong with a file that has arrived, if anything."""
+    if content is None:
+        return "is not in the archive"
+    return "" if is_published(content, checksum) else "has changed: its checksum is not the known one"
+
+
+def is_published(content: bytes, checksum: str) -> bool:
+    """Whether a file is the published one, by its SHA-256 or, of 40 digits, by the name that git gives it."""
+    return checksum == (git_blob_id(content) if len(checksum) == 40 else sha256(content))
+
+
+def git_blob_id(content: bytes) -> str:
+    """Give the id that git gives a file's content: SHA-1 over its length and its bytes, in hex.
+
+    >>> git_blob_id(b"")
+    'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+    """
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def find_folder(dataset: str, names: Iterable[str]) -> Path | None:
+    """Find a folder that holds all files of a data set; None if there is none.
 
     Parameters
     ----------
-    url
-        Address of the file.
-    name
-        The name to keep it under.
-    checksum
-        Its SHA-256 in hex.
-    folder, offline_advice, progress, timeout
-        As in :func:`fetch_members`.
+    dataset
+        Name of the data set's folder: looked for in ``$FAIRDASH_DATA``, then in the user's cache.
+    names
+        The files that it must hold.
+    """
+    names = tuple(names)
+    places = [cache_folder(dataset)]
+    shared = os.environ.get("FAIRDASH_DATA")
+    if shared:
+        places.insert(0, Path(shared) / dataset)
+    for place in places:
+        if all((place / name).is_file() for name in names):
+            return place
+    return None
+
+
+def read_verified(
+    folder: Path,
+    checksums: Mapping[str, str],
+    *,
+    hint: str = "Delete it and try again; it is then fetched from the publisher.",
+) -> dict[str, bytes]:
+    """Read the files of a data set and compare each with what its publisher published.
+
+    Parameters
+    ----------
+    folder
+        Where they lie.
+    checksums
+        File name to its checksum, see :func:`is_published`.
+    hint
+        What the user can do about a file that is another one.
 
     Raises
     ------
     DownloadError
-        The file can't be reached, or is not the one expected.
-    StorageError
-        It can't be kept.
+        With a problem for each file that is not the published one.
     """
-    with _downloaded(url, offline_advice, progress, timeout) as arrived:
-        content = arrived.read_bytes()
-    if sha256(content) != checksum:
-        raise DownloadError(_changed(name, _publisher(url), offline_advice))
-    write_whole(folder / name, content)
-
-
-def _publisher(url: str) -> str:
-    return url.split("/")[2]
-
-
-def _changed(name: str, publisher: str, advice: str) -> Problem:
-    return Problem(
-        what=f"{name} from {publisher} has changed: its checksum is not the known one", hint=advice
-    )
-
-
-@contextmanager
-def _downloaded(url: str, advice: str, progress: DownloadProgress | None, timeout: float) -> Iterator[Path]:
-    """Give what an address sends as a file that lasts as long as the block."""
-    import pooch
-    import requests
-
-    with tempfile.TemporaryDirectory(prefix="fairdash-") as temporary:
-        arrived = Path(temporary) / "arrived"
-        downloader = pooch.HTTPDownloader(progressbar=_Meter(progress, advice), timeout=timeout)
-        try:
-            downloader(url, str(arrived), None)
-        except requests.RequestException as error:
-            raise DownloadError.of(
-                f"{_publisher(url)} could not be reached or broke off ({type(error).__name__})", advice
-            ) from error
-        # What the meter and the callback raise is passed on; a full disk is said.
-        except FairdashError:
-            raise
-        except OSError as error:
-            raise StorageError.of(
-                f"the download can't be written ({error.strerror})",
-                "Free some space in the folder for temporary files (TMPDIR).",
-            ) from error
-        yield arrived
-
-
-def _verified(archive: Path, members: Mapping[str, str], publisher: str, advice: str) -> dict[str, bytes]:
-    contents: dict[str, bytes] = {}
-    wrong = []
-    try:
-        with zipfile.ZipFile(archive) as opened:
-            for info in opened.infolist():
-                name = PurePosixPath(info.filename).name
-                if name in members and name not in contents and info.file_size <= LARGEST_MEMBER:
-                    content = opened.read(info)
-                    if sha256(content) == members[name]:
-                        contents[name] = content
-                    else:
-                        wrong.append(name)
-    # What zipfile raises on damaged, encrypted or oddly packed archives.
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
-        raise DownloadError.of(f"what {publisher} sent is not a whole zip archive", advice) from error
+    contents = {name: (folder / name).read_bytes() for name in checksums}
     problems = [
-        _changed(name, publisher, advice)
-        if name in wrong
-        else Problem(what=f"{name} from {publisher} is not in the archive", hint=advice)
-        for name in members
-        if name not in contents
+        Problem(what=f"{name} in {folder} is not the published file: its checksum differs", hint=hint)
+        for name, content in contents.items()
+        if not is_published(content, checksums[name])
     ]
     if problems:
         raise DownloadError(*problems)
     return contents
 
 
-class _Meter:
-    """The progress bar that pooch's downloader expects, handing on to a callback."""
+def _downloaded(
+    url: str, publisher: str, advice: str, progress: DownloadProgress | None, timeout: float
+) -> bytes:
+    """What an address sends."""
+    import requests
 
-    total = 0
+    content = bytearray()
+    try:
+        with requests.get(url, stream=True, timeout=timeout) as response:
+            response.raise_for_status()
+            total = int(response.headers.get("content-length", 0))
+            for chunk in response.iter_content(2**16):
+                content += chunk
+                if len(content) > LARGEST_ARCHIVE:
+                    raise DownloadError.of("the server sends far more than the data set holds", advice)
+                if progress is not None:
+                    # What was sent packed is longer than its announced length.
+                    progress(min(len(content), total or len(content)), total or None)
+    except requests.RequestException as error:
+        raise DownloadError.of(
+            f"{publisher} could not be reached or broke off ({type(error).__name__})", advice
+        ) from error
+    return bytes(content)
 
-    def __init__(self, progress: DownloadProgress | None, advice: str) -> None:
-        self._progress = progress
-        self._advice = advice
-        self._done = 0
 
-    def update(self, n_bytes: int) -> None:
-        self._done += n_bytes
-        if self._done > LARGEST_ARCHIVE:
-            raise DownloadError.of("the server sends far more than the data set holds", self._advice)
-        if self._progress is not None and n_bytes:
-            # pooch counts whole chunks, so the last one can go past the end.
-            done = min(self._done, self.total) if self.total else self._done
-            self._progress(done, self.total or None)
-
-    def reset(self) -> None:
-        self._done = 0
-
-    def close(self) -> None:
-        pass
+def _unpacked(archive: bytes, names: Iterable[str], publisher: str, advice: str) -> dict[str, bytes]:
+    """The first file of each of these names, if it is not far too large."""
+    contents: dict[str, bytes] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+            for info in opened.infolist():
+                name = PurePosixPath(info.filename).name
+                if name in names and name not in contents and info.file_size <= LARGEST_MEMBER:
+                    contents[name] = opened.read(info)
+    # What zipfile raises on damaged, encrypted or oddly packed archives.
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
+        raise DownloadError.of(f"what {publisher} sent is not a whole zip archive", advice) from error
+    return contents

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from fairdash.data.bands import bands_in_order
-from fairdash.data.column_profile import kind_of
+from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.grammar import (
     DAY_FIRST,
     MONTH_FIRST,
     ORDER_WORDS,
     YEAR_FIRST,
+    bands_in_order,
     date_orders,
     holds_numbers,
     to_dates,
@@ -108,7 +110,7 @@ def can_convert(values: pd.Series) -> bool:
 
 
 def holds_bands(values: pd.Series) -> bool:
-    """Say whether a column's text is bands, see :func:`~fairdash.data.bands.bands_in_order`."""
+    """Say whether a column's text is bands, see :func:`~fairdash.data.grammar.bands_in_order`."""
     return kind_of(values) == "text" and bands_in_order(values.dropna().unique().tolist()) is not None
 
 
@@ -158,12 +160,20 @@ def can_use_dates(values: pd.Series, kind: str) -> bool:
     return len(orders) == 1 if order is None else order in orders
 
 
-def typed_dates(values: pd.Series) -> pd.Series | None:
-    """A column's dates as such, in whichever order may be; None if it holds none."""
-    orders = _orders(values)
-    if not orders:
-        return None
-    return pd.to_datetime(to_dates(values, orders[0]) if kind_of(values) == "text" else values)
+def on_a_line(values: pd.Series) -> tuple[NDArray[np.float64] | None, bool]:
+    """A column's dates as days, in whichever order may be, or its numbers, and whether they are dates.
+
+    NaN where a cell is missing or infinite; None if it holds something else.
+    """
+    kind = kind_of(values)
+    if orders := _orders(values):
+        dates = pd.to_datetime(to_dates(values, orders[0]) if kind == "text" else values)
+        days = (dates - pd.Timestamp(1970, 1, 1)).dt.total_seconds() / 86400
+        return np.asarray(days, dtype=np.float64), True
+    if kind not in NUMBERS:
+        return None, False
+    cells: NDArray[np.float64] = as_floats(values).to_numpy()
+    return np.asarray(np.where(np.isfinite(cells), cells, np.nan), dtype=np.float64), False
 
 
 def as_year(values: pd.Series, notes: list[str]) -> pd.Series:

@@ -1,4 +1,4 @@
-"""How numbers and dates are written as text: one grammar for what is read and for what is converted.
+"""How numbers, dates, bands and names are written: one grammar for what is read and what is converted.
 
 The patterns hold for a whole cell, and for Python's engine as for Arrow's.
 
@@ -10,13 +10,19 @@ The patterns hold for a whole cell, and for Python's engine as for Arrow's.
 (('month_in_words',), ('year_first',), ())
 >>> to_numbers(pd.Series(["1 234,5", "1.234.567,8", "soon"])).tolist()
 [1234.5, 1234567.8, nan]
+>>> bands_in_order(["10+", "2-5", "6-9", "1", "<1"])
+('<1', '1', '2-5', '6-9', '10+')
+>>> bands_in_order(["65 and over", "18 to 64"]), bands_in_order(["12-3", "4-7"]), bands_in_order(["1", "2"])
+(('18 to 64', '65 and over'), None, None)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Sequence
 from datetime import datetime
+from math import inf
 
 import numpy as np
 import pandas as pd
@@ -213,3 +219,103 @@ def _readings(text: str) -> dict[str, datetime]:
             # A 30 February, or a month 13: not by this order.
             continue
     return found
+
+
+#: More levels than this are no bands, such as 18-25, under 18 or 10+: text that is in an order.
+MOST_BANDS = 200
+
+_PLAIN_NUMBER = r"(?:0|[1-9][0-9]*)(?:[.,][0-9]+)?"
+_UNIT = r"(?: ?(?:years?|yrs?|y|jahren?|j|ans?|anos?|anni|jaar|km|€|eur|%))?"
+_TO = r"(?:-|\u2013|\u2014|\.\.|to|until|bis|a|ate|fino a|tot)"
+_MORE = (
+    r"(?:\+|plus|and over|and more|or more|and above|and older|und mehr|und alter|und aelter|oder mehr"
+    r"|et plus|ou plus|y mas|o mas|e oltre|o piu|e piu|en meer|of meer|en ouder)"
+)
+_LESS = r"(?:<|under|below|less than|unter|moins de|menos de|meno di|minder dan|onder)"
+_LESS_OR = r"(?:<=|≤|up to|bis|bis zu|jusqu'?a|hasta|fino a|tot)"
+_OVER = r"(?:>|over|above|more than|uber|ueber|plus de|mas de|oltre|piu di|meer dan)"
+_OVER_OR = r"(?:>=|≥|from|ab|des|desde|da|vanaf)"
+
+#: What a band is written like.
+_SHAPES = (
+    rf"(?P<low>{_PLAIN_NUMBER}){_UNIT} ?{_TO} ?(?P<high>{_PLAIN_NUMBER}){_UNIT}",
+    rf"[\[(\]] ?(?P<low>{_PLAIN_NUMBER}) ?[,;-] ?(?P<high>{_PLAIN_NUMBER}) ?[\])\[]",
+    rf"(?P<low>{_PLAIN_NUMBER}){_UNIT} ?{_MORE}",
+    rf"{_OVER_OR} ?(?P<low>{_PLAIN_NUMBER}){_UNIT}",
+    rf"{_OVER} ?(?P<over>{_PLAIN_NUMBER}){_UNIT}",
+    rf"{_LESS_OR} ?(?P<high>{_PLAIN_NUMBER}){_UNIT}",
+    rf"{_LESS} ?(?P<under>{_PLAIN_NUMBER}){_UNIT}",
+)
+_BANDS = tuple(map(re.compile, _SHAPES))
+_ALONE = re.compile(rf"(?P<low>{_PLAIN_NUMBER}){_UNIT}")
+
+
+def bands_in_order(levels: Sequence[object]) -> tuple[str, ...] | None:
+    """The levels of a column from low to high; None unless they are bands.
+
+    Every level is a band or a number, and at least one is a band; none has an end below its start.
+
+    Parameters
+    ----------
+    levels
+        The different texts of a column.
+    """
+    if not 2 <= len(levels) <= MOST_BANDS:
+        return None
+    ends, n_bands = [], 0
+    for level in levels:
+        found = _ends(str(level))
+        if found is None:
+            return None
+        ends.append((found[:2], str(level)))
+        n_bands += found[2]
+    return tuple(level for _, level in sorted(ends)) if n_bands else None
+
+
+def _ends(text: str) -> tuple[float, float, bool] | None:
+    """Where a band starts and ends, and whether it is one rather than a number; None if it is neither."""
+    text = " ".join(folded(text.replace("≤", "<=").replace("≥", ">=")).split())
+    match, is_band = _ALONE.fullmatch(text), False
+    if match is None:
+        match = next((found for each in _BANDS if (found := each.fullmatch(text))), None)
+        is_band = True
+    if match is None:
+        return None
+    parts = {name: float(part.replace(",", ".")) for name, part in match.groupdict().items() if part}
+    if "under" in parts:
+        return -inf, parts["under"], True
+    if "over" in parts:
+        # After a band that ends there.
+        return parts["over"] + 1e-9, inf, True
+    low = parts.get("low", -inf)
+    high = parts.get("high", inf if is_band else low)
+    return (low, high, is_band) if low <= high else None
+
+
+def words_in_order(name: str) -> tuple[str, ...]:
+    """The words of a name written like_this, LikeThis or like this: small letters without accents, in order.
+
+    >>> words_in_order("AgeDuConducteur"), words_in_order("durée d'exposition"), words_in_order("IDpol")
+    (('age', 'du', 'conducteur'), ('duree', 'd', 'exposition'), ('id', 'pol'))
+    """
+    # ID and its like may stand right before a word in small letters.
+    found = re.findall(r"ID(?=[a-z])|[A-Z]?[a-z]+|[A-Z]+(?![a-z])", _plain(name))
+    return tuple(word.lower() for word in found)
+
+
+def folded(text: str, *, umlauts: bool = False) -> str:
+    """Text in small letters without accents; umlauts as ae, oe, ue where that is asked for.
+
+    >>> folded("Prämie"), folded("Prämie", umlauts=True), folded("GRÖSSE")
+    ('pramie', 'praemie', 'grosse')
+    """
+    if umlauts:
+        for letter, pair in zip("äöü", ("ae", "oe", "ue"), strict=True):
+            text = text.lower().replace(letter, pair)
+    return _plain(text).lower()
+
+
+def _plain(text: str) -> str:
+    """Letters without what stands on them, in their case."""
+    parts = unicodedata.normalize("NFKD", text.replace("ß", "ss"))
+    return "".join(letter for letter in parts if not unicodedata.combining(letter))

@@ -25,7 +25,7 @@ from functools import cache
 from importlib import resources
 from types import MappingProxyType
 
-from fairdash.data.column_profile import folded, words_in_order
+from fairdash.data.grammar import folded, words_in_order
 
 #: Where the phrase is all that the header says, but for words such as "du" and "of".
 WHOLE, PART, INSIDE = 3, 2, 1

@@ -24,8 +24,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.data.features import CHANCE, FEW, determines, is_function, same_order
-from fairdash.data.fixes import can_convert, typed_dates
+from fairdash.data.features import CHANCE, a_few, determines, is_function, same_order
+from fairdash.data.fixes import can_convert, on_a_line
 from fairdash.data.grammar import to_numbers
 
 READ_OFF = "the target can be read off it"
@@ -168,16 +168,14 @@ def bounds_of_exposure(frame: pd.DataFrame, exposure: str, columns: Iterable[str
     placed: dict[str, np.ndarray] = {}
     of_dates = set()
     for name in columns:
-        values = frame[name]
-        dates = typed_dates(values)
-        if dates is not None:
+        if kind_of(frame[name]) == "truth value":
+            continue
+        cells, holds_dates = on_a_line(frame[name])
+        if cells is not None:
+            placed[name] = cells
+        if holds_dates:
             of_dates.add(name)
-            days = (dates - pd.Timestamp(1970, 1, 1)).dt.total_seconds() / 86400
-            placed[name] = days.to_numpy(dtype=float)
-        elif kind_of(values) in ("number", "whole number"):
-            cells = as_floats(values).to_numpy(dtype=float)
-            placed[name] = np.where(np.isfinite(cells), cells, np.nan)
-    few = np.unique(np.linspace(0, len(frame) - 1, FEW).astype(np.intp))
+    few = a_few(len(frame))
     found: set[str] = set()
     # Where all begin on one day the end alone is a bound.
     origin = np.zeros(len(frame))
@@ -285,7 +283,7 @@ def _is_cut(f: pd.Series, y: pd.Series) -> bool:
     if both.sum() < 2 * _FEWEST_IN_CLASS:
         return False
     f, y = f[both].reset_index(drop=True), y[both].reset_index(drop=True)
-    few = np.unique(np.linspace(0, len(f) - 1, FEW).astype(np.intp))
+    few = a_few(len(f))
     return _is_cut_of(f.iloc[few], y.iloc[few], for_sure=False) and _is_cut_of(f, y, for_sure=True)
 
 
@@ -349,7 +347,7 @@ def _is_rounded(f: pd.Series, y: pd.Series) -> bool:
     if both.sum() < _FEWEST_ROUNDED:
         return False
     x, cells = x[both], cells[both]
-    few = np.unique(np.linspace(0, len(x) - 1, FEW).astype(np.intp))
+    few = a_few(len(x))
     if 0 in (np.ptp(x[few]), np.ptp(cells[few])):
         return False
     if abs(np.corrcoef(x[few], cells[few])[0, 1]) < _AT_LEAST_ALIKE:

@@ -17,15 +17,8 @@ LARGEST_MAGNITUDE = 1e150
 TARGET, SENSITIVE, FEATURE = "target", "sensitive column", "feature"
 EXPOSURE, PREDICTION, ROW_ID = "exposure", "existing prediction", "row id"
 GROUP, TIME = "group", "time"
-_AS_WELL = {
-    TARGET: "the target",
-    SENSITIVE: "sensitive",
-    FEATURE: "a feature",
-    EXPOSURE: "the exposure",
-    PREDICTION: "the existing prediction",
-    ROW_ID: "the row id",
-    GROUP: "the group",
-}
+#: Parts that one column plays, or none: the name in Roles and in Dataset, and the role in words.
+SINGLE = {"weight": EXPOSURE, "prediction": PREDICTION, "row_id": ROW_ID, "group": GROUP, "time": TIME}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,13 +73,7 @@ class Roles:
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
         """Each role in words to the columns that play it; none where it is not played."""
-        single = {
-            EXPOSURE: self.weight,
-            PREDICTION: self.prediction,
-            ROW_ID: self.row_id,
-            GROUP: self.group,
-            TIME: self.time,
-        }
+        single = {role: getattr(self, part) for part, role in SINGLE.items()}
         return {
             TARGET: (self.target,),
             SENSITIVE: self.sensitive,
@@ -133,9 +120,10 @@ def require_exposure(checks: Checks, target: str, weight: object) -> None:
 def _overlap(one: str, other: str) -> str:
     if (one, other) == (SENSITIVE, FEATURE):
         return "a sensitive column can't be a feature: predictors never see it"
-    if other in (SENSITIVE, FEATURE):
-        return f"the {one} can't be {_AS_WELL[other]} as well"
-    return f"the {other} can't be {_AS_WELL[one]} as well"
+    if other not in (SENSITIVE, FEATURE):
+        one, other = other, one
+    as_well = {SENSITIVE: "sensitive", FEATURE: "a feature"}.get(other, f"the {other}")
+    return f"the {one} can't be {as_well} as well"
 
 
 def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -24,8 +25,9 @@ from fairdash.data.fetch import DownloadProgress
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
 from fairdash.data.uploads import check_sha256, table_of_upload
-from fairdash.errors import FairdashError, Fix, StorageError
+from fairdash.errors import FairdashError, Fix, ReadingError, StorageError
 from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whole
+from fairdash.utils.memory import beyond, is_out_of_memory, limited_memory
 from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.registry import get_entry
 
@@ -35,12 +37,28 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9a-f]{16}")
 
 
+@dataclass(frozen=True, kw_only=True)
 class DatasetSource(ABC):
-    """A recipe for a data set: the same on every machine that has the same files."""
+    """A recipe for a data set: the same on every machine that has the same files.
+
+    Parameters
+    ----------
+    roles
+        Which column plays which part; None for what the data set comes with.
+    drop_missing
+        Whether rows without target or sensitive value may be left out; asked only where roles were chosen.
+    fixes
+        What the user has agreed to besides; see :class:`~fairdash.errors.Fix`.
+    names
+        Column to what the user calls it in sentences and on axes.
+    """
 
     kind: ClassVar[str]
-    #: Those that were chosen; None for those that the data set comes with.
-    roles: Roles | None
+
+    roles: Roles | None = None
+    drop_missing: bool = False
+    fixes: tuple[Fix, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     @abstractmethod
@@ -96,20 +114,9 @@ class DatasetSource(ABC):
 
 
 #: Left out where they are empty: recipes from before these were known keep their ids.
-_NEWER = (
-    "weight",
-    "prediction",
-    "row_id",
-    "group",
-    "time",
-    "rate",
-    "mends",
-    "names",
-    "sheet",
-    "number_names",
-    "header_row",
-    "keep_below",
-    "made_from",
+_NEWER = frozenset(
+    "weight prediction row_id group time rate mends names sheet number_names header_row keep_below"
+    " made_from".split()
 )
 
 
@@ -134,14 +141,8 @@ class CatalogueSource(DatasetSource):
         A key of the catalogue.
     options
         Those that differ from the defaults; the defaults are added, so that equal choices have equal ids.
-    roles
-        Other roles than the data set comes with.
-    drop_missing
-        Whether rows without target or sensitive value may be left out; asked only with other roles.
-    fixes
-        What the user has agreed to besides; see :class:`~fairdash.errors.Fix`.
-    names
-        Column to what the user calls it in sentences and on axes.
+    roles, drop_missing, fixes, names
+        See :class:`DatasetSource`.
 
     Raises
     ------
@@ -153,10 +154,6 @@ class CatalogueSource(DatasetSource):
 
     dataset: str
     options: Mapping[str, OptionValue] = field(default_factory=dict, hash=False)
-    roles: Roles | None = None
-    drop_missing: bool = False
-    fixes: tuple[Fix, ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         entry = get_entry(CATALOGUE, self.dataset, option="data set")
@@ -219,12 +216,8 @@ class UploadSource(DatasetSource):
         Which column plays which part.
     reading
         What the user decided about reading.
-    drop_missing
-        Whether rows without target or sensitive value may be left out.
-    fixes
-        What the user has agreed to besides; see :class:`~fairdash.errors.Fix`.
-    names
-        Column to what the user calls it in sentences and on axes.
+    drop_missing, fixes, names
+        See :class:`DatasetSource`.
     made_from
         Where the table is no file of the user's but was made here: the id of the run that it is from, and the
         hash of the file that the run was trained on. It goes where one of these goes.
@@ -241,9 +234,6 @@ class UploadSource(DatasetSource):
     name: str
     roles: Roles
     reading: ReadingOptions = field(default_factory=ReadingOptions)
-    drop_missing: bool = False
-    fixes: tuple[Fix, ...] = ()
-    names: Mapping[str, str] = field(default_factory=dict, hash=False)
     made_from: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -339,3 +329,26 @@ def load_source(source_id: str, *, owner: str = LOCAL) -> DatasetSource:
     raise StorageError.of(
         "this address names a data set that is not kept here", "Choose the data again on the data page."
     )
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Limit the memory that the reading of a table inside may take.
+
+    Raises
+    ------
+    ReadingError
+        It would take more than :func:`fairdash.utils.memory.most_memory`.
+    """
+    try:
+        with limited_memory():
+            yield
+    except FairdashError:
+        raise
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise ReadingError.of(
+            f"reading the table takes more {beyond()}",
+            "Take a sample of the rows, leave columns out, or set FAIRDASH_MEMORY to more (in GB).",
+        ) from None

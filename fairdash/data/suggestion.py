@@ -1,42 +1,45 @@
-"""Guess roles from the names and the types of a table's columns, for a person to confirm.
+"""Guess roles, and what can be priced, from names and types of a table's columns, for a person to confirm.
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"policy_id": [1, 2], "Age": [40, 50], "rooms": [2, 3], "cost": [9.5, 8]})
 >>> found = suggest_roles(table)
 >>> found.target, found.sensitive, found.features, found.weight, found.left_out
 ('cost', ('Age',), ('rooms',), None, {'policy_id': 'numbers the rows'})
+>>> table = pd.DataFrame({"ClaimNb": [0, 2, 1], "ClaimAmount": [0.0, 900.0, 80.0], "Exposure": [1, 0.5, 1]})
+>>> [(each.id, each.target) for each in pricing_targets(table)]
+[('frequency', 'ClaimNb'), ('severity', 'ClaimAmount'), ('pure_premium', 'ClaimAmount')]
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pandas as pd
 
 from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.features import exclusion_reason
-from fairdash.data.header_words import CLAIMS, meanings_of, other_words
+from fairdash.data.header_words import CLAIMS, WHOLE, meanings_of, other_words
 from fairdash.data.leaks import BOUNDS, bounds_of_exposure, certain_leaks
-from fairdash.data.rate import looks_like_total
+from fairdash.data.rate import can_be_rate, looks_like_total
+from fairdash.errors import Fix
 
-#: Concepts of the table of words by how well they suit a role, the best first; equal ones stand together.
-_TARGETS = (
-    ("claim_cost",),
-    ("premium",),
-    ("claim_count",),
-    ("cost",),
-    ("price",),
-    ("outcome",),
-    ("claim_flag",),
-)
-_SENSITIVE = (("driver_age",), ("age", "protected"), ("income",))
-_EXPOSURES, _PREDICTIONS = (("exposure",),), (("prediction",),)
+#: Concepts of the table of words by how well they suit a role, the best first; equal ones stand in one text.
+_TARGETS = ("claim_cost", "premium", "claim_count", "cost", "price", "outcome", "claim_flag")
+_SENSITIVE = ("driver_age", "age protected", "income")
 #: A thing has an age and a price as well, and they are not a person's and no target.
 _OF_PEOPLE = ("driver_age", "age", "protected", "income", "price")
 NAMES_POLICIES = "names policies or people"
 NAMES_PLACES = "its numbers are codes of places, so their size says nothing"
 OTHER_CLAIMS = "known only once claims are, as the target is"
+
+
+#: Each target of pricing as its title, and the concepts of its target and of its weight.
+_MADE_OF: Mapping[str, tuple[str, str, str]] = {
+    "frequency": ("Claim frequency", "claim_count", "exposure"),
+    "severity": ("Claim severity", "claim_cost", "claim_count"),
+    "pure_premium": ("Pure premium", "claim_cost", "exposure"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +87,29 @@ class Suggestion:
         return (*self.known_with_target, *codes)
 
 
+@dataclass(frozen=True, kw_only=True)
+class PricingTarget:
+    """A target of pricing: a column over another, which is the weight.
+
+    Parameters
+    ----------
+    id
+        ``"frequency"``, ``"severity"`` or ``"pure_premium"``.
+    title
+        Name for people.
+    target, weight
+        The columns: `target` is divided by `weight`.
+    fixes
+        What has to be agreed to: rows without claims have no severity and are left out.
+    """
+
+    id: str
+    title: str
+    target: str
+    weight: str
+    fixes: tuple[Fix, ...] = ()
+
+
 def suggest_roles(
     frame: pd.DataFrame, *, target: str | None = None, exposure: str | None = None
 ) -> Suggestion:
@@ -108,8 +134,8 @@ def suggest_roles(
         if why is not None and name not in (target, exposure):
             left_out[name] = why
     numeric = [name for name in frame.columns if name not in left_out and kind_of(frame[name]) in NUMBERS]
-    weight = exposure or _most_like([name for name in numeric if name != target], _EXPOSURES)
-    prediction = _most_like([name for name in numeric if name not in (weight, target)], _PREDICTIONS)
+    weight = exposure or _most_like([name for name in numeric if name != target], ("exposure",))
+    prediction = _most_like([name for name in numeric if name not in (weight, target)], ("prediction",))
     numeric = [name for name in numeric if name not in (weight, prediction)]
     if target is None:
         target = _most_like(numeric, _TARGETS)
@@ -160,7 +186,7 @@ def known_with_target(
 
 def named_most_like(names: Iterable[str], concept: str) -> str | None:
     """The name that speaks most clearly of a concept of the table of words; None if none does."""
-    return _most_like([name for name in names if "past" not in meanings_of(name)], ((concept,),))
+    return _most_like([name for name in names if "past" not in meanings_of(name)], (concept,))
 
 
 def is_of_claims(name: object) -> bool:
@@ -190,7 +216,7 @@ def _names_rows(name: object) -> bool:
     return not {"policy_number", "row_number"}.isdisjoint(meanings_of(name))
 
 
-def _most_like(names: Iterable[str], concepts: tuple[tuple[str, ...], ...]) -> str | None:
+def _most_like(names: Iterable[str], concepts: Sequence[str]) -> str | None:
     best, best_likeness = None, (0, 0)
     for name in names:
         likeness = _likeness(name, concepts)
@@ -199,15 +225,48 @@ def _most_like(names: Iterable[str], concepts: tuple[tuple[str, ...], ...]) -> s
     return best
 
 
-def _likeness(name: str, concepts: tuple[tuple[str, ...], ...]) -> tuple[int, int]:
+def _likeness(name: str, concepts: Sequence[str]) -> tuple[int, int]:
     """How well the best concept suits that a name speaks of, and how clearly it does; (0, 0) if none does."""
     found = meanings_of(name)
     return max(
         (
             (len(concepts) - rank, found[concept])
             for rank, alike in enumerate(concepts)
-            for concept in alike
+            for concept in alike.split()
             if concept in found and not (concept in _OF_PEOPLE and other_words(name, concept, "thing"))
         ),
         default=(0, 0),
     )
+
+
+def pricing_targets(frame: pd.DataFrame) -> tuple[PricingTarget, ...]:
+    """The targets of pricing that a table has the columns for: frequency × severity is the pure premium.
+
+    Each is a target over what it is counted by, with that as the weight of its rows; see Ohlsson and
+    Johansson (2010), “Non-Life Insurance Pricing with Generalized Linear Models”, section 1.1.
+
+    Parameters
+    ----------
+    frame
+        The table, shape (n, columns), with unique names. What is divided may hold amounts below zero, such as
+        recoveries; what it is divided by may not.
+    """
+    found = []
+    usable = [name for name in frame.columns if can_be_rate(frame[name])]
+    divisors = [name for name in usable if (frame[name].dropna() >= 0).all()]
+    for id, (title, of, by) in _MADE_OF.items():
+        target = named_most_like(usable, of) or (_plain_amount(frame, usable) if of == "claim_cost" else None)
+        weight = named_most_like([name for name in divisors if name != target], by)
+        if target is not None and weight is not None:
+            without = id == "severity" and not (frame[weight] > 0).all()
+            fixes = (Fix("drop_rows", weight),) if without else ()
+            found.append(PricingTarget(id=id, title=title, target=target, weight=weight, fixes=fixes))
+    return tuple(found)
+
+
+def _plain_amount(frame: pd.DataFrame, usable: Sequence[str]) -> str | None:
+    """Name an amount that doesn't say of what, and whose cells are a total's: mostly 0, as claims are."""
+    plain = [
+        name for name in usable if meanings_of(name).get("cost") == WHOLE and looks_like_total(frame[name])
+    ]
+    return named_most_like(plain, "cost")

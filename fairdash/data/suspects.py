@@ -13,17 +13,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.data.fixes import typed_dates
+from fairdash.data.fixes import on_a_line
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+Shares = tuple[float, float, float]
 
 #: Rows that trees are grown on and judged on: more would not make a leak plainer.
 MOST_ROWS = 8000
@@ -165,9 +166,9 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
         f, rest = cells[name], [cells[each] for each in cells if each != name]
         of_all = trees.explain([f, *rest]) if of_all is None else of_all
         found = trees.look(f, rest, alone[name], of_all)
-        why = f"it alone explains {_percent(found.own)} of the target's order"
+        own, without, together = map(_percent, found)
+        why = f"it alone explains {own} of the target's order"
         if rest:
-            without, together = _percent(found.without), _percent(found.together)
             why += f", with the others {together}, and these without it {without}"
         if not trees.speak_against(f, rest, found):
             if at_most is None or not trees.beat_chance(f, rest, counts, at_most):
@@ -177,24 +178,14 @@ def _too_good(frame: pd.DataFrame, y: pd.Series, columns: list[str], beside: lis
             column=name,
             level=SUSPECT,
             sentence=f"{why}; look whether it is known before the target is",
-            number=found.own,
+            number=found[0],
         )
         # Weaker ones are judged without it: it knows of the target what they do, and hides what else speaks.
         del cells[name]
         of_all = None
 
 
-@dataclass(frozen=True)
-class _Explained:
-    """Shares of the target's order: by a column, by the others, and by all."""
-
-    own: float
-    without: float
-    together: float
-
-
-@dataclass(frozen=True)
-class _Trees:
+class _Trees(NamedTuple):
     """Boosted trees, each judged on rows that it did not learn from."""
 
     ranks: Floats
@@ -212,14 +203,14 @@ class _Trees:
         """The same of what a known column leaves open."""
         return self.explain(columns, y - _predicted([known], y, self.fold))
 
-    def look(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> _Explained:
-        """What a column explains, the others, and all."""
+    def look(self, f: Floats, rest: list[Floats], alone: float, of_all: float) -> Shares:
+        """What a column explains of the target's order, the others, and all."""
         own = max(alone, self.explain([f]), 0.0)
-        return _Explained(own, max(self.explain(rest), 0.0), max(of_all, own))
+        return own, max(self.explain(rest), 0.0), max(of_all, own)
 
-    def speak_against(self, f: Floats, rest: list[Floats], found: _Explained) -> bool:
+    def speak_against(self, f: Floats, rest: list[Floats], found: Shares) -> bool:
         """Whether a column seems to be made from the target, rather than the target from it."""
-        own, without, together = found.own, found.without, found.together
+        own, without, together = found
         if self.many_zeros and max(own, together - without) >= self.too_much + _BESIDE_OTHERS:
             return True
         if together >= _NEARLY_ALL and together - own - without >= _ONLY_TOGETHER:
@@ -270,13 +261,8 @@ def _percent(share: float) -> str:
 
 def _as_cells(values: pd.Series) -> Floats:
     """A column for trees, shape (n, 1): levels by how common they are, dates as days, NaN where missing."""
-    dates = typed_dates(values) if kind_of(values) in ("date", "text") else None
-    if dates is not None:
-        cells = ((dates - pd.Timestamp(1970, 1, 1)).dt.total_seconds() / 86400).to_numpy(dtype=float)
-    elif kind_of(values) in NUMBERS:
-        cells = as_floats(values).to_numpy()
-        cells = np.where(np.isfinite(cells), cells, np.nan)
-    else:
+    cells, _ = on_a_line(values)
+    if cells is None:
         codes = pd.factorize(values.astype("string"))[0]
         counts = np.bincount(codes[codes >= 0], minlength=1)
         place = np.empty(len(counts))

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash._version import versions
-from fairdash.data.dataset import Dataset
-from fairdash.data.sample import draw_rows
+from fairdash.data.dataset import Dataset, draw_rows
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation.assess import DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
 from fairdash.evaluation.learning import Gain, gain_over_mean

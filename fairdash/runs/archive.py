@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairdash.data.bounds import bounded
+from fairdash.data.source import bounded
 from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
 from fairdash.runs.log import LOG_FILES

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from fairdash.data.bounds import bounded
-from fairdash.data.column_profile import ColumnProfile, profile_table
-from fairdash.data.data_checks import support_sentence, target_remarks
+from fairdash.data.column_profile import ColumnProfile, profile_table, support_sentence, target_remarks
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import fixes_of_columns
 from fairdash.data.leak_check import DataCheck, check_data
-from fairdash.data.pricing import PricingTarget, pricing_targets
 from fairdash.data.readers.reading import file_contents
 from fairdash.data.readers.report import ReadingOptions, ReadingReport
 from fairdash.data.roles import Roles
-from fairdash.data.source import DatasetSource, UploadSource
-from fairdash.data.suggestion import Suggestion, claims_in_total, suggest_roles
+from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource, bounded
+from fairdash.data.suggestion import (
+    PricingTarget,
+    Suggestion,
+    claims_in_total,
+    pricing_targets,
+    suggest_roles,
+)
 from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
 from fairdash.dependence import independence_test, measure
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
@@ -31,7 +35,7 @@ from fairdash.evaluation import DEFAULT_MEASURE, cap_cost
 from fairdash.evaluation.result import SweepResult
 from fairdash.reports import fronts
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Front, Point
+from fairdash.reports.fronts import Front
 from fairdash.runs.deletion import last_deletion
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
@@ -39,6 +43,10 @@ from fairdash.ui.owner import current_owner
 
 if TYPE_CHECKING:
     from fairdash.reports.stage import Stops
+
+Floats = NDArray[np.float64]
+Asked = ParamSpec("Asked")
+Found = TypeVar("Found")
 
 
 class _Seen:
@@ -65,36 +73,84 @@ def forget_what_was_deleted() -> None:
         _Seen.deletion = last
 
 
-@st.cache_data(max_entries=4, show_spinner=False)
-def _load(source_json: str) -> Dataset:
+#: By what a value is found again; arguments whose names begin with _ are not looked at.
+_STANDS_FOR: dict[str | type[Any], Callable[[Any], object]] = {
+    CatalogueSource: DatasetSource.to_json,
+    UploadSource: DatasetSource.to_json,
+    Dataset: lambda dataset: dataset.fingerprint,
+    Run: lambda run: (run.id, run.look),
+}
+
+
+def _once_a_server(
+    entries: int,
+    *,
+    spinner: bool | str = False,
+    shared: bool = False,
+    by_view: Callable[[Comparison], object] | None = None,
+) -> Callable[[Callable[Asked, Found]], Callable[Asked, Found]]:
+    """Have a function compute each value once, for whoever may see it: that is asked before memory is.
+
+    Parameters
+    ----------
+    entries
+        Values that are kept.
+    spinner
+        What the page says meanwhile.
+    shared
+        Whether all get the same object, which nobody writes into, rather than a copy each: copying a large
+        run's predictions at every look would take longer than drawing them.
+    by_view
+        What of a comparison the values depend on.
+    """
+
+    def make(function: Callable[Asked, Found]) -> Callable[Asked, Found]:
+        keep: Any = st.cache_resource if shared else st.cache_data
+        stands_for = _STANDS_FOR if by_view is None else {**_STANDS_FOR, Comparison: by_view}
+        kept = keep(max_entries=entries, show_spinner=spinner, hash_funcs=stands_for)(function)
+
+        @wraps(function)
+        def found(*args: Asked.args, **kwargs: Asked.kwargs) -> Found:
+            forget_what_was_deleted()
+            for each in (*args, *kwargs.values()):
+                _ask_for(each)
+            value: Found = kept(*args, **kwargs)
+            return value
+
+        return found
+
+    return make
+
+
+def _ask_for(thing: object, owner: str | None = None) -> None:
+    """Refuse a file or a run that is gone or somebody else's; `owner` as for :func:`dataset_of`."""
+    if isinstance(thing, UploadSource):
+        check_kept(thing.sha256, owner=owner or current_owner())
+    elif isinstance(thing, Run):
+        Run(thing.id, owner=owner or current_owner())
+
+
+@st.cache_data(max_entries=4, show_spinner=False, hash_funcs=_STANDS_FOR)
+def _load(source: DatasetSource) -> Dataset:
     with bounded():
-        return DatasetSource.from_json(source_json).load()
+        return source.load()
 
 
 def dataset_of(source: DatasetSource, *, owner: str | None = None) -> Dataset:
     """The data set that a source describes, read once a server.
 
-    `owner` is whoever looks, unless told: a thread that makes a file does not know its browser. Here as below
-    what somebody may see is asked before memory is.
+    `owner` is whoever looks, unless told: a thread that makes a file does not know its browser.
     """
     forget_what_was_deleted()
-    if isinstance(source, UploadSource):
-        check_kept(source.sha256, owner=owner or current_owner())
-    return _load(source.to_json())
+    _ask_for(source, owner)
+    return _load(source)
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _table(source_json: str) -> pd.DataFrame:
-    with bounded():
-        return DatasetSource.from_json(source_json).table()
-
-
+@_once_a_server(2, shared=True)
 def table_of(source: DatasetSource) -> pd.DataFrame:
-    """All columns of a source's table, whatever their roles; nobody writes into it."""
-    forget_what_was_deleted()
-    if isinstance(source, UploadSource):
-        check_kept(source.sha256, owner=current_owner())
-    return _table(source.to_json())
+    """All columns of a source's table, whatever their roles."""
+    with bounded():
+        return source.table()
 
 
 def roles_of(source: DatasetSource) -> Roles:
@@ -102,85 +158,55 @@ def roles_of(source: DatasetSource) -> Roles:
     return dataset_of(source).roles if source.roles is None else source.roles
 
 
-# A resource: copying a large run's predictions at every look would take longer than drawing them. Nobody
-# writes into them.
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _result(run_id: str, look: str | None) -> SweepResult:  # noqa: ARG001 (the first look gives way to the result)
-    return Run(run_id, owner=None).read_result()
-
-
+@_once_a_server(4, shared=True)
 def result_of(run: Run) -> SweepResult:
-    """What there is of a run's result, read once a server."""
-    forget_what_was_deleted()
-    Run(run.id, owner=current_owner())
-    return _result(run.id, run.look)
+    """What there is of a run's result; the first look gives way to it."""
+    return run.read_result()
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
-def _fronts(run_id: str, look: str | None, sensitive: str) -> dict[str, Front]:
-    return fronts.fronts_of(_result(run_id, look), sensitive=sensitive)
-
-
+@_once_a_server(12, shared=True)
 def fronts_of(run: Run, *, sensitive: str) -> dict[str, Front]:
-    """The figures of a run's paths by objective, gathered once a server."""
-    forget_what_was_deleted()
-    Run(run.id, owner=current_owner())
-    return _fronts(run.id, run.look, sensitive)
+    """The figures of a run's paths by objective."""
+    return fronts.fronts_of(result_of(run), sensitive=sensitive)
 
 
-@st.cache_resource(max_entries=12, show_spinner=False)
-def _stops(
-    run_id: str,  # noqa: ARG001 (the cache's key, as what follows)
-    look: str | None,  # noqa: ARG001
-    view: tuple[str, ...],  # noqa: ARG001
-    a: Point,  # noqa: ARG001
-    _comparison: Comparison,
-) -> Stops:
+@_once_a_server(12, shared=True, by_view=lambda c: (c.objective, c.sensitive, c.measure, c.b.method, c.a))
+def stops_of(run: Run, comparison: Comparison) -> Stops:  # noqa: ARG001 (the run is the cache's key)
+    """The figures of all stops of the path on which a comparison's point B lies."""
     # Charts take long to import.
     from fairdash.reports import stage
 
-    return stage.stops_of(_comparison)
+    return stage.stops_of(comparison)
 
 
-def stops_of(run: Run, comparison: Comparison) -> Stops:
-    """The figures of all stops of the path on which a comparison's point B lies, computed once a server."""
-    forget_what_was_deleted()
-    Run(run.id, owner=current_owner())
-    method = comparison.b.method
-    view = (comparison.objective, comparison.sensitive, comparison.measure, method)
-    return _stops(run.id, run.look, view, comparison.a, comparison)
-
-
-@st.cache_data(max_entries=12, show_spinner="Measuring what the cap costs…")
+@_once_a_server(
+    12, spinner="Measuring what the cap costs…", by_view=lambda c: (c.objective, c.sensitive, c.measure)
+)
 def _cap_cost(
-    job_id: str,  # noqa: ARG001 (the cache's key, as what follows)
-    view: tuple[str, ...],  # noqa: ARG001
+    job_id: str,  # noqa: ARG001 (the cache's key)
+    comparison: Comparison,
     max_change: float,
-    _premiums: NDArray[np.float64],
+    _premiums: Floats,
     _dataset: Dataset,
-    _comparison: Comparison,
 ) -> pd.DataFrame:
     return cap_cost(
         _dataset,
         _premiums,
-        _comparison.result.splits,
+        comparison.result.splits,
         max_change=max_change,
-        objective=_comparison.objective,
-        loss=_comparison.plan.settings.loss_function,
-        measure=_comparison.measure,
-        sensitive=_comparison.sensitive,
-        random_state=_comparison.plan.random_state,
+        objective=comparison.objective,
+        loss=comparison.plan.settings.loss_function,
+        measure=comparison.measure,
+        sensitive=comparison.sensitive,
+        random_state=comparison.plan.random_state,
     )
 
 
 def cap_cost_of(run: Run, job: ModelJob, comparison: Comparison, max_change: float) -> pd.DataFrame | None:
-    """What a cap costs a fitted tariff, measured once a server; None where its test premiums are not kept."""
+    """What a cap costs a fitted tariff; None where its test premiums are not kept."""
     dataset = dataset_of(run.spec.source)
     premiums = job.test_premiums(n_splits=len(comparison.result.splits), n_rows=dataset.n_rows)
-    if premiums is None:
-        return None
-    view = (comparison.objective, comparison.sensitive, comparison.measure)
-    return _cap_cost(job.id, view, max_change, premiums, dataset, comparison)
+    return None if premiums is None else _cap_cost(job.id, comparison, max_change, premiums, dataset)
 
 
 def upload_of(digest: str, name: str, reading: ReadingOptions) -> tuple[pd.DataFrame, ReadingReport]:
@@ -204,50 +230,32 @@ def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     return _contents(digest)
 
 
-@st.cache_data(max_entries=32, show_spinner="Looking through the columns…")
-def _suggestion(
-    table: str,  # noqa: ARG001 (the cache's key)
-    target: str | None,
-    _frame: pd.DataFrame,
-) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
-    return suggest_roles(_frame, target=target), pricing_targets(_frame)
-
-
+@_once_a_server(32, spinner="Looking through the columns…")
 def suggestion_of(
-    frame: pd.DataFrame, *, table: str, target: str | None = None
+    _frame: pd.DataFrame,
+    *,
+    table: str,  # noqa: ARG001 (the cache's key)
+    target: str | None = None,
 ) -> tuple[Suggestion, tuple[PricingTarget, ...]]:
-    """The roles that a table's columns may have, and what it can price, found out once a server.
+    """The roles that a table's columns may have, and what it can price.
 
     `table` stands for the frame: whoever gives another frame gives another text.
     """
-    forget_what_was_deleted()
-    return _suggestion(table, target, frame)
+    return suggest_roles(_frame, target=target), pricing_targets(_frame)
 
 
-@st.cache_data(max_entries=32, show_spinner="Looking for columns that give the target away…")
-def _check(
-    table: str,  # noqa: ARG001 (the cache's key)
-    target: str,
-    sensitive: tuple[str, ...],
-    exposure: str | None,
-    columns: tuple[str, ...],
-    _frame: pd.DataFrame,
-) -> DataCheck:
-    return check_data(_frame, target=target, sensitive=sensitive, exposure=exposure, columns=columns)
-
-
+@_once_a_server(32, spinner="Looking for columns that give the target away…")
 def check_of(
-    frame: pd.DataFrame,
+    _frame: pd.DataFrame,
     *,
-    table: str,
+    table: str,  # noqa: ARG001 (the cache's key)
     target: str,
     sensitive: tuple[str, ...],
     exposure: str | None,
     columns: tuple[str, ...],
 ) -> DataCheck:
     """The columns that give the target away or may; `table` as for :func:`suggestion_of`."""
-    forget_what_was_deleted()
-    return _check(table, target, sensitive, exposure, columns, frame)
+    return check_data(_frame, target=target, sensitive=sensitive, exposure=exposure, columns=columns)
 
 
 #: What the data page says of a data set besides its pictures: remarks on the target's zeros and tail, how
@@ -255,15 +263,15 @@ def check_of(
 Summary = tuple[tuple[str, ...], Mapping[str, str], tuple[ColumnProfile, ...], tuple[Problem, ...]]
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def _ways(table: str, _frame: pd.DataFrame) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
+@_once_a_server(8)
+def _ways(_frame: pd.DataFrame, *, table: str) -> tuple[Problem, ...]:  # noqa: ARG001 (the cache's key)
     """Fixes for all columns of a table: roles choose among them, and change far more often."""
     return fixes_of_columns(_frame)
 
 
-@st.cache_data(max_entries=8, show_spinner=False)
-def _summary(source_json: str) -> Summary:
-    source = DatasetSource.from_json(source_json)
+@_once_a_server(8)
+def summary_of(source: DatasetSource) -> Summary:
+    """What there is to say of a source's data set."""
     dataset = dataset_of(source)
     ways: tuple[Problem, ...] = ()
     if isinstance(source, UploadSource):
@@ -271,7 +279,7 @@ def _summary(source_json: str) -> Summary:
         decided = {fix.column for fix in source.fixes}
         ways = tuple(
             way
-            for way in _ways(f"{source.sha256} {source.reading}", frame)
+            for way in _ways(frame, table=f"{source.sha256} {source.reading}")
             if way.column in source.roles.features and way.column not in decided
         )
     support = {name: support_sentence(dataset.sensitive[name]) for name in dataset.roles.sensitive}
@@ -280,24 +288,19 @@ def _summary(source_json: str) -> Summary:
     return target_remarks(dataset.target), support, profile, ways
 
 
-def summary_of(source: DatasetSource) -> Summary:
-    """What there is to say of a source's data set, found out once a server."""
-    forget_what_was_deleted()
-    if isinstance(source, UploadSource):
-        check_kept(source.sha256, owner=current_owner())
-    return _summary(source.to_json())
-
-
 #: Rows that a page measures at most: a random sample beyond.
 ROWS_MEASURED = 5000
 
 
-@st.cache_data(max_entries=8, show_spinner="Measuring how the target depends on it…")
-def _link(fingerprint: str, sensitive: str, _dataset: Dataset) -> tuple[float, float, int]:  # noqa: ARG001 (the fingerprint is the cache's key)
-    y = _dataset.target.to_numpy(dtype=float)
-    s = _dataset.sensitive[sensitive].to_numpy(dtype=float)
-    weight = None if _dataset.weight is None else _dataset.weight.to_numpy(dtype=float)
-    groups = _dataset.groups
+@_once_a_server(8, spinner="Measuring how the target depends on it…")
+def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
+    """How strongly the target depends on a sensitive column, before any model.
+
+    The default measure by the rows' exposure, the p-value of the one test that verdicts are made by, and
+    the rows that were used: at most ROWS_MEASURED.
+    """
+    y, s, weight = _columns(dataset, sensitive)
+    groups = dataset.groups
     if len(y) > ROWS_MEASURED:
         rows = np.random.default_rng(0).choice(len(y), ROWS_MEASURED, replace=False)
         y, s = y[rows], s[rows]
@@ -309,22 +312,12 @@ def _link(fingerprint: str, sensitive: str, _dataset: Dataset) -> tuple[float, f
     return value, test.p_value, test.n
 
 
-def link_of(dataset: Dataset, sensitive: str) -> tuple[float, float, int]:
-    """How strongly the target depends on a sensitive column, before any model.
-
-    The default measure by the rows' exposure, the p-value of the one test that verdicts are made by, and
-    the rows that were used: at most ROWS_MEASURED.
-    """
-    return _link(dataset.fingerprint, sensitive, dataset)
-
-
-@st.cache_data(max_entries=8, show_spinner=False)
-def _rank_link(fingerprint: str, sensitive: str, _dataset: Dataset) -> RankLink:  # noqa: ARG001 (as above)
-    y, s = (x.to_numpy(dtype=float) for x in (_dataset.target, _dataset.sensitive[sensitive]))
-    weight = None if _dataset.weight is None else _dataset.weight.to_numpy(dtype=float)
-    return rank_link(y, s, weight)
-
-
+@_once_a_server(8)
 def rank_link_of(dataset: Dataset, sensitive: str) -> RankLink:
     """The rank correlation of target and sensitive column on all rows, by their exposure."""
-    return _rank_link(dataset.fingerprint, sensitive, dataset)
+    return rank_link(*_columns(dataset, sensitive))
+
+
+def _columns(dataset: Dataset, sensitive: str) -> tuple[Floats, Floats, Floats | None]:
+    y, s = (x.to_numpy(dtype=float) for x in (dataset.target, dataset.sensitive[sensitive]))
+    return y, s, None if dataset.weight is None else dataset.weight.to_numpy(dtype=float)

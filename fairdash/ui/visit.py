@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
-
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
@@ -15,34 +11,22 @@ from fairdash.ui.pages import go_to, page
 KEY = Keys(__file__)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """Where the visit stands: a page's name, what its address asks for, and what to look at there."""
-
-    page: str
-    words: str
-    address: Mapping[str, str] = field(default_factory=dict)
-
-
+#: Where the visit goes: the page's name, and what to look at there.
 STEPS = (
-    Step(page="data", words="See the data: a table, what it predicts, and what must not matter."),
-    Step(
-        page="lesson",
-        words="See what fairness costs: make a guess, and the whole range of models shows.",
-        address=MappingProxyType({Address.SCENE.value: "5", Address.WEIGHT.value: "3"}),
-    ),
-    Step(page="home", words="Move λ, the weight of fairness: prices by age follow your hand."),
-    Step(
-        page="home", words="Read the sentence above the slider: how far apart prices lie, and at what cost."
-    ),
-    Step(page="train", words="Take it away: train here, and the Trade-off page hands out tariff and report."),
+    ("data", "See the data: a table, what it predicts, and what must not matter."),
+    ("lesson", "See what fairness costs: make a guess, and the whole range of models shows."),
+    ("home", "Move λ, the weight of fairness: prices by age follow your hand."),
+    ("home", "Read the sentence above the slider: how far apart prices lie, and at what cost."),
+    ("train", "Take it away: train here, and the Trade-off page hands out tariff and report."),
 )
+#: What the address asks for besides.
+_ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
 
 
 def show_start() -> None:
     """The way into the visit."""
     st.page_link(
-        page(STEPS[0].page),
+        page(STEPS[0][0]),
         label="First time here? Take the two-minute visit",
         icon=":material/tour:",
         query_params={Address.VISIT.value: "1"},
@@ -64,19 +48,20 @@ def show_visit(shown: StreamlitPage) -> None:
     st.session_state[Address.VISIT] = asked
     if st.query_params.get(Address.VISIT) != asked:
         st.query_params[Address.VISIT] = asked
-    step, following = known[asked], str(int(asked) + 1)
+    (name, words), following = known[asked], str(int(asked) + 1)
     with st.container(border=True, key=KEY("visit")):
-        st.markdown(f"**Visit, {asked} of {len(STEPS)}.** {step.words}")
+        st.markdown(f"**Visit, {asked} of {len(STEPS)}.** {words}")
         with st.container(horizontal=True):
-            if shown.url_path != page(step.page).url_path:
+            if shown.url_path != page(name).url_path:
                 if st.button("Show me", key=KEY("show")):
-                    go_to(step.page, address={**step.address, Address.VISIT.value: asked})
+                    _go_to(name, asked)
             elif following in known and st.button("Next", key=KEY("next"), type="primary"):
-                go_to(
-                    known[following].page,
-                    address={**known[following].address, Address.VISIT.value: following},
-                )
+                _go_to(known[following][0], following)
             st.button("Leave", key=KEY("leave"), shortcut="Esc", on_click=_leave)
+
+
+def _go_to(name: str, step: str) -> None:
+    go_to(name, address={**_ADDRESS.get(name, {}), Address.VISIT.value: step})
 
 
 def _leave() -> None:

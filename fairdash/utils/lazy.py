@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import MappingProxyType, ModuleType
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-_NONE: Mapping[str, str] = MappingProxyType({})
 
-
-def lazy_names(
-    package: str, homes: Mapping[str, str], modules: Mapping[str, str] = _NONE
-) -> Callable[[str], Any]:
+def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     """Return a package's ``__getattr__`` that loads each name from its module and keeps it.
 
     Parameters
@@ -24,9 +22,7 @@ def lazy_names(
     package
         The package's ``__name__``.
     homes
-        Name to the module that it stands in.
-    modules
-        Name to the module that it is.
+        Name to the module that it stands in; a module to the package that it stands in.
 
     Examples
     --------
@@ -35,48 +31,33 @@ def lazy_names(
     """
 
     def find(name: str) -> Any:
-        if name in modules:
-            value: Any = import_module(modules[name])
-        elif name in homes:
-            value = getattr(import_module(homes[name]), name)
-        else:
+        if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        home = homes[name]
+        if home == package or not hasattr(import_module(home), name):
+            import_module(f"{home}.{name}")
+        value = getattr(sys.modules[home], name)
         setattr(sys.modules[package], name, value)
         return value
 
     return find
 
 
-def moved_names(module: str, moved: Mapping[str, str]) -> Callable[[str], object]:
-    """A module's ``__getattr__`` that gives old names what stands at their new places, with a warning.
+def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """A package's ``__getattr__``, ``__dir__`` and ``__all__``: its names are those that its stub imports.
 
-    They stay until the version after next.
+    So they stand in one list, for whoever runs the package and for tools that read types.
 
     Parameters
     ----------
-    module
-        The module's ``__name__``.
-    moved
-        Old name to new place, such as ``"fairdash.errors.Fix"``.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> find = moved_names("fairdash.errors", {"Mend": "fairdash.errors.Fix"})
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
-    ...     find("Mend").__name__
-    'Fix'
+    package, file
+        The package's ``__name__`` and ``__file__``; the stub lies beside it as ``__init__.pyi``.
     """
-
-    def find(name: str) -> object:
-        if name not in moved:
-            raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        home, _, new = moved[name].rpartition(".")
-        warnings.warn(f"{module}.{name} is now {moved[name]}", DeprecationWarning, stacklevel=2)
-        return getattr(import_module(home), new)
-
-    return find
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    homes = {name.name: str(node.module) for node in imports for name in node.names}
+    names = sorted(homes)
+    return lazy_names(package, homes), lambda: names, names
 
 
 def moved_modules(moved: Mapping[str, str]) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.data.choice import ask_for_data, current_source
+from fairdash.ui.data.choice import ask_for_data, current_source, show_heading
 from fairdash.ui.data.fixes import data_or_fixes
-from fairdash.ui.data.heading import show_heading
 from fairdash.ui.data.shown import show_dataset
 from fairdash.ui.state import choose_source
 

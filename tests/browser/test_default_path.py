@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from fairdash.data.crime import crime
+from fairdash.data.published import crime
 from tests.browser.steps import chart, choose, take_screenshots, to_the_largest
 from tests.serving import ROOT
 

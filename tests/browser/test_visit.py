@@ -19,18 +19,18 @@ def test_a_visit_goes_from_page_to_page_by_keys_and_is_kept(page: Page, width: i
     come_to_rest(page)
     expect(page.get_by_text("Visit, 1 of")).to_have_count(0)
     page.get_by_role("link", name="two-minute visit").press("Enter")
-    for place, step in enumerate(STEPS, 1):
+    for place, (name, words) in enumerate(STEPS, 1):
         page.get_by_text(f"Visit, {place} of {len(STEPS)}.").wait_for()
-        page.get_by_text(step.words).wait_for()
+        page.get_by_text(words).wait_for()
         come_to_rest(page)
         path = page.url.partition("?")[0].rpartition("/")[2]
-        assert path == ("" if step.page == "home" else step.page)
+        assert path == ("" if name == "home" else name)
         assert f"visit={place}" in page.url
         main = page.get_by_test_id("stMain")
         assert main.evaluate("each => each.scrollWidth - each.clientWidth") <= 1
         if place == 2:
             page.reload()
-            page.get_by_text(step.words).wait_for()
+            page.get_by_text(words).wait_for()
             come_to_rest(page)
             assert serious(page) == []
         if place < len(STEPS):
@@ -46,7 +46,7 @@ def test_a_visit_goes_from_page_to_page_by_keys_and_is_kept(page: Page, width: i
 
 def test_a_visit_follows_to_other_pages_and_escape_leaves_it(page: Page) -> None:
     page.goto("/?visit=3")
-    page.get_by_text(STEPS[2].words).wait_for()
+    page.get_by_text(STEPS[2][1]).wait_for()
     come_to_rest(page)
     page.get_by_role("link", name="The paper", exact=True).click()
     page.get_by_role("button", name="Show me").wait_for()

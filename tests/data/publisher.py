@@ -7,6 +7,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from fairdash.data import CATALOGUE, published
 
 
 class Server(http.server.ThreadingHTTPServer):
@@ -44,6 +49,12 @@ def serving() -> Iterator[Server]:
         yield running
         running.shutdown()
         thread.join()
+
+
+def served_at(url: str, dataset_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a data set fetched from this address."""
+    entry = replace(CATALOGUE[dataset_id], download=url)
+    monkeypatch.setattr(published, "CATALOGUE", {**CATALOGUE, dataset_id: entry})
 
 
 def address(server: Server) -> str:

@@ -40,7 +40,7 @@ def test_published_sets_say_the_same_of_themselves(real_data: object, dataset_id
 def test_every_set_is_made_here_fetched_or_brought(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     for entry in CATALOGUE.values():
-        ways = [entry.is_local(), entry.needs_download, entry.how_to_bring is not None]
+        ways = [entry.is_local(), entry.needs_download, bool(entry.bring)]
         assert ways.count(True) == 1, entry.id
 
 
@@ -77,6 +77,6 @@ def test_the_catalogue_cannot_be_changed() -> None:
 
 
 def test_importing_the_room_is_light() -> None:
-    code = "import fairdash.data, sys; print([m for m in {'torch', 'sklearn', 'pooch', 'requests', 'scipy', 'streamlit'} if m in sys.modules])"
+    code = "import fairdash.data, sys; print([m for m in {'torch', 'sklearn', 'requests', 'scipy', 'streamlit'} if m in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Roles, build_dataset, keep_upload
-from fairdash.data.bands import bands_in_order
 from fairdash.data.features import suggested_fixes
+from fairdash.data.grammar import bands_in_order
 from fairdash.data.readers.reading import read_table
 from fairdash.data.source import UploadSource
 from fairdash.errors import DataError, Fix

@@ -6,24 +6,18 @@ import pandas as pd
 import pytest
 
 from fairdash.data import CATALOGUE, Dataset, load_dataset
-from fairdash.data import census as census_module
-from fairdash.data.census import (
-    CHECKSUMS,
-    COUNTY_FILE,
-    SENSITIVE,
-    TARGET,
-    TRACT_FILE,
-    git_blob_id,
-    is_local,
-    parse,
-)
+from fairdash.data.fetch import git_blob_id
+from fairdash.data.published import CENSUS_SENSITIVE as SENSITIVE
+from fairdash.data.published import CENSUS_TARGET as TARGET
+from fairdash.data.published import parse_census
 from fairdash.errors import DownloadError
 
+(TRACT_FILE,), (COUNTY_FILE,) = CATALOGUE["census"].files, CATALOGUE["census_county"].files
 SUBSET = "acs2015_census_tract_subset_mn_or.csv"
 
 
 def tracts(content: bytes) -> Dataset:
-    return parse(content, name="census", title="t", description="d", of="tracts")
+    return parse_census(content, dataset_id="census", of="tracts")
 
 
 def placed(content: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch, name: str = TRACT_FILE) -> None:
@@ -85,7 +79,7 @@ def test_a_part_of_the_tract_file_is_not_taken_for_it(
     real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     placed((real_data / "census" / SUBSET).read_bytes(), tmp_path, monkeypatch)
-    assert is_local(TRACT_FILE)
+    assert CATALOGUE["census"].is_local()
     with pytest.raises(DownloadError, match="checksum differs"):
         load_dataset("census")
 
@@ -95,7 +89,7 @@ def test_a_tract_file_with_the_known_id_is_loaded(tmp_path: Path, monkeypatch: p
     placed(content, tmp_path, monkeypatch)
     with pytest.raises(DownloadError, match=r"checksum differs\. Delete it"):
         load_dataset("census")
-    monkeypatch.setitem(CHECKSUMS, TRACT_FILE, git_blob_id(content))
+    monkeypatch.setitem(CATALOGUE["census"].files, TRACT_FILE, git_blob_id(content))
     dataset = load_dataset("census")
     assert (dataset.name, dataset.title, dataset.n_rows) == ("census", CATALOGUE["census"].title, 7)
     assert dataset.features.shape[1] == 31
@@ -159,7 +153,7 @@ def test_another_file_handed_over_is_not_kept(dataset_id: str, monkeypatch: pyte
 def test_the_tracts_handed_over_are_known_by_their_id(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAIRDASH_DATA", raising=False)
     content = table_of()
-    monkeypatch.setitem(CHECKSUMS, TRACT_FILE, git_blob_id(content))
+    monkeypatch.setitem(CATALOGUE["census"].files, TRACT_FILE, git_blob_id(content))
     CATALOGUE["census"].keep_brought(content)
     assert load_dataset("census").n_rows == 7
 
@@ -168,4 +162,3 @@ def test_the_units_of_percentages_are_said() -> None:
     dataset = tracts(table_of())
     assert dataset.label(TARGET) == "child poverty (%)"
     assert dataset.label("Walk") == "Walk (%)"
-    assert CATALOGUE["census"].url == census_module.URL

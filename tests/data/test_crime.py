@@ -5,15 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.data import crime as crime_module
-from fairdash.data import fetch
-from fairdash.data.crime import CHECKSUMS, SENSITIVE, TARGET, crime_is_local
-from fairdash.data.crime import crime as load_crime
-from fairdash.data.fetch import fetch_members
+from fairdash.data import CATALOGUE, fetch
+from fairdash.data.fetch import fetch_files
+from fairdash.data.published import CRIME_SENSITIVE as SENSITIVE
+from fairdash.data.published import CRIME_TARGET as TARGET
+from fairdash.data.published import crime as load_crime
 from fairdash.errors import Cancelled, DownloadError, StorageError
 from fairdash.storage import sha256
-from tests.data.publisher import Server, address
+from tests.data.publisher import Server, address, served_at
 
+CRIME = CATALOGUE["crime"]
 PAYLOAD = {"a.data": b"1,2\n" * 5000, "a.names": b"@attribute x numeric\n"}
 MEMBERS = {name: sha256(content) for name, content in PAYLOAD.items()}
 
@@ -27,7 +28,7 @@ def zipped(contents: dict[str, bytes], *, folder: str = "deep/inside/") -> bytes
 
 
 def fetch_test(server: Server, folder: Path, **options: object) -> None:
-    fetch_members(address(server), MEMBERS, folder, offline_advice="Bring it yourself.", **options)
+    fetch_files(address(server), MEMBERS, folder, offline_advice="Bring it yourself.", **options)
 
 
 def test_members_are_verified_kept_and_readable_by_the_user_alone(server: Server, tmp_path: Path) -> None:
@@ -106,22 +107,13 @@ def test_a_folder_that_cannot_be_written_is_said(server: Server, tmp_path: Path)
         fetch_test(server, tmp_path / "file" / "below")
 
 
-def test_a_full_disk_is_said(server: Server, tmp_path: Path) -> None:
-    def full(done: int, total: int | None) -> None:
-        raise OSError(28, "No space left on device")
-
-    server.body = zipped(PAYLOAD)
-    with pytest.raises(StorageError, match="No space left"):
-        fetch_test(server, tmp_path, progress=full)
-
-
 def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         # Bound but not listening: the connection is refused.
-        monkeypatch.setattr(crime_module, "URL", f"http://127.0.0.1:{taken.getsockname()[1]}/crime.zip")
+        served_at(f"http://127.0.0.1:{taken.getsockname()[1]}/crime.zip", "crime", monkeypatch)
         monkeypatch.delenv("FAIRDASH_DATA", raising=False)
-        assert not crime_is_local()
+        assert not CRIME.is_local()
         with pytest.raises(DownloadError, match="Connect to the internet") as caught:
             load_crime()
     assert "FAIRDASH_DATA" in str(caught.value)
@@ -131,11 +123,11 @@ def test_offline_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) ->
 def test_fetched_once_then_found(
     server: Server, real_data: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server.body = zipped({name: (real_data / "crime" / name).read_bytes() for name in CHECKSUMS})
-    monkeypatch.setattr(crime_module, "URL", address(server))
+    server.body = zipped({name: (real_data / "crime" / name).read_bytes() for name in CRIME.files})
+    served_at(address(server), "crime", monkeypatch)
     monkeypatch.delenv("FAIRDASH_DATA")
     first = load_crime()
-    assert crime_is_local()
+    assert CRIME.is_local()
     second = load_crime()
     assert server.requests_seen == 1
     assert first.fingerprint == second.fingerprint
@@ -160,16 +152,3 @@ def test_sparse_columns_can_be_kept(real_data: Path) -> None:
     dataset = load_crime(sparse="keep")
     assert dataset.features.shape == (1994, 121)
     assert (dataset.features.isna().mean() > 0.5).sum() == 22
-
-
-@pytest.mark.data
-def test_a_changed_file_on_disk_is_refused(
-    real_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "crime").mkdir()
-    for name in CHECKSUMS:
-        content = (real_data / "crime" / name).read_bytes()
-        (tmp_path / "crime" / name).write_bytes(content + b"\n")
-    monkeypatch.setenv("FAIRDASH_DATA", str(tmp_path))
-    with pytest.raises(DownloadError, match="checksum differs"):
-        load_crime()

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data.household import household
+from fairdash.data.simulated import household
 
 
 @pytest.mark.parametrize(

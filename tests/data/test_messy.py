@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fairdash.data import Roles, keep_upload, suggest_roles
-from fairdash.data.pricing import pricing_targets
 from fairdash.data.readers.reading import read_table
 from fairdash.data.source import UploadSource
+from fairdash.data.suggestion import pricing_targets
 from fairdash.training.suggested_loss import suggested_loss
 
 HEADER = "Vertragsnr;Alter des Fahrers;Prämie;Schadenaufwand;Schadenanzahl;Laufzeit;km-Klasse"

@@ -14,9 +14,9 @@ from sklearn.linear_model import PoissonRegressor
 
 from fairdash.cli.training import DataOptions
 from fairdash.data import Roles, build_dataset, keep_upload, suggest_roles
-from fairdash.data.pricing import pricing_targets
 from fairdash.data.rate import looks_like_total
 from fairdash.data.source import DatasetSource, UploadSource
+from fairdash.data.suggestion import pricing_targets
 from fairdash.errors import DataError
 from fairdash.training.losses import find_loss
 from fairdash.training.suggested_loss import suggested_loss

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Dataset, Roles, build_dataset, suggest_roles
-from fairdash.data.data_checks import quantile_support, support_sentence, target_remarks
+from fairdash.data.column_profile import quantile_support, support_sentence, target_remarks
 from fairdash.data.features import determines, find_leakage, suggested_fixes
 from fairdash.data.fixes import can_convert
 from fairdash.data.grammar import to_numbers

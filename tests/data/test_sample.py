@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from fairdash.data import sample
+from fairdash.data import dataset as dataset_module
 from fairdash.data.catalogue import load_dataset
-from fairdash.data.sample import FEWEST_GROUPS, draw_rows
+from fairdash.data.dataset import FEWEST_GROUPS, draw_rows
 
 DATASET = load_dataset("household", n=3000)
 
@@ -41,4 +41,4 @@ def test_of_a_few_large_groups_rows_are_drawn():
 
 
 def test_the_modules_example_holds():
-    assert doctest.testmod(sample).failed == 0
+    assert doctest.testmod(dataset_module).failed == 0

@@ -14,7 +14,7 @@ from fairdash.data import (
     load_source,
     save_source,
 )
-from fairdash.data.names import NAMES
+from fairdash.data.catalogue import CATALOGUE
 from fairdash.errors import DataError, OptionError, StorageError
 from fairdash.storage import data_folder
 from tests.data.tables import ROLES, policies
@@ -173,7 +173,7 @@ def test_built_in_columns_have_names_for_people(real_data: Path) -> None:
     assert dataset.label(dataset.roles.sensitive[0]).startswith("share of Black people")
     for id in ("motor", "census_county"):
         roles = CatalogueSource(dataset=id).load().roles
-        assert {roles.target, *roles.sensitive} <= set(NAMES[id])
+        assert {roles.target, *roles.sensitive} <= set(CATALOGUE[id].names)
 
 
 def test_a_recipe_of_which_a_byte_has_changed_is_damaged():

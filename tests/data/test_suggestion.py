@@ -9,8 +9,7 @@ import pytest
 from fairdash.data import load_dataset, suggest_roles
 from fairdash.data.features import fixes_of_columns
 from fairdash.data.header_words import meanings_of
-from fairdash.data.pricing import pricing_targets
-from fairdash.data.suggestion import NAMES_PLACES, OTHER_CLAIMS
+from fairdash.data.suggestion import NAMES_PLACES, OTHER_CLAIMS, pricing_targets
 from tests.data.tables import policies
 
 with Path(__file__).with_name("headers.csv").open(encoding="utf-8", newline="") as _file:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.data.sample import draw_rows
+from fairdash.data.dataset import draw_rows
 from fairdash.evaluation import Gain
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.reports.comparison import ROW

@@ -10,9 +10,9 @@ import pytest
 from sklearn.linear_model import LinearRegression, RidgeCV
 
 import fairdash as fd
-from fairdash.data.crime import crime
 from fairdash.data.dataset import Dataset
-from fairdash.data.household import household
+from fairdash.data.published import crime
+from fairdash.data.simulated import household
 from fairdash.dependence import measure
 from fairdash.errors import OptionError
 from fairdash.evaluation import corrected_standard_error

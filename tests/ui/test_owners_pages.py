@@ -196,7 +196,7 @@ def test_a_server_that_nobody_visits_forgets_what_was_deleted() -> None:
 
     def is_forgotten() -> bool:
         try:
-            cached._load(source.to_json())
+            cached._load(source)
         except FairdashError:
             return True
         return False

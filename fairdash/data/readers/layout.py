@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median_high
 
-from fairdash.data.column_profile import folded
-from fairdash.data.grammar import LIKE_NUMBER
+from fairdash.data.grammar import LIKE_NUMBER, folded
 
 #: Filled rows among which the header is looked for, and rows at the end among which totals and notes are.
 ROWS_ABOVE, ROWS_BELOW = 30, 10

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data import grammar
-from fairdash.data.bands import MOST_BANDS, bands_in_order
+from fairdash.data.grammar import MOST_BANDS, bands_in_order
 from fairdash.data.readers.table import FIRST_INEXACT, TableBuilder
 from fairdash.errors import Problem
 

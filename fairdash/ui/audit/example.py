@@ -6,7 +6,7 @@ import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
-from fairdash.data.motor import motor_is_local
+from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.source import CatalogueSource
 from fairdash.ui.audit.answers import show_result
 from fairdash.ui.keys import Keys
@@ -24,7 +24,7 @@ def show_example() -> None:
     """The ways to an audit of one's own, and the example's answers."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.page_link(page("data"), label="Audit a table of your own", icon=":material/upload_file:")
-        is_here = motor_is_local()
+        is_here = CATALOGUE["motor"].is_local()
         source = MOTOR if is_here else SIMULATED
         st.button(
             "Ask the example yourself" if is_here else "Try it on simulated policies",

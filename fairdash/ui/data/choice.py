@@ -1,17 +1,28 @@
-"""Which table: what the address names, or the controls that choose one."""
+"""Which table: a data set of the catalogue, with its options and how it comes here, or a file."""
 
 from __future__ import annotations
 
-import streamlit as st
+from collections.abc import Mapping
+from dataclasses import replace
 
-from fairdash.data.catalogue import CATALOGUE
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from fairdash.data.catalogue import CATALOGUE, CatalogueEntry, CatalogueOption, OptionValue
+from fairdash.data.dataset import Dataset
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import FairdashError
-from fairdash.ui.data.catalogue import ask_for_catalogue
+from fairdash.jobs.engine import prepare
+from fairdash.ui.cached import dataset_of
+from fairdash.ui.data.fixes import ask_for_fixes
+from fairdash.ui.data.roles import ask_for_names, ask_for_roles
 from fairdash.ui.data.upload import ask_for_upload
 from fairdash.ui.frame import show_problems
-from fairdash.ui.keys import Keys
-from fairdash.ui.state import DEFAULT_SOURCE, chosen_source
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.pages import go_to
+from fairdash.ui.state import DEFAULT_SOURCE, choose_run, chosen_source
+from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
@@ -44,3 +55,100 @@ def ask_for_data(current: DatasetSource) -> DatasetSource | None:
     entry = CATALOGUE[choice]
     known = current if isinstance(current, CatalogueSource) and current.dataset == choice else None
     return ask_for_catalogue(entry, known)
+
+
+def ask_for_catalogue(entry: CatalogueEntry, known: CatalogueSource | None) -> CatalogueSource | None:
+    source = f"[{entry.source}]({entry.url})" if entry.url else entry.source
+    st.markdown(f"{entry.description} *{source}; {entry.licence}.*")
+    options = ask_for_options(entry, known.options if known else {}) if entry.options else {}
+    plain = CatalogueSource(dataset=entry.id, options=options)
+    if not entry.is_local():
+        if not entry.needs_download:
+            bring(entry)
+            return None
+        if not download(entry, plain):
+            return None
+    preset = dataset_of(plain)
+    roles = known.roles if known and known.roles else preset.roles
+    key = f"{plain.id} roles"
+    chosen = ask_for_roles(preset.table(), roles, key=key, table=plain.id)
+    if chosen is None:
+        return None
+    names = ask_for_names(chosen, known.names if known else {}, preset=preset.names, key=key)
+    if chosen == preset.roles:
+        return replace(plain, names=names) if names else plain
+    fixes = ask_for_fixes(known.fixes if known else (), list(preset.table()), key=key)
+    return CatalogueSource(dataset=entry.id, options=options, roles=chosen, fixes=fixes, names=names)
+
+
+def ask_for_options(entry: CatalogueEntry, known: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+    with st.expander("Options of this data set"):
+        columns = st.columns(2)
+        return {
+            option.name: ask_for_option(
+                columns[k % 2],
+                option,
+                known.get(option.name, option.default),
+                KEY("option", entry.id, option.name),
+            )
+            for k, option in enumerate(entry.options)
+        }
+
+
+def ask_for_option(
+    place: DeltaGenerator, option: CatalogueOption, value: OptionValue, key: str
+) -> OptionValue:
+    if option.choices is None:
+        return int(place.number_input(option.label, option.minimum, option.maximum, int(value), key=key))
+    names = list(option.choices)
+    return place.selectbox(
+        option.label, names, index=names.index(value), format_func=option.choices.__getitem__, key=key
+    )
+
+
+def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
+    """Fetch the data set when asked to; whether it is there now."""
+    st.info(f"This data set is not on this machine yet ({entry.size}).")
+    if not st.button("Download it from its publisher", type="primary", icon=":material/download:"):
+        return False
+    bar = st.progress(0.0, text="Connecting…")
+
+    def show(done: int, total: int | None) -> None:
+        bar.progress(min(done / total, 1.0) if total else 0.0, text=f"{done / 1e6:.1f} MB")
+
+    source.load(progress=show)
+    bar.empty()
+    return True
+
+
+def bring(entry: CatalogueEntry) -> None:
+    """Say how to bring the data set, or take it here and begin again."""
+    st.info(f"This data set is not on this machine ({entry.size}). {safe(entry.how_to_bring())}")
+    file = st.file_uploader("Or choose the file here", type="csv", key=KEY("brought", entry.id))
+    if file is not None:
+        entry.keep_brought(file.getvalue())
+        st.rerun()
+
+
+def show_heading(data: Dataset, source: DatasetSource) -> None:
+    """Title, rows and roles; the ways to the trade-off and to training."""
+    heading, buttons = st.columns([3, 1], vertical_alignment="center")
+    heading.subheader(safe(data.title), anchor=False)
+    heading.caption(
+        f"{counted(data.n_rows, 'row')} · {counted(len(data.roles.features), 'feature')} · sensitive: "
+        f"{safe(', '.join(data.roles.sensitive))} · target: {safe(data.roles.target)}"
+        + (f" ÷ {safe(data.roles.weight)}" if data.per_exposure and data.roles.weight else "")
+        + (f" · exposure: {safe(data.roles.weight)}" if data.roles.weight else "")
+    )
+    with buttons:
+        if st.button("See what fairness costs", type="primary", icon=":material/balance:", width="stretch"):
+            _leave_for("tradeoff", source)
+        if st.button("Train on this data", icon=":material/tune:", width="stretch"):
+            _leave_for("train", source)
+    # A first look is likely to be the next thing; its worker needs seconds to start.
+    prepare()
+
+
+def _leave_for(name: str, source: DatasetSource) -> None:
+    choose_run(None)
+    go_to(name, address={Address.DATASET.value: source.id})

@@ -1,21 +1,21 @@
-"""Which column plays which part."""
+"""Which column plays which part, what is priced, which columns a model may see, and what people call them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import cast
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.data.column_profile import NUMBERS, kind_of
-from fairdash.data.pricing import PricingTarget
+from fairdash.data.leak_check import DataCheck
 from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.data.roles import Roles
+from fairdash.data.suggestion import PricingTarget, Suggestion
+from fairdash.data.suspects import CERTAIN, SUSPECT
 from fairdash.ui.cached import check_of, suggestion_of
-from fairdash.ui.data.features import ask_for_features, say_what_tells_the_target
 from fairdash.ui.data.fixes import agree_for
-from fairdash.ui.data.pricing import offer_pricing
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import safe
 from fairdash.utils.text import counted
@@ -24,6 +24,39 @@ KEY = Keys(__file__)
 
 NO_COLUMN = "None"
 EVERY_ROW_ALIKE = "None: every row counts alike"
+#: Parts that one column may play, or none: the name in Roles, the title, what none is called, and help.
+PARTS = (
+    (
+        "weight",
+        "Exposure: how much a row counts",
+        EVERY_ROW_ALIKE,
+        "For example the years that a policy ran. Every row must have one, above zero.",
+    ),
+    (
+        "prediction",
+        "Existing prediction or price",
+        NO_COLUMN,
+        "To be audited beside the models; they never see it.",
+    ),
+    ("row_id", "Row id", NO_COLUMN, "What names a row, such as a policy's number; the models never see it."),
+    (
+        "group",
+        "Group: which rows belong together",
+        NO_COLUMN,
+        "For example a policy's number, where it has a row a year: no split parts its rows, and tests "
+        "count them as one witness.",
+    ),
+    (
+        "time",
+        "Time: to train before and test after",
+        NO_COLUMN,
+        "A year or a date. The train page then offers to test on the latest rows.",
+    ),
+)
+#: So many columns that give the target away have a sentence and a button each.
+MOST_SAID = 8
+#: Letters of a name that people give a column.
+MOST_CHARACTERS = 60
 
 
 def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: str) -> Roles | None:
@@ -77,63 +110,31 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     given, _ = suggestion_of(frame, table=table, target=new_target)
     former, _ = suggestion_of(frame, table=table, target=known.target) if known else (given, ())
     n_others = len(columns) - 2 - len(further)
+    single = {part: getattr(begin, part, None) for part, *_ in PARTS}
+    if priced is not None:
+        single["weight"] = priced.weight
+    if begin.prediction is None and begin.target != new_target:
+        # A premium is the price of claims, or the target itself: another target has another price.
+        single["prediction"] = given.prediction
     with st.expander(f"Features, exposure and others (of {counted(n_others, 'column')})"):
-        taken = [new_target, new_sensitive, *further]
-        left, middle, right = st.columns(3)
-
-        def ask(place: DeltaGenerator, title: str, none: str, value: str | None, about: str) -> str | None:
+        taken: list[str | None] = [new_target, new_sensitive, *further]
+        places = st.columns(3)
+        for k, (part, title, none, about) in enumerate(PARTS):
             # "None" is an option of its own: a selectbox that begins with a choice can't be cleared.
             others = [column for column in columns if column not in taken]
-            name = place.selectbox(
+            value = single[part]
+            name = places[k % 3].selectbox(
                 title,
                 [none, *others],
                 index=others.index(value) + 1 if value in others else 0,
                 help=about,
                 key=KEY("part", key, title, taken, clicks),
             )
-            chosen = None if name == none else name
-            taken.append(chosen)
-            return chosen
-
-        new_weight = ask(
-            left,
-            "Exposure: how much a row counts",
-            EVERY_ROW_ALIKE,
-            begin.weight if priced is None else priced.weight,
-            "For example the years that a policy ran. Every row must have one, above zero.",
-        )
-        new_prediction = ask(
-            middle,
-            "Existing prediction or price",
-            NO_COLUMN,
-            # A premium is the price of claims, or the target itself: another target has another price.
-            given.prediction if begin.prediction is None and begin.target != new_target else begin.prediction,
-            "To be audited beside the models; they never see it.",
-        )
-        new_row_id = ask(
-            right,
-            "Row id",
-            NO_COLUMN,
-            begin.row_id,
-            "What names a row, such as a policy's number; the models never see it.",
-        )
-        new_group = ask(
-            left,
-            "Group: which rows belong together",
-            NO_COLUMN,
-            None if known is None else known.group,
-            "For example a policy's number, where it has a row a year: no split parts its rows, and tests "
-            "count them as one witness.",
-        )
-        new_time = ask(
-            middle,
-            "Time: to train before and test after",
-            NO_COLUMN,
-            None if known is None else known.time,
-            "A year or a date. The train page then offers to test on the latest rows.",
-        )
+            single[part] = None if name == none else name
+            taken.append(single[part])
         others = [column for column in columns if column not in taken]
         chosen = ask_for_features(others, known, given=given, former=former, key=key)
+    new_weight = single["weight"]
     check = None
     if new_target is not None and new_sensitive is not None and kind_of(frame[new_target]) in NUMBERS:
         check = check_of(
@@ -149,10 +150,9 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
     rate = False
     if new_target is not None and new_weight is not None:
         same = known is not None and (known.target, known.weight) == (new_target, new_weight)
-        by_default = known.rate if known is not None and same else looks_like_total(frame[new_target])
-        if priced is not None and new_weight == priced.weight:
-            by_default = True
-        rate = ask_for_rate(frame, new_target, new_weight, begin=by_default, key=key, clicks=clicks)
+        divided = known.rate if known is not None and same else looks_like_total(frame[new_target])
+        divided |= priced is not None and new_weight == priced.weight
+        rate = ask_for_rate(frame, new_target, new_weight, begin=divided, key=key, clicks=clicks)
     if new_target is None or new_sensitive is None:
         st.info("Choose the target and the sensitive attribute to go on.")
         return None
@@ -160,11 +160,7 @@ def ask_for_roles(frame: pd.DataFrame, known: Roles | None, *, key: str, table: 
         target=new_target,
         sensitive=(new_sensitive, *further),
         features=chosen,
-        weight=new_weight,
-        prediction=new_prediction,
-        row_id=new_row_id,
-        group=new_group,
-        time=new_time,
+        **single,
         rate=rate,
     )
 
@@ -184,3 +180,158 @@ def ask_for_rate(
         "rate is the same as a model of the counts with the exposure as offset. Switch it off if the "
         "target is a rate already.",
     )
+
+
+def ask_for_features(
+    others: Collection[str], known: Roles | None, *, given: Suggestion, former: Suggestion, key: str
+) -> tuple[str, ...]:
+    """The features among the columns without another role.
+
+    Parameters
+    ----------
+    others
+        Columns that have no other role.
+    known
+        The roles of the recipe in view, if there is one.
+    given, former
+        What is suggested for the target as it is now, and for that of the recipe in view.
+    key
+        Stands for the table.
+    """
+    decided: dict[str, bool] = st.session_state.setdefault(_decided(key), {})
+    begin = {column: begins(column, known, given=given, former=former) for column in others}
+    widget = KEY("chosen", key, sorted(others), given.target, st.session_state.get(_clicks(key), 0))
+    if widget not in st.session_state:
+        st.session_state[widget] = [column for column in others if decided.get(column, begin[column])]
+    chosen = st.multiselect("Features: what the model may see", others, key=widget)
+    for column in others:
+        if (column in chosen) != begin[column]:
+            decided[column] = column in chosen
+        else:
+            decided.pop(column, None)
+    return tuple(chosen)
+
+
+def begins(column: str, known: Roles | None, *, given: Suggestion, former: Suggestion) -> bool:
+    """Whether a column is a feature where nobody decides now: as the recipe has it, or as suggested."""
+    suggested = column in given.features
+    if known is None or any(column in part for role, part in known.parts.items() if role != "feature"):
+        return suggested
+    in_recipe = column in known.features
+    # What the recipe has as it was suggested follows the suggestion; what somebody decided stays.
+    return in_recipe if in_recipe != (column in former.features) else suggested
+
+
+def say_what_tells_the_target(
+    others: Collection[str],
+    chosen: Collection[str],
+    *,
+    given: Suggestion,
+    check: DataCheck | None,
+    key: str,
+) -> None:
+    """Name the columns that give the target away, may, or hold codes, each with the click that changes it."""
+    told = {column: given.left_out[column] for column in given.to_be_said if column in others}
+    suspect = {}
+    for each in () if check is None else check.findings:
+        if each.level == SUSPECT and each.column in chosen:
+            suspect[each.column] = each.sentence
+        elif each.level == CERTAIN and each.column in chosen:
+            told.setdefault(each.column, each.sentence)
+    for column, why in list(told.items())[:MOST_SAID]:
+        as_what = (
+            "is used as a number"
+            if column in given.to_be_said and column not in given.known_with_target
+            else "gives the target away"
+        )
+        is_so = as_what if column in chosen else "is left out"
+        _say(column, f"{is_so}: {why}", used=column in chosen, key=key)
+    for column, why in list(suspect.items())[:MOST_SAID]:
+        _say(column, f"looks too good to be true: {why}", used=True, key=key)
+    unsaid = max(len(told) - MOST_SAID, 0) + max(len(suspect) - MOST_SAID, 0)
+    if unsaid:
+        more = counted(unsaid, "more column")
+        st.caption(f"{more} may give the target away or hold codes; find them among the features.")
+
+
+def _say(column: str, what: str, *, used: bool, key: str) -> None:
+    sentence, button = st.columns([3, 1], vertical_alignment="center")
+    say = sentence.warning if used else sentence.caption
+    say(f"**{safe(column)}** {what}.")
+    button.button(
+        f"Leave out {safe(column)}" if used else f"Use {safe(column)} all the same",
+        key=KEY("tells", key, column),
+        on_click=decide,
+        args=(column, not used, key),
+        width="stretch",
+    )
+
+
+def decide(column: str, use: bool, key: str) -> None:
+    """Bring a column in or leave it out, whatever was suggested."""
+    st.session_state[_decided(key)][column] = use
+    st.session_state[_clicks(key)] = st.session_state.get(_clicks(key), 0) + 1
+
+
+def _decided(key: str) -> str:
+    """Where the session keeps what was decided otherwise than suggested: column to whether it is used."""
+    return KEY("decided", key)
+
+
+def _clicks(key: str) -> str:
+    """Where it keeps how often a button decided: the widget begins anew then."""
+    return KEY("clicks", key)
+
+
+def offer_pricing(
+    offered: Sequence[PricingTarget], *, key: str, choose: Callable[[PricingTarget], None]
+) -> None:
+    """A button for each target of pricing that the table has the columns for.
+
+    `choose` is called with the one that was clicked, before the page is drawn again.
+    """
+    if not offered:
+        return
+    st.caption("This table can price, by the names of its columns:")
+    with st.container(horizontal=True):
+        for each in offered:
+            st.button(
+                f"{each.title}: {safe(each.target)} ÷ {safe(each.weight)}",
+                key=KEY("choose", key, each.id),
+                on_click=choose,
+                args=(each,),
+                help=f"Predicts {safe(each.target)} divided by {safe(each.weight)}; each row counts by "
+                f"{safe(each.weight)}."
+                + (" Rows without claims have no severity and are left out." if each.fixes else ""),
+            )
+
+
+def ask_for_names(
+    roles: Roles, known: Mapping[str, str], *, preset: Mapping[str, str], key: str
+) -> dict[str, str]:
+    """Names for people of target and sensitive columns, where the user gives any.
+
+    Parameters
+    ----------
+    known
+        Those that were given before.
+    preset
+        Those that the data set comes with.
+    key
+        Of the table.
+    """
+    columns = (roles.target, *roles.sensitive)
+    with st.expander("What sentences and charts call them"):
+        places = st.columns(len(columns))
+        texts = {
+            column: place.text_input(
+                f"“{safe(column)}” is called",
+                known.get(column, ""),
+                placeholder=preset.get(column, column),
+                max_chars=MOST_CHARACTERS,
+                key=KEY("name", key, column),
+                help="For example: claims per year, or driver's age.",
+            )
+            for place, column in zip(places, columns, strict=True)
+        }
+    return {column: text.strip() for column, text in texts.items() if text.strip()}

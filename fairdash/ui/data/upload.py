@@ -1,29 +1,27 @@
-"""A file of the user's own: chosen, kept for a term, read, and given its roles."""
+"""A file of the user's own: chosen, kept for a term, read as the user decides, and given its roles."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.data.readers.limits import LARGEST_FILE, MOST_CELLS, MOST_COLUMNS, MOST_MEMORY
 from fairdash.data.readers.progress import heard_by
-from fairdash.data.readers.report import ReadingOptions, ReadingReport
+from fairdash.data.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport
+from fairdash.data.readers.text_column import MISSING_MARKS
 from fairdash.data.source import UploadSource
-from fairdash.data.uploads import (
-    Upload,
-    keep_upload,
-    list_uploads,
-    no_longer_kept,
-    set_retention,
-)
+from fairdash.data.uploads import Upload, keep_upload, list_uploads, no_longer_kept, set_retention
 from fairdash.errors import Fix, ReadingError
 from fairdash.runs.deletion import Made, delete_made_from, made_from
 from fairdash.storage import sha256
-from fairdash.ui.cached import forget_what_was_deleted, upload_of
+from fairdash.ui.cached import contents_of, forget_what_was_deleted, upload_of
 from fairdash.ui.data.fixes import ask_for_fixes
-from fairdash.ui.data.names import ask_for_names
-from fairdash.ui.data.reading import ask_for_reading, number_names_key
-from fairdash.ui.data.roles import ask_for_roles
+from fairdash.ui.data.roles import ask_for_names, ask_for_roles
 from fairdash.ui.frame import plain_errors, show_fixes, show_problems
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner, signs_in
@@ -204,3 +202,70 @@ def _forget(digest: str) -> None:
     mine: list[str] = st.session_state[UPLOADS]
     st.session_state[UPLOADS] = [each for each in mine if each != digest]
     st.session_state[DELETED] = st.session_state.get(DELETED, 0) + 1
+
+
+FOUND = "as found"
+NO_MARK = "none"
+#: What can be said of how a text is read: the option, its title and choices.
+OF_TEXT: tuple[tuple[str, str, Mapping[str, str | None]], ...] = (
+    ("encoding", "Encoding", {FOUND: None, "UTF-8": "utf-8", "Windows-1252": "cp1252", "UTF-16": "utf-16"}),
+    (
+        "delimiter",
+        "Between the cells",
+        {FOUND: None, "comma": ",", "semicolon": ";", "tab": "\t", "bar |": "|"},
+    ),
+    ("decimal", "Decimal mark", {FOUND: None, "point": ".", "comma": ","}),
+)
+
+
+def ask_for_reading(upload: Upload, known: ReadingOptions) -> ReadingOptions:
+    """How the file is read, where the user decides; what can be chosen depends on what the file is."""
+    kind, sheets = contents_of(upload.sha256)
+    key = upload.sha256
+    chosen: dict[str, Any] = {}
+
+    def ask(place: DeltaGenerator, option: str, title: str, choices: Mapping[str, str | None]) -> None:
+        values, value = list(choices.values()), getattr(known, option)
+        begin = values.index(value) if value in values else 0
+        chosen[option] = choices[
+            place.selectbox(title, list(choices), index=begin, key=KEY("ask", key, title))
+        ]
+
+    if len(sheets) > 1:
+        ask(st.container(), "sheet", "Sheet", {FOUND: None} | {name: name for name in sheets})
+    with st.expander("How the file is read"):
+        if kind == TEXT:
+            for place, (option, title, choices) in zip(st.columns(3), OF_TEXT, strict=True):
+                ask(place, option, title, choices)
+        if kind in (TEXT, EXCEL):
+            chosen["header_row"] = st.number_input(
+                "Line that holds the names of the columns",
+                1,
+                value=known.header_row,
+                placeholder=FOUND,
+                help="What stands above it, such as a title, is not used.",
+                key=KEY("header", key),
+            )
+            chosen["keep_below"] = st.checkbox(
+                "Keep totals and notes below the table as rows", known.keep_below, key=KEY("below", key)
+            )
+        marks = st.text_input(
+            "Marks of a missing cell, separated by spaces",
+            "" if known.missing_values is None else " ".join(known.missing_values) or NO_MARK,
+            placeholder=" ".join(MISSING_MARKS) if kind in (TEXT, EXCEL) else FOUND,
+            help=f"Write {NO_MARK} if only the empty cell is missing.",
+            key=KEY("marks", key),
+        )
+        # Not the widget's default: a click on a problem may have ticked it.
+        st.session_state.setdefault(number_names_key(upload), known.number_names)
+        chosen["number_names"] = st.checkbox(
+            "Number the names that stand over several columns",
+            key=number_names_key(upload),
+            help="The second “age” is then called “age (2)”.",
+        )
+    missing = tuple(mark for mark in marks.split() if mark != NO_MARK) if marks.strip() else None
+    return replace(known, missing_values=missing, **chosen)
+
+
+def number_names_key(upload: Upload) -> str:
+    return KEY("number-names", upload.sha256)

@@ -1,0 +1,30 @@
+# Where each name of the package stands: for tools that read types, and for fairdash/data/__init__.py.
+
+from fairdash.data.building import build_dataset as build_dataset
+from fairdash.data.catalogue import CATALOGUE as CATALOGUE
+from fairdash.data.catalogue import CatalogueEntry as CatalogueEntry
+from fairdash.data.catalogue import CatalogueOption as CatalogueOption
+from fairdash.data.catalogue import load_dataset as load_dataset
+from fairdash.data.column_profile import ColumnProfile as ColumnProfile
+from fairdash.data.column_profile import profile_table as profile_table
+from fairdash.data.dataset import Dataset as Dataset
+from fairdash.data.proxies import ProxyRanking as ProxyRanking
+from fairdash.data.proxies import rank_proxies as rank_proxies
+from fairdash.data.readers.reading import read_table as read_table
+from fairdash.data.readers.report import ReadingOptions as ReadingOptions
+from fairdash.data.readers.report import ReadingReport as ReadingReport
+from fairdash.data.roles import Roles as Roles
+from fairdash.data.source import CatalogueSource as CatalogueSource
+from fairdash.data.source import DatasetSource as DatasetSource
+from fairdash.data.source import UploadSource as UploadSource
+from fairdash.data.source import load_source as load_source
+from fairdash.data.source import save_source as save_source
+from fairdash.data.suggestion import Suggestion as Suggestion
+from fairdash.data.suggestion import suggest_roles as suggest_roles
+from fairdash.data.uploads import Upload as Upload
+from fairdash.data.uploads import delete_expired as delete_expired
+from fairdash.data.uploads import delete_upload as delete_upload
+from fairdash.data.uploads import keep_upload as keep_upload
+from fairdash.data.uploads import list_uploads as list_uploads
+from fairdash.data.uploads import read_upload as read_upload
+from fairdash.data.uploads import set_retention as set_retention

@@ -1,0 +1,321 @@
+"""Public tables in the paper's roles: communities and crime, motor policies, the US census.
+
+**Crime**: violent crime in 1,994 communities of the United States. M. Redmond, UCI Machine Learning
+Repository, data set 183, CC BY 4.0. As in the paper the sensitive column is the share of Black inhabitants,
+and the five identifying columns are dropped.
+
+**Motor**: 100,021 French third-party policies of 2009 and 2010, from a pricing game of 2015 of the French
+Institute of Actuaries: ``pg15training`` in the R package CASdatasets (C. Dutang, A. Charpentier). The paper
+names 36,311 rows and 15 attributes, which is that package's ``pg15pricing``: the game's other table, with the
+same attributes and no claims. The costs that the paper predicts are in ``pg15training``, so its figures are
+not expected to come out the same. What the columns mean is said in the package's manual (``pricingame``).
+
+**Census**: American Community Survey 2015, five-year estimates, US Census Bureau; as tables on Kaggle ("US
+Census Demographic Data", M. Neutrino). Kaggle gives files only to people who are logged in, so nothing is
+fetched here: the user brings them. The paper predicts "the percentage of children below the poverty line" by
+tract, and its sensitive attribute is "the percentage of the women in the census tract". Its authors' notebook
+keeps the complete rows, leaves out the columns below, and turns the states into 0 and 1: 82 inputs with the
+52 states of the whole file. The same is done here, for both files.
+
+Where the files come from, and what their columns are called, stands in ``catalogue.toml``.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from fairdash.data.catalogue import CATALOGUE
+from fairdash.data.dataset import Dataset
+from fairdash.data.fetch import DownloadProgress
+from fairdash.data.simulated import PREMIUM, glm_premiums
+
+CRIME_TARGET, CRIME_SENSITIVE = "ViolentCrimesPerPop", "racepctblack"
+#: Names and numbers of the communities, and the publisher's own folds: not properties of a community.
+COMMUNITIES = ("state", "county", "community", "communityname", "fold")
+
+N_POLICIES = 100_021
+DAYS_IN_A_YEAR = 365
+MOTOR_SENSITIVE, EXPOSURE, SUBREGION = "Age", "Years", "SubGroup2"
+#: What the year brought: known only after it, so never a feature.
+CLAIMS = ("Numtppd", "Numtpbi", "Indtppd", "Indtpbi")
+#: Each of these ids to the published column that it predicts, as it is or by year insured.
+MOTOR_TARGETS = {
+    "cost": ("Indtppd", "Indtppd"),
+    "frequency": ("ClaimsPerYear", "Numtppd"),
+    "cost_per_year": ("CostPerYear", "Indtppd"),
+}
+
+CENSUS_TARGET, CENSUS_SENSITIVE = "ChildPoverty", "WomenShare"
+#: Which row it is.
+PLACES = ("CensusTract", "CensusId", "County")
+#: Poverty is nearly the target; of the other two the sensitive column is made.
+TELLTALES = ("Poverty", "Men", "Women")
+
+
+def crime(*, sparse: Literal["drop", "keep"] = "drop", progress: DownloadProgress | None = None) -> Dataset:
+    """Load Communities and Crime.
+
+    The files are looked for in ``$FAIRDASH_DATA/crime``, then in the user's cache, and are fetched from
+    the publisher otherwise. Wherever they come from their SHA-256 is checked.
+
+    Parameters
+    ----------
+    sparse
+        "drop" leaves out the columns with more than half of their cells missing (22, most of them about
+        the police), "keep" leaves them in, missing cells and all.
+    progress
+        Called with bytes done and bytes expected while downloading.
+
+    Returns
+    -------
+    Dataset
+        1,994 rows; 99 features, or 121 with the sparse columns. Every column was scaled by the publisher
+        to lie between 0 and 1.
+
+    Raises
+    ------
+    DownloadError
+        The files can't be had, or are not the published ones.
+    """
+    entry = CATALOGUE["crime"]
+    contents = entry.contents(progress=progress)
+    names = contents["communities.names"].decode("ascii")
+    columns = re.findall(r"^@attribute (\S+)", names, flags=re.MULTILINE)
+    meanings = {
+        column: meaning.strip(" :")
+        for column, meaning in re.findall(r"^-- (\w+): (.*?)(?: \(numeric.*)?$", names, flags=re.MULTILINE)
+    }
+
+    frame = pd.read_csv(
+        io.BytesIO(contents["communities.data"]), header=None, names=columns, na_values=["?"]
+    ).drop(columns=list(COMMUNITIES))
+    features = frame.drop(columns=[CRIME_TARGET, CRIME_SENSITIVE])
+    notes = [
+        f"{len(COMMUNITIES)} columns left out: they only name or number communities "
+        f"({', '.join(COMMUNITIES)})."
+    ]
+    if sparse == "drop":
+        mostly_missing = features.columns[features.isna().mean() > 0.5]
+        features = features.drop(columns=mostly_missing)
+        notes.append(f"{len(mostly_missing)} columns left out: over half of the cells are missing.")
+    missing = features.isna().sum()
+    notes.append(
+        f"Missing cells in the columns kept: {missing.sum():,}, in {(missing > 0).sum()} of {len(missing)}."
+    )
+    kept = [*features.columns, CRIME_SENSITIVE, CRIME_TARGET]
+    return entry.dataset(
+        features=features.astype(float),
+        target=frame[CRIME_TARGET].astype(float),
+        sensitive=frame[[CRIME_SENSITIVE]].astype(float),
+        units=dict.fromkeys(kept, "scaled to 0–1"),
+        meanings={column: meanings[column] for column in kept if column in meanings},
+        notes=tuple(notes),
+    )
+
+
+def motor(
+    *,
+    target: Literal["cost", "frequency", "cost_per_year"] = "cost",
+    subregion: Literal["drop", "keep"] = "drop",
+    n: int = N_POLICIES,
+    random_state: int = 0,
+    progress: DownloadProgress | None = None,
+) -> Dataset:
+    r"""Load the motor policies; sensitive column is the driver's age in years.
+
+    The file is looked for in ``$FAIRDASH_DATA/motor``, then in the user's cache, and is fetched from the
+    publisher otherwise. Wherever it comes from its SHA-256 is checked.
+
+    Parameters
+    ----------
+    target
+        "cost", the paper's: the total cost of a policy's third-party material claims in €, each policy
+        counting alike, however long it ran.
+
+        "frequency": third-party material claims by year insured, :math:`y_i = N_i / w_i`, with the years
+        insured :math:`w_i` as weight. Weighted so, the Poisson deviance of the rates is that of the
+        counts, :math:`\sum_i w_i\, d(y_i, \mu_i) = \sum_i d(N_i, w_i \mu_i)`, as in a model of the counts
+        with offset :math:`\ln w_i`.
+
+        "cost_per_year": the cost of those claims by year insured with the same weight: the pure premium,
+        for a Tweedie deviance.
+    subregion
+        "drop" leaves out the 471 subregions. Each has a density of its own, which is among the features:
+        the column names what that number orders, and would be 471 inputs. "keep" leaves them in.
+    n
+        Number of policies: all of them, or that many drawn at random without replacement, kept in the
+        file's order. The paper's count is 36,311.
+    random_state
+        Seed of that draw.
+    progress
+        Called with bytes done and bytes expected while downloading.
+
+    Returns
+    -------
+    Dataset
+        11 features, or 12 with the subregions. Policy number, underwriting year, exposure and every column
+        of claims are not among them.
+
+    Raises
+    ------
+    DownloadError
+        The file can't be had, or is not the published one.
+    """
+    entry = CATALOGUE["motor"]
+    (content,) = entry.contents(progress=progress).values()
+    policies = _policies(content)
+    notes = [
+        "The paper names the table pg15pricing, which has no claims: this is pg15training of the same game.",
+        "2 columns left out: the policy's number, and its year, as a price is for a year to come.",
+        f"{len(CLAIMS)} columns of claims are no features: they are known only when the year is over.",
+    ]
+    left_out = ["PolNum", "CalYear", "Exppdays", *CLAIMS, MOTOR_SENSITIVE]
+    if subregion == "drop":
+        left_out.append(SUBREGION)
+        notes.append("The subregion is left out: each has a density of its own, which is kept.")
+    twice = int(policies["PolNum"].duplicated().sum())
+    notes.append(
+        f"{twice} policies are in the file twice, with the cost of their claims and without; both are kept."
+    )
+    if n != len(policies):
+        rows = np.sort(np.random.default_rng(random_state).choice(len(policies), n, replace=False))
+        policies = policies.iloc[rows].reset_index(drop=True)
+        notes.append(f"{n:,} of {N_POLICIES:,} policies, drawn at random (seed {random_state}).")
+
+    name, source = MOTOR_TARGETS[target]
+    years = (policies["Exppdays"] / DAYS_IN_A_YEAR).rename(EXPOSURE)
+    amount = policies[source].astype(float)
+    by_year = target != "cost"
+    nothing = "claim" if source == "Numtppd" else "cost"
+    notes.append(f"{(amount == 0).mean():.0%} of the policies have no {nothing}.")
+    if by_year:
+        notes.append("A policy counts by the years it was insured.")
+    return entry.dataset(
+        features=policies.drop(columns=left_out),
+        target=(amount / years if by_year else amount).rename(name),
+        sensitive=policies[[MOTOR_SENSITIVE]].astype(float),
+        weight=years if by_year else None,
+        notes=tuple(notes),
+    )
+
+
+def _policies(content: bytes) -> pd.DataFrame:
+    """Read R's table: whole numbers as int64, factors as categories with all of their levels."""
+    import rdata
+
+    frame = rdata.read_rda(io.BytesIO(content))["pg15training"].reset_index(drop=True)
+    whole = [name for name in frame.columns if pd.api.types.is_integer_dtype(frame[name])]
+    return frame.astype(dict.fromkeys(whole, np.int64))
+
+
+def motor_with_premiums(*, n: int = N_POLICIES, progress: DownloadProgress | None = None) -> Dataset:
+    """The policies of :func:`motor` with a GLM's premiums, by year insured.
+
+    Parameters
+    ----------
+    n
+        Number of policies, as there.
+    progress
+        Called with bytes done and bytes expected while downloading.
+
+    Returns
+    -------
+    Dataset
+        Target ``CostPerYear`` in €, weight ``Years``, prediction ``Premium``.
+
+    Raises
+    ------
+    DownloadError
+        The file can't be had, or is not the published one.
+    """
+    data = motor(target="cost_per_year", n=n, progress=progress)
+    claims = motor(target="frequency", n=n).target
+    assert data.weight is not None
+    years = data.weight.to_numpy(dtype=float)
+    cost = data.target.to_numpy(dtype=float) * years
+    entry = CATALOGUE["motor_tariff"]
+    return replace(
+        data,
+        name=entry.id,
+        title=entry.title,
+        description=entry.about,
+        prediction=glm_premiums(data.features, claims.to_numpy(dtype=float) * years, cost, years),
+        units={**data.units, PREMIUM: entry.units[PREMIUM]},
+        meanings={**data.meanings, PREMIUM: entry.meanings[PREMIUM]},
+        names={**data.names, PREMIUM: entry.names[PREMIUM]},
+    )
+
+
+def census_county() -> Dataset:
+    """Load the census by county: 3,218 rows, a small stand-in for the paper's tracts.
+
+    The file is looked for in ``$FAIRDASH_DATA/census``, then in the user's cache; its SHA-256 is checked.
+
+    Returns
+    -------
+    Dataset
+        Target ``ChildPoverty`` in %, sensitive column ``WomenShare`` from 0 to 1, 31 features, of which the
+        state is a category with 52 levels.
+
+    Raises
+    ------
+    DownloadError
+        The file is not there, or not the published one; says how to bring it.
+    """
+    return parse_census(
+        *CATALOGUE["census_county"].contents().values(), dataset_id="census_county", of="counties"
+    )
+
+
+def census() -> Dataset:
+    """Load the census by tract, the paper's: 72,727 complete rows of 74,001.
+
+    The file is looked for in ``$FAIRDASH_DATA/census``, then in the user's cache; its git blob id is checked.
+
+    Returns
+    -------
+    Dataset
+        As from :func:`census_county`.
+
+    Raises
+    ------
+    DownloadError
+        The file is not there, or not the published one; says how to bring it.
+    """
+    return parse_census(*CATALOGUE["census"].contents().values(), dataset_id="census", of="tracts")
+
+
+def parse_census(content: bytes, *, dataset_id: str, of: str) -> Dataset:
+    """Read a file of either kind in the paper's roles.
+
+    Parameters
+    ----------
+    content
+        The file.
+    dataset_id
+        In the catalogue.
+    of
+        What its rows are, in the plural.
+    """
+    whole = pd.read_csv(io.BytesIO(content))
+    frame = whole.dropna().reset_index(drop=True)
+    left_out = [column for column in PLACES if column in frame]
+    features = frame.drop(columns=[*left_out, *TELLTALES, CENSUS_TARGET])
+    features["State"] = features["State"].astype(pd.CategoricalDtype(sorted(features["State"].unique())))
+    return CATALOGUE[dataset_id].dataset(
+        features=features,
+        target=frame[CENSUS_TARGET].astype(float),
+        sensitive=(frame["Women"] / frame["TotalPop"]).rename(CENSUS_SENSITIVE).to_frame(),
+        notes=(
+            f"{len(whole) - len(frame):,} of {len(whole):,} {of} left out: a cell is missing.",
+            f"{len(left_out)} columns left out: they only name or number the row ({', '.join(left_out)}).",
+            "Poverty is left out: it is nearly the target. So are Men and Women, of which the sensitive "
+            "column is made (Women / TotalPop).",
+        ),
+    )
