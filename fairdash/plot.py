@@ -24,10 +24,9 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
 from fairdash.figures import data as data_figures
 from fairdash.figures.front import front_without_marks, with_marks
+from fairdash.figures.groups import profile_figure, transfers_figure
 from fairdash.figures.labels import Label
-from fairdash.figures.quantile_profile import profile_figure
 from fairdash.figures.theme import theme_of
-from fairdash.figures.transfers import transfers_figure
 from fairdash.registry import get_entry
 from fairdash.reports.fronts import ERROR_TITLES
 from fairdash.reports.numbers import label

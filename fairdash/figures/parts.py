@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from fairdash.figures.theme import Theme, faded
+from fairdash.figures.theme import Theme, escaped, faded
 
 Values = dict[str, Any]
 
@@ -99,6 +99,11 @@ def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **place: Any
     return plain | place
 
 
+def bold(name: str, *, x: Any, y: Any, colour: str, size: int = 13) -> Values:
+    """A name at a point."""
+    return note(f"<b>{escaped(name)}</b>", x=x, y=y, colour=colour, size=size)
+
+
 def corner_note(text: str, *, colour: str, **place: Any) -> Values:
     """Text in the upper left corner of the plot, in lines that begin on the left."""
     corner = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
@@ -117,11 +122,11 @@ def line_up(x: float, *, colour: str, top: float = 1.0) -> Values:
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": top, "yref": "paper", "line": line}
 
 
-def floor_rect(left: float, edge: float, theme: Theme, *, axis: str = "") -> Values:
-    """The noise floor from the left up to its edge, over the height of the plot, or of a panel's `axis`."""
+def floor_rect(left: float, edge: float, theme: Theme, *, panel: str | None = None) -> Values:
+    """The noise floor up to its edge, as high as the plot, or as a `panel` of it: "", "2" …"""
     rect = {"type": "rect", "x0": left, "x1": edge, "y0": 0, "y1": 1, "yref": "paper"}
-    if axis:
-        rect |= {"xref": f"x{axis}", "yref": f"y{axis} domain"}
+    if panel is not None:
+        rect |= {"xref": f"x{panel}", "yref": f"y{panel} domain"}
     return rect | {"fillcolor": theme.floor, "line": {"width": 0}, "layer": "below"}
 
 

@@ -11,7 +11,7 @@ from fairdash.assessment import merged_groups, pareto_efficient, trained_points
 from fairdash.assessment.distributions import MOST_ROWS
 from fairdash.assessment.verdict import EDGE
 from fairdash.dependence import REGISTRY
-from fairdash.figures.features import MOST_FEATURES
+from fairdash.figures.comparison import MOST_FEATURES
 from fairdash.figures.offline import Table
 from fairdash.reports import tables, words
 from fairdash.reports.comparison import Comparison
