@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pandas as pd
 import streamlit as st
 
-from fairdash.figures.dots import dots_figure
+from fairdash.figures.paper import dots_figure
 from fairdash.figures.theme import REFERENCE, STANDARD, faded
 from fairdash.reproduction.results import (
     FAIRNESS,

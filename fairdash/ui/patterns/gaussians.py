@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.dependence.exact import gaussian
-from fairdash.figures.gaussian_curves import along_rho_figure, estimate_name, inequality_figure
+from fairdash.figures.gaussians import along_rho_figure, estimate_name, inequality_figure
 from fairdash.figures.simulations import scatter_figure, short_name
 from fairdash.studies import Scene
 from fairdash.studies.gaussians import exact_curves, gaussian_pairs, means_along_rho

@@ -11,8 +11,14 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.simulation_curves import QUANTITIES, fig2_figure, noise_axis_figure, power_figure
-from fairdash.figures.simulations import curves_figure, short_name
+from fairdash.figures.simulations import (
+    QUANTITIES,
+    curves_figure,
+    fig2_figure,
+    noise_axis_figure,
+    power_figure,
+    short_name,
+)
 from fairdash.studies import SHAPES, Scene, Truth
 from fairdash.studies.power import compared
 from fairdash.studies.stack import coefficients, is_detected, published_way, studied, target_of
