@@ -10,10 +10,10 @@ threshold. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 Array = NDArray[np.float64]
 
@@ -53,21 +53,9 @@ def printed_threshold() -> float:
 
 def bound_crossing(base: str) -> float:
     """χ² at which the bound, 1 − 2^(−2 log(1 + χ²)), really crosses χ²; in bits the golden ratio less 1."""
-    return _root(lambda x: float(upper(np.array(x), base)) - x, 0.05, 5.0)
+    return float(brentq(lambda x: float(upper(np.array(x), base)) - x, 0.05, 5.0))
 
 
 def mi_crossing(base: str) -> float:
     """ρ² at which the mutual information itself crosses HGR²."""
-    return _root(lambda x: -0.5 * math.log1p(-x) / unit_of(base) - x, 0.05, 0.999)
-
-
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where the function changes sign between ``low`` and ``high``, by bisection."""
-    sign = function(low) > 0
-    for _ in range(100):
-        mid = (low + high) / 2
-        if (function(mid) > 0) == sign:
-            low = mid
-        else:
-            high = mid
-    return (low + high) / 2
+    return float(brentq(lambda x: -0.5 * math.log1p(-x) / unit_of(base) - x, 0.05, 0.999))
