@@ -54,7 +54,7 @@ def audit_figure(
     if name not in FIGURES or table.empty:
         return None
     one = FIGURES[name]
-    known = view.names | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
+    known = dict(view.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
     if one.rows is not None:
         table = one.rows(table)

@@ -8,7 +8,18 @@ from dataclasses import dataclass
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.figures.parts import band, dots, limits, line, line_across, line_up, said, short, with_legend
+from fairdash.figures.parts import (
+    Values,
+    band,
+    dots,
+    limits,
+    line,
+    line_across,
+    line_up,
+    said,
+    short,
+    with_legend,
+)
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped
 
 #: Points that are the mean of all rows beyond the curve's range.
@@ -91,8 +102,9 @@ def gap_curve(
     if (inner["kind"] == "curve").all():
         area = (inner["at"], inner["low"], inner["high"])
         figure.add_trace(band(*area, colour=theme.chosen, opacity=0.18, name="95 % band"))
-        details = {"customdata": inner[["value", "low", "high"]], "hover": f"at %{{x:,.4g}}: {_WITH_LIMITS}"}
-        figure.add_trace(line(inner["at"], inner["value"], name="curve", colour=theme.chosen, **details))
+        known, hover = inner[["value", "low", "high"]], f"at %{{x:,.4g}}: {_WITH_LIMITS}"
+        look: Values = {"name": "curve", "colour": theme.chosen}
+        figure.add_trace(line(inner["at"], inner["value"], **look, customdata=known, hover=hover))
     else:
         _points(figure, inner, name="level", colour=theme.chosen)
     _points(figure, tails, name="rows beyond", symbol="diamond", colour=theme.standard)
@@ -116,7 +128,7 @@ def _points(
     known = points[["value", "low", "high"]]
     bars = limits(*(known[each] for each in known), colour=colour)
     hover = f"{hover}at %{{x:,.4g}}: {_WITH_LIMITS}"
-    look = {"name": name, "colour": colour, "symbol": symbol, "size": 9}
+    look: Values = {"name": name, "colour": colour, "symbol": symbol, "size": 9}
     figure.add_trace(dots(points["at"], points["value"], **look, error_y=bars, customdata=known, hover=hover))
 
 
@@ -160,7 +172,7 @@ def segments(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme)
         for each in table.itertuples()
     ]
     bars = limits(*(known[each] for each in known), colour=theme.chosen)
-    look = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
+    look: Values = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
     figure.add_trace(dots(table["per_head"], labels, **look, customdata=known, hover=_WITH_LIMITS))
     figure.update_yaxes(autorange="reversed", ticks="")
     figure.add_shape(line_up(0.0, colour=theme.quiet))
@@ -230,13 +242,13 @@ def lift(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) 
         "outcome": (theme.text, "dot"),
     }
     for role, (colour, dash) in looks.items():
-        look = {"colour": colour, "dash": dash, "width": 2, "symbol": "circle"}
+        look: Values = {"colour": colour, "dash": dash, "width": 2, "symbol": "circle"}
         figure.add_trace(line(_middle(table, "ratio_"), table[role], name=view.names[role], **look))
     with_legend(figure)
 
 
 def missing(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
-    look = {"colour": theme.chosen, "width": 2, "symbol": "circle"}
+    look: Values = {"colour": theme.chosen, "width": 2, "symbol": "circle"}
     figure.add_trace(line(_middle(table), table["share"], name="share", **look))
     figure.update_yaxes(rangemode="tozero", tickformat=".1%")
 
@@ -245,8 +257,8 @@ def reliabilities(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: T
     """The price's curve at stated reliabilities."""
     colours = (theme.chosen, theme.standard, REFERENCE, OTHERS[0], OTHERS[1])
     for k, (name, part) in enumerate(table.groupby("reliability", sort=False)):
-        look = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
-        details = {"customdata": part[["value", "low", "high"]]}
+        look: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
+        details: Values = {"customdata": part[["value", "low", "high"]]}
         details["hover"] = f"reliability {name:g}, at %{{x:,.4g}}: {_WITH_LIMITS}"
         figure.add_trace(line(part["at"], part["value"], name=f"{name:g}", **look, **details))
     with_legend(figure, title={"text": "reliability"})
@@ -265,7 +277,7 @@ def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: The
     for id, (name, colour, dash, symbol) in looks.items():
         curve = table[table["premium"] == id]
         inner, tails = curve[~curve["kind"].isin(TAILS)], curve[curve["kind"].isin(TAILS)]
-        look = {"name": name, "colour": colour, "legendgroup": id}
+        look: Values = {"name": name, "colour": colour, "legendgroup": id}
         hover = f"{name}, at %{{x:,.4g}}: %{{y:,.4g}}"
         figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
         hover = f"{name}, rows beyond, at %{{x:,.4g}}: %{{y:,.4g}}"
@@ -280,7 +292,8 @@ def differences(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: 
     quantiles = 100 * table.filter(regex=r"^q\d+$") / view.mean_price
     # In two lines, so that a narrow screen has room for the bars.
     for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):
-        own, look = quantiles.iloc[k], {"name": name, "hover": f"{name}: %{{x:.1f}} %"}
+        own = quantiles.iloc[k]
+        look: Values = {"name": name, "hover": f"{name}: %{{x:.1f}} %"}
         for low, high, width in (("q05", "q95", 3), ("q25", "q75", 11)):
             figure.add_trace(
                 line([own[low], own[high]], [name] * 2, colour=theme.chosen, width=width, **look)
@@ -295,13 +308,13 @@ def two_prices(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: T
     """Numbers of both prices that are shares of the mean price, each pair joined by a line."""
     labels = measures(table)
     for label, *ends in zip(labels, 100 * table["price"], 100 * table["candidate"], strict=True):
-        look = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}
+        look: Values = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}
         figure.add_trace(line(ends, [label] * 2, name="difference", **look))
     for role, colour, symbol in (("price", theme.standard, "diamond"), ("candidate", theme.chosen, "circle")):
         name = escaped(view.names[role])
         hover = f"{name}: %{{x:.1f}} %<br>difference %{{customdata[0]:.1f}} "
         hover += "(%{customdata[1]:.1f} to %{customdata[2]:.1f})"
-        details = {"customdata": 100 * table[["difference", "ci_low", "ci_high"]], "hover": hover}
+        details: Values = {"customdata": 100 * table[["difference", "ci_low", "ci_high"]], "hover": hover}
         look = {"name": name, "colour": colour, "symbol": symbol, "size": 10}
         figure.add_trace(dots(100 * table[role], labels, **look, **details))
     figure.update_yaxes(autorange="reversed", ticks="")

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from fairdash.dependence import REGISTRY, LearnedFunctions
-from fairdash.figures.parts import bold, dots, floor_rect, line, note
+from fairdash.figures.parts import Values, bold, dots, floor_rect, line, note
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.training.objectives import OBJECTIVES
 
@@ -30,7 +30,7 @@ def features_figure(
     """
     weight = importance[["a", "b"]].abs().max(axis=1)
     shown = importance.loc[weight.nlargest(MOST_FEATURES).index].sort_values("a")
-    words = {"title": "Which features lost weight", "subtitle": subtitle, "x": axis, "y": ""}
+    words: Values = {"title": "Which features lost weight", "subtitle": subtitle, "x": axis, "y": ""}
     figure = new_figure(**words, theme=theme, height=110 + 26 * len(shown))
     names = [escaped(name) for name in shown["feature"]]
     for name, *ends in zip(names, shown["a"], shown["b"], strict=True):
@@ -39,7 +39,7 @@ def features_figure(
         ("a", a_name, theme.standard, "diamond"),
         ("b", b_name, theme.chosen, "circle"),
     ):
-        look = {"colour": colour, "symbol": symbol, "size": 10}
+        look: Values = {"colour": colour, "symbol": symbol, "size": 10}
         hover = f"<b>%{{y}}</b><br>{escaped(name)}: %{{x:.4f}}"
         figure.add_trace(dots(shown[column], names, name=name, hover=hover, **look))
         label = bold(name, x=shown[column].iloc[-1], y=names[-1], colour=colour, size=12)
@@ -72,8 +72,8 @@ def transformation_figure(
     title, axis, subtitle
         In plain text; the axis with its unit.
     """
-    words = {"title": title, "subtitle": subtitle, "x": axis, "y": "Standard deviations from the mean"}
-    figure = new_figure(**words, theme=theme, height=340)
+    y_title = "Standard deviations from the mean"
+    figure = new_figure(title=title, subtitle=subtitle, x=axis, y=y_title, theme=theme, height=340)
     looks = ((theme.standard, "dash"), (theme.chosen, "solid"))
     for (name, functions), (colour, dash) in zip(curves.items(), looks, strict=False):
         x, y = (functions.v, functions.g) if of_sensitive else (functions.u, functions.f)
@@ -84,7 +84,7 @@ def transformation_figure(
         hover = f"{name}: %{{x:.4~g}} counts as %{{y:.2f}}"
         figure.add_trace(line(x[keep], y[keep], name=name, colour=colour, dash=dash, hover=hover))
         above = {"xanchor": "right", "yshift": 12}
-        at = {"x": float(x[keep][-1]), "y": float(y[keep][-1])}
+        at: Values = {"x": float(x[keep][-1]), "y": float(y[keep][-1])}
         figure.add_annotation(note(f"<b>{name}</b>", colour=colour, **at) | above)
     return figure
 
@@ -118,7 +118,7 @@ def objectives_figure(
     error, error_title
         The column along y, ``"mse"`` or ``"deviance"``, and what the axis calls it.
     """
-    words = {"title": "Both objectives side by side", "subtitle": subtitle, "x": "", "y": error_title}
+    words: Values = {"title": "Both objectives side by side", "subtitle": subtitle, "x": "", "y": error_title}
     figure = new_figure(**words, theme=theme)
     for k, (objective, frame) in enumerate(test.items()):
         own = method if method in set(frame["method"]) else frame["method"].iloc[0]
@@ -142,7 +142,7 @@ def _panel(
 ) -> None:
     """The k-th of so many panels: an objective's path, its noise floor, and the two models."""
     number = str(k + 1) if k else ""
-    axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+    axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
     on = {"xref": axes["xaxis"], "yref": axes["yaxis"]}
     if k:
         # Panels share heights: the second one needs no scale of its own.
@@ -161,10 +161,10 @@ def _panel(
     if len(chosen):
         edge = float(chosen[f"{measure}_edge"].iloc[0])
         figure.add_shape(floor_rect(low - room, edge, theme, panel=number))
-        upright = {"textangle": -90, "xanchor": "left", "yanchor": "bottom"}
-        inside = {"x": max(low, 0.0), "y": 0.02, "xref": on["xref"], "yref": f"{on['yref']} domain"}
+        upright: Values = {"textangle": -90, "xanchor": "left", "yanchor": "bottom"}
+        inside: Values = {"x": max(low, 0.0), "y": 0.02, "xref": on["xref"], "yref": f"{on['yref']} domain"}
         figure.add_annotation(note("noise floor", colour=theme.quiet, size=11, **inside, **upright))
-    look = {"name": f"{audited}s: blends", "colour": theme.chosen, "width": 2, "hover": ""}
+    look: Values = {"name": f"{audited}s: blends", "colour": theme.chosen, "width": 2, "hover": ""}
     figure.add_trace(line(path[measure], path[error], **look, **axes))
     for rows, colour, symbol, size, label in (
         (path[(path["share"] == 0) & (path["lam"] > 0)], theme.chosen, "circle", 8, "trained"),

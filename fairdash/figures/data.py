@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.colors import sample_colorscale
 
-from fairdash.figures.parts import dots, line, note, short
+from fairdash.figures.parts import Values, dots, line, note, short
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.text import amount
 from fairdash.training.methods import METHODS
@@ -84,7 +84,7 @@ def link_figure(
     title = "How the target follows the sensitive attribute"
     subtitle = f"dots: {rows}; line: group averages" + (", by exposure" if by_exposure else "")
     figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=target, theme=theme)
-    look = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.35}}
+    look: Values = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.35}}
     averages = line(
         profile["s_mean"],
         profile["mean"],
@@ -159,7 +159,8 @@ def proxies_figure(
         name="dependence",
     )
     if known:
-        look = {"colour": theme.quiet, "symbol": "line-ns-open", "size": 12, "marker": {"line": {"width": 2}}}
+        look: Values = {"colour": theme.quiet, "symbol": "line-ns-open", "size": 12}
+        look |= {"marker": {"line": {"width": 2}}}
         at = places[-len(shown) :]
         figure.add_trace(dots(shown["floor_q95"], at, name="noise floor", hover="", **look))
     figure.update_yaxes(tickvals=places, ticktext=names, showgrid=False, ticks="")
@@ -191,11 +192,11 @@ def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme
     colours = sample_colorscale("Blues", [0.35 + 0.6 * k / max(len(lams) - 1, 1) for k in range(len(lams))])
     for lam, colour in zip(lams, colours, strict=True):
         own, name = fair[fair["lam"] == lam], f"λ = {lam:g}"
-        look = {"colour": colour, "width": 2, "hover": f"{name}, epoch %{{x}}: %{{y:.3f}}"}
+        look: Values = {"colour": colour, "width": 2, "hover": f"{name}, epoch %{{x}}: %{{y:.3f}}"}
         figure.add_trace(line(own["epoch"], own[figure_of], name=name, **look))
         if lam in (lams[0], lams[-1]):
             last = own.iloc[-1]
-            end = {"x": last["epoch"], "y": last[figure_of] if pd.notna(last[figure_of]) else 0}
+            end: Values = {"x": last["epoch"], "y": last[figure_of] if pd.notna(last[figure_of]) else 0}
             figure.add_annotation(note(name, colour=theme.quiet, **end, xanchor="right", yshift=10))
     standard = curves[curves["method"] == STANDARD]
     if figure_of == "mse" and len(standard):

@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from fairdash.dependence.registry import REGISTRY
-from fairdash.figures.parts import dots, line, note
+from fairdash.figures.parts import Values, dots, line, note
 from fairdash.figures.simulations import coloured, mark_of, short_name
 from fairdash.figures.theme import REFERENCE, Theme, faded, new_figure
 from fairdash.studies.stack import published_way
@@ -137,7 +137,8 @@ def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
         ("noise floor", "floor", _BAND, theme.floor, "95 % of its noise below %{x:.3f}"),
         ("value", "x", _BAR, [bar["colour"] for bar in rows.bars], "reads %{x:.3f}"),
     ):
-        look = {"orientation": "h", "width": height, "marker": {"color": colour, "line": {"width": 0}}}
+        look: Values = {"orientation": "h", "width": height}
+        look |= {"marker": {"color": colour, "line": {"width": 0}}}
         hover = f"<b>%{{customdata[0]}}</b><br>{said}<extra></extra>"
         x = [bar[column] for bar in rows.bars]
         bars.append(go.Bar(x=x, y=places, name=name, customdata=titles, hovertemplate=hover, **look))

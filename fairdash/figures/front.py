@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from fairdash.assessment import pareto_efficient, trained_points
 from fairdash.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
-from fairdash.figures.parts import dots, errors, floor_rect, line, line_across, note
+from fairdash.figures.parts import Values, dots, errors, floor_rect, line, line_across, note
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, figure_of, new_figure
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES
@@ -77,7 +77,7 @@ def front_without_marks(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
     )
     trained = _on_axes(trained_points(test, standard_of=method), error, measure)
-    best = pareto_efficient(trained["y"], trained["x"])
+    trained = trained.assign(best=pareto_efficient(trained["y"], trained["x"]))
     test, single = (_on_axes(each, error, measure) for each in (test, single))
     splits = single[(single["method"] == method) & (single["share"] == 0)]
     shown, words = [test, splits], _names_of_paths(test, theme)
@@ -97,22 +97,13 @@ def front_without_marks(
         words += names
         shown.append(baselines)
     others = [each for each in test["method"].unique() if each != method]
-    looks = [
-        {
-            "colour": OTHERS[k % len(OTHERS)],
-            "symbol": SYMBOLS[k % len(SYMBOLS)],
-            "dash": DASHES[k % len(DASHES)],
-        }
-        for k in range(len(others))
-    ]
-    for other, look in zip(others, looks, strict=True):
-        rows = trained["method"] == other
-        path = test[test["method"] == other]
-        figure.add_traces(_path(path, trained[best & rows], trained[~best & rows], **look, theme=theme))
+    for k, other in enumerate(others):
+        look: Values = {"colour": OTHERS[k % len(OTHERS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
+        look |= {"dash": DASHES[k % len(DASHES)]}
+        figure.add_traces(_path(test, trained, other, **look, theme=theme))
     figure.add_traces(_splits(splits, theme))
-    own, rows = test[test["method"] == method], trained["method"] == method
-    look = {"colour": theme.chosen, "symbol": "circle", "dash": "solid", "theme": theme}
-    figure.add_traces(_path(own, trained[best & rows], trained[~best & rows], **look, with_errors=True))
+    figure.add_traces(_path(test, trained, method, colour=theme.chosen, theme=theme, with_errors=True))
+    own = test[test["method"] == method]
     heights = [each["y"] for each in (*shown, *_ends_of_bars(own))]
     across = pd.concat([each["x"] for each in shown if each is not splits])
     axes = fit_axes(figure, across, pd.concat([*heights, pd.Series([level])]))
@@ -182,7 +173,7 @@ def runs_front_figure(
     error, error_title, measure, measure_title
         Columns along y and x, and their axis titles.
     """
-    words = {"title": "What fairness costs in each run", "subtitle": subtitle}
+    words: Values = {"title": "What fairness costs in each run", "subtitle": subtitle}
     figure = new_figure(**words, x=measure_title, y=error_title, theme=theme)
     colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
     symbols, dashes = ("circle", *SYMBOLS), ("solid", *DASHES)
@@ -192,7 +183,7 @@ def runs_front_figure(
     for k, (run, rows) in enumerate(paths):
         own = _on_axes(rows.sort_values("lam"), error, measure)
         name = f"{run.letter}: {METHODS[str(own['method'].iloc[0])].title}"
-        look = {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
+        look: Values = {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
         path = line(
             own["x"],
             own["y"],
@@ -244,27 +235,27 @@ def _names_of_paths(test: pd.DataFrame, theme: Theme) -> list[Label]:
 
 
 def _path(
-    path: pd.DataFrame,
-    best: pd.DataFrame,
-    beaten: pd.DataFrame,
+    test: pd.DataFrame,
+    trained: pd.DataFrame,
+    method: str,
     *,
     colour: str,
-    symbol: str,
-    dash: str,
     theme: Theme,
+    symbol: str = "circle",
+    dash: str = "solid",
     with_errors: bool = False,
 ) -> list[dict[str, Any]]:
-    """A method's line through all its stops, and its trained points."""
-    name = METHODS[path["method"].iloc[0]].title
-    path = path.sort_values("lam")
-    width = 2.5 if with_errors else 1.5
+    """A method's line through all its stops, and its trained points: the best ones, and those beaten."""
+    name, own = METHODS[method].title, trained[trained["method"] == method]
+    path, width = test[test["method"] == method].sort_values("lam"), 2.5 if with_errors else 1.5
     way = line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
-    look = {"name": name, "colour": colour, "symbol": symbol, "theme": theme, "with_errors": with_errors}
-    points = [
-        _points(best, **look),
-        _points(beaten, **look, fill=BEATEN, beside=", beaten by another point"),
+    look: Values = {"name": name, "colour": colour, "symbol": symbol, "with_errors": with_errors}
+    kinds = ((own[own["best"]], "", ""), (own[~own["best"]], BEATEN, ", beaten by another point"))
+    return [way] + [
+        _points(rows, theme=theme, fill=fill, beside=beside, **look)
+        for rows, fill, beside in kinds
+        if len(rows)
     ]
-    return [way, *(each for each, rows in zip(points, (best, beaten), strict=True) if len(rows))]
 
 
 def _points(
@@ -279,7 +270,7 @@ def _points(
     beside: str = "",
 ) -> dict[str, Any]:
     """Trained weights of a method, filled otherwise where `fill` says so; `beside` follows their name."""
-    bars = {}
+    bars: Values = {}
     if with_errors:
         bars = {
             f"error_{axis}": errors(
@@ -308,9 +299,10 @@ def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
     kinds = ((rows["lam"] > 0, theme.chosen, "circle"), (rows["lam"] == 0, theme.standard, "diamond"))
     traces = []
     for which, colour, symbol in kinds:
-        own, look = rows[which], {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
-        details = {"customdata": own[["lam", "split"]], "hover": hover}
-        traces.append(dots(own["x"], own["y"], name="single splits", **look, **details))
+        own = rows[which]
+        look: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
+        look |= {"customdata": own[["lam", "split"]], "hover": hover}
+        traces.append(dots(own["x"], own["y"], name="single splits", **look))
     return traces
 
 
@@ -321,7 +313,8 @@ def _references(references: pd.DataFrame) -> Drawn:
         rows = references[references["method"] == id].sort_values("lam")
         if rows.empty:
             continue
-        look = {"name": reference.title, "colour": REFERENCE, "symbol": "star", "customdata": rows[["lam"]]}
+        look: Values = {"name": reference.title, "colour": REFERENCE, "symbol": "star"}
+        look |= {"customdata": rows[["lam"]]}
         if reference.is_curve:
             hover = f"<b>{reference.title}</b><br>strength %{{customdata[0]:.0%}}<br>{_VALUES}"
             traces.append(line(rows["x"], rows["y"], width=1.5, dash="dot", size=5, hover=hover, **look))
@@ -338,14 +331,14 @@ def _baselines(baselines: pd.DataFrame, theme: Theme, *, linear: str) -> Drawn:
     traces, names = [], []
     for id, (symbol, text) in _BASELINES.items():
         rows, hover = baselines[baselines["method"] == id], f"<b>{BASELINES[id]}</b><br>{_VALUES}"
-        look = {"name": BASELINES[id], "colour": theme.text, "symbol": symbol, "size": 9}
+        look: Values = {"name": BASELINES[id], "colour": theme.text, "symbol": symbol, "size": 9}
         traces.append(dots(rows["x"], rows["y"], hover=hover, **look))
         names += [_label(row, linear if id == LINEAR else text, theme.text) for _, row in rows.iterrows()]
     tariffs = baselines[baselines["method"] == FAIR_TARIFF].sort_values("lam")
     if len(tariffs):
         look = {"colour": theme.text, "width": 1, "dash": "dot", "symbol": "hexagon-open", "size": 8}
-        words = {"text": [title_of(lam) for lam in tariffs["lam"]], "hover": f"<b>%{{text}}</b><br>{_VALUES}"}
-        traces.append(line(tariffs["x"], tariffs["y"], name="Fair tariff", **look, **words))
+        look |= {"text": [title_of(lam) for lam in tariffs["lam"]], "hover": f"<b>%{{text}}</b><br>{_VALUES}"}
+        traces.append(line(tariffs["x"], tariffs["y"], name="Fair tariff", **look))
         names.append(_label(tariffs.iloc[-1], "fair tariff", theme.text))
     return traces, names
 
@@ -354,7 +347,7 @@ def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
     """A large dot; hollow for a blend."""
     edge = {"width": 3, "color": mark.colour if mark.is_hollow else "white"}
     colour = theme.veil if mark.is_hollow else mark.colour
-    look = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}
+    look: Values = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}
     return dots([mark.x], [mark.y], name=escaped(mark.text), hover="", **look)
 
 

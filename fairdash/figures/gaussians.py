@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.figures.parts import corner_note, limits, line, line_up, note
+from fairdash.figures.parts import Values, corner_note, limits, line, line_up, note
 from fairdash.figures.simulations import coloured, mark_of, quantity_colour, short_name
 from fairdash.figures.theme import Theme, new_figure
 from fairdash.studies.supplement import hgr2, information, middle, upper
@@ -42,7 +42,7 @@ def along_rho_figure(
     rho
         Which ρ is marked.
     """
-    words = {"title": "HGR², χ², mutual information", "subtitle": subtitle, "x": "Correlation ρ"}
+    words: Values = {"title": "HGR², χ², mutual information", "subtitle": subtitle, "x": "Correlation ρ"}
     figure = new_figure(**words, y=f"Value (mutual information in {base})", theme=theme, height=480)
     # Name, column, colour, short name, and where along ρ that stands.
     right, left = {"xanchor": "left"}, {"xanchor": "right"}
@@ -61,7 +61,7 @@ def along_rho_figure(
     notes = []
     for name, column, quantity, text, at, place in lines:
         shown, colour = exact[exact[column] <= TOP * 1.05], quantity_colour(quantity, theme)
-        look = {
+        look: Values = {
             "colour": colour,
             "width": 4,
             "opacity": 0.7,
@@ -110,7 +110,7 @@ def inequality_figure(
     printed, crossing
         The threshold as printed, and where the bound really crosses χ².
     """
-    words = {"title": f"The inequality's terms, I in {base}", "x": "χ²", "y": "Value"}
+    words: Values = {"title": f"The inequality's terms, I in {base}", "x": "χ²", "y": "Value"}
     subtitle = "of the bivariate normal: each is a function of χ²"
     figure = new_figure(**words, subtitle=subtitle, theme=theme, height=height)
     x = np.linspace(0.0, 1.5, 301)
@@ -122,7 +122,7 @@ def inequality_figure(
         ("the same with log(1 + χ²) for I", upper(x, base), theme.text, "dash", 2.5),
     )
     for name, y, colour, dash, width in lines:
-        look = {"colour": colour, "width": width, "dash": dash, "opacity": 0.7 if width > 4 else 1.0}
+        look: Values = {"colour": colour, "width": width, "dash": dash, "opacity": 0.7 if width > 4 else 1.0}
         figure.add_trace(line(x, y, name=name, hover=f"{name} at χ² = %{{x:.3f}}: %{{y:.3f}}", **look))
     names = "<br>".join(coloured(name, colour) for name, _, colour, *_ in lines)
     marks = f"{crossing:.3f}: the dashed line crosses χ²<br>{printed:.3f}: threshold t as printed"

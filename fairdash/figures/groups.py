@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from fairdash.figures.parts import band, bold, dots, line, line_across, note, signed
+from fairdash.figures.parts import Values, band, bold, dots, line, line_across, note, signed
 from fairdash.figures.theme import Theme, escaped, faded, figure_of, new_figure
 
 Array = NDArray[np.float64]
@@ -174,10 +174,11 @@ def spread_figure(
                 x, heights = pd.Series([first["mean"]] * 2), pd.Series([0.0, _TALLEST])
             groups = span(first["s_low"], first["s_high"])
             about = f"<b>{escaped(label)}, {escaped(name)} {groups}</b>"
-            shape = {"fill": "tonexty", "fillcolor": faded(colour, opacity), "dash": dash, "width": 2}
+            shape: Values = {"fill": "tonexty", "fillcolor": faded(colour, opacity), "dash": dash, "width": 2}
             shape |= {"hover": f"{about}<br>{audited} %{{x:.4~g}}<br>{int(first['n']):,} test rows"}
-            mean = {"size": 9, "symbol": symbol, "marker": {"line": {"width": 1, "color": theme.veil}}}
-            mean |= {"cliponaxis": False, "hover": f"{about}<br>average about %{{x:.4~g}}"}
+            mean: Values = {"size": 9, "symbol": symbol, "cliponaxis": False}
+            mean |= {"marker": {"line": {"width": 1, "color": theme.veil}}}
+            mean |= {"hover": f"{about}<br>average about %{{x:.4~g}}"}
             of_group = f"{label}, {group}"
             figure.add_traces(
                 [

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.figures.parts import note
+from fairdash.figures.parts import Values, note
 from fairdash.figures.theme import Theme, escaped
 
 Array = NDArray[np.float64]
@@ -132,7 +132,7 @@ def _annotation(label: Label, anchor: tuple[float, float, str, str], theme: Them
     place = {"ax": dx, "ay": -dy, "xanchor": xanchor, "yanchor": yanchor, "standoff": 6}
     arrow = {"arrowhead": 0, "arrowwidth": 1, "arrowcolor": label.colour if leads else "rgba(0,0,0,0)"}
     veil = {"bgcolor": theme.veil, "borderpad": 0, "opacity": 1}
-    look = {"colour": label.colour, "size": label.size, "showarrow": True}
+    look: Values = {"colour": label.colour, "size": label.size, "showarrow": True}
     return note(words, x=label.x, y=label.y, **look) | place | arrow | veil
 
 

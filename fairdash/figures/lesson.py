@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from fairdash.figures.parts import (
+    Values,
     band,
     corner_note,
     dots,
@@ -138,7 +139,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
         traces.append(band(x, low, high, colour=theme.quiet, name="shuffled", opacity=0.25))
     there = readings["steps"] <= steps
     for column, name, colour, symbol, _ in lines:
-        look = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
+        look: Values = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
         own, hover = readings[column], f"{name}, %{{text}} steps: %{{y:.3f}}"
         traces += [
             line(x, own, name=f"{name}, later", colour=colour, width=1, dash="dot", hover=""),
@@ -164,7 +165,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
 def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
     """A cloud on its way from (u, v) to (f(u), g(v)), standardised, and the line of its slope."""
     slope = float((x * y).mean())
-    look = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
+    look: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
     return _picture(
         ("The cloud", _CLOUD, "age, bent by f", "price, bent by g"),
         [
@@ -242,7 +243,7 @@ def duel_path_figure(
     steps, traces = states["step"].to_numpy(), []
     for column, name, colour, symbol, _ in lines:
         later, past = (states[column].where(each).to_numpy() for each in (there | answered, there))
-        now = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
+        now: Values = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
         traces += [
             line(steps, later, name=f"{name}, later", colour=colour, width=1, dash="dot"),
             line(steps, past, name=name, colour=colour, width=3),
@@ -282,7 +283,7 @@ def payers_front_figure(
         for name in ("hgr", "rmse")
     )
     left = min(across[0], -0.02)
-    bars = {
+    bars: Values = {
         f"error_{axis}": errors(points[f"{name}_se"], colour=theme.quiet, thickness=1, width=0)
         for axis, name in (("x", "hgr"), ("y", "rmse"))
     }
@@ -294,8 +295,8 @@ def payers_front_figure(
         (points[points["lam"] == lam], "chosen", theme.chosen, "diamond", 16, {}),
     ):
         heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
-        look = {"colour": colour, "width": 1, "symbol": symbol, "size": size}
-        words = {"text": [f"{each:g}" for each in rows["lam"]]}
+        look: Values = {"colour": colour, "width": 1, "symbol": symbol, "size": size}
+        words: Values = {"text": [f"{each:g}" for each in rows["lam"]]}
         words["hover"] = "λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €"
         traces.append(line(rows["hgr"], heights, name=name, **look, **words, **more))
     beside = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
@@ -347,7 +348,8 @@ def payers_age_figure(
     ):
         # There in every state, or the stage could not move it.
         own = standard.assign(**{column: np.nan}) if rows is None else rows
-        look = {"colour": colour, "width": 3, "symbol": symbol, "size": 9, "text": [str(n) for n in own["n"]]}
+        look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
+        look |= {"text": [str(n) for n in own["n"]]}
         hover = f"{name}, %{{x}} years: %{{y:.0f}} € (%{{text}} rows)"
         traces.append(line(own["age"], own[column], name=name, hover=hover, **look))
     words = ("Average price by age", "orange: standard; blue: chosen", "Age (years)", "Price (€)")

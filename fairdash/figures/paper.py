@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.figures.parts import band, corner_note, dots, errors, line, note, signed
+from fairdash.figures.parts import Values, band, corner_note, dots, errors, line, note, signed
 from fairdash.figures.simulations import GLYPHS, coloured
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, faded, new_figure
 
@@ -80,7 +80,7 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     shapes, notes = [], []
     for name, (x, y, width, height, formula) in _BOXES.items():
         colour = {"f": theme.standard, "g": theme.standard, "h": theme.chosen}.get(name, theme.quiet)
-        rect = {"type": "rect", "line": {"color": colour, "width": 2}, "layer": "below"}
+        rect: Values = {"type": "rect", "line": {"color": colour, "width": 2}, "layer": "below"}
         rect |= {"x0": x - width / 2, "x1": x + width / 2, "y0": y - height / 2, "y1": y + height / 2}
         shapes.append(rect | {"fillcolor": faded(colour, 0.10)})
         value = live[name] if name in ("x", "s") else f"<b>{live[name]}</b>"
@@ -94,10 +94,10 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
     figure.update_layout(
         xaxis=axis | {"range": [0, 8]}, yaxis=axis | {"range": [10.4, 0.0]}, shapes=shapes, annotations=notes
     )
-    x, y, *_ = zip(*_BOXES.values(), strict=True)
-    look = {"name": "boxes", "colour": theme.quiet, "size": 60, "marker": {"opacity": 0}}
+    across, up, *_ = zip(*_BOXES.values(), strict=True)
+    look: Values = {"name": "boxes", "colour": theme.quiet, "size": 60, "marker": {"opacity": 0}}
     meanings = [_MEANINGS[name] for name in _BOXES]
-    return figure.add_trace(dots(x, y, customdata=meanings, hover="%{customdata}", **look))
+    return figure.add_trace(dots(across, up, customdata=meanings, hover="%{customdata}", **look))
 
 
 def _arrow(start: str, end: str, colour: str, width: float, aside: float) -> dict[str, object]:
@@ -269,7 +269,7 @@ def _lanes(
 
 def _floors(table: pd.DataFrame, low: float, theme: Theme) -> go.Bar:
     rows = table.dropna(subset=["floor_q95"])
-    look = {"orientation": "h", "width": 1.0, "marker": {"color": theme.floor, "line": {"width": 0}}}
+    look: Values = {"orientation": "h", "width": 1.0, "marker": {"color": theme.floor, "line": {"width": 0}}}
     look |= {"name": "noise floor", "hoverinfo": "skip"}
     return go.Bar(x=rows["floor_q95"] - low, y=rows["place"], base=low, **look)
 
@@ -279,13 +279,13 @@ def _joins(table: pd.DataFrame, theme: Theme) -> dict[str, Any]:
     rows = table.dropna(subset=["paper"])
     x = [value for row in rows.itertuples() for value in (row.paper, row.ours, None)]
     y = [value for row in rows.itertuples() for value in (row.place, row.place, None)]
-    look = {"name": "difference", "colour": theme.quiet, "width": 1, "showlegend": False}
+    look: Values = {"name": "difference", "colour": theme.quiet, "width": 1, "showlegend": False}
     return line(x, y, hover="", **look)
 
 
 def _dots(rows: pd.DataFrame, *, method: str, name: str, low: float, theme: Theme) -> list[dict[str, Any]]:
     colour = theme.standard if method == "standard" else theme.chosen
-    look = {"colour": colour, "size": 10}
+    look: Values = {"colour": colour, "size": 10}
     two, published = 2 * rows["error"], rows.dropna(subset=["paper"])
     bars = errors(two, below=two.clip(upper=rows["ours"] - low), colour=colour, thickness=1, width=0)
     ours = dots(

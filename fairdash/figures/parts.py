@@ -17,8 +17,8 @@ Values = dict[str, Any]
 
 
 def line(
-    x: ArrayLike,
-    y: ArrayLike,
+    x: Any,
+    y: Any,
     *,
     name: str,
     colour: str,
@@ -46,11 +46,11 @@ def line(
 
 
 def dots(
-    x: ArrayLike,
-    y: ArrayLike,
+    x: Any,
+    y: Any,
     *,
     name: str,
-    colour: str,
+    colour: Any,
     symbol: str = "circle",
     size: float = 8,
     hover: str | None = None,

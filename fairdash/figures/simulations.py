@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.figures.data import some_rows
-from fairdash.figures.parts import band, corner_note, dots, line, line_up, note
+from fairdash.figures.parts import Values, band, corner_note, dots, line, line_up, note
 from fairdash.figures.theme import REFERENCE, Theme, new_figure
 from fairdash.studies.stack import target_of
 
@@ -61,7 +61,7 @@ class Mark:
 
     def line(self, x: ArrayLike, y: ArrayLike, *, width: float = 2, **more: Any) -> dict[str, Any]:
         """A line through marked points; `more` as :func:`fairdash.figures.parts.line` has it."""
-        look = {"colour": self.colour, "dash": self.dash, "symbol": self.symbol, "width": width}
+        look: Values = {"colour": self.colour, "dash": self.dash, "symbol": self.symbol, "width": width}
         return line(x, y, **look | more)
 
     def before(self, text: str) -> str:
@@ -127,7 +127,7 @@ def scatter_figure(
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
     shown = some_rows(len(u))
-    look = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
+    look: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
     rows = dots(u[shown], v[shown], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **look)
     figure.add_traces([rows, line(*curve, name="F(U)", colour=REFERENCE, hover="")])
     beside = {"xanchor": "right", "yanchor": "bottom", "yshift": 4, "bgcolor": theme.veil}
@@ -162,9 +162,9 @@ def curves_figure(
         Whether the axis of U, or of V, has a scale of powers; its values are then above 0.
     """
     variable = "U" if function == "f" else "V"
-    words = {"title": f"The transformation {function} of {variable}", "subtitle": subtitle, "x": variable}
+    title = f"The transformation {function} of {variable}"
     y_title = f"{function}({variable}), in standard deviations"
-    figure = new_figure(**words, y=y_title, theme=theme, height=360)
+    figure = new_figure(title=title, subtitle=subtitle, x=variable, y=y_title, theme=theme, height=360)
     x, y = exact
     figure.add_trace(exact_line(x, y, hover="exact: %{y:.2f}"))
     names = [coloured("exact", REFERENCE)]
@@ -172,7 +172,7 @@ def curves_figure(
         mark, name = mark_of(str(id), theme), short_name(str(id))
         own = rows.sort_values("x")
         heights = _like(own["x"].to_numpy(), own["y"].to_numpy(), x, y)
-        look = {"colour": mark.colour, "width": 2, "dash": mark.dash}
+        look: Values = {"colour": mark.colour, "width": 2, "dash": mark.dash}
         figure.add_trace(line(own["x"], heights, name=name, hover=f"{name}: %{{y:.2f}}", **look))
         names.append(coloured(name, mark.colour))
     figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
@@ -229,7 +229,7 @@ def noise_axis_figure(
     noise
         Noise level to mark.
     """
-    words = {"title": title, "subtitle": subtitle, "x": "Noise σ (units of V)", "y": "Value"}
+    words: Values = {"title": title, "subtitle": subtitle, "x": "Noise σ (units of V)", "y": "Value"}
     figure = new_figure(**words, theme=theme, height=height)
     said = "exact HGR at σ = %{x:.2f}: %{y:.3f}"
     figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=said))
@@ -291,7 +291,7 @@ def fig2_figure(
     Parameters as :func:`noise_axis_figure`, and ``quantity``: the column of ``exact`` that the estimators are
     after, "hgr", "chi2" or "mi"; the last two have no upper end, and a panel's axis ends above all it shows.
     """
-    words = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
+    words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
     figure = new_figure(**words, theme=theme, height=height)
     base, y_base = (figure.layout[each].to_plotly_json() for each in ("xaxis", "yaxis"))
     up = {"range": [-0.12, 1.04], "dtick": 0.5} if quantity == "hgr" else {"rangemode": "tozero"}
@@ -310,14 +310,14 @@ def fig2_figure(
         heading = f"<b>{titles.get(pattern, pattern)}</b>"
         above = {"x": x_domain[0], "y": y_domain[1], "yanchor": "bottom"}
         figure.add_annotation(corner_note(heading, colour=theme.text, size=13) | above)
-        axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
         truth, name = exact[exact["pattern"] == pattern], f"exact {QUANTITIES[quantity]}"
         hover = f"{name} {at_noise}"
         figure.add_trace(exact_line(truth["noise"], truth[quantity], name=name, hover=hover, **axes))
         for id in ids:
             own = _of_way(lines[(lines["pattern"] == pattern) & (lines["id"] == id)], evaluation)
-            details = {"name": short_name(id), "size": 6, "hover": f"<b>{short_name(id)}</b> {at_noise}"}
-            figure.add_trace(mark_of(id, theme).line(own["noise"], own["mean"], **details, **axes))
+            details: Values = {"name": short_name(id), "hover": f"<b>{short_name(id)}</b> {at_noise}"}
+            figure.add_trace(mark_of(id, theme).line(own["noise"], own["mean"], size=6, **details, **axes))
     names = [coloured("exact", REFERENCE)]
     names += [mark_of(id, theme).before(end_name(id)) for id in ids]
     return figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
@@ -335,7 +335,7 @@ def power_figure(
     ids
         Estimators to draw.
     """
-    words = {"title": "How often the link is detected", "subtitle": subtitle}
+    words: Values = {"title": "How often the link is detected", "subtitle": subtitle}
     words |= {"x": "Noise σ (units of V, logarithmic)", "y": "Data sets in which it is detected (%)"}
     figure = new_figure(**words, theme=theme, height=height)
     ends = []

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.figures.parts import dots, line, note, with_legend
+from fairdash.figures.parts import Values, dots, line, note, with_legend
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.tariff.relativities import (
     BAND,
@@ -69,8 +69,8 @@ def factor_figure(
     multiplies = RELATIVITY in after
     value = RELATIVITY if multiplies else "points"
     subtitle = f"{value} at {before_name} and at {after_name}; bars: share of the exposure"
-    words = {"title": f"What changed in {title or factor}", "subtitle": subtitle, "x": unit, "y": value}
-    figure = new_figure(**words, theme=theme)
+    title = f"What changed in {title or factor}"
+    figure = new_figure(title=title, subtitle=subtitle, x=unit, y=value, theme=theme)
     own = _of(before, factor)
     is_curve = (own["kind"] == BREAKPOINT).any()
     # A missing cell lies on no axis of numbers: it has its place beside it.
@@ -90,7 +90,7 @@ def factor_figure(
         (after, after_name, theme.chosen, "solid", "circle"),
     ):
         rows, called = _of(table, factor), escaped(name)
-        look = {"name": called, "colour": colour, "hover": f"{called}: %{{y:.3f}}"}
+        look: Values = {"name": called, "colour": colour, "hover": f"{called}: %{{y:.3f}}"}
         if is_curve:
             at = rows[rows["kind"] == BREAKPOINT]
             x, y = _curve(at["at"].to_numpy(), at[value].to_numpy(dtype=float), multiplies=multiplies)
