@@ -98,9 +98,7 @@ def along_rho_figure(
     )
 
 
-def inequality_figure(
-    *, base: str, printed: float, crossing: float, theme: Theme, height: int = 460
-) -> go.Figure:
+def inequality_figure(*, base: str, printed: float, crossing: float, theme: Theme) -> go.Figure:
     """The three terms of the supplement's inequality against χ², all of them of the bivariate normal.
 
     Parameters
@@ -112,7 +110,7 @@ def inequality_figure(
     """
     words: Values = {"title": f"The inequality's terms, I in {base}", "x": "χ²", "y": "Value"}
     subtitle = "of the bivariate normal: each is a function of χ²"
-    figure = new_figure(**words, subtitle=subtitle, theme=theme, height=height)
+    figure = new_figure(**words, subtitle=subtitle, theme=theme, height=460)
     x = np.linspace(0.0, 1.5, 301)
     hgr, chi2, mi = (quantity_colour(each, theme) for each in ("hgr", "chi2", "mi"))
     lines = (

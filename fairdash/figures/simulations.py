@@ -198,6 +198,8 @@ def _like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
     return np.asarray(sign * centred / spread * size + target.mean())
 
 
+#: Pixels of a figure along the noise.
+_TALL = 440
 #: What the estimators are after, by its column, as it is written.
 QUANTITIES = {"hgr": "HGR", "chi2": "χ²", "mi": "mutual information"}
 
@@ -212,7 +214,6 @@ def noise_axis_figure(
     title: str,
     subtitle: str,
     theme: Theme,
-    height: int = 440,
 ) -> go.Figure:
     """Mean of each estimator against noise, its range over the data sets as a band, and the exact curve.
 
@@ -230,7 +231,7 @@ def noise_axis_figure(
         Noise level to mark.
     """
     words: Values = {"title": title, "subtitle": subtitle, "x": "Noise σ (units of V)", "y": "Value"}
-    figure = new_figure(**words, theme=theme, height=height)
+    figure = new_figure(**words, theme=theme, height=_TALL)
     said = "exact HGR at σ = %{x:.2f}: %{y:.3f}"
     figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=said))
     ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
@@ -250,7 +251,7 @@ def noise_axis_figure(
         figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, range"), means])
         ends.append((float(own["mean"].iloc[-1]), mark.before(end_name(id))))
     right = float(exact["noise"].max())
-    _label_ends(figure, ends, height=height, theme=theme)
+    _label_ends(figure, ends, theme=theme)
     marks = [line_up(noise, colour=theme.quiet)] if noise is not None and noise <= right else []
     return figure.update_layout(
         xaxis={"range": [0, right * 1.02]}, yaxis={"range": [-0.12, 1.04]}, shapes=marks
@@ -263,11 +264,11 @@ def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
     return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
 
 
-def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, height: int, theme: Theme) -> None:
+def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, theme: Theme) -> None:
     """Names at the right ends of the lines, moved apart where they would meet; as wide as a margin."""
     place, notes = 2.0, []
     for y, label in sorted(ends, reverse=True):
-        place = min(y, place - 24 / height)
+        place = min(y, place - 24 / _TALL)
         beside = {"xref": "paper", "xanchor": "left", "xshift": 6}
         notes.append(note(label, x=1.0, y=place, colour=theme.text) | beside)
     widest = max(len(label.rpartition("</span>")[2]) for _, label in ends)
@@ -284,7 +285,6 @@ def fig2_figure(
     quantity: str = "hgr",
     subtitle: str,
     theme: Theme,
-    height: int = 640,
 ) -> go.Figure:
     """Small multiples of the noise axis, a panel a pattern, two by two.
 
@@ -292,7 +292,7 @@ def fig2_figure(
     after, "hgr", "chi2" or "mi"; the last two have no upper end, and a panel's axis ends above all it shows.
     """
     words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
-    figure = new_figure(**words, theme=theme, height=height)
+    figure = new_figure(**words, theme=theme, height=640)
     base, y_base = (figure.layout[each].to_plotly_json() for each in ("xaxis", "yaxis"))
     up = {"range": [-0.12, 1.04], "dtick": 0.5} if quantity == "hgr" else {"rangemode": "tozero"}
     at_noise = "at σ = %{x:.2f}: %{y:.3f}"
@@ -323,9 +323,7 @@ def fig2_figure(
     return figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
 
 
-def power_figure(
-    power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, theme: Theme, height: int = 440
-) -> go.Figure:
+def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, theme: Theme) -> go.Figure:
     """Detection rate against noise, on a logarithmic axis, with 95 % intervals.
 
     Parameters
@@ -337,7 +335,7 @@ def power_figure(
     """
     words: Values = {"title": "How often the link is detected", "subtitle": subtitle}
     words |= {"x": "Noise σ (units of V, logarithmic)", "y": "Data sets in which it is detected (%)"}
-    figure = new_figure(**words, theme=theme, height=height)
+    figure = new_figure(**words, theme=theme, height=_TALL)
     ends = []
     for id in ids:
         own = power[power["id"] == id].sort_values("noise")

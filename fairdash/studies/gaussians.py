@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence.exact import gaussian
-from fairdash.studies.stack import OURS, Progress, described, over_stack, studied, target_of
+from fairdash.studies.stack import OURS, Progress, gathered, studied, target_of
 from fairdash.studies.supplement import unit_of
 
 Array = NDArray[np.float64]
@@ -56,13 +56,8 @@ def gaussian_study(
     u, v = gaussian_pairs(rhos, n, repeats=repeats, seed=seed)
     key = pd.DataFrame({"rho": np.repeat(rhos, repeats), "repeat": np.tile(np.arange(repeats), len(rhos))})
     exact = exact_curves(np.asarray(rhos))
-    found: list[pd.DataFrame] = []
-    for fraction, id, evaluation, values in over_stack(ids, u, v):
-        if values is not None:
-            found.append(key.assign(id=id, evaluation=evaluation, value=values))
-        if found:
-            tables = {"values": pd.concat(found, ignore_index=True), "exact": exact}
-            yield Progress(fraction, described(id, evaluation), tables)
+    for fraction, doing, values in gathered(ids, u, v, key):
+        yield Progress(fraction, doing, {"values": values, "exact": exact})
 
 
 def exact_curves(rhos: Array) -> pd.DataFrame:

@@ -169,11 +169,12 @@ def test_a_moved_slider_estimates_once_and_takes_floors_at_hand(monkeypatch) -> 
     app = opened("patterns", draw="17")
     moved(app, 3.0)
     computed = []
-    for name, own in (("floor_of", estimates_module.floor_of), ("_estimate", estimates_module._estimate)):
+    for name, own in (("floor_of", estimates_module.floor_of), ("values_of", estimates_module.values_of)):
 
-        def counted(id, *rest, name=name, own=own):
-            computed.append((name, id))
-            return own(id, *rest)
+        def counted(id, *rest, name=name, own=own, **ways):
+            if not ways:
+                computed.append((name, id))
+            return own(id, *rest, **ways)
 
         monkeypatch.setattr(estimates_module, name, counted)
     stops = (2.75, 3.25, 3.5, 3.75)
@@ -181,7 +182,7 @@ def test_a_moved_slider_estimates_once_and_takes_floors_at_hand(monkeypatch) -> 
         calm(moved(app, noise))
     # Each estimator once a place of the slider; its floor is that of the nearest noise level, or has a unit.
     ids = studied(quick=True)
-    expected = [("_estimate", id) for id in ids]
+    expected = [("values_of", id) for id in ids]
     expected += [("floor_of", id) for id in ids if not REGISTRY[id].scale_free]
     assert sorted(computed) == sorted(len(stops) * expected)
 

@@ -100,7 +100,7 @@ def show_dots(result: StudyResult, name: str, objective: str) -> None:
 
 
 def dots(result: StudyResult, dataset: str, objective: str) -> pd.DataFrame:
-    """What the dot plot shows: as :func:`fairdash.figures.dots.dots_figure` has it."""
+    """What the dot plot shows: as :func:`fairdash.figures.paper.dots_figure` has it."""
     table = summary(result)
     lines = []
     for method in map(str, table.loc[table["objective"] == objective, "method"]):
