@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from fairdash.figures.parts import Values, corner_note, limits, line, line_up, note
 from fairdash.figures.simulations import coloured, mark_of, quantity_colour, short_name
 from fairdash.figures.theme import Theme, new_figure
-from fairdash.studies.supplement import hgr2, information, middle, upper
+from fairdash.studies.gaussians import hgr2, information, middle, upper
 
 #: χ² has no upper end; the axis has.
 TOP = 3.0

@@ -11,7 +11,7 @@ from fairdash.dependence import exact
 from fairdash.dependence.exact import gaussian
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.studies import SHAPES, Scene, truth_of
-from fairdash.studies.supplement import (
+from fairdash.studies.gaussians import (
     bound_crossing,
     hgr2,
     information,

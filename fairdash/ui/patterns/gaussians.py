@@ -12,10 +12,18 @@ from fairdash.dependence.exact import gaussian
 from fairdash.figures.gaussians import along_rho_figure, estimate_name, inequality_figure
 from fairdash.figures.simulations import scatter_figure, short_name
 from fairdash.studies import Scene
-from fairdash.studies.gaussians import exact_curves, gaussian_pairs, means_along_rho
+from fairdash.studies.gaussians import (
+    BASES,
+    bound_crossing,
+    exact_curves,
+    gaussian_pairs,
+    means_along_rho,
+    mi_crossing,
+    printed_threshold,
+    unit_of,
+)
 from fairdash.studies.stack import studied, target_of
 from fairdash.studies.store import Study
-from fairdash.studies.supplement import BASES, bound_crossing, mi_crossing, printed_threshold, unit_of
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.glossary import explain
