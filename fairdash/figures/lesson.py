@@ -23,6 +23,7 @@ from fairdash.figures.parts import (
     line_up,
     note,
 )
+from fairdash.figures.simulations import GLYPHS
 from fairdash.figures.theme import REFERENCE, Theme, figure_of, new_figure
 from fairdash.lesson.duel import FROZEN_AT
 
@@ -31,6 +32,7 @@ Array = NDArray[Any]
 _TALL = 520
 #: Of text; plotly's own is smaller.
 _SIZE = 14
+_DOTTED = "what follows is dotted"
 _CLOUD = "each dot a policy, in standard deviations; line: its slope"
 _COSTS = "each point a weight λ, ± its standard error; grey: noise floor"
 #: Pixels from line to line of a legend, which must do for enlarged text.
@@ -107,12 +109,12 @@ def _picture(
     return figure_of(traces, frame | axes | layout)
 
 
-def _legend(lines: Sequence[tuple[str, str, str]], theme: Theme) -> list[dict[str, Any]]:
-    """Words, colour and glyph of each line; the words in the colour of text, so that they can be read."""
+def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[dict[str, Any]]:
+    """Glyph and name of each line (column, name, colour, symbol); names in the colour of text, to be read."""
     return [
         corner_note(text, x=0.02, y=1, xshift=shift, yshift=-_LINE * k, colour=colour, size=_SIZE)
-        for k, (words, own, glyph) in enumerate(lines)
-        for text, colour, shift in ((glyph, own, 0), (words, theme.text, 22))
+        for k, (_, words, own, symbol) in enumerate(lines)
+        for text, colour, shift in ((GLYPHS.get(symbol, "●"), own, 0), (words, theme.text, 22))
     ]
 
 
@@ -130,15 +132,15 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     """
     # The stage knows no logarithmic axis.
     x, names = np.log10(readings["steps"]), [f"{each:,}" for each in readings["steps"]]
-    lines = [("own", "rows it has learned", theme.chosen, "circle", "●")]
+    lines = [("own", "rows it has learned", theme.chosen, "circle")]
     traces, shuffled = [], []
     if answered:
-        lines.append(("new", "new rows", REFERENCE, "diamond", "◆"))
-        shuffled = [("the same rows shuffled, lowest to highest", theme.quiet, "■")]
+        lines.append(("new", "new rows", REFERENCE, "diamond"))
+        shuffled = [("", "the same rows shuffled, lowest to highest", theme.quiet, "square")]
         low, high = readings["low"], readings["high"]
         traces.append(band(x, low, high, colour=theme.quiet, name="shuffled", opacity=0.25))
     there = readings["steps"] <= steps
-    for column, name, colour, symbol, _ in lines:
+    for column, name, colour, symbol in lines:
         look: Values = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
         own, hover = readings[column], f"{name}, %{{text}} steps: %{{y:.3f}}"
         traces += [
@@ -146,17 +148,12 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
             line(x, own.where(there), name=name, hover=hover, **look),
         ]
     return _picture(
-        (
-            "What the adversary reads",
-            "what follows is dotted",
-            "Steps of training (logarithmic)",
-            "Correlation",
-        ),
+        ("What the adversary reads", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
         traces,
         across=[x.min() - 0.1, x.max() + 0.1],
         up=[-0.4, 1.25],
         ticks={"tickvals": list(x), "ticktext": names},
-        annotations=_legend([(name, colour, glyph) for _, name, colour, _, glyph in lines] + shuffled, theme),
+        annotations=_legend([*lines, *shuffled], theme),
         shapes=[line_across(0, colour=theme.quiet)],
         theme=theme,
     )
@@ -236,12 +233,12 @@ def duel_path_figure(
     """
     there = states["step"].to_numpy() <= step
     lines = (
-        ("j", "J, as the adversary reads", theme.chosen, "circle", "●"),
-        ("fresh", "HGR, read afresh", REFERENCE, "diamond", "◆"),
-        ("mse", "error", theme.standard, "square", "■"),
+        ("j", "J, as the adversary reads", theme.chosen, "circle"),
+        ("fresh", "HGR, read afresh", REFERENCE, "diamond"),
+        ("mse", "error", theme.standard, "square"),
     )
     steps, traces = states["step"].to_numpy(), []
-    for column, name, colour, symbol, _ in lines:
+    for column, name, colour, symbol in lines:
         later, past = (states[column].where(each).to_numpy() for each in (there | answered, there))
         now: Values = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
         traces += [
@@ -252,11 +249,11 @@ def duel_path_figure(
     # There in every state, or the stage could not move it.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
     return _picture(
-        ("The game", "what follows is dotted", "Steps", "Value"),
+        ("The game", _DOTTED, "Steps", "Value"),
         traces,
         across=[-10, int(steps.max()) + 10],
         up=[-0.65, 1.65],
-        annotations=_legend([(name, colour, glyph) for _, name, colour, _, glyph in lines], theme),
+        annotations=_legend(lines, theme),
         shapes=[mark, line_across(0, colour=theme.quiet)],
         theme=theme,
     )
