@@ -10,9 +10,9 @@ from plotly.colors import sample_colorscale
 
 from fairdash.figures.parts import Values, dots, line, note, short
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
-from fairdash.text import amount
 from fairdash.training.methods import METHODS
 from fairdash.training.sweep import STANDARD
+from fairdash.utils.text import amount
 
 #: More dots than this are a blot, and slow in the browser: a random sample is drawn instead.
 DOTS = 1500

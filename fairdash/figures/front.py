@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.assessment import pareto_efficient, trained_points
+from fairdash.evaluation import pareto_efficient, trained_points
 from fairdash.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
 from fairdash.figures.parts import Values, dots, errors, floor_rect, line, line_across, note
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, figure_of, new_figure
@@ -60,7 +60,7 @@ def front_without_marks(
     Parameters
     ----------
     test, single
-        Means over the splits and single splits of :func:`fairdash.assessment.assess_curve`, test rows.
+        Means over the splits and single splits of :func:`fairdash.evaluation.assess_curve`, test rows.
     error, error_title, measure, measure_title
         Columns along y and x, and their axis titles.
     method
@@ -148,7 +148,7 @@ class RunPath:
     letter, title
         What the run is called on the chart, and in full where somebody points at it.
     test
-        Means over the splits of :func:`fairdash.assessment.assess_curve`, test rows.
+        Means over the splits of :func:`fairdash.evaluation.assess_curve`, test rows.
     """
 
     letter: str

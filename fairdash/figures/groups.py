@@ -36,7 +36,7 @@ def profile_figure(
     Parameters
     ----------
     standard, chosen
-        As :func:`fairdash.assessment.quantile_profile` gives them: the model to compare with, and the chosen
+        As :func:`fairdash.evaluation.quantile_profile` gives them: the model to compare with, and the chosen
         one.
     chosen_name, standard_name
         Labels of their lines.
@@ -145,7 +145,7 @@ def spread_figure(
     Parameters
     ----------
     a, b
-        As :func:`fairdash.assessment.densities` gives them, both on the same rows and grid.
+        As :func:`fairdash.evaluation.densities` gives them, both on the same rows and grid.
     a_name, b_name
         The models' names.
     audited
@@ -242,7 +242,7 @@ def transfers_figure(
     Parameters
     ----------
     moved
-        As :func:`fairdash.assessment.transfers_by_group` gives it.
+        As :func:`fairdash.evaluation.transfers_by_group` gives it.
     a_name, b_name
         The models' names.
     sensitive

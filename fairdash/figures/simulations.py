@@ -16,7 +16,7 @@ from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.figures.data import some_rows
 from fairdash.figures.parts import Values, band, corner_note, dots, line, line_up, note
 from fairdash.figures.theme import REFERENCE, Theme, new_figure
-from fairdash.studies.stack import target_of
+from fairdash.simulations.stack import target_of
 
 Array = NDArray[np.float64]
 
@@ -220,9 +220,9 @@ def noise_axis_figure(
     Parameters
     ----------
     lines
-        As :func:`fairdash.studies.noise_axis.lines_of` gives them, of one pattern.
+        As :func:`fairdash.simulations.noise_axis.lines_of` gives them, of one pattern.
     exact
-        As :func:`fairdash.studies.noise_axis_study` gives it.
+        As :func:`fairdash.simulations.noise_axis_study` gives it.
     ids
         Estimators to draw.
     evaluation
@@ -329,7 +329,7 @@ def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, them
     Parameters
     ----------
     power
-        As :func:`fairdash.studies.power_study` gives it.
+        As :func:`fairdash.simulations.power_study` gives it.
     ids
         Estimators to draw.
     """

@@ -9,16 +9,16 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from fairdash.assessment import assess_curve, quantile_profile, summarise_splits
+from fairdash.evaluation import assess_curve, quantile_profile, summarise_splits
 from fairdash.figures.data import distribution_figure, link_figure, training_curves_figure
 from fairdash.figures.front import front_without_marks, with_marks
 from fairdash.figures.groups import profile_figure
 from fairdash.figures.labels import Label
 from fairdash.figures.offline import Picture
 from fairdash.figures.theme import DARK, LIGHT, new_figure, theme_of
-from fairdash.safe_csv import safe_csv
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
+from fairdash.utils.safe_csv import safe_csv
 from tests.assessment.test_assessment import _assessed
 from tests.ui.conftest import numbers
 

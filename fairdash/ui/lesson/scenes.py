@@ -18,8 +18,8 @@ from fairdash.figures.lesson import (
     straight_figure,
 )
 from fairdash.figures.theme import Theme
-from fairdash.lesson import curve, duel, noise, payers
-from fairdash.lesson.scenes import SCENES
+from fairdash.simulations.lesson import curve, duel, noise, payers
+from fairdash.simulations.lesson.scenes import SCENES
 from fairdash.ui.address import choose
 from fairdash.ui.frame import presented, theme
 from fairdash.ui.glossary import explain

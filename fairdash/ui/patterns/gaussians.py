@@ -11,8 +11,8 @@ import streamlit as st
 from fairdash.dependence.exact import gaussian
 from fairdash.figures.gaussians import along_rho_figure, estimate_name, inequality_figure
 from fairdash.figures.simulations import scatter_figure, short_name
-from fairdash.studies import Scene
-from fairdash.studies.gaussians import (
+from fairdash.simulations import Scene
+from fairdash.simulations.gaussians import (
     BASES,
     bound_crossing,
     exact_curves,
@@ -22,8 +22,8 @@ from fairdash.studies.gaussians import (
     printed_threshold,
     unit_of,
 )
-from fairdash.studies.stack import studied, target_of
-from fairdash.studies.store import Study
+from fairdash.simulations.stack import studied, target_of
+from fairdash.simulations.store import Study
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.glossary import explain

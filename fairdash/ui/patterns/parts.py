@@ -20,10 +20,10 @@ from fairdash.figures.simulations import (
     power_figure,
     short_name,
 )
-from fairdash.studies import SHAPES, Scene, Truth
-from fairdash.studies.power import compared
-from fairdash.studies.stack import coefficients, is_detected, published_way, studied, target_of
-from fairdash.studies.store import Study
+from fairdash.simulations import SHAPES, Scene, Truth
+from fairdash.simulations.power import compared
+from fairdash.simulations.stack import coefficients, is_detected, published_way, studied, target_of
+from fairdash.simulations.store import Study
 from fairdash.ui.address import choose
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, presented, theme
