@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.household_run import household_run
-from fairdash.figures.quantile_profile import profile_figure
+from fairdash.figures.groups import profile_figure
 from fairdash.figures.theme import DARK, LIGHT, Theme
 
 #: The λ at which the page opens.

@@ -25,7 +25,7 @@ from fairdash.utils.safe_csv import safe_csv
 from fairdash.utils.text import few, percent, visible
 
 if TYPE_CHECKING:
-    from fairdash.figures.audit_view import AuditView
+    from fairdash.figures.audit_traces import AuditView
 
 #: The file of a result that holds all that was found.
 CONTENT = "audit.json"
@@ -186,7 +186,7 @@ class Findings:
     def view(self) -> AuditView:
         """What figures need to know besides their table."""
         # Charts take long to import, and a result is read without them.
-        from fairdash.figures.audit_view import AuditView
+        from fairdash.figures.audit_traces import AuditView
 
         columns = self.plan.columns
         roles = ("price", "sensitive", "outcome", "candidate")

@@ -1,4 +1,4 @@
-"""Pictures of a data set before any model: distributions, and the target by sensitive quantile."""
+"""Pictures of a data set before any model, and of models in training."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
+from plotly.colors import sample_colorscale
 
+from fairdash.figures.parts import Values, dots, line, note, short
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
+from fairdash.training.methods import METHODS
+from fairdash.training.sweep import STANDARD
 from fairdash.utils.text import amount
 
 #: More dots than this are a blot, and slow in the browser: a random sample is drawn instead.
 DOTS = 1500
+
+
+def some_rows(n: int) -> NDArray[np.intp]:
+    """Which of n rows are drawn as dots."""
+    if n <= DOTS:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(0).choice(n, DOTS, replace=False))
 
 
 def distribution_figure(
@@ -68,42 +79,26 @@ def link_figure(
     by_exposure
         Whether the averages count rows by their exposure, to be said.
     """
-    shown = np.arange(len(y))
-    if len(y) > DOTS:
-        shown = np.sort(np.random.default_rng(0).choice(len(y), DOTS, replace=False))
-    dots = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
-    figure = new_figure(
-        title="How the target follows the sensitive attribute",
-        subtitle=f"dots: {dots}; line: group averages" + (", by exposure" if by_exposure else ""),
-        x=sensitive,
-        y=target,
-        theme=theme,
-    )
-    figure.add_scattergl(
-        x=s[shown],
-        y=y[shown],
-        mode="markers",
-        marker={"color": theme.quiet, "size": 4, "opacity": 0.35},
-        hoverinfo="skip",
-        name="rows",
-    )
-    figure.add_scatter(
-        x=profile["s_mean"],
-        y=profile["mean"],
-        mode="lines+markers",
-        line={"color": theme.text, "width": 2.5},
-        marker={"size": 7},
-        customdata=profile[["n"]],
+    shown = some_rows(len(y))
+    rows = f"{len(shown):,} rows" if len(shown) == len(y) else f"{len(shown):,} of {len(y):,} rows, at random"
+    title = "How the target follows the sensitive attribute"
+    subtitle = f"dots: {rows}; line: group averages" + (", by exposure" if by_exposure else "")
+    figure = new_figure(title=title, subtitle=subtitle, x=sensitive, y=target, theme=theme)
+    look: Values = {"type": "scattergl", "colour": theme.quiet, "size": 4, "marker": {"opacity": 0.35}}
+    averages = line(
+        profile["s_mean"],
+        profile["mean"],
         name="average by group",
-        hovertemplate=f"{escaped(sensitive)} %{{x:.4~g}}<br>average %{{y:.4~g}}"
-        "<br>%{customdata[0]:.0f} rows<extra></extra>",
+        colour=theme.text,
+        symbol="circle",
+        customdata=profile[["n"]],
+        hover=f"{escaped(sensitive)} %{{x:.4~g}}<br>average %{{y:.4~g}}<br>%{{customdata[0]:.0f}} rows",
     )
-    return figure
+    return figure.add_traces([dots(s[shown], y[shown], name="rows", hover="", **look), averages])
 
 
 #: Bars that fit on a page; the table beside them has all.
 BARS = 20
-_LONGEST = 32
 
 
 def proxies_figure(
@@ -127,9 +122,7 @@ def proxies_figure(
     """
     shown = features.head(BARS)
     known = "p_corrected" in shown
-    counted = (
-        f"the strongest {len(shown)} of {len(features)}" if len(shown) < len(features) else "all features"
-    )
+    counted = f"the strongest {BARS} of {len(features)}" if len(features) > BARS else "all features"
     figure = new_figure(
         title=f"How much of {sensitive} each feature carries",
         subtitle=f"{counted}; 0: independent, 1: the sensitive attribute itself; on rows not fitted to",
@@ -138,7 +131,7 @@ def proxies_figure(
         theme=theme,
         height=150 + 24 * (len(shown) + (joint is not None)),
     )
-    names = [_short(name) for name in shown["feature"]]
+    names = [escaped(short(name, longest=32)) for name in shown["feature"]]
     values = shown["hgr"].clip(lower=0).to_numpy()
     colours = [theme.chosen] * len(shown)
     details = ["still measuring how far chance goes"] * len(shown)
@@ -161,25 +154,54 @@ def proxies_figure(
         text=[f"{value:.2f}" for value in values],
         textposition="outside",
         cliponaxis=False,
-        customdata=np.column_stack([[escaped(name) for name in names], details]),
+        customdata=np.column_stack([names, details]),
         hovertemplate="%{customdata[0]}: %{x:.3f}<br>%{customdata[1]}<extra></extra>",
         name="dependence",
     )
     if known:
-        figure.add_scatter(
-            x=shown["floor_q95"],
-            y=places[-len(shown) :],
-            mode="markers",
-            marker={"symbol": "line-ns-open", "size": 12, "color": theme.quiet, "line": {"width": 2}},
-            hoverinfo="skip",
-            name="noise floor",
-        )
-    figure.update_yaxes(tickvals=places, ticktext=[escaped(name) for name in names], showgrid=False, ticks="")
-    figure.update_xaxes(range=[0, 1.08])
-    figure.update_layout(bargap=0.25)
-    return figure
+        look: Values = {"colour": theme.quiet, "symbol": "line-ns-open", "size": 12}
+        look |= {"marker": {"line": {"width": 2}}}
+        at = places[-len(shown) :]
+        figure.add_trace(dots(shown["floor_q95"], at, name="noise floor", hover="", **look))
+    figure.update_yaxes(tickvals=places, ticktext=names, showgrid=False, ticks="")
+    return figure.update_xaxes(range=[0, 1.08]).update_layout(bargap=0.25)
 
 
-def _short(name: object) -> str:
-    text = str(name)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+TITLES = {
+    "mse": ("Error on the training batches", "1: constant mean"),
+    "dependence": ("Dependence that the penalty finds", "Ψ"),
+}
+
+
+def training_curves_figure(curves: pd.DataFrame, figure_of: str, *, theme: Theme) -> go.Figure:
+    """Training curves: one line a λ over the epochs, of the fair method that was trained last.
+
+    `figure_of` is ``"mse"`` or ``"dependence"``; `curves` has the rows of
+    :class:`fairdash.training.progress.SweepProgress`, in the order of training.
+    """
+    title, y = TITLES[figure_of]
+    # Each stack of a method has told its own; in the warm-up there is no dependence, not even as a number.
+    curves = curves.astype({"mse": float, "dependence": float})
+    curves = curves.groupby(["method", "lam", "epoch"], sort=False, as_index=False).mean()
+    fair = curves[curves["method"] != STANDARD]
+    fair = fair[fair["method"] == fair["method"].iloc[-1]] if len(fair) else fair
+    method = f"{METHODS[fair['method'].iloc[0]].title}; " if len(fair) else ""
+    subtitle = f"{method}darker: larger λ; means over splits"
+    figure = new_figure(title=title, subtitle=subtitle, x="Epoch", y=y, theme=theme, height=300)
+    lams = sorted(fair["lam"].unique())
+    colours = sample_colorscale("Blues", [0.35 + 0.6 * k / max(len(lams) - 1, 1) for k in range(len(lams))])
+    for lam, colour in zip(lams, colours, strict=True):
+        own, name = fair[fair["lam"] == lam], f"λ = {lam:g}"
+        look: Values = {"colour": colour, "width": 2, "hover": f"{name}, epoch %{{x}}: %{{y:.3f}}"}
+        figure.add_trace(line(own["epoch"], own[figure_of], name=name, **look))
+        if lam in (lams[0], lams[-1]):
+            last = own.iloc[-1]
+            end: Values = {"x": last["epoch"], "y": last[figure_of] if pd.notna(last[figure_of]) else 0}
+            figure.add_annotation(note(name, colour=theme.quiet, **end, xanchor="right", yshift=10))
+    standard = curves[curves["method"] == STANDARD]
+    if figure_of == "mse" and len(standard):
+        look = {"colour": theme.standard, "width": 2, "dash": "dash"}
+        hover = "standard model, epoch %{x}: %{y:.3f}"
+        trace = line(standard["epoch"], standard["mse"], name="standard model", hover=hover, **look)
+        figure.add_trace(trace)
+    return figure.update_yaxes(rangemode="tozero")

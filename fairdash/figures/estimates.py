@@ -11,7 +11,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from fairdash.dependence.registry import REGISTRY
-from fairdash.figures.parts import note
+from fairdash.figures.parts import Values, dots, line, note
 from fairdash.figures.simulations import coloured, mark_of, short_name
 from fairdash.figures.theme import REFERENCE, Theme, faded, new_figure
 from fairdash.simulations.stack import published_way
@@ -130,51 +130,34 @@ def _heading(group: Group, place: int, theme: Theme) -> dict[str, Any]:
     return note(text, x=0, y=place, xanchor="left", colour=theme.quiet)
 
 
-def _traces(rows: Rows, theme: Theme) -> list[go.Bar | go.Scatter]:
-    places = [bar["y"] for bar in rows.bars]
-    line: dict[str, list[Any]] = {"x": [], "y": [], "text": []}
-    for x, top, bottom, words in rows.lines:
-        line["x"] += [x, x, None]
-        line["y"] += [top, bottom, None]
-        line["text"] += [words, words, None]
-    return [
-        go.Bar(
-            x=[bar["floor"] for bar in rows.bars],
-            y=places,
-            width=_BAND,
-            orientation="h",
-            marker={"color": theme.floor, "line": {"width": 0}},
-            customdata=[[bar["title"]] for bar in rows.bars],
-            hovertemplate="<b>%{customdata[0]}</b><br>95 % of its noise below %{x:.3f}<extra></extra>",
-            name="noise floor",
-        ),
-        go.Bar(
-            x=[bar["x"] for bar in rows.bars],
-            y=places,
-            width=_BAR,
-            orientation="h",
-            marker={"color": [bar["colour"] for bar in rows.bars], "line": {"width": 0}},
-            customdata=[[bar["title"]] for bar in rows.bars],
-            hovertemplate="<b>%{customdata[0]}</b><br>reads %{x:.3f}<extra></extra>",
-            name="value",
-        ),
-        go.Scatter(
-            **line,
-            mode="lines",
-            line={"color": REFERENCE, "width": 3},
-            hovertemplate="%{text}<extra></extra>",
-            name="exact",
-        ),
-        go.Scatter(
-            x=[diamond["x"] for diamond in rows.diamonds],
-            y=[diamond["y"] for diamond in rows.diamonds],
-            mode="markers",
-            marker={"symbol": "diamond-open", "size": 9, "color": theme.text, "line": {"width": 1.5}},
-            customdata=[[diamond["title"]] for diamond in rows.diamonds],
-            hovertemplate="%{customdata[0]}: %{x:.3f}<extra></extra>",
-            name="as published",
-        ),
-    ]
+def _traces(rows: Rows, theme: Theme) -> list[go.Bar | dict[str, Any]]:
+    places, titles = [bar["y"] for bar in rows.bars], [[bar["title"]] for bar in rows.bars]
+    bars = []
+    for name, column, height, colour, said in (
+        ("noise floor", "floor", _BAND, theme.floor, "95 % of its noise below %{x:.3f}"),
+        ("value", "x", _BAR, [bar["colour"] for bar in rows.bars], "reads %{x:.3f}"),
+    ):
+        look: Values = {"orientation": "h", "width": height}
+        look |= {"marker": {"color": colour, "line": {"width": 0}}}
+        hover = f"<b>%{{customdata[0]}}</b><br>{said}<extra></extra>"
+        x = [bar[column] for bar in rows.bars]
+        bars.append(go.Bar(x=x, y=places, name=name, customdata=titles, hovertemplate=hover, **look))
+    x = [each for value, *_ in rows.lines for each in (value, value, None)]
+    y = [each for _, top, bottom, _ in rows.lines for each in (top, bottom, None)]
+    words = [each for *_, said in rows.lines for each in (said, said, None)]
+    exact = line(x, y, name="exact", colour=REFERENCE, width=3, text=words, hover="%{text}")
+    published = dots(
+        [diamond["x"] for diamond in rows.diamonds],
+        [diamond["y"] for diamond in rows.diamonds],
+        name="as published",
+        colour=theme.text,
+        symbol="diamond-open",
+        size=9,
+        marker={"line": {"width": 1.5}},
+        customdata=[[diamond["title"]] for diamond in rows.diamonds],
+        hover="%{customdata[0]}: %{x:.3f}",
+    )
+    return [*bars, exact, published]
 
 
 def digits(value: float) -> str:

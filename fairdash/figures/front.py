@@ -1,10 +1,10 @@
-"""The front: test error against dependence, all methods together, references beside them."""
+"""The front: test error against dependence, all methods of a run together, or those of several runs."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from fairdash.evaluation import pareto_efficient, trained_points
 from fairdash.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
-from fairdash.figures.parts import line_across, note
+from fairdash.figures.parts import Values, dots, errors, floor_rect, line, line_across, note
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, figure_of, new_figure
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES
@@ -22,17 +22,20 @@ from fairdash.training.references import REFERENCES
 SYMBOLS = ("square", "triangle-up", "triangle-down", "cross", "x", "star")
 DASHES = ("dash", "dashdot", "longdash", "dot", "longdashdot", "dash")
 BEATEN = "#9aa1aa"
-#: What stands in the noise floor's band, in two lines.
+#: What stands in the noise floor's band, in two lines; and the share of the plot's height where it begins.
 FLOOR_NOTE = ("noise floor: left of its edge", "this measure shows no link")
-#: Marks of the baselines, in the order in which they are drawn.
-_OF_BASELINES = {
-    MEAN: "circle-open",
-    LINEAR: "diamond-open",
-    TREES: "triangle-up-open",
-    PRICE: "square-open",
-}
-#: Share of the plot's height at which that begins.
 _FLOOR_NOTE_AT = 0.01
+#: Marks of the baselines, in the order in which they are drawn, and what is written beside them.
+_BASELINES = {
+    MEAN: ("circle-open", "average"),
+    LINEAR: ("diamond-open", "ridge"),
+    TREES: ("triangle-up-open", "trees"),
+    PRICE: ("square-open", "existing price"),
+}
+_VALUES = "dependence %{x:.3f}, error %{y:.3f}"
+
+#: Traces, and what is written beside them.
+Drawn = tuple[list[dict[str, Any]], list[Label]]
 
 
 def front_without_marks(
@@ -73,71 +76,44 @@ def front_without_marks(
     figure = new_figure(
         title="What fairness costs", subtitle=subtitle, x=measure_title, y=error_title, theme=theme
     )
-    trained = trained_points(test, standard_of=method)
-    best = pareto_efficient(trained[error], trained[measure])
-    if references is not None and len(references):
-        _references(figure, references, error=error, measure=measure)
+    trained = _on_axes(trained_points(test, standard_of=method), error, measure)
+    trained = trained.assign(best=pareto_efficient(trained["y"], trained["x"]))
+    test, single = (_on_axes(each, error, measure) for each in (test, single))
+    splits = single[(single["method"] == method) & (single["share"] == 0)]
+    shown, words = [test, splits], _names_of_paths(test, theme)
+    if references is not None and error in references:
+        references = _on_axes(references, error, measure)
+        traces, names = _references(references)
+        figure.add_traces(traces)
+        words += names
+        shown.append(references)
     level, level_se = least_error if error == "mse" else (math.nan, math.nan)
     if math.isfinite(level):
         figure.add_shape(line_across(level, colour=REFERENCE, dash="dash"), layer="below")
     if baselines is not None and len(baselines):
-        _baselines(figure, baselines, error=error, measure=measure, theme=theme)
+        baselines = _on_axes(baselines, error, measure)
+        traces, names = _baselines(baselines, theme, linear="ridge" if error == "mse" else "GLM")
+        figure.add_traces(traces)
+        words += names
+        shown.append(baselines)
     others = [each for each in test["method"].unique() if each != method]
     for k, other in enumerate(others):
-        _path(
-            figure,
-            test[test["method"] == other],
-            trained[best & (trained["method"] == other)],
-            trained[~best & (trained["method"] == other)],
-            error=error,
-            measure=measure,
-            colour=OTHERS[k % len(OTHERS)],
-            symbol=SYMBOLS[k % len(SYMBOLS)],
-            dash=DASHES[k % len(DASHES)],
-            theme=theme,
-        )
-    splits = single[(single["method"] == method) & (single["share"] == 0)]
-    _splits(figure, splits, error, measure, theme)
+        look: Values = {"colour": OTHERS[k % len(OTHERS)], "symbol": SYMBOLS[k % len(SYMBOLS)]}
+        look |= {"dash": DASHES[k % len(DASHES)]}
+        figure.add_traces(_path(test, trained, other, **look, theme=theme))
+    figure.add_traces(_splits(splits, theme))
+    figure.add_traces(_path(test, trained, method, colour=theme.chosen, theme=theme, with_errors=True))
     own = test[test["method"] == method]
-    _path(
-        figure,
-        own,
-        trained[best & (trained["method"] == method)],
-        trained[~best & (trained["method"] == method)],
-        error=error,
-        measure=measure,
-        colour=theme.chosen,
-        symbol="circle",
-        dash="solid",
-        theme=theme,
-        with_errors=True,
-    )
-    heights = [
-        test[error],
-        own[error] + own[f"{error}_se"].fillna(0),
-        own[error] - own[f"{error}_se"].fillna(0),
-    ]
-    heights += [splits[error], pd.Series([level])]
-    across = [test[measure]]
-    if references is not None and len(references) and error in references:
-        heights.append(references[error])
-        across.append(references[measure])
-    if baselines is not None and len(baselines):
-        heights.append(baselines[error])
-        across.append(baselines[measure])
-    axes = fit_axes(figure, pd.concat(across), pd.concat(heights))
-    words = _names_of_paths(test, theme, error=error, measure=measure)
-    if references is not None:
-        words += _names_of_references(references, error=error, measure=measure)
-    if baselines is not None and len(baselines):
-        words += _names_of_baselines(baselines, theme, error=error, measure=measure)
+    heights = [each["y"] for each in (*shown, *_ends_of_bars(own))]
+    across = pd.concat([each["x"] for each in shown if each is not splits])
+    axes = fit_axes(figure, across, pd.concat([*heights, pd.Series([level])]))
     if math.isfinite(level):
-        words.insert(0, _name_of_least_error(level, level_se, x=axes[0][1], theme=theme))
+        beside = f" ± {level_se:.2g}" if math.isfinite(level_se) else ""
+        text = f"least error of independence: {level:.3g}{beside}"
+        words.insert(0, Label(x=axes[0][1], y=level, text=text, colour=theme.quiet))
     # Their places depend on the marks.
-    figure.update_layout(
-        meta={"labels": [asdict(each) for each in words], "path": own[[measure, error]].to_numpy().tolist()}
-    )
-    return figure
+    path = own[["x", "y"]].to_numpy().tolist()
+    return figure.update_layout(meta={"labels": [asdict(each) for each in words], "path": path})
 
 
 def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, theme: Theme) -> go.Figure:
@@ -152,229 +128,239 @@ def with_marks(base: Mapping[str, Any], marks: Sequence[Label], *, edge: float, 
     edge
         Where the noise floor ends.
     """
-    floor, words_of_floor = floor_band(edge, theme)
     layout = dict(base["layout"])
-    layout["shapes"] = [*layout.get("shapes", ()), floor]
     axes = (tuple(layout["xaxis"]["range"]), tuple(layout["yaxis"]["range"]))
     words = layout.pop("meta")
-    labels = placed(
-        [*marks, *(Label(**each) for each in words["labels"])],
-        axes=axes,
-        taken=[room_of_floor_note(axes)],
-        points=words["path"],
-        theme=theme,
-    )
-    layout["annotations"] = [*layout.get("annotations", ()), words_of_floor, *labels]
+    labels = [*marks, *(Label(**each) for each in words["labels"])]
+    layout["shapes"] = [*layout.get("shapes", ()), floor_rect(0, edge, theme)]
+    notes = _written(labels, axes=axes, points=words["path"], theme=theme)
+    layout["annotations"] = [*layout.get("annotations", ()), *notes]
     # In one piece: plotly takes several times as long to add to a figure as to begin with this.
-    return figure_of([*base["data"], *(_point(mark, theme) for mark in marks)], layout)
+    return figure_of([*base["data"], *(_mark(mark, theme) for mark in marks)], layout)
 
 
-def _names_of_paths(test: pd.DataFrame, theme: Theme, *, error: str, measure: str) -> list[Label]:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RunPath:
+    """A run's front as the chart of several runs needs it.
+
+    Parameters
+    ----------
+    letter, title
+        What the run is called on the chart, and in full where somebody points at it.
+    test
+        Means over the splits of :func:`fairdash.evaluation.assess_curve`, test rows.
+    """
+
+    letter: str
+    title: str
+    test: pd.DataFrame
+
+
+def runs_front_figure(
+    runs: Sequence[RunPath],
+    *,
+    error: str,
+    error_title: str,
+    measure: str,
+    measure_title: str,
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Mean test error against a measure of dependence, a colour and symbol a run and method.
+
+    Parameters
+    ----------
+    error, error_title, measure, measure_title
+        Columns along y and x, and their axis titles.
+    """
+    words: Values = {"title": "What fairness costs in each run", "subtitle": subtitle}
+    figure = new_figure(**words, x=measure_title, y=error_title, theme=theme)
+    colours = (theme.chosen, theme.standard, REFERENCE, *OTHERS)
+    symbols, dashes = ("circle", *SYMBOLS), ("solid", *DASHES)
+    paths = [(run, own) for run in runs for _, own in run.test.groupby("method", sort=False)]
+    labels: list[Label] = []
+    shown: list[pd.DataFrame] = []
+    for k, (run, rows) in enumerate(paths):
+        own = _on_axes(rows.sort_values("lam"), error, measure)
+        name = f"{run.letter}: {METHODS[str(own['method'].iloc[0])].title}"
+        look: Values = {"name": escaped(name), "colour": colours[k % len(colours)], "theme": theme}
+        path = line(
+            own["x"],
+            own["y"],
+            name=f"{escaped(name)}: path",
+            colour=look["colour"],
+            width=2,
+            dash=dashes[k % len(dashes)],
+            hover="",
+        )
+        points = _points(
+            own[own["share"] == 0],
+            **look,
+            symbol=symbols[k % len(symbols)],
+            beside=f"<br>{escaped(run.title)}",
+            with_errors=True,
+        )
+        figure.add_traces([path, points])
+        shown.append(own)
+        labels.append(_label(own.iloc[-1], name, theme.text))
+    table = pd.concat(shown)
+    axes = fit_axes(figure, table["x"], pd.concat([each["y"] for each in _ends_of_bars(table)]))
+    notes = _written(labels, axes=axes, points=table[["x", "y"]].to_numpy(dtype=float), theme=theme)
+    # Left of the least of all edges no run finds a link.
+    floor = floor_rect(0, float(table[f"{measure}_edge"].min()), theme)
+    return figure.update_layout(shapes=[floor], annotations=notes)
+
+
+def _on_axes(frame: pd.DataFrame, error: str, measure: str) -> pd.DataFrame:
+    """The frame with what stands along the axes as x and y, their standard errors, and x's noise floor."""
+    named = {"x": measure, "y": error, "x_se": f"{measure}_se", "y_se": f"{error}_se"}
+    named |= {"x_floor": f"{measure}_floor"}
+    return frame.assign(**{name: frame[column] for name, column in named.items() if column in frame})
+
+
+def _ends_of_bars(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """The table with its errors less and more their standard errors."""
+    room = table["y_se"].fillna(0)
+    return [table.assign(y=table["y"] - room), table.assign(y=table["y"] + room)]
+
+
+def _label(row: pd.Series, text: str, colour: str) -> Label:
+    return Label(x=float(row["x"]), y=float(row["y"]), text=text, colour=colour)
+
+
+def _names_of_paths(test: pd.DataFrame, theme: Theme) -> list[Label]:
     """Each method's name at the fair end of its path."""
-    ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values(error)
-    return [
-        _label(end[measure], end[error], METHODS[str(end["method"])].title, theme.quiet)
-        for _, end in ends.iterrows()
-    ]
-
-
-def _names_of_references(references: pd.DataFrame, *, error: str, measure: str) -> list[Label]:
-    found = []
-    for id, reference in REFERENCES.items():
-        rows = references[references["method"] == id].sort_values("lam")
-        if rows.empty or error not in rows:
-            continue
-        middle = rows.iloc[len(rows) // 2]
-        text = "uses s: barycentre" if reference.is_curve else "uses s: discrimination-free"
-        found.append(_label(middle[measure], middle[error], text, REFERENCE))
-    return found
-
-
-def _names_of_baselines(baselines: pd.DataFrame, theme: Theme, *, error: str, measure: str) -> list[Label]:
-    linear = "ridge" if error == "mse" else "GLM"
-    texts = {MEAN: "average", LINEAR: linear, TREES: "trees", PRICE: "existing price"}
-    found = [
-        _label(row[measure], row[error], texts[str(row["method"])], theme.text)
-        for _, row in baselines[baselines["method"] != FAIR_TARIFF].iterrows()
-    ]
-    tariffs = baselines[baselines["method"] == FAIR_TARIFF].sort_values("lam")
-    for _, row in tariffs.tail(1).iterrows():
-        found.append(_label(row[measure], row[error], "fair tariff", theme.text))
-    return found
-
-
-def _name_of_least_error(level: float, error: float, *, x: float, theme: Theme) -> Label:
-    """What is written on the line of :attr:`fairdash.reports.fronts.Front.least_error`."""
-    beside = f" ± {error:.2g}" if math.isfinite(error) else ""
-    return _label(x, level, f"least error of independence: {level:.3g}{beside}", theme.quiet)
-
-
-def room_of_floor_note(axes: Axes) -> Box:
-    """What :data:`FLOOR_NOTE` takes above the lower axis, as wide as its longer line."""
-    width, height = _label(0, 0, max(FLOOR_NOTE, key=len), "").extent
-    left = shares([(0.0, axes[1][0])], axes)[0, 0] * WIDTHS
-    bottom = _FLOOR_NOTE_AT * HEIGHT
-    return left, bottom, left + width, bottom + 2 * height
-
-
-def _label(x: float, y: float, text: str, colour: str) -> Label:
-    return Label(x=float(x), y=float(y), text=text, colour=colour)
-
-
-def floor_band(edge: float, theme: Theme) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The noise floor's band and what is written in it."""
-    band = {
-        "type": "rect",
-        "x0": 0,
-        "x1": edge,
-        "y0": 0,
-        "y1": 1,
-        "yref": "paper",
-        "fillcolor": theme.floor,
-        "line": {"width": 0},
-        "layer": "below",
-    }
-    below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
-    return band, note("<br>".join(FLOOR_NOTE), x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
+    ends = test.sort_values("lam").groupby("method", sort=False).tail(1).sort_values("y")
+    return [_label(end, METHODS[str(end["method"])].title, theme.quiet) for _, end in ends.iterrows()]
 
 
 def _path(
-    figure: go.Figure,
-    path: pd.DataFrame,
-    best: pd.DataFrame,
-    beaten: pd.DataFrame,
+    test: pd.DataFrame,
+    trained: pd.DataFrame,
+    method: str,
     *,
-    error: str,
-    measure: str,
+    colour: str,
+    theme: Theme,
+    symbol: str = "circle",
+    dash: str = "solid",
+    with_errors: bool = False,
+) -> list[dict[str, Any]]:
+    """A method's line through all its stops, and its trained points: the best ones, and those beaten."""
+    name, own = METHODS[method].title, trained[trained["method"] == method]
+    path, width = test[test["method"] == method].sort_values("lam"), 2.5 if with_errors else 1.5
+    way = line(path["x"], path["y"], name=f"{name}: path", colour=colour, width=width, dash=dash, hover="")
+    look: Values = {"name": name, "colour": colour, "symbol": symbol, "with_errors": with_errors}
+    kinds = ((own[own["best"]], "", ""), (own[~own["best"]], BEATEN, ", beaten by another point"))
+    return [way] + [
+        _points(rows, theme=theme, fill=fill, beside=beside, **look)
+        for rows, fill, beside in kinds
+        if len(rows)
+    ]
+
+
+def _points(
+    rows: pd.DataFrame,
+    *,
+    name: str,
     colour: str,
     symbol: str,
-    dash: str,
     theme: Theme,
-    with_errors: bool = False,
-) -> None:
-    """A method's line through all its stops, and its trained points."""
-    name = METHODS[path["method"].iloc[0]].title
-    path = path.sort_values("lam")
-    figure.add_scatter(
-        x=path[measure],
-        y=path[error],
-        mode="lines",
-        line={"color": colour, "width": 2.5 if with_errors else 1.5, "dash": dash},
-        name=f"{name}: path",
-        hoverinfo="skip",
+    with_errors: bool,
+    fill: str = "",
+    beside: str = "",
+) -> dict[str, Any]:
+    """Trained weights of a method, filled otherwise where `fill` says so; `beside` follows their name."""
+    bars: Values = {}
+    if with_errors:
+        bars = {
+            f"error_{axis}": errors(
+                rows[f"{axis}_se"].fillna(0.0), colour=faded(colour, 0.35), thickness=1, width=0
+            )
+            for axis in ("x", "y")
+        }
+    return dots(
+        rows["x"],
+        rows["y"],
+        name=f"{name}{beside}" if fill else name,
+        colour=fill or colour,
+        symbol=symbol,
+        size=9 if with_errors else 7,
+        marker={"line": {"width": 1, "color": colour if fill else theme.text}},
+        customdata=rows[["lam", "n_splits", "x_floor", "x_se", "y_se"]],
+        hover=f"<b>{name}, λ = %{{customdata[0]:g}}</b>{beside}<br>mean of %{{customdata[1]}} splits"
+        "<br>dependence %{x:.3f} ± %{customdata[3]:.3f} (floor %{customdata[2]:.3f})"
+        "<br>error %{y:.3f} ± %{customdata[4]:.3f}",
+        **bars,
     )
-    for rows, fill, what in ((best, colour, ""), (beaten, BEATEN, ", beaten by another point")):
-        if rows.empty:
-            continue
-        bars = {}
-        if with_errors:
-            for axis, column in (("error_x", measure), ("error_y", error)):
-                bars[axis] = {
-                    "type": "data",
-                    "array": rows[f"{column}_se"].fillna(0.0),
-                    "color": faded(colour, 0.35),
-                    "thickness": 1,
-                    "width": 0,
-                }
-        figure.add_scatter(
-            x=rows[measure],
-            y=rows[error],
-            mode="markers",
-            marker={
-                "size": 9 if with_errors else 7,
-                "color": fill,
-                "symbol": symbol,
-                "line": {"width": 1, "color": colour if what else theme.text},
-            },
-            name=f"{name}{what}",
-            customdata=rows[["lam", "n_splits", f"{measure}_floor", f"{measure}_se", f"{error}_se"]],
-            hovertemplate=f"<b>{name}, λ = %{{customdata[0]:g}}</b>{what}"
-            "<br>mean of %{customdata[1]} splits"
-            "<br>dependence %{x:.3f} ± %{customdata[3]:.3f} (floor %{customdata[2]:.3f})"
-            "<br>error %{y:.3f} ± %{customdata[4]:.3f}<extra></extra>",
-            **bars,
-        )
 
 
-def _splits(figure: go.Figure, rows: pd.DataFrame, error: str, measure: str, theme: Theme) -> None:
-    for own, colour, symbol in (
-        (rows[rows["lam"] > 0], theme.chosen, "circle"),
-        (rows[rows["lam"] == 0], theme.standard, "diamond"),
-    ):
-        figure.add_scatter(
-            x=own[measure],
-            y=own[error],
-            mode="markers",
-            marker={"color": faded(colour, 0.25), "size": 5, "symbol": symbol},
-            name="single splits",
-            customdata=own[["lam", "split"]],
-            hovertemplate="λ = %{customdata[0]:g}, split %{customdata[1]}"
-            "<br>dependence %{x:.3f}, error %{y:.3f}<extra></extra>",
-        )
+def _splits(rows: pd.DataFrame, theme: Theme) -> list[dict[str, Any]]:
+    hover = f"λ = %{{customdata[0]:g}}, split %{{customdata[1]}}<br>{_VALUES}"
+    kinds = ((rows["lam"] > 0, theme.chosen, "circle"), (rows["lam"] == 0, theme.standard, "diamond"))
+    traces = []
+    for which, colour, symbol in kinds:
+        own = rows[which]
+        look: Values = {"colour": faded(colour, 0.25), "symbol": symbol, "size": 5}
+        look |= {"customdata": own[["lam", "split"]], "hover": hover}
+        traces.append(dots(own["x"], own["y"], name="single splits", **look))
+    return traces
 
 
-def _references(figure: go.Figure, references: pd.DataFrame, *, error: str, measure: str) -> None:
+def _references(references: pd.DataFrame) -> Drawn:
     """Prices that use s: a dashed curve and single points, never joined with the methods."""
+    traces, names = [], []
     for id, reference in REFERENCES.items():
         rows = references[references["method"] == id].sort_values("lam")
-        if rows.empty or error not in rows:
+        if rows.empty:
             continue
-        figure.add_scatter(
-            x=rows[measure],
-            y=rows[error],
-            mode="lines+markers" if reference.is_curve else "markers",
-            line={"color": REFERENCE, "width": 1.5, "dash": "dot"},
-            marker={"color": REFERENCE, "size": 5 if reference.is_curve else 10, "symbol": "star"},
-            name=reference.title,
-            customdata=rows[["lam"]],
-            hovertemplate=f"<b>{reference.title}</b>"
-            + ("<br>strength %{customdata[0]:.0%}" if reference.is_curve else "")
-            + "<br>dependence %{x:.3f}, error %{y:.3f}<extra></extra>",
-        )
+        look: Values = {"name": reference.title, "colour": REFERENCE, "symbol": "star"}
+        look |= {"customdata": rows[["lam"]]}
+        if reference.is_curve:
+            hover = f"<b>{reference.title}</b><br>strength %{{customdata[0]:.0%}}<br>{_VALUES}"
+            traces.append(line(rows["x"], rows["y"], width=1.5, dash="dot", size=5, hover=hover, **look))
+        else:
+            hover = f"<b>{reference.title}</b><br>{_VALUES}"
+            traces.append(dots(rows["x"], rows["y"], size=10, hover=hover, **look))
+        text = "uses s: barycentre" if reference.is_curve else "uses s: discrimination-free"
+        names.append(_label(rows.iloc[len(rows) // 2], text, REFERENCE))
+    return traces, names
 
 
-def _baselines(figure: go.Figure, baselines: pd.DataFrame, *, error: str, measure: str, theme: Theme) -> None:
+def _baselines(baselines: pd.DataFrame, theme: Theme, *, linear: str) -> Drawn:
     """The average, the linear benchmark, trees and an existing price: open marks; tariffs on a line."""
-    for id, symbol in _OF_BASELINES.items():
-        rows = baselines[baselines["method"] == id]
-        figure.add_scatter(
-            x=rows[measure],
-            y=rows[error],
-            mode="markers",
-            marker={"color": theme.text, "size": 9, "symbol": symbol},
-            name=BASELINES[id],
-            hovertemplate=f"<b>{BASELINES[id]}</b><br>dependence %{{x:.3f}}, error %{{y:.3f}}<extra></extra>",
-        )
+    traces, names = [], []
+    for id, (symbol, text) in _BASELINES.items():
+        rows, hover = baselines[baselines["method"] == id], f"<b>{BASELINES[id]}</b><br>{_VALUES}"
+        look: Values = {"name": BASELINES[id], "colour": theme.text, "symbol": symbol, "size": 9}
+        traces.append(dots(rows["x"], rows["y"], hover=hover, **look))
+        names += [_label(row, linear if id == LINEAR else text, theme.text) for _, row in rows.iterrows()]
     tariffs = baselines[baselines["method"] == FAIR_TARIFF].sort_values("lam")
     if len(tariffs):
-        figure.add_scatter(
-            x=tariffs[measure],
-            y=tariffs[error],
-            mode="lines+markers",
-            line={"color": theme.text, "width": 1, "dash": "dot"},
-            marker={"color": theme.text, "size": 8, "symbol": "hexagon-open"},
-            name="Fair tariff",
-            text=[title_of(lam) for lam in tariffs["lam"]],
-            hovertemplate="<b>%{text}</b><br>dependence %{x:.3f}, error %{y:.3f}<extra></extra>",
-        )
+        look = {"colour": theme.text, "width": 1, "dash": "dot", "symbol": "hexagon-open", "size": 8}
+        look |= {"text": [title_of(lam) for lam in tariffs["lam"]], "hover": f"<b>%{{text}}</b><br>{_VALUES}"}
+        traces.append(line(tariffs["x"], tariffs["y"], name="Fair tariff", **look))
+        names.append(_label(tariffs.iloc[-1], "fair tariff", theme.text))
+    return traces, names
 
 
-def _point(mark: Label, theme: Theme) -> dict[str, Any]:
+def _mark(mark: Label, theme: Theme) -> dict[str, Any]:
     """A large dot; hollow for a blend."""
-    return {
-        "type": "scatter",
-        "x": [mark.x],
-        "y": [mark.y],
-        "mode": "markers",
-        "marker": {
-            "size": 16,
-            "color": theme.veil if mark.is_hollow else mark.colour,
-            "symbol": mark.symbol,
-            "line": {"width": 3, "color": mark.colour if mark.is_hollow else "white"},
-        },
-        "name": escaped(mark.text),
-        "hoverinfo": "skip",
-    }
+    edge = {"width": 3, "color": mark.colour if mark.is_hollow else "white"}
+    colour = theme.veil if mark.is_hollow else mark.colour
+    look: Values = {"colour": colour, "symbol": mark.symbol, "size": 16, "marker": {"line": edge}}
+    return dots([mark.x], [mark.y], name=escaped(mark.text), hover="", **look)
+
+
+def _written(labels: Sequence[Label], *, axes: Axes, points: Any, theme: Theme) -> list[dict[str, Any]]:
+    """What stands in the noise floor's band, and the labels where they cover neither that nor each other."""
+    below = {"yref": "paper", "xanchor": "left", "yanchor": "bottom", "align": "left"}
+    floor = note("<br>".join(FLOOR_NOTE), x=0, y=_FLOOR_NOTE_AT, colour=theme.quiet, size=11) | below
+    # As wide as its longer line.
+    width, height = Label(x=0, y=0, text=max(FLOOR_NOTE, key=len), colour="").extent
+    left = shares([(0.0, axes[1][0])], axes)[0, 0] * WIDTHS
+    bottom = _FLOOR_NOTE_AT * HEIGHT
+    taken: Box = (left, bottom, left + width, bottom + 2 * height)
+    return [floor, *placed(labels, axes=axes, taken=[taken], points=points, theme=theme)]
 
 
 def fit_axes(figure: go.Figure, across: pd.Series, heights: pd.Series) -> Axes:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairdash.figures.parts import Values, note
 from fairdash.figures.theme import Theme, escaped
 
 Array = NDArray[np.float64]
@@ -20,6 +21,8 @@ Array = NDArray[np.float64]
 Axes = tuple[tuple[float, float], tuple[float, float]]
 #: Room that is taken, in pixels: left (at each of WIDTHS), bottom, right (likewise) and top.
 Box = tuple[Array, float, Array, float]
+#: The same of all places that a label may have, (candidates, widths) or (candidates, 1) each.
+Edges = tuple[Array, Array, Array, Array]
 
 #: Widths of the area inside the axes, in pixels, and its height in a chart of the usual height.
 WIDTHS = np.array([255.0, 285.0, 330.0, 400.0, 460.0, 540.0, 640.0, 800.0, 1000.0])
@@ -125,65 +128,42 @@ def _annotation(label: Label, anchor: tuple[float, float, str, str], theme: Them
     text = escaped(label.text)
     dx, dy, xanchor, yanchor = anchor
     leads = np.hypot(dx, dy) > _NEAR
-    return {
-        "x": label.x,
-        "y": label.y,
-        "text": f"<b>{text}</b>" if label.symbol else text,
-        "showarrow": True,
-        "ax": dx,
-        "ay": -dy,
-        "xanchor": xanchor,
-        "yanchor": yanchor,
-        "arrowhead": 0,
-        "arrowwidth": 1,
-        "arrowcolor": label.colour if leads else "rgba(0,0,0,0)",
-        "standoff": 6,
-        "opacity": 1,
-        "bgcolor": theme.veil,
-        "borderpad": 0,
-        "font": {"color": label.colour, "size": label.size},
-    }
+    words = f"<b>{text}</b>" if label.symbol else text
+    place = {"ax": dx, "ay": -dy, "xanchor": xanchor, "yanchor": yanchor, "standoff": 6}
+    arrow = {"arrowhead": 0, "arrowwidth": 1, "arrowcolor": label.colour if leads else "rgba(0,0,0,0)"}
+    veil = {"bgcolor": theme.veil, "borderpad": 0, "opacity": 1}
+    look: Values = {"colour": label.colour, "size": label.size, "showarrow": True}
+    return note(words, x=label.x, y=label.y, **look) | place | arrow | veil
 
 
-#: Anchors near a point, and how far off in each direction others are tried.
-_NEAR_ANCHORS = (
-    (9.0, 0.0, "left", "middle"),
-    (7.0, 5.0, "left", "bottom"),
-    (-7.0, 5.0, "right", "bottom"),
-    (0.0, 9.0, "center", "bottom"),
-    (7.0, -5.0, "left", "top"),
-    (-7.0, -5.0, "right", "top"),
-    (0.0, -9.0, "center", "top"),
-    (-9.0, 0.0, "right", "middle"),
+#: Offset of an anchor from its point, and which side and edge of the label stands there: near ones first,
+#: then ever further up and down.
+_ACROSS, _UP = (8, 24, 44, 68, 96, 130), (12, 20, 28, 36, 46, 58, 72, 88, 106, 126, 148, 172, 198, 226, 255)
+_SIDES = ((0.0, "center"), *((dx, "left") for dx in _ACROSS), *((-dx, "right") for dx in _ACROSS))
+_ANCHORS: tuple[tuple[float, float, str, str], ...] = (
+    (9, 0, "left", "middle"),
+    (7, 5, "left", "bottom"),
+    (-7, 5, "right", "bottom"),
+    (0, 9, "center", "bottom"),
+    (7, -5, "left", "top"),
+    (-7, -5, "right", "top"),
+    (0, -9, "center", "top"),
+    (-9, 0, "right", "middle"),
+    *(
+        (dx, side * up, xanchor, "bottom" if side > 0 else "top")
+        for up in _UP
+        for side in (1, -1)
+        for dx, xanchor in _SIDES
+    ),
 )
-_UP = (12.0, 20.0, 28.0, 36.0, 46.0, 58.0, 72.0, 88.0, 106.0, 126.0, 148.0, 172.0, 198.0, 226.0, 255.0)
-_ACROSS = (8.0, 24.0, 44.0, 68.0, 96.0, 130.0)
-_FAR_ANCHORS = tuple(
-    (dx, side * up, xanchor, "bottom" if side > 0 else "top")
-    for up in _UP
-    for side in (1, -1)
-    for dx, xanchor in (
-        (0.0, "center"),
-        *((across, "left") for across in _ACROSS),
-        *((-across, "right") for across in _ACROSS),
-    )
-)
-
-
-_ANCHORS = (*_NEAR_ANCHORS, *_FAR_ANCHORS)
 #: (candidates, 1): offsets, and the share of a label's width and height on the left of and below its anchor.
-_DX, _DY, _LEFT_OF, _BELOW = (
-    np.array(values)[:, None]
-    for values in (
-        [dx for dx, _, _, _ in _ANCHORS],
-        [dy for _, dy, _, _ in _ANCHORS],
-        [{"left": 0.0, "center": 0.5, "right": 1.0}[xanchor] for _, _, xanchor, _ in _ANCHORS],
-        [{"bottom": 0.0, "middle": 0.5, "top": 1.0}[yanchor] for _, _, _, yanchor in _ANCHORS],
-    )
-)
+_SHARES = {"left": 0.0, "center": 0.5, "right": 1.0, "bottom": 0.0, "middle": 0.5, "top": 1.0}
+_DX, _DY, _LEFT_OF, _BELOW = np.array(
+    [(dx, dy, _SHARES[xanchor], _SHARES[yanchor]) for dx, dy, xanchor, yanchor in _ANCHORS], dtype=float
+).T[:, :, None]
 
 
-def _edges(label: Label, x: float, y: float) -> tuple[Array, Array, Array, Array]:
+def _edges(label: Label, x: float, y: float) -> Edges:
     """Left, bottom, right and top of all candidates: (candidates, widths) across, (candidates, 1) along.
 
     `x` and `y` are the label's point as shares of the axes' lengths.
@@ -194,12 +174,12 @@ def _edges(label: Label, x: float, y: float) -> tuple[Array, Array, Array, Array
     return left, bottom, left + width, bottom + height
 
 
-def _box_at(edges: tuple[Array, Array, Array, Array], k: int) -> Box:
+def _box_at(edges: Edges, k: int) -> Box:
     left, bottom, right, top = edges
     return left[k], float(bottom[k, 0]), right[k], float(top[k, 0])
 
 
-def _costs(edges: tuple[Array, Array, Array, Array], taken: Sequence[Box], points: Array) -> Array:
+def _costs(edges: Edges, taken: Sequence[Box], points: Array) -> Array:
     """How bad places are: distance, points covered, and above all what overlaps or is cut; all in pixels."""
     left, bottom, right, top = edges
     wrong = np.clip(_GAP - left, 0, None) + np.clip(right - WIDTHS - _BEYOND, 0, None)
@@ -212,7 +192,7 @@ def _costs(edges: tuple[Array, Array, Array, Array], taken: Sequence[Box], point
     return cost + _overlap(edges, taken)
 
 
-def _overlap(edges: tuple[Array, Array, Array, Array], taken: Sequence[Box]) -> Array:
+def _overlap(edges: Edges, taken: Sequence[Box]) -> Array:
     """What lying on other boxes costs each candidate, where it is worst."""
     left, bottom, right, top = edges
     wrong = np.zeros(left.shape)

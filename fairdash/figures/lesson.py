@@ -11,7 +11,19 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from fairdash.figures.parts import band, corner_note, line_across, line_up, note
+from fairdash.figures.parts import (
+    Values,
+    band,
+    corner_note,
+    dots,
+    errors,
+    floor_rect,
+    line,
+    line_across,
+    line_up,
+    note,
+)
+from fairdash.figures.simulations import GLYPHS
 from fairdash.figures.theme import REFERENCE, Theme, figure_of, new_figure
 from fairdash.simulations.lesson.duel import FROZEN_AT
 
@@ -20,6 +32,9 @@ Array = NDArray[Any]
 _TALL = 520
 #: Of text; plotly's own is smaller.
 _SIZE = 14
+_DOTTED = "what follows is dotted"
+_CLOUD = "each dot a policy, in standard deviations; line: its slope"
+_COSTS = "each point a weight λ, ± its standard error; grey: noise floor"
 #: Pixels from line to line of a legend, which must do for enlarged text.
 _LINE = 25
 
@@ -65,25 +80,41 @@ def _frame(title: str, subtitle: str, x: str, y: str, theme: Theme) -> dict[str,
     return layout
 
 
-def _in_one_piece(
-    frame: dict[str, Any],
+def _picture(
+    words: tuple[str, str, str, str],
     traces: Sequence[dict[str, Any]],
     *,
-    across: list[float],
-    up: list[float],
+    across: Sequence[float],
+    up: Sequence[float],
+    theme: Theme,
+    ticks: dict[str, Any] | None = None,
     **layout: Any,
 ) -> go.Figure:
-    """A figure of a game that has many: plotly takes ten times as long to add to one."""
-    axes = {"xaxis": frame["xaxis"] | {"range": across}, "yaxis": frame["yaxis"] | {"range": up}}
-    return figure_of([{"type": "scatter"} | each for each in traces], frame | axes | layout)
+    """A figure in one piece, of a scene that has many: plotly takes ten times as long to add to one.
+
+    Parameters
+    ----------
+    words
+        Title, subtitle, and titles of both axes.
+    across, up
+        Ranges of the axes.
+    ticks
+        Of the axis across.
+    """
+    frame = _frame(*words, theme)
+    axes = {
+        "xaxis": frame["xaxis"] | {"range": across} | (ticks or {}),
+        "yaxis": frame["yaxis"] | {"range": up},
+    }
+    return figure_of(traces, frame | axes | layout)
 
 
-def _legend(lines: Sequence[tuple[str, str, str]], theme: Theme) -> list[dict[str, Any]]:
-    """Words, colour and glyph of each line; the words in the colour of text, so that they can be read."""
+def _legend(lines: Sequence[tuple[str, str, str, str]], theme: Theme) -> list[dict[str, Any]]:
+    """Glyph and name of each line (column, name, colour, symbol); names in the colour of text, to be read."""
     return [
         corner_note(text, x=0.02, y=1, xshift=shift, yshift=-_LINE * k, colour=colour, size=_SIZE)
-        for k, (words, own, glyph) in enumerate(lines)
-        for text, colour, shift in ((glyph, own, 0), (words, theme.text, 22))
+        for k, (_, words, own, symbol) in enumerate(lines)
+        for text, colour, shift in ((GLYPHS.get(symbol, "●"), own, 0), (words, theme.text, 22))
     ]
 
 
@@ -99,65 +130,49 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     answered
         Whether to show what gives the answer: new rows, and shuffled ones.
     """
-    figure = new_figure(
-        title="What the adversary reads",
-        subtitle="what follows is dotted",
-        x="Steps of training (logarithmic)",
-        y="Correlation",
-        theme=theme,
-        height=_TALL,
-    )
     # The stage knows no logarithmic axis.
     x, names = np.log10(readings["steps"]), [f"{each:,}" for each in readings["steps"]]
     lines = [("own", "rows it has learned", theme.chosen, "circle")]
-    words = [("rows it has learned", theme.chosen, "●")]
+    traces, shuffled = [], []
     if answered:
         lines.append(("new", "new rows", REFERENCE, "diamond"))
-        words.append(("new rows", REFERENCE, "◆"))
-        words.append(("the same rows shuffled, lowest to highest", theme.quiet, "■"))
+        shuffled = [("", "the same rows shuffled, lowest to highest", theme.quiet, "square")]
         low, high = readings["low"], readings["high"]
-        figure.add_trace(band(x, low, high, colour=theme.quiet, name="shuffled", opacity=0.25))
+        traces.append(band(x, low, high, colour=theme.quiet, name="shuffled", opacity=0.25))
     there = readings["steps"] <= steps
     for column, name, colour, symbol in lines:
-        figure.add_scatter(
-            x=x, y=readings[column], mode="lines", line={"color": colour, "width": 1, "dash": "dot"},
-            hoverinfo="skip", name=f"{name}, later",
-        )  # fmt: skip
-        figure.add_scatter(
-            x=x, y=readings[column].where(there), mode="lines+markers", text=names,
-            line={"color": colour, "width": 4}, marker={"symbol": symbol, "size": 11, "color": colour},
-            hovertemplate=f"{name}, %{{text}} steps: %{{y:.3f}}<extra></extra>", name=name,
-        )  # fmt: skip
-    figure.update_layout(
-        annotations=_legend(words, theme),
+        look: Values = {"colour": colour, "symbol": symbol, "size": 11, "width": 4, "text": names}
+        own, hover = readings[column], f"{name}, %{{text}} steps: %{{y:.3f}}"
+        traces += [
+            line(x, own, name=f"{name}, later", colour=colour, width=1, dash="dot", hover=""),
+            line(x, own.where(there), name=name, hover=hover, **look),
+        ]
+    return _picture(
+        ("What the adversary reads", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
+        traces,
+        across=[x.min() - 0.1, x.max() + 0.1],
+        up=[-0.4, 1.25],
+        ticks={"tickvals": list(x), "ticktext": names},
+        annotations=_legend([*lines, *shuffled], theme),
         shapes=[line_across(0, colour=theme.quiet)],
-        xaxis={"range": [x.min() - 0.1, x.max() + 0.1], "tickvals": list(x), "ticktext": names},
-        yaxis={"range": [-0.4, 1.25]},
-        font_size=_SIZE,
+        theme=theme,
     )
-    return figure
 
 
 def straight_figure(x: Array, y: Array, *, theme: Theme) -> go.Figure:
     """A cloud on its way from (u, v) to (f(u), g(v)), standardised, and the line of its slope."""
-    figure = new_figure(
-        title="The cloud", subtitle="each dot a policy, in standard deviations; line: its slope",
-        x="age, bent by f", y="price, bent by g", theme=theme, height=_TALL,
-    )  # fmt: skip
     slope = float((x * y).mean())
-    figure.add_scatter(
-        x=x.round(3), y=y.round(3), mode="markers", name="rows",
-        marker={"color": theme.chosen, "size": 7}, opacity=0.6,
-    )  # fmt: skip
-    figure.add_scatter(
-        x=[-3, 3],
-        y=[-3 * slope, 3 * slope],
-        mode="lines",
-        line={"color": REFERENCE, "width": 4},
-        name="slope",
+    look: Values = {"colour": theme.chosen, "size": 7, "opacity": 0.6}
+    return _picture(
+        ("The cloud", _CLOUD, "age, bent by f", "price, bent by g"),
+        [
+            dots(x.round(3), y.round(3), name="rows", **look),
+            line([-3, 3], [-3 * slope, 3 * slope], name="slope", colour=REFERENCE, width=4),
+        ],
+        across=[-3.2, 3.2],
+        up=[-3.2, 3.2],
+        theme=theme,
     )
-    figure.update_layout(xaxis_range=[-3.2, 3.2], yaxis_range=[-3.2, 3.2], font_size=_SIZE)
-    return figure
 
 
 def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> go.Figure:
@@ -176,21 +191,27 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
         (curve["price"], "price", theme.chosen, "solid", "diamond"),
     )
     traces = [
-        {
-            "x": curve["age"].to_numpy(), "y": y.to_numpy(), "mode": "lines+markers", "name": name,
-            "line": {"color": colour, "width": 3, "dash": dash},
-            "marker": {"symbol": symbol, "size": 9, "color": colour},
-            "hovertemplate": f"{name}, %{{x:.0f}} years: %{{y:.0f}}<extra></extra>",
-        }
+        line(
+            curve["age"],
+            y,
+            name=name,
+            colour=colour,
+            width=3,
+            dash=dash,
+            symbol=symbol,
+            size=9,
+            hover=f"{name}, %{{x:.0f}} years: %{{y:.0f}}",
+        )
         for y, name, colour, dash, symbol in lines
-    ]  # fmt: skip
-    return _in_one_piece(
-        _frame("Average price by age", "blue: price; dashed: g, as seen", "Age (years)", "Price (€)", theme),
+    ]
+    return _picture(
+        ("Average price by age", "blue: price; dashed: g, as seen", "Age (years)", "Price (€)"),
         traces,
         across=[float(curve["age"].min() - 1), float(curve["age"].max() + 1)],
         # The mean of a fifteenth of standardised values is at most √14: all of g has room.
         up=[110, 345],
         shapes=[line_across(average, colour=theme.quiet)],
+        theme=theme,
     )
 
 
@@ -212,34 +233,29 @@ def duel_path_figure(
     """
     there = states["step"].to_numpy() <= step
     lines = (
-        ("j", "J, as the adversary reads", theme.chosen, "circle", "●"),
-        ("fresh", "HGR, read afresh", REFERENCE, "diamond", "◆"),
-        ("mse", "error", theme.standard, "square", "■"),
+        ("j", "J, as the adversary reads", theme.chosen, "circle"),
+        ("fresh", "HGR, read afresh", REFERENCE, "diamond"),
+        ("mse", "error", theme.standard, "square"),
     )
     steps, traces = states["step"].to_numpy(), []
-    for column, name, colour, symbol, _ in lines:
+    for column, name, colour, symbol in lines:
         later, past = (states[column].where(each).to_numpy() for each in (there | answered, there))
+        now: Values = {"symbol": symbol, "size": 12, "hover": f"{name}, step %{{x}}: %{{y:.2f}}"}
         traces += [
-            {
-                "x": steps, "y": later, "mode": "lines", "name": f"{name}, later",
-                "line": {"color": colour, "width": 1, "dash": "dot"},
-            },
-            {"x": steps, "y": past, "mode": "lines", "name": name, "line": {"color": colour, "width": 3}},
-            {
-                "x": steps[there][-1:], "y": past[there][-1:], "mode": "markers", "name": f"{name}, now",
-                "hovertemplate": f"{name}, step %{{x}}: %{{y:.2f}}<extra></extra>",
-                "marker": {"color": colour, "symbol": symbol, "size": 12},
-            },
-        ]  # fmt: skip
+            line(steps, later, name=f"{name}, later", colour=colour, width=1, dash="dot"),
+            line(steps, past, name=name, colour=colour, width=3),
+            dots(steps[there][-1:], past[there][-1:], name=f"{name}, now", colour=colour, **now),
+        ]
     # There in every state, or the stage could not move it.
     mark = line_up(FROZEN_AT, colour=theme.quiet, top=0.8 if frozen else 0.0)
-    return _in_one_piece(
-        _frame("The game", "what follows is dotted", "Steps", "Value", theme),
+    return _picture(
+        ("The game", _DOTTED, "Steps", "Value"),
         traces,
         across=[-10, int(steps.max()) + 10],
         up=[-0.65, 1.65],
-        annotations=_legend([(name, colour, glyph) for _, name, colour, _, glyph in lines], theme),
+        annotations=_legend(lines, theme),
         shapes=[mark, line_across(0, colour=theme.quiet)],
+        theme=theme,
     )
 
 
@@ -259,43 +275,37 @@ def payers_front_figure(
     around
         All points that the axes have to hold.
     """
-    figure = new_figure(
-        title="What it costs", subtitle="each point a weight λ, ± its standard error; grey: noise floor",
-        x="HGR, test rows", y="Root mean squared error (€)", theme=theme, height=_TALL,
-    )  # fmt: skip
     across, up = (
         _holding(around[name] - around[f"{name}_se"], around[name] + around[f"{name}_se"])
         for name in ("hgr", "rmse")
     )
     left = min(across[0], -0.02)
-    floor = {"type": "rect", "x0": left, "x1": edge, "y0": 0, "y1": 1, "yref": "paper"}
-    floor |= {"fillcolor": theme.floor, "line": {"width": 0}, "layer": "below"}
-    # There in every state, or the stage could not move it.
-    chosen = points[points["lam"] == lam]
-    standard = points[points["lam"] == 0]
-    for rows, name, colour, symbol, size in (
-        (points, "weights", theme.quiet, "circle", 8),
-        (standard, "standard", theme.standard, "circle", 14),
-        (chosen, "chosen", theme.chosen, "diamond", 16),
+    bars: Values = {
+        f"error_{axis}": errors(points[f"{name}_se"], colour=theme.quiet, thickness=1, width=0)
+        for axis, name in (("x", "hgr"), ("y", "rmse"))
+    }
+    traces = []
+    for rows, name, colour, symbol, size, more in (
+        (points, "weights", theme.quiet, "circle", 8, bars),
+        (points[points["lam"] == 0], "standard", theme.standard, "circle", 14, {}),
+        # There in every state, or the stage could not move it.
+        (points[points["lam"] == lam], "chosen", theme.chosen, "diamond", 16, {}),
     ):
-        figure.add_scatter(
-            x=rows["hgr"], y=rows["rmse"].where((rows["lam"] > 0) | (name != "chosen")),
-            mode="lines+markers", name=name,
-            text=[f"{each:g}" for each in rows["lam"]],
-            line={"color": colour, "width": 1}, marker={"symbol": symbol, "size": size, "color": colour},
-            hovertemplate="λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €<extra></extra>",
-        )  # fmt: skip
-    bars = {"color": theme.quiet, "thickness": 1, "width": 0}
-    figure.data[0].update(
-        error_x=bars | {"array": points["hgr_se"].to_numpy()},
-        error_y=bars | {"array": points["rmse_se"].to_numpy()},
-    )
+        heights = rows["rmse"].where((rows["lam"] > 0) | (name != "chosen"))
+        look: Values = {"colour": colour, "width": 1, "symbol": symbol, "size": size}
+        words: Values = {"text": [f"{each:g}" for each in rows["lam"]]}
+        words["hover"] = "λ = %{text}: HGR %{x:.2f}, error %{y:.1f} €"
+        traces.append(line(rows["hgr"], heights, name=name, **look, **words, **more))
     beside = {"xanchor": "left", "yanchor": "top", "yref": "paper"}
-    words = note("no detectable link", x=left, y=1, colour=theme.text, size=_SIZE)
-    figure.update_layout(annotations=[words | beside], shapes=[floor], font_size=_SIZE)
-    figure.update_xaxes(range=[left, across[1]])
-    figure.update_yaxes(range=up)
-    return figure
+    return _picture(
+        ("What it costs", _COSTS, "HGR, test rows", "Root mean squared error (€)"),
+        traces,
+        across=[left, across[1]],
+        up=up,
+        annotations=[note("no detectable link", x=left, y=1, colour=theme.text, size=_SIZE) | beside],
+        shapes=[floor_rect(left, edge, theme)],
+        theme=theme,
+    )
 
 
 def _holding(low: pd.Series, high: pd.Series) -> list[float]:
@@ -328,28 +338,27 @@ def payers_age_figure(
         The averages at all weights, which the axes have to hold.
     """
     residual = column == "residual"
-    figure = new_figure(
-        title="Average error by age" if residual else "Average price by age",
-        subtitle="above 0: charged too much" if residual else "orange: standard; blue: chosen",
-        x="Age (years)", y="Price − cost (€)" if residual else "Price (€)", theme=theme, height=_TALL,
-    )  # fmt: skip
-    lines = (
+    traces = []
+    for rows, name, colour, symbol in (
         (standard, "standard", theme.standard, "circle"),
         (chosen, "chosen", theme.chosen, "diamond"),
-    )
-    for rows, name, colour, symbol in lines:
+    ):
         # There in every state, or the stage could not move it.
-        y = standard[column] * np.nan if rows is None else rows[column]
-        rows = standard if rows is None else rows
-        figure.add_scatter(
-            x=rows["age"], y=y, mode="lines+markers", name=name,
-            text=[str(each) for each in rows["n"]],
-            line={"color": colour, "width": 3}, marker={"symbol": symbol, "size": 9, "color": colour},
-            hovertemplate=f"{name}, %{{x}} years: %{{y:.0f}} € (%{{text}} rows)<extra></extra>",
-        )  # fmt: skip
+        own = standard.assign(**{column: np.nan}) if rows is None else rows
+        look: Values = {"colour": colour, "width": 3, "symbol": symbol, "size": 9}
+        look |= {"text": [str(n) for n in own["n"]]}
+        hover = f"{name}, %{{x}} years: %{{y:.0f}} € (%{{text}} rows)"
+        traces.append(line(own["age"], own[column], name=name, hover=hover, **look))
+    words = ("Average price by age", "orange: standard; blue: chosen", "Age (years)", "Price (€)")
     shapes = [line_up(age, colour=theme.quiet) for age in ages]
-    shapes.append(line_across(0, colour=theme.quiet))
-    figure.update_layout(shapes=shapes if residual else shapes[:-1], font_size=_SIZE)
-    figure.update_xaxes(range=[standard["age"].min() - 1, standard["age"].max() + 1])
-    figure.update_yaxes(range=_holding(around[column], around[column]))
-    return figure
+    if residual:
+        words = ("Average error by age", "above 0: charged too much", "Age (years)", "Price − cost (€)")
+        shapes.append(line_across(0, colour=theme.quiet))
+    return _picture(
+        words,
+        traces,
+        across=[standard["age"].min() - 1, standard["age"].max() + 1],
+        up=_holding(around[column], around[column]),
+        shapes=shapes,
+        theme=theme,
+    )

@@ -1,58 +1,146 @@
-"""What charts are put together from besides traces: notes, lines across, bands; all as plain values."""
+"""What charts are put together from: lines, dots and bands as traces; notes and lines across as layout.
+
+All of it as plain values, which plotly takes as they are.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from fairdash.figures.theme import faded
+from fairdash.figures.theme import Theme, escaped, faded
+
+Values = dict[str, Any]
 
 
-def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **place: Any) -> dict[str, Any]:
+def line(
+    x: Any,
+    y: Any,
+    *,
+    name: str,
+    colour: str,
+    width: float = 2.5,
+    dash: str = "solid",
+    symbol: str = "",
+    size: float = 7,
+    hover: str | None = None,
+    **more: Any,
+) -> Values:
+    """A line through points, which are marked where there is a `symbol`.
+
+    Parameters
+    ----------
+    hover
+        What is said where somebody points at it, as plotly writes it: "" for nothing, None for its own words.
+    more
+        Whatever else plotly's scatter has.
+    """
+    trace: Values = {"type": "scatter", "x": x, "y": y, "mode": "lines", "name": name}
+    trace["line"] = {"color": colour, "width": width, "dash": dash}
+    if symbol:
+        trace |= {"mode": "lines+markers", "marker": {"color": colour, "symbol": symbol, "size": size}}
+    return trace | said(hover) | more
+
+
+def dots(
+    x: Any,
+    y: Any,
+    *,
+    name: str,
+    colour: Any,
+    symbol: str = "circle",
+    size: float = 8,
+    hover: str | None = None,
+    marker: Values | None = None,
+    **more: Any,
+) -> Values:
+    """Points by themselves; `marker` as plotly has it, the rest as that of :func:`line`."""
+    look = {"color": colour, "symbol": symbol, "size": size} | (marker or {})
+    trace = {"type": "scatter", "x": x, "y": y, "mode": "markers", "name": name, "marker": look}
+    return trace | said(hover) | more
+
+
+def said(hover: str | None) -> Values:
+    """What somebody who points at a trace is told, as :func:`line` has it."""
+    if hover is None:
+        return {}
+    return {"hovertemplate": f"{hover}<extra></extra>"} if hover else {"hoverinfo": "skip"}
+
+
+def errors(array: ArrayLike, *, colour: str, below: ArrayLike | None = None, **look: Any) -> Values:
+    """Bars about points, as plotly's error_x and error_y: as long on both sides, or otherwise `below`."""
+    sides = {} if below is None else {"symmetric": False, "arrayminus": below}
+    return {"type": "data", "array": array, "color": colour} | sides | look
+
+
+def limits(value: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, **look: Any) -> Values:
+    """Bars about points from their lower to their upper limits."""
+    value, low, high = (np.asarray(each, dtype=float) for each in (value, low, high))
+    return errors(high - value, below=value - low, colour=colour, **look)
+
+
+def band(
+    x: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, name: str, opacity: float = 0.16
+) -> Values:
+    """The area between two lines: an interval around a line of this colour."""
+    x, low, high = (np.asarray(each) for each in (x, low, high))
+    ring = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
+    area = {"fill": "toself", "fillcolor": faded(colour, opacity), "hoverinfo": "skip", "name": name}
+    # A mode, or plotly draws dots on the edge of a band of few groups.
+    return {"type": "scatter", "mode": "lines", "line": {"width": 0}} | ring | area
+
+
+def note(text: str, *, x: Any, y: Any, colour: str, size: int = 12, **place: Any) -> Values:
     """Text at a point, without an arrow; `place` as plotly's annotations have it."""
     plain = {"x": x, "y": y, "text": text, "showarrow": False, "font": {"color": colour, "size": size}}
     return plain | place
 
 
-def corner_note(text: str, *, colour: str, **place: Any) -> dict[str, Any]:
+def bold(name: str, *, x: Any, y: Any, colour: str, size: int = 13) -> Values:
+    """A name at a point."""
+    return note(f"<b>{escaped(name)}</b>", x=x, y=y, colour=colour, size=size)
+
+
+def corner_note(text: str, *, colour: str, **place: Any) -> Values:
     """Text in the upper left corner of the plot, in lines that begin on the left."""
     corner = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "align": "left"}
     return note(text, colour=colour, **{"x": 0, "y": 1} | corner | place)
 
 
-def line_across(y: float, *, colour: str, dash: str = "dot") -> dict[str, Any]:
+def line_across(y: float, *, colour: str, dash: str = "dot") -> Values:
     """A thin line at this height through the whole plot."""
     line = {"color": colour, "width": 1, "dash": dash}
     return {"type": "line", "x0": 0, "x1": 1, "xref": "paper", "y0": y, "y1": y, "line": line}
 
 
-def line_up(x: float, *, colour: str, top: float = 1.0) -> dict[str, Any]:
+def line_up(x: float, *, colour: str, top: float = 1.0) -> Values:
     """A thin dotted line at this place, up to a share of the plot's height."""
     line = {"color": colour, "width": 1, "dash": "dot"}
     return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": top, "yref": "paper", "line": line}
 
 
-def band(
-    x: ArrayLike, low: ArrayLike, high: ArrayLike, *, colour: str, name: str, opacity: float = 0.16
-) -> dict[str, Any]:
-    """The area between two lines: an interval around a line of this colour."""
-    x, low, high = (np.asarray(each) for each in (x, low, high))
-    return {
-        "type": "scatter",
-        "x": np.concatenate([x, x[::-1]]),
-        "y": np.concatenate([high, low[::-1]]),
-        # Or plotly draws dots on the edge of a band of few groups.
-        "mode": "lines",
-        "fill": "toself",
-        "fillcolor": faded(colour, opacity),
-        "line": {"width": 0},
-        "hoverinfo": "skip",
-        "name": name,
-    }
+def floor_rect(left: float, edge: float, theme: Theme, *, panel: str | None = None) -> Values:
+    """The noise floor up to its edge, as high as the plot, or as a `panel` of it: "", "2" …"""
+    rect = {"type": "rect", "x0": left, "x1": edge, "y0": 0, "y1": 1, "yref": "paper"}
+    if panel is not None:
+        rect |= {"xref": f"x{panel}", "yref": f"y{panel} domain"}
+    return rect | {"fillcolor": theme.floor, "line": {"width": 0}, "layer": "below"}
+
+
+def with_legend(figure: go.Figure, *, y: float = -0.25, **legend: Any) -> go.Figure:
+    """The figure with its legend in a row below the plot."""
+    return figure.update_layout(showlegend=True, legend={"orientation": "h", "y": y} | legend)
 
 
 def signed(value: float, *, decimals: int = 2) -> str:
     """A number with its sign, a true minus."""
     return f"{value:+,.{decimals}f}".replace("-", "−")
+
+
+def short(name: object, *, longest: int = 24) -> str:
+    """The beginning of a long name."""
+    text = str(name)
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"

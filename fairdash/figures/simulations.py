@@ -1,19 +1,20 @@
-"""What pictures of simulations share: how each estimator is named and drawn, and the rows of a scene."""
+"""Simulations: a scene's rows, what estimators learn there, and what they read along the noise axis."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.registry import REGISTRY, Measure
-from fairdash.figures.data import DOTS
-from fairdash.figures.parts import corner_note, note
+from fairdash.figures.data import some_rows
+from fairdash.figures.parts import Values, band, corner_note, dots, line, line_up, note
 from fairdash.figures.theme import REFERENCE, Theme, new_figure
 from fairdash.simulations.stack import target_of
 
@@ -31,7 +32,7 @@ _OWN = {
     "mi_ksg": ("triangle-up-open", "dot"),
     "mi_mine": ("triangle-down-open", "dashdot"),
 }
-_GLYPHS = {
+GLYPHS = {
     "square": "■",
     "square-open": "□",
     "diamond": "◆",
@@ -50,10 +51,6 @@ _SYMBOLS = ("x", "cross", "star", "hexagon", "pentagon", "bowtie", "hourglass", 
 _DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
 
 
-#: How the exact value is drawn, under the estimates of it.
-EXACT = {"mode": "lines", "line": {"color": REFERENCE, "width": 5}, "opacity": 0.6}
-
-
 @dataclass(frozen=True)
 class Mark:
     """How one estimator is drawn wherever it appears."""
@@ -62,17 +59,14 @@ class Mark:
     symbol: str
     dash: str
 
-    def line(self, *, size: int = 7, width: float = 2) -> dict[str, Any]:
-        """How a trace is drawn: a line through marked points."""
-        return {
-            "mode": "lines+markers",
-            "line": {"color": self.colour, "width": width, "dash": self.dash},
-            "marker": {"symbol": self.symbol, "size": size, "color": self.colour},
-        }
+    def line(self, x: ArrayLike, y: ArrayLike, *, width: float = 2, **more: Any) -> dict[str, Any]:
+        """A line through marked points; `more` as :func:`fairdash.figures.parts.line` has it."""
+        look: Values = {"colour": self.colour, "dash": self.dash, "symbol": self.symbol, "width": width}
+        return line(x, y, **look | more)
 
     def before(self, text: str) -> str:
         """Text with the marker before it, in its colour."""
-        return coloured(text, self.colour, _GLYPHS.get(self.symbol, "●"))
+        return coloured(text, self.colour, GLYPHS.get(self.symbol, "●"))
 
 
 def quantity_colour(quantity: str | None, theme: Theme) -> str:
@@ -105,6 +99,11 @@ def coloured(text: str, colour: str, glyph: str = "●") -> str:
     return f'<span style="color:{colour}">{glyph}</span> {text}'
 
 
+def exact_line(x: ArrayLike, y: ArrayLike, *, name: str = "exact", **more: Any) -> dict[str, Any]:
+    """The exact value, under the estimates of it."""
+    return line(x, y, name=name, colour=REFERENCE, width=5, opacity=0.6, **more)
+
+
 def scatter_figure(
     u: Array,
     v: Array,
@@ -127,29 +126,13 @@ def scatter_figure(
         What stands beside it.
     """
     figure = new_figure(title=title, subtitle=subtitle, x="U", y="V", theme=theme, height=height)
-    shown = np.arange(len(u))
-    if len(u) > DOTS:
-        shown = np.sort(np.random.default_rng(0).choice(len(u), DOTS, replace=False))
-    figure.add_scattergl(
-        x=u[shown],
-        y=v[shown],
-        mode="markers",
-        marker={"color": theme.chosen, "size": 5, "opacity": 0.5},
-        hovertemplate="U %{x:.2f}, V %{y:.2f}<extra></extra>",
-        name="rows",
-    )
-    figure.add_scatter(
-        x=curve[0],
-        y=curve[1],
-        mode="lines",
-        line={"color": REFERENCE, "width": 2.5},
-        hoverinfo="skip",
-        name="F(U)",
-    )
+    shown = some_rows(len(u))
+    look: Values = {"type": "scattergl", "colour": theme.chosen, "size": 5, "marker": {"opacity": 0.5}}
+    rows = dots(u[shown], v[shown], name="rows", hover="U %{x:.2f}, V %{y:.2f}", **look)
+    figure.add_traces([rows, line(*curve, name="F(U)", colour=REFERENCE, hover="")])
     beside = {"xanchor": "right", "yanchor": "bottom", "yshift": 4, "bgcolor": theme.veil}
     name = coloured(curve_name, REFERENCE)
-    figure.add_annotation(note(name, x=curve[0][-1], y=curve[1][-1], colour=theme.text) | beside)
-    return figure
+    return figure.add_annotation(note(name, x=curve[0][-1], y=curve[1][-1], colour=theme.text) | beside)
 
 
 def curves_figure(
@@ -179,30 +162,19 @@ def curves_figure(
         Whether the axis of U, or of V, has a scale of powers; its values are then above 0.
     """
     variable = "U" if function == "f" else "V"
-    figure = new_figure(
-        title=f"The transformation {function} of {variable}",
-        subtitle=subtitle,
-        x=variable,
-        y=f"{function}({variable}), in standard deviations",
-        theme=theme,
-        height=360,
-    )
+    title = f"The transformation {function} of {variable}"
+    y_title = f"{function}({variable}), in standard deviations"
+    figure = new_figure(title=title, subtitle=subtitle, x=variable, y=y_title, theme=theme, height=360)
     x, y = exact
-    figure.add_scatter(x=x, y=y, name="exact", hovertemplate="exact: %{y:.2f}<extra></extra>", **EXACT)
+    figure.add_trace(exact_line(x, y, hover="exact: %{y:.2f}"))
     names = [coloured("exact", REFERENCE)]
     for id, rows in curves[curves["function"] == function].groupby("id", sort=False):
-        mark = mark_of(str(id), theme)
-        line = rows.sort_values("x")
-        line = line.assign(y=_like(line["x"].to_numpy(), line["y"].to_numpy(), x, y))
-        figure.add_scatter(
-            x=line["x"],
-            y=line["y"],
-            mode="lines",
-            line={"color": mark.colour, "width": 2, "dash": mark.dash},
-            name=short_name(str(id)),
-            hovertemplate=f"{short_name(str(id))}: %{{y:.2f}}<extra></extra>",
-        )
-        names.append(coloured(short_name(str(id)), mark.colour))
+        mark, name = mark_of(str(id), theme), short_name(str(id))
+        own = rows.sort_values("x")
+        heights = _like(own["x"].to_numpy(), own["y"].to_numpy(), x, y)
+        look: Values = {"colour": mark.colour, "width": 2, "dash": mark.dash}
+        figure.add_trace(line(own["x"], heights, name=name, hover=f"{name}: %{{y:.2f}}", **look))
+        names.append(coloured(name, mark.colour))
     figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
     inside = y[(x >= reach[0]) & (x <= reach[1])]
     low, high = float(np.min(inside, initial=0)), float(np.max(inside, initial=0))
@@ -211,8 +183,7 @@ def curves_figure(
     across: dict[str, Any] = {"range": reach}
     if log:
         across = {"range": [math.log10(end) for end in reach], "type": "log", "dtick": 1}
-    figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
-    return figure
+    return figure.update_layout(xaxis=across, yaxis={"range": [low - 0.15 * room, high + 0.3 * room]})
 
 
 def _like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
@@ -225,3 +196,182 @@ def _like(x: Array, curve: Array, exact_x: Array, exact_y: Array) -> Array:
     # Where the exact one is level there is nothing to compare with.
     size = float(target.std()) or 1.0
     return np.asarray(sign * centred / spread * size + target.mean())
+
+
+#: Pixels of a figure along the noise.
+_TALL = 440
+#: What the estimators are after, by its column, as it is written.
+QUANTITIES = {"hgr": "HGR", "chi2": "χ²", "mi": "mutual information"}
+
+
+def noise_axis_figure(
+    lines: pd.DataFrame,
+    exact: pd.DataFrame,
+    *,
+    ids: Sequence[str],
+    evaluation: str,
+    noise: float | None,
+    title: str,
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Mean of each estimator against noise, its range over the data sets as a band, and the exact curve.
+
+    Parameters
+    ----------
+    lines
+        As :func:`fairdash.simulations.noise_axis.lines_of` gives them, of one pattern.
+    exact
+        As :func:`fairdash.simulations.noise_axis_study` gives it.
+    ids
+        Estimators to draw.
+    evaluation
+        "ours" or "published"; estimators without the latter are drawn as ours.
+    noise
+        Noise level to mark.
+    """
+    words: Values = {"title": title, "subtitle": subtitle, "x": "Noise σ (units of V)", "y": "Value"}
+    figure = new_figure(**words, theme=theme, height=_TALL)
+    said = "exact HGR at σ = %{x:.2f}: %{y:.3f}"
+    figure.add_trace(exact_line(exact["noise"], exact["hgr"], name="exact HGR", hover=said))
+    ends = [(float(exact["hgr"].iloc[-1]), coloured("<b>exact</b>", REFERENCE))]
+    for id in ids:
+        own, mark, name = _of_way(lines[lines["id"] == id], evaluation), mark_of(id, theme), short_name(id)
+        if own.empty:
+            continue
+        means = mark.line(
+            own["noise"],
+            own["mean"],
+            name=name,
+            customdata=own[["min", "max", "size"]].to_numpy(),
+            hover=f"<b>{name}</b> at σ = %{{x:.2f}}: %{{y:.3f}}"
+            "<br>%{customdata[0]:.3f} to %{customdata[1]:.3f} in %{customdata[2]} data sets",
+        )
+        area = (own["noise"], own["min"], own["max"])
+        figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, range"), means])
+        ends.append((float(own["mean"].iloc[-1]), mark.before(end_name(id))))
+    right = float(exact["noise"].max())
+    _label_ends(figure, ends, theme=theme)
+    marks = [line_up(noise, colour=theme.quiet)] if noise is not None and noise <= right else []
+    return figure.update_layout(
+        xaxis={"range": [0, right * 1.02]}, yaxis={"range": [-0.12, 1.04]}, shapes=marks
+    )
+
+
+def _of_way(lines: pd.DataFrame, evaluation: str) -> pd.DataFrame:
+    """The line of one estimator in the way wanted, or in ours where there is no such way."""
+    chosen = lines[lines["evaluation"] == evaluation]
+    return chosen if len(chosen) else lines[lines["evaluation"] == "ours"]
+
+
+def _label_ends(figure: go.Figure, ends: list[tuple[float, str]], *, theme: Theme) -> None:
+    """Names at the right ends of the lines, moved apart where they would meet; as wide as a margin."""
+    place, notes = 2.0, []
+    for y, label in sorted(ends, reverse=True):
+        place = min(y, place - 24 / _TALL)
+        beside = {"xref": "paper", "xanchor": "left", "xshift": 6}
+        notes.append(note(label, x=1.0, y=place, colour=theme.text) | beside)
+    widest = max(len(label.rpartition("</span>")[2]) for _, label in ends)
+    figure.update_layout(annotations=notes, margin={"r": 30 + 7 * widest})
+
+
+def fig2_figure(
+    lines: pd.DataFrame,
+    exact: pd.DataFrame,
+    *,
+    ids: Sequence[str],
+    evaluation: str,
+    titles: Mapping[str, str],
+    quantity: str = "hgr",
+    subtitle: str,
+    theme: Theme,
+) -> go.Figure:
+    """Small multiples of the noise axis, a panel a pattern, two by two.
+
+    Parameters as :func:`noise_axis_figure`, and ``quantity``: the column of ``exact`` that the estimators are
+    after, "hgr", "chi2" or "mi"; the last two have no upper end, and a panel's axis ends above all it shows.
+    """
+    words: Values = {"title": "The paper's four kinds of pattern", "subtitle": subtitle, "x": "", "y": ""}
+    figure = new_figure(**words, theme=theme, height=640)
+    base, y_base = (figure.layout[each].to_plotly_json() for each in ("xaxis", "yaxis"))
+    up = {"range": [-0.12, 1.04], "dtick": 0.5} if quantity == "hgr" else {"rangemode": "tozero"}
+    at_noise = "at σ = %{x:.2f}: %{y:.3f}"
+    for k, pattern in enumerate(exact["pattern"].unique()):
+        number = str(k + 1) if k else ""
+        row, column = divmod(k, 2)
+        x_domain, y_domain = ([0.0, 0.46], [0.54, 1.0])[column], ([0.54, 0.88], [0.05, 0.39])[row]
+        title = {"text": "Noise σ" if row else "", "standoff": 2}
+        across = {"domain": x_domain, "anchor": f"y{number}", "title": title, "range": [0, 9.4], "dtick": 3}
+        figure.layout[f"xaxis{number}"] = base | across
+        y_title = {"text": "", "standoff": 2}
+        figure.layout[f"yaxis{number}"] = (
+            y_base | {"domain": y_domain, "anchor": f"x{number}", "title": y_title} | up
+        )
+        heading = f"<b>{titles.get(pattern, pattern)}</b>"
+        above = {"x": x_domain[0], "y": y_domain[1], "yanchor": "bottom"}
+        figure.add_annotation(corner_note(heading, colour=theme.text, size=13) | above)
+        axes: Values = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        truth, name = exact[exact["pattern"] == pattern], f"exact {QUANTITIES[quantity]}"
+        hover = f"{name} {at_noise}"
+        figure.add_trace(exact_line(truth["noise"], truth[quantity], name=name, hover=hover, **axes))
+        for id in ids:
+            own = _of_way(lines[(lines["pattern"] == pattern) & (lines["id"] == id)], evaluation)
+            details: Values = {"name": short_name(id), "hover": f"<b>{short_name(id)}</b> {at_noise}"}
+            figure.add_trace(mark_of(id, theme).line(own["noise"], own["mean"], size=6, **details, **axes))
+    names = [coloured("exact", REFERENCE)]
+    names += [mark_of(id, theme).before(end_name(id)) for id in ids]
+    return figure.add_annotation(corner_note(" &nbsp; ".join(names), colour=theme.text))
+
+
+def power_figure(power: pd.DataFrame, *, ids: Sequence[str], subtitle: str, theme: Theme) -> go.Figure:
+    """Detection rate against noise, on a logarithmic axis, with 95 % intervals.
+
+    Parameters
+    ----------
+    power
+        As :func:`fairdash.simulations.power_study` gives it.
+    ids
+        Estimators to draw.
+    """
+    words: Values = {"title": "How often the link is detected", "subtitle": subtitle}
+    words |= {"x": "Noise σ (units of V, logarithmic)", "y": "Data sets in which it is detected (%)"}
+    figure = new_figure(**words, theme=theme, height=_TALL)
+    ends = []
+    for id in ids:
+        own = power[power["id"] == id].sort_values("noise")
+        if own.empty:
+            continue
+        mark, name = mark_of(id, theme), short_name(id)
+        share = 100 * own[["rate", "low", "high"]]
+        area = (own["noise"], share["low"], share["high"])
+        rates = mark.line(
+            own["noise"],
+            share["rate"],
+            name=name,
+            customdata=share[["low", "high"]].join(own["repeats"]),
+            hover=f"<b>{name}</b> at σ = %{{x:.3g}}: %{{y:.0f}} %"
+            "<br>95 %: %{customdata[0]:.0f} to %{customdata[1]:.0f} % of %{customdata[2]:.0f} data sets",
+        )
+        figure.add_traces([band(*area, colour=mark.colour, name=f"{name}, 95 % interval"), rates])
+        # Where a line falls below one half lines lie apart.
+        above = own[own["rate"] >= 0.5]
+        half = own.iloc[0] if above.empty else above.iloc[-1]
+        ends.append((float(half["noise"]), float(100 * half["rate"]), mark.before(name)))
+    _label_half_way(figure, ends, theme)
+    figure.add_hrect(y0=0, y1=5, fillcolor=theme.floor, line_width=0, layer="below")
+    above_line = {"xref": "paper", "xanchor": "left", "yanchor": "bottom"}
+    figure.add_annotation(note("5 %: false alarms", x=0, y=5, colour=theme.quiet) | above_line)
+    levels = sorted(power["noise"].unique())
+    figure.update_xaxes(type="log", tickvals=levels, ticktext=[f"{level:g}" for level in levels])
+    return figure.update_yaxes(range=[-3, 104])
+
+
+def _label_half_way(figure: go.Figure, ends: list[tuple[float, float, str]], theme: Theme) -> None:
+    taken: list[tuple[float, float]] = []
+    for x, y, label in sorted(ends, key=lambda end: (end[0], -end[1])):
+        level = y
+        while any(abs(x - other) < 1e-9 and abs(level - used) < 6 for other, used in taken):
+            level -= 6
+        taken.append((x, level))
+        beside = {"xanchor": "left", "xshift": 8, "yanchor": "bottom"}
+        figure.add_annotation(note(label, x=math.log10(x), y=level, colour=theme.text) | beside)

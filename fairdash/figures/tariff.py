@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from fairdash.figures.parts import Values, dots, line, note, with_legend
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
 from fairdash.tariff.relativities import (
     BAND,
@@ -67,23 +68,14 @@ def factor_figure(
     """
     multiplies = RELATIVITY in after
     value = RELATIVITY if multiplies else "points"
-    figure = new_figure(
-        title=f"What changed in {title or factor}",
-        subtitle=f"{value} at {before_name} and at {after_name}; bars: share of the exposure",
-        x=unit,
-        y=value,
-        theme=theme,
-    )
-    looks = (
-        (before, before_name, theme.standard, "dash", "circle-open"),
-        (after, after_name, theme.chosen, "solid", "circle"),
-    )
+    subtitle = f"{value} at {before_name} and at {after_name}; bars: share of the exposure"
+    title = f"What changed in {title or factor}"
+    figure = new_figure(title=title, subtitle=subtitle, x=unit, y=value, theme=theme)
     own = _of(before, factor)
     is_curve = (own["kind"] == BREAKPOINT).any()
-    labels: list[Any] = own["at"].tolist() if is_curve else _labels(own)
     # A missing cell lies on no axis of numbers: it has its place beside it.
     beside = _beside(own["at"]) if is_curve else None
-    places: list[Any] = [beside if np.isnan(place) else place for place in labels] if is_curve else labels
+    places: list[Any] = own["at"].fillna(beside).tolist() if is_curve else _labels(own)
     figure.add_bar(
         x=places,
         y=own["share"],
@@ -93,50 +85,33 @@ def factor_figure(
         name="exposure",
         hovertemplate="%{y:.1%} of the exposure<extra></extra>",
     )
-    for table, name, colour, dash, symbol in looks:
-        rows = _of(table, factor)
-        common: dict[str, Any] = {
-            "name": escaped(name),
-            "hovertemplate": f"{escaped(name)}: %{{y:.3f}}<extra></extra>",
-        }
+    for table, name, colour, dash, symbol in (
+        (before, before_name, theme.standard, "dash", "circle-open"),
+        (after, after_name, theme.chosen, "solid", "circle"),
+    ):
+        rows, called = _of(table, factor), escaped(name)
+        look: Values = {"name": called, "colour": colour, "hover": f"{called}: %{{y:.3f}}"}
         if is_curve:
-            line = rows[rows["kind"] == BREAKPOINT]
-            x, y = _curve(line["at"].to_numpy(), line[value].to_numpy(dtype=float), multiplies=multiplies)
-            figure.add_scatter(
-                x=x, y=y, mode="lines", line={"color": colour, "width": 2, "dash": dash}, **common
-            )
+            at = rows[rows["kind"] == BREAKPOINT]
+            x, y = _curve(at["at"].to_numpy(), at[value].to_numpy(dtype=float), multiplies=multiplies)
+            figure.add_trace(line(x, y, width=2, dash=dash, **look))
             rows = rows[rows["kind"] == MISSING]
-        at: list[Any] = [beside] if is_curve else _labels(rows)
-        marker = {"color": colour, "size": 10, "symbol": symbol, "line": {"color": colour, "width": 2}}
         if len(rows):
-            figure.add_scatter(
-                x=at, y=rows[value], mode="markers", marker=marker, **common | {"showlegend": not is_curve}
-            )
+            look |= {"symbol": symbol, "size": 10, "marker": {"line": {"color": colour, "width": 2}}}
+            x = [beside] if is_curve else _labels(rows)
+            figure.add_trace(dots(x, rows[value], showlegend=not is_curve, **look))
     if is_curve and (own["kind"] == MISSING).any():
-        figure.add_annotation(
-            x=beside,
-            y=0,
-            yref="paper",
-            text=_MISSING_LABEL,
-            showarrow=False,
-            font={"color": theme.quiet},
-            yanchor="bottom",
-        )
+        below = {"yref": "paper", "yanchor": "bottom", "font": {"color": theme.quiet}}
+        figure.add_annotation(note(_MISSING_LABEL, x=beside, y=0, colour=theme.quiet) | below)
+    if not is_curve:
+        figure.update_xaxes(type="category", categoryorder="array", categoryarray=places)
+    top = max(float(own["share"].max()), 1e-9) / _BARS
     figure.update_layout(
-        showlegend=True,
-        legend={"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0, "xanchor": "left"},
         # Ticks of its own: those of an axis that lies over another follow the other's.
         yaxis={"overlaying": "y2", "tickmode": "auto", "nticks": 8},
-        yaxis2={
-            "side": "right",
-            "visible": False,
-            "range": [0, max(float(own["share"].max()), 1e-9) / _BARS],
-            "fixedrange": True,
-        },
+        yaxis2={"side": "right", "visible": False, "range": [0, top], "fixedrange": True},
     )
-    if not is_curve:
-        figure.update_xaxes(type="category", categoryorder="array", categoryarray=labels)
-    return figure
+    return with_legend(figure, y=-0.2, yanchor="top", x=0, xanchor="left")
 
 
 def _of(table: pd.DataFrame, factor: str) -> pd.DataFrame:

@@ -10,14 +10,11 @@ from typing import Any
 import plotly.graph_objects as go
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.features import features_figure
+from fairdash.figures.comparison import features_figure, objectives_figure
 from fairdash.figures.front import front_without_marks, with_marks
+from fairdash.figures.groups import profile_figure, spread_figure, transfers_figure
 from fairdash.figures.labels import Label
-from fairdash.figures.objectives import objectives_figure
-from fairdash.figures.quantile_profile import profile_figure
-from fairdash.figures.spread import spread_figure
 from fairdash.figures.theme import OTHERS, Theme
-from fairdash.figures.transfers import transfers_figure
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Front, Point
 from fairdash.reports.numbers import label

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.figures.data import DOTS
+from fairdash.figures.data import some_rows
 from fairdash.figures.estimates import Group, Rows, digits, estimates_figure, rows_of
 from fairdash.figures.simulations import scatter_figure, short_name
 from fairdash.figures.theme import Theme
@@ -118,9 +118,7 @@ def _moving_rows(scene: Scene, *, theme: Theme) -> tuple[dict[str, Any], list[di
     if scene.heavy_tails:
         grid = grid[scene.scale_u(grid) <= u.max()]
     curve = scene.named(grid)
-    shown = np.arange(scene.n)
-    if scene.n > DOTS:
-        shown = np.sort(np.random.default_rng(0).choice(scene.n, DOTS, replace=False))
+    shown = some_rows(scene.n)
     across = scene.scale_u(grid)
     figure = scatter_figure(
         u[0][shown],

@@ -5,6 +5,7 @@ Each function gives a ``plotly.graph_objects.Figure``: show it, or write it with
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,6 @@ from numpy.typing import NDArray
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
 from fairdash.evaluation import (
-    assess_predictions,
     group_averages,
     of_sensitive,
     quantile_profile,
@@ -24,13 +24,11 @@ from fairdash.evaluation import (
 from fairdash.evaluation.verdict import EDGE
 from fairdash.figures import data as data_figures
 from fairdash.figures.front import front_without_marks, with_marks
+from fairdash.figures.groups import profile_figure, transfers_figure
 from fairdash.figures.labels import Label
-from fairdash.figures.quantile_profile import profile_figure
 from fairdash.figures.theme import theme_of
-from fairdash.figures.transfers import transfers_figure
 from fairdash.reports.fronts import ERROR_TITLES
 from fairdash.reports.numbers import label
-from fairdash.training.baselines import train_baselines
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD
@@ -64,7 +62,7 @@ def front(
         What :func:`fairdash.sweep` has found.
     dataset
         What it was trained on: the benchmarks of every run (the average, a ridge or GLM, boosted trees, an
-        existing price) are then fitted to the same splits and drawn, in seconds on some thousand rows.
+        existing price) on the same splits are then drawn, too.
     measure
         Along x; a measure of the sweep, its first by default.
     method
@@ -88,31 +86,31 @@ def front(
             f"Sweep again with “{STANDARD}” among the methods.",
             column="methods",
         )
-    if sensitive is not None:
-        frame = of_sensitive(frame, sensitive)
-    measured = {id: id for id in REGISTRY if id in frame}
+    # The standard model alone has no path to walk.
+    paths = result.paths[result.objective] if len(result.sweep.lams) else frame.assign(share=0.0)
+    paths = _of(paths[paths["part"] == "test"], sensitive).reset_index(drop=True)
+    measured = {id: id for id in REGISTRY if id in paths}
     measure = get_entry(measured, next(iter(measured)) if measure is None else measure, option="measure")
     method = _method(result, method)
     error = "deviance" if "deviance" in frame else "mse"
-    paths = _paths(frame)
-    first = result.splits[0]
-    ratio = len(first.test) / len(first.train)
-    means = summarise_splits(paths, test_to_train=ratio)
-    test = means[means["part"] == "test"].reset_index(drop=True)
-    seen = OBJECTIVES[result.sweep.objective]
+    means = partial(summarise_splits, test_to_train=result.test_to_train)
+    test, prices, baselines = means(paths), None, None
+    if references is not None:
+        prices = means(references.frame[references.frame["part"] == "test"])
+    if dataset is not None:
+        baselines = means(_of(result.baselines[result.objective], sensitive))
+    seen = OBJECTIVES[result.objective]
     base = front_without_marks(
         test,
-        paths[paths["part"] == "test"].reset_index(drop=True),
+        paths,
         error=error,
         error_title=ERROR_TITLES[error],
         measure=measure,
         measure_title=f"{REGISTRY[measure].symbol} between {seen.audited} and "
         f"{sensitive or 'the sensitive attribute'}",
         method=method,
-        references=None
-        if references is None
-        else summarise_splits(references.frame[references.frame["part"] == "test"], test_to_train=ratio),
-        baselines=None if dataset is None else _benchmarks(result, dataset, measure, sensitive),
+        references=prices,
+        baselines=baselines,
         subtitle=_subtitle(result),
         theme=theme,
     )
@@ -125,28 +123,6 @@ def front(
         symbol="diamond",
     )
     return with_marks(base.to_plotly_json(), [mark], edge=float(standard[f"{measure}{EDGE}"]), theme=theme)
-
-
-def _benchmarks(result: SweepResult, dataset: Dataset, measure: str, sensitive: str | None) -> pd.DataFrame:
-    """Means of the benchmarks' test figures over the sweep's own splits."""
-    plan = result.sweep
-    loss = plan.settings.loss_function
-    members, predictions = train_baselines(dataset, result.splits, loss=loss, random_state=plan.random_state)
-    frame = assess_predictions(
-        dataset,
-        predictions,
-        members,
-        result.splits,
-        objective=plan.objective,
-        loss=loss,
-        measures=(measure,),
-        n_permutations=0,
-        random_state=plan.random_state,
-        parts=("test",),
-    )
-    first = result.splits[0]
-    own = frame if sensitive is None else of_sensitive(frame, sensitive)
-    return summarise_splits(own, test_to_train=len(first.test) / len(first.train))
 
 
 def profile(
@@ -271,16 +247,9 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
     )
 
 
-def _paths(frame: pd.DataFrame) -> pd.DataFrame:
-    """The trained models as stops of each method's path, which begins with the standard model."""
-    standard = frame[frame["method"] == STANDARD]
-    fair = [each for each in frame["method"].unique() if each != STANDARD]
-    ways = [
-        pd.concat([standard.assign(method=each), frame[(frame["method"] == each) & (frame["lam"] > 0)]])
-        for each in fair
-    ] or [standard]
-    path = pd.concat(ways, ignore_index=True)
-    return path.assign(low=path["lam"], high=path["lam"], share=0.0)
+def _of(frame: pd.DataFrame, sensitive: str | None) -> pd.DataFrame:
+    """The figures of one sensitive column, or of all together."""
+    return frame if sensitive is None else of_sensitive(frame, sensitive)
 
 
 def _method(result: SweepResult, method: str | None) -> str:

@@ -11,7 +11,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation import merged_groups, pareto_efficient, trained_points
 from fairdash.evaluation.distributions import MOST_ROWS
 from fairdash.evaluation.verdict import EDGE
-from fairdash.figures.features import MOST_FEATURES
+from fairdash.figures.comparison import MOST_FEATURES
 from fairdash.figures.offline import Table
 from fairdash.reports import tables, words
 from fairdash.reports.comparison import Comparison

@@ -249,7 +249,7 @@ def moving_lines(
     Parameters
     ----------
     figure
-        Of :func:`fairdash.figures.quantile_profile.profile_figure`.
+        Of :func:`fairdash.figures.groups.profile_figure`.
     profiles
         Means of the stops and ends of their intervals, (P, G) each.
     names

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY, independence_floor, learned_functions
 from fairdash.simulations.scene import Scene
-from fairdash.simulations.stack import OURS, PUBLISHED, Progress, published_way, studied, values_of
+from fairdash.simulations.stack import PUBLISHED, Progress, published_way, studied, values_of
 
 Array = NDArray[np.float64]
 
@@ -45,10 +45,11 @@ def scene_estimates(
         with V permuted (of its size, where the sign is a direction); ``published``, the value as the
         estimator was published, missing where fairdash does the same.
     """
-    u, v = scene.draw()
-    known = floors or {}
     chosen = studied(quick=True) if ids is None else ids
-    rows = [_estimate(id, u, v, known.get(id) or floor_of(id, u, v, n_permutations)) for id in chosen]
+    known = dict(floors or {})
+    known |= floors_of(scene, [id for id in chosen if id not in known], n_permutations=n_permutations)
+    found = along_noise(scene, chosen, [scene.noise])
+    rows = [(id, value[0], *known[id], published[0]) for id, (value, published) in found.items()]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -88,14 +89,6 @@ def floors_of(
     """Floors of several measures on one scene, by id."""
     u, v = scene.draw()
     return {id: floor_of(id, u, v, n_permutations) for id in ids}
-
-
-def _estimate(id: str, u: Array, v: Array, floor: tuple[float, float]) -> dict[str, float | str]:
-    published = np.nan
-    if published_way(REGISTRY[id]):
-        published = float(values_of(id, u, v, evaluation=PUBLISHED)[0])
-    value = float(values_of(id, u, v, evaluation=OURS)[0])
-    return {"id": id, "value": value, "floor": floor[0], "floor_q95": floor[1], "published": published}
 
 
 def scene_study(scene: Scene, *, n_permutations: int = 19) -> Iterator[Progress]:

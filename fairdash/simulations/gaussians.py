@@ -1,16 +1,25 @@
-"""HGR², χ² and mutual information of bivariate normal laws, true and estimated (the paper's Fig. 1)."""
+"""HGR², χ² and mutual information of bivariate normal laws, true and estimated (the paper's Fig. 1).
+
+And the supplement's proposition "Mutual Information vs χ²", checked for these laws. It says:
+HGR² ≤ 1 − 2^(−2I), which is ≤ χ² for χ² ≥ t ≈ 0.345 and ≥ χ² below, by way of I ≤ log(1 + χ²).
+
+For a bivariate normal law 1 + χ² = 1/(1 − ρ²), so I = ½ ln(1 + χ²) nats, and everything is a function of χ²
+alone. With I in bits 2^(−2I) = 1 − ρ²: the bound *equals* HGR², and lies below χ² for every ρ: there is no
+threshold. With I in nats the bound is 1 − (1 − ρ²)^ln 2, *below* HGR².
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from fairdash.dependence.exact import gaussian
-from fairdash.simulations.stack import OURS, Progress, described, over_stack, studied, target_of
-from fairdash.simulations.supplement import unit_of
+from fairdash.simulations.stack import OURS, Progress, gathered, studied, target_of
 
 Array = NDArray[np.float64]
 
@@ -56,13 +65,8 @@ def gaussian_study(
     u, v = gaussian_pairs(rhos, n, repeats=repeats, seed=seed)
     key = pd.DataFrame({"rho": np.repeat(rhos, repeats), "repeat": np.tile(np.arange(repeats), len(rhos))})
     exact = exact_curves(np.asarray(rhos))
-    found: list[pd.DataFrame] = []
-    for fraction, id, evaluation, values in over_stack(ids, u, v):
-        if values is not None:
-            found.append(key.assign(id=id, evaluation=evaluation, value=values))
-        if found:
-            tables = {"values": pd.concat(found, ignore_index=True), "exact": exact}
-            yield Progress(fraction, described(id, evaluation), tables)
+    for fraction, doing, values in gathered(ids, u, v, key):
+        yield Progress(fraction, doing, {"values": values, "exact": exact})
 
 
 def exact_curves(rhos: Array) -> pd.DataFrame:
@@ -90,3 +94,47 @@ def means_along_rho(values: pd.DataFrame, *, base: str) -> pd.DataFrame:
     value = value.where(~ours["id"].str.startswith("mi_"), value / unit_of(base))
     grouped = ours.assign(value=value).groupby(["id", "rho"])["value"]
     return grouped.agg(["mean", "min", "max"]).reset_index()
+
+
+BASES = ("bits", "nats")
+
+
+def unit_of(base: str) -> float:
+    """A unit of information in nats: 1, or that of a bit."""
+    return 1.0 if base == "nats" else math.log(2)
+
+
+def information(chi2: Array, base: str) -> Array:
+    """Mutual information of the normal law with this χ²: ½ log(1 + χ²)."""
+    return np.asarray(0.5 * np.log1p(chi2) / unit_of(base))
+
+
+def middle(mutual_information: Array) -> Array:
+    """The proposition's middle term, 1 − 2^(−2I)."""
+    return np.asarray(-np.expm1(-2 * math.log(2) * mutual_information))
+
+
+def hgr2(chi2: Array) -> Array:
+    """HGR² = ρ² of the normal law with this χ²."""
+    return np.asarray(chi2 / (1 + chi2))
+
+
+def upper(chi2: Array, base: str) -> Array:
+    """The middle term with I replaced by its bound log(1 + χ²), from which the threshold comes."""
+    return middle(np.log1p(chi2) / unit_of(base))
+
+
+def printed_threshold() -> float:
+    """t as the formula in the supplement evaluates: (a − 1)/(a + 1) with a = exp(−1/(2 ln 2)); negative."""
+    a = math.exp(-1 / (2 * math.log(2)))
+    return (a - 1) / (a + 1)
+
+
+def bound_crossing(base: str) -> float:
+    """χ² at which the bound, 1 − 2^(−2 log(1 + χ²)), really crosses χ²; in bits the golden ratio less 1."""
+    return float(brentq(lambda x: float(upper(np.array(x), base)) - x, 0.05, 5.0))
+
+
+def mi_crossing(base: str) -> float:
+    """ρ² at which the mutual information itself crosses HGR²."""
+    return float(brentq(lambda x: -0.5 * math.log1p(-x) / unit_of(base) - x, 0.05, 0.999))

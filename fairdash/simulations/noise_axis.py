@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.simulations.scene import Scene
-from fairdash.simulations.stack import Progress, coefficients, described, over_stack
+from fairdash.simulations.stack import Progress, coefficients, gathered
 from fairdash.simulations.truth import truth_of
 
 #: The ten noise levels on which estimators are compared.
@@ -45,29 +45,18 @@ def noise_axis_study(
         as :func:`lines_of` and :func:`errors`.
     """
     exact = _exact(scenes, noises)
-    keys, pairs = [], []
-    for scene in scenes:
-        for noise in noises:
-            u, v = replace(scene, noise=noise).draw(repeats=repeats)
-            pairs.append((u, v))
-            keys.append(
-                pd.DataFrame({"pattern": scene.pattern, "noise": noise, "repeat": np.arange(repeats)})
-            )
-    key = pd.concat(keys, ignore_index=True)
-    u, v = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    found: list[pd.DataFrame] = []
-    for fraction, id, evaluation, values in over_stack(coefficients() if ids is None else ids, u, v):
-        if values is not None:
-            found.append(key.assign(id=id, evaluation=evaluation, value=values))
-        if found:
-            so_far = pd.concat(found, ignore_index=True)
-            tables = {
-                "values": so_far,
-                "exact": exact,
-                "lines": lines_of(so_far),
-                "errors": errors(so_far, exact),
-            }
-            yield Progress(fraction, described(id, evaluation), tables)
+    draws = [
+        (scene.pattern, noise, *replace(scene, noise=noise).draw(repeats=repeats))
+        for scene in scenes
+        for noise in noises
+    ]
+    key = pd.DataFrame([(pattern, noise) for pattern, noise, *_ in draws], columns=["pattern", "noise"])
+    key = key.loc[key.index.repeat(repeats)].reset_index(drop=True)
+    key["repeat"] = np.tile(np.arange(repeats), len(draws))
+    u, v = (np.concatenate([each[side] for each in draws]) for side in (2, 3))
+    for fraction, doing, values in gathered(coefficients() if ids is None else ids, u, v, key):
+        of_values = {"values": values, "lines": lines_of(values), "errors": errors(values, exact)}
+        yield Progress(fraction, doing, of_values | {"exact": exact})
 
 
 def _exact(scenes: Sequence[Scene], noises: Sequence[float]) -> pd.DataFrame:
@@ -107,7 +96,7 @@ def errors(values: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     """
     hgr = values[values["id"].str.startswith("hgr_")]
     both = hgr.merge(exact[["pattern", "noise", "hgr"]], on=["pattern", "noise"])
-    both["error"] = both["value"] - both["hgr"]
-    grouped = both.assign(square=both["error"] ** 2).groupby(["id", "evaluation", "pattern"])
-    means = grouped[["error", "square"]].mean().reset_index()
-    return means.assign(bias=means["error"], rmse=np.sqrt(means["square"])).drop(columns=["error", "square"])
+    both["bias"] = both["value"] - both["hgr"]
+    both["rmse"] = both["bias"] ** 2
+    means = both.groupby(["id", "evaluation", "pattern"])[["bias", "rmse"]].mean().reset_index()
+    return means.assign(rmse=np.sqrt(means["rmse"]))

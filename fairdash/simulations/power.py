@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
 from fairdash.simulations.scene import Scene
-from fairdash.simulations.stack import Progress, over_stack, studied
+from fairdash.simulations.stack import Progress, gathered, studied
 
 Array = NDArray[np.float64]
 
@@ -62,19 +62,21 @@ def power_study(
     # A slow measure takes about as long as this many quick ones.
     work = [(quick, repeats, 1.0 * len(quick)), (slow, slow_repeats, 20.0 * len(slow))]
     total = sum(weight for *_, weight in work)
-    found: list[pd.DataFrame] = []
+    known: list[pd.DataFrame] = []
     begin = 0.0
     for chosen, count, weight in work:
         if not chosen:
             continue
-        share = weight / total
+        share, shape = weight / total, (len(noises), 3, count)
         u, v = _pairs(scene, noises, count)
-        for fraction, id, _, values in over_stack(chosen, u, v, published=False):
-            if values is not None:
-                found.append(_rates(id, values.reshape(len(noises), 3, count), noises))
-            if found:
-                tables = {"power": pd.concat(found, ignore_index=True)}
-                yield Progress(begin + share * fraction, REGISTRY[id].title, tables)
+        for fraction, doing, values in gathered(
+            chosen, u, v, pd.DataFrame(index=range(len(u))), published=False
+        ):
+            by_id = values.groupby("id", sort=False)["value"]
+            rates = [_rates(str(id), own.to_numpy().reshape(shape), noises) for id, own in by_id]
+            tables = {"power": pd.concat([*known, *rates], ignore_index=True)}
+            yield Progress(begin + share * fraction, doing, tables)
+        known += rates
         begin += share
 
 

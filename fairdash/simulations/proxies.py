@@ -34,14 +34,7 @@ def proxy_study(dataset: Dataset, sensitive: str) -> Iterator[Progress]:
 
 def tables_of_ranking(ranking: ProxyRanking) -> dict[str, pd.DataFrame]:
     """The ranking as tables that can be kept."""
-    joint = {
-        "sensitive": ranking.sensitive,
-        "joint": ranking.joint,
-        "joint_floor_q95": ranking.joint_floor_q95,
-        "joint_r2": ranking.joint_r2,
-        "n": ranking.n,
-        "n_used": ranking.n_used,
-    }
+    joint = {name: value for name, value in vars(ranking).items() if name != "features"}
     return {
         VALUES: ranking.features[["feature", "hgr"]],
         RANKING: ranking.features,
@@ -51,13 +44,5 @@ def tables_of_ranking(ranking: ProxyRanking) -> dict[str, pd.DataFrame]:
 
 def ranking_of_tables(tables: Mapping[str, pd.DataFrame]) -> ProxyRanking:
     """The way back from :func:`tables_of_ranking`."""
-    joint = tables[JOINT].iloc[0]
-    return ProxyRanking(
-        sensitive=str(joint["sensitive"]),
-        features=tables[RANKING],
-        joint=float(joint["joint"]),
-        joint_floor_q95=float(joint["joint_floor_q95"]),
-        joint_r2=float(joint["joint_r2"]),
-        n=int(joint["n"]),
-        n_used=int(joint["n_used"]),
-    )
+    (joint,) = tables[JOINT].to_dict("records")
+    return ProxyRanking(features=tables[RANKING], **{str(name): value for name, value in joint.items()})

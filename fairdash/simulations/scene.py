@@ -158,7 +158,7 @@ class Example:
     id
         A name of its own, for keys and tests.
     measure
-        Id of the estimator; a measure the registry does not have is left out by the pages.
+        Id of the estimator.
     button
         What a button says that opens it.
     look_at

@@ -160,3 +160,18 @@ def over_stack(
                 yield before[j] + share * (before[j + 1] - before[j]), id, evaluation, None
         for each in parts[0]:
             yield before[j + 1], each, evaluation, np.concatenate([part[each] for part in parts])
+
+
+def gathered(
+    ids: Sequence[str], u: Array, v: Array, key: pd.DataFrame, *, published: bool = True
+) -> Iterator[tuple[float, str, pd.DataFrame]]:
+    """Every measure over one stack of pairs, K rows of `key`: share done, what is being done, table so far.
+
+    The table is `key` for every ``id`` and ``evaluation`` with its ``value``.
+    """
+    found: list[pd.DataFrame] = []
+    for fraction, id, evaluation, values in over_stack(ids, u, v, published=published):
+        if values is not None:
+            found.append(key.assign(id=id, evaluation=evaluation, value=values))
+        if found:
+            yield fraction, described(id, evaluation), pd.concat(found, ignore_index=True)

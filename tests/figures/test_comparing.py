@@ -9,10 +9,9 @@ import pandas as pd
 import pytest
 
 from fairdash.evaluation import common_grid, densities, transfers_by_group
-from fairdash.figures.objectives import objectives_figure
-from fairdash.figures.spread import spread_figure
+from fairdash.figures.comparison import objectives_figure
+from fairdash.figures.groups import span, spread_figure, transfers_figure
 from fairdash.figures.theme import DARK, LIGHT, escaped
-from fairdash.figures.transfers import span, transfers_figure
 from fairdash.training.splits import random_splits
 
 EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'

@@ -10,12 +10,11 @@ import plotly.graph_objects as go
 import pytest
 
 from fairdash.evaluation import assess_curve, quantile_profile, summarise_splits
-from fairdash.figures.curves import curves_figure
-from fairdash.figures.data import distribution_figure, link_figure
+from fairdash.figures.data import distribution_figure, link_figure, training_curves_figure
 from fairdash.figures.front import front_without_marks, with_marks
+from fairdash.figures.groups import profile_figure
 from fairdash.figures.labels import Label
 from fairdash.figures.offline import Picture
-from fairdash.figures.quantile_profile import profile_figure
 from fairdash.figures.theme import DARK, LIGHT, new_figure, theme_of
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
@@ -140,8 +139,8 @@ def test_the_curves_have_a_line_a_lambda():
         for epoch in (1, 2)
     ]
     curves = pd.DataFrame([*rows, ("standard", 0, 1, 0.5, np.nan)], columns=["method", "lam", "epoch", "mse", "dependence"])  # fmt: skip
-    assert len(curves_figure(curves, "mse", theme=LIGHT).data) == 4
-    assert len(curves_figure(curves, "dependence", theme=LIGHT).data) == 3
+    assert len(training_curves_figure(curves, "mse", theme=LIGHT).data) == 4
+    assert len(training_curves_figure(curves, "dependence", theme=LIGHT).data) == 3
 
 
 def test_the_curves_of_several_stacks_are_one_line_also_before_there_is_a_dependence():
@@ -149,17 +148,17 @@ def test_the_curves_of_several_stacks_are_one_line_also_before_there_is_a_depend
         {"method": "hgr_nn", "lam": 1.0, "epoch": [1, 2], "mse": [1.0, 0.5], "dependence": None}
     )
     curves = pd.concat([stack, stack.assign(mse=[0.8, 0.7])], ignore_index=True)
-    (line,) = curves_figure(curves, "mse", theme=LIGHT).data
+    (line,) = training_curves_figure(curves, "mse", theme=LIGHT).data
     assert numbers(line.x).tolist() == [1, 2]
     assert numbers(line.y).tolist() == [0.9, 0.6]
-    assert len(curves_figure(curves, "dependence", theme=LIGHT).data) == 1
+    assert len(training_curves_figure(curves, "dependence", theme=LIGHT).data) == 1
 
 
 def test_the_curves_of_several_methods_show_the_one_in_training():
     rows = [(method, lam, 1, 0.5, 0.3) for method in ("hgr_nn", "pearson") for lam in (1, 2)]
     curves = pd.DataFrame(rows, columns=["method", "lam", "epoch", "mse", "dependence"])
     curves.loc[curves["method"] == "pearson", "mse"] = 0.9
-    figure = curves_figure(curves, "mse", theme=LIGHT)
+    figure = training_curves_figure(curves, "mse", theme=LIGHT)
     assert [list(line.y) for line in figure.data] == [[0.9], [0.9]]
     assert METHODS["pearson"].title in figure.layout.title.subtitle.text
 

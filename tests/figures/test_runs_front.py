@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.figures.runs_front import RunPath, runs_front_figure
+from fairdash.figures.front import RunPath, runs_front_figure
 from fairdash.figures.theme import DARK, LIGHT, Theme
 from tests.figures.test_comparing import EVIL
 

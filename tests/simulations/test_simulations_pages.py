@@ -169,11 +169,12 @@ def test_a_moved_slider_estimates_once_and_takes_floors_at_hand(monkeypatch) -> 
     app = opened("patterns", draw="17")
     moved(app, 3.0)
     computed = []
-    for name, own in (("floor_of", estimates_module.floor_of), ("_estimate", estimates_module._estimate)):
+    for name, own in (("floor_of", estimates_module.floor_of), ("values_of", estimates_module.values_of)):
 
-        def counted(id, *rest, name=name, own=own):
-            computed.append((name, id))
-            return own(id, *rest)
+        def counted(id, *rest, name=name, own=own, **ways):
+            if not ways:
+                computed.append((name, id))
+            return own(id, *rest, **ways)
 
         monkeypatch.setattr(estimates_module, name, counted)
     stops = (2.75, 3.25, 3.5, 3.75)
@@ -181,7 +182,7 @@ def test_a_moved_slider_estimates_once_and_takes_floors_at_hand(monkeypatch) -> 
         calm(moved(app, noise))
     # Each estimator once a place of the slider; its floor is that of the nearest noise level, or has a unit.
     ids = studied(quick=True)
-    expected = [("_estimate", id) for id in ids]
+    expected = [("values_of", id) for id in ids]
     expected += [("floor_of", id) for id in ids if not REGISTRY[id].scale_free]
     assert sorted(computed) == sorted(len(stops) * expected)
 
@@ -197,7 +198,7 @@ def test_heavy_tails_come_from_the_address_and_leave_the_exact_value() -> None:
     u, v = Scene(heavy_tails=True).draw()
     assert max(decoded(rows["x"])) == pytest.approx(u.max())
     assert max(decoded(curve["y"])) < v.max()
-    calm(heavy.segmented_control(key="patterns.more more").set_value("Learned f and g").run())
+    calm(heavy.segmented_control(key="patterns.parts more").set_value("Learned f and g").run())
     for function in ("f", "g"):
         drawn = figure(heavy, f"The transformation {function}")
         assert drawn["layout"]["xaxis"]["type"] == "log"
@@ -255,7 +256,7 @@ IDS = ("pearson", "hgr_spline")
 def test_finished_studies_are_drawn(choice: str, study: Study, progress, title: str) -> None:
     carried_out(study, progress())
     app = opened("patterns", n="50")
-    calm(app.segmented_control(key="patterns.more more").set_value(choice).run())
+    calm(app.segmented_control(key="patterns.parts more").set_value(choice).run())
     drawn = figure(app, title)
     assert any(trace["name"] == "HGR_spline" for trace in drawn["data"])
 
@@ -268,8 +269,8 @@ def test_the_paper_s_patterns_by_chi2_and_mutual_information(quantity: str, id: 
         noise_axis_study(scenes, noises=(1.0, 4.0), repeats=2, ids=("chi2_kde", "mi_ksg")),
     )
     app = opened("patterns", n="50")
-    calm(app.segmented_control(key="patterns.more more").set_value("The paper's four patterns").run())
-    calm(app.segmented_control(key="patterns.more fig2-quantity").set_value(quantity).run())
+    calm(app.segmented_control(key="patterns.parts more").set_value("The paper's four patterns").run())
+    calm(app.segmented_control(key="patterns.parts fig2-quantity").set_value(quantity).run())
     drawn = figure(app, "four kinds of pattern")
     exact = [trace for trace in drawn["data"] if trace["name"].startswith("exact")]
     truth = truth_of(scenes[0].shape, noise=1.0)
@@ -296,7 +297,7 @@ def test_unfinished_studies_show_a_bar() -> None:
 @pytest.mark.parametrize("choice", ["Learned f and g", "When each fails", "All numbers"])
 def test_the_rest_is_drawn_when_chosen(choice: str) -> None:
     app = opened("patterns")
-    calm(app.segmented_control(key="patterns.more more").set_value(choice).run())
+    calm(app.segmented_control(key="patterns.parts more").set_value(choice).run())
     if choice == "When each fails":
         calm(app.button(key='patterns.controls fails "chi2_kde" "heavy_tails"').click().run())
         assert app.toggle(key="heavy").value
@@ -317,7 +318,7 @@ def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
     (diamonds,) = [trace for trace in figure(app, "What each")["data"] if trace["name"] == "as published"]
     (rdc,) = [text for (text,) in diamonds["customdata"] if text.startswith("HGR_RDC")]
     assert "as a Python port has it" in rdc
-    calm(app.segmented_control(key="patterns.more more").set_value("When each fails").run())
+    calm(app.segmented_control(key="patterns.parts more").set_value("When each fails").run())
     said = everything(app).replace("\\", "")
     assert "a Python port does, the authors' R code averages them" in said
     assert "As published, ties" not in said
@@ -325,12 +326,12 @@ def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
 
 def test_the_page_on_patterns_says_things_as_they_are() -> None:
     app = opened("patterns")
-    calm(app.segmented_control(key="patterns.more more").set_value("Learned f and g").run())
+    calm(app.segmented_control(key="patterns.parts more").set_value("Learned f and g").run())
     said = everything(app)
     for words in ("the two functions that are most correlated", "Share the link: others see exactly this"):
         assert words in said
     assert "Download" in [each.value for each in app.subheader]
-    calm(app.segmented_control(key="patterns.more more").set_value("All numbers").run())
+    calm(app.segmented_control(key="patterns.parts more").set_value("All numbers").run())
     table = app.dataframe[0].value.set_index("Estimator")
     (rdc,) = [row for title, row in table.iterrows() if "RDC" in title]
     assert "no slow sine of the rank" in rdc["0 means"]

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from fairdash.figures.dots import dots_figure
+from fairdash.figures.paper import dots_figure
 from fairdash.figures.theme import LIGHT
 from fairdash.reports.paper.figures import sentences
 from fairdash.reports.paper.results import FAIRNESS, OBJECTIVES, committed, read_result, row_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +34,7 @@ def points_of(heights: list[float]) -> Points:
     return tuple(zip(PLACES, np.clip(heights, LOWEST, HIGHEST).tolist(), strict=True))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dials:
+class Dials(NamedTuple):
     """What is true of the curve with its noise.
 
     Attributes

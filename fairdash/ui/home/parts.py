@@ -15,7 +15,7 @@ from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.runs.words import line_of, page_of, title_of
-from fairdash.ui.stage.component import show_stage
+from fairdash.ui.stage import show_stage
 from fairdash.ui.text import safe
 from fairdash.utils.text import error_change
 

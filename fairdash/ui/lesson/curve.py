@@ -12,7 +12,7 @@ from fairdash.simulations.lesson import curve
 from fairdash.simulations.lesson.curve import Points
 from fairdash.ui.frame import theme
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.lesson.stage import guessed, to_lab
+from fairdash.ui.lesson.stage import Lab, guessed, to_lab
 from fairdash.ui.simulations import points_from_address, points_to_address
 
 KEY = Keys(__file__)
@@ -61,14 +61,15 @@ def show_curve() -> None:
     if answered:
         said.markdown(curve.sentence(points))
     with way:
-        lab_of(points)
+        to_lab(*lab_of(points))
 
 
-def lab_of(points: Points) -> None:
+def lab_of(points: Points) -> Lab:
     """The way to the patterns' page with this curve."""
     scene = curve.scene_of(points)
     address = ",".join(f"{u:g}:{f:g}" for u, f in points)
-    to_lab("patterns", {"pattern": scene.pattern, "points": address, "n": "500", "noise": f"{scene.noise:g}"})
+    state = {"pattern": scene.pattern, "points": address, "n": "500", "noise": f"{scene.noise:g}"}
+    return "patterns", state
 
 
 def _text(name: str) -> str:

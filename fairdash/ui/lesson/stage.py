@@ -14,7 +14,7 @@ from fairdash.simulations.lesson.scenes import SCENES, LessonScene
 from fairdash.ui.frame import enlarged
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import page
-from fairdash.ui.stage.component import show_stage
+from fairdash.ui.stage import show_stage
 
 KEY = Keys(__file__)
 
@@ -115,15 +115,12 @@ def _table(picture: dict[str, Any], moves: list[dict[str, Any]]) -> dict[str, An
     title, name, head = picture["table"]
     traces = picture["spec"]["data"]
     part = next(k for k, trace in enumerate(traces) if trace["name"] == name)
-    place = [
-        k
-        for k, each in enumerate(moves)
-        if (each["figure"], each["kind"], each["part"]) == (0, "trace", part)
-    ]
-    if not place:
+    ours = {"figure": 0, "kind": "trace", "part": part}
+    place = next((k for k, each in enumerate(moves) if ours.items() <= each.items()), None)
+    if place is None:
         return None
     rows = [[each] for each in traces[part].get("text") or (f"{x:.1f}" for x in traces[part]["x"])]
-    return {"title": title, "head": [head], "rows": rows, "move": place[0]}
+    return {"title": title, "head": [head], "rows": rows, "move": place}
 
 
 def guessed(name: str) -> bool:
@@ -150,11 +147,11 @@ def show_notes(scene: LessonScene) -> None:
         st.markdown("\n".join(f"- {note}" for note in scene.notes))
 
 
+#: A page of the lab, and the address that brings this scene's state to it.
+Lab = tuple[str, Mapping[str, str]]
+
+
 def to_lab(name: str, address: Mapping[str, str]) -> None:
     """The way to the page on which everything can be changed, with this scene's state."""
-    st.page_link(
-        page(name),
-        label="Open in the lab",
-        icon=":material/science:",
-        query_params=dict(address),
-    )
+    icon = ":material/science:"
+    st.page_link(page(name), label="Open in the lab", icon=icon, query_params=dict(address))

@@ -10,10 +10,9 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation import corrected_standard_error
-from fairdash.figures.architecture import architecture_figure
-from fairdash.figures.by_age import by_age_figure
-from fairdash.figures.gaussian_curves import along_rho_figure
-from fairdash.figures.simulation_curves import fig2_figure
+from fairdash.figures.gaussians import along_rho_figure
+from fairdash.figures.paper import architecture_figure, by_age_figure
+from fairdash.figures.simulations import fig2_figure
 from fairdash.reports.paper.figures import in_words, sentences, sides_of_bound
 from fairdash.reports.paper.results import (
     HOUSEHOLD_INCREASES,

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pandas as pd
 import streamlit as st
 
-from fairdash.figures.dots import dots_figure
+from fairdash.figures.paper import dots_figure
 from fairdash.figures.theme import REFERENCE, STANDARD, faded
 from fairdash.reports.paper.results import (
     FAIRNESS,
@@ -100,7 +100,7 @@ def show_dots(result: StudyResult, name: str, objective: str) -> None:
 
 
 def dots(result: StudyResult, dataset: str, objective: str) -> pd.DataFrame:
-    """What the dot plot shows: as :func:`fairdash.figures.dots.dots_figure` has it."""
+    """What the dot plot shows: as :func:`fairdash.figures.paper.dots_figure` has it."""
     table = summary(result)
     lines = []
     for method in map(str, table.loc[table["objective"] == objective, "method"]):

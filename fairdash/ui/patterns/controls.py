@@ -160,9 +160,8 @@ def show_examples(scene: Scene | None) -> None:
     st.markdown("**See an estimator fail.** Then move the controls: when does it recover?")
     with st.container(horizontal=True, gap="small"):
         for each in SCENES:
-            name = short_name(each.measure) if each.measure in REGISTRY else "HGR_NN"
             st.button(
-                f"{safe(name)}: {each.button}",
+                f"{safe(short_name(each.measure))}: {each.button}",
                 key=KEY("example", each.id),
                 on_click=go_to,
                 args=(each.scene,),

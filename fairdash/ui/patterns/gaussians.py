@@ -9,13 +9,21 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.dependence.exact import gaussian
-from fairdash.figures.gaussian_curves import along_rho_figure, estimate_name, inequality_figure
+from fairdash.figures.gaussians import along_rho_figure, estimate_name, inequality_figure
 from fairdash.figures.simulations import scatter_figure, short_name
 from fairdash.simulations import Scene
-from fairdash.simulations.gaussians import exact_curves, gaussian_pairs, means_along_rho
+from fairdash.simulations.gaussians import (
+    BASES,
+    bound_crossing,
+    exact_curves,
+    gaussian_pairs,
+    means_along_rho,
+    mi_crossing,
+    printed_threshold,
+    unit_of,
+)
 from fairdash.simulations.stack import studied, target_of
 from fairdash.simulations.store import Study
-from fairdash.simulations.supplement import BASES, bound_crossing, mi_crossing, printed_threshold, unit_of
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.glossary import explain
@@ -86,8 +94,6 @@ def answer(rho: float, base: str) -> str:
 def all_values(n: int) -> tuple[pd.DataFrame, bool]:
     """Every estimator along ρ; whether the slow ones are among them."""
     quick = gaussian_values(n, SEED)
-    if not [id for id in studied(quick=False) if target_of(id)]:
-        return quick, True
     slow, done = so_far(slow_study(n))
     if "values" not in slow:
         return quick, done

@@ -1,18 +1,39 @@
-"""The two parts of the page: estimators on patterns, and three quantities on bivariate normal laws."""
+"""The page's two parts: estimators on patterns, with what else there is to see of a scene; and Gaussians."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
+from fairdash.dependence import REGISTRY
+from fairdash.figures.simulations import (
+    QUANTITIES,
+    curves_figure,
+    fig2_figure,
+    noise_axis_figure,
+    power_figure,
+    short_name,
+)
+from fairdash.simulations import SHAPES, Scene, Truth
+from fairdash.simulations.power import compared
+from fairdash.simulations.stack import coefficients, is_detected, published_way, studied, target_of
+from fairdash.simulations.store import Study
 from fairdash.ui.address import choose
-from fairdash.ui.frame import presented
+from fairdash.ui.files import download
+from fairdash.ui.frame import chart, presented, theme
 from fairdash.ui.glossary import explain, in_lines
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.patterns.controls import ask_for_scene, show_examples
+from fairdash.ui.patterns.controls import ask_for_scene, show_examples, show_failures
 from fairdash.ui.patterns.gaussians import show_gaussians
-from fairdash.ui.patterns.more import show_more, show_take_away
-from fairdash.ui.patterns.picture import all_estimates, follow_slow, show_picture
-from fairdash.ui.simulations import exact_of
+from fairdash.ui.patterns.picture import FEW, all_estimates, follow_slow, show_picture, slow_study
+from fairdash.ui.simulations import exact_of, learned_of
+from fairdash.ui.studies import Tables, finished, follow, so_far
 
 KEY = Keys(__file__)
 
@@ -55,3 +76,253 @@ def show_patterns() -> None:
     explain()
     show_more(scene, estimates, truth)
     show_take_away(scene, estimates, truth)
+
+
+def show_more(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
+    """One control for the rest; what is not chosen costs nothing."""
+    parts = {
+        "Whole noise axis": lambda: show_noise_axis(scene),
+        "The paper's four patterns": lambda: show_fig2(scene),
+        "Learned f and g": lambda: show_curves(scene, truth),
+        "How often detected": lambda: show_power(scene),
+        "When each fails": show_failures,
+        "All numbers": lambda: show_numbers(estimates, truth),
+    }
+    shown = st.segmented_control(
+        "More", list(parts), default=next(iter(parts)), label_visibility="collapsed", key=KEY("more")
+    )
+    if shown is not None:
+        parts[shown]()
+
+
+def show_noise_axis(scene: Scene) -> None:
+    ids, evaluation = ask_for_estimators("axis", coefficients())
+    study = Study("noise_axis", replace(scene, noise=0.0))
+
+    tables = _drawn(
+        study,
+        lambda found: noise_axis_figure(
+            found["lines"],
+            found["exact"],
+            ids=ids,
+            evaluation=evaluation,
+            noise=scene.noise,
+            title="The whole noise axis",
+            subtitle=f"{scene.n:,} rows, lines: means of 5 data sets, bands: lowest to highest",
+            theme=theme(),
+        ),
+        needs=("lines", "exact"),
+        key=KEY("noise-axis"),
+        alt="Mean of each estimator against the noise, with the exact maximal correlation.",
+    )
+    if tables is not None:
+        show_errors(tables)
+        download(tables["values"], label="The noise axis (CSV)", name="noise-axis", key=KEY("csv-axis"))
+
+
+def show_fig2(scene: Scene) -> None:
+    quantity = st.segmented_control(
+        "Quantity",
+        list(QUANTITIES),
+        format_func=lambda each: "Coefficients" if each == "hgr" else QUANTITIES[each].replace("m", "M", 1),
+        default="hgr",
+        required=True,
+        label_visibility="collapsed",
+        key=KEY("fig2-quantity"),
+    )
+    if quantity == "hgr":
+        kind, offered = "fig2", coefficients()
+    else:
+        kind, offered = "divergences", tuple(id for id in studied() if target_of(id) == quantity)
+    ids, evaluation = ask_for_estimators(f"fig2-{quantity}", offered)
+    study = Study(kind, Scene(n=scene.n, seed=scene.seed))
+
+    if kind == "divergences" and finished(study) is None:
+        st.caption("Networks for χ² and mutual information: one to three minutes with 500 rows.")
+    tables = _drawn(
+        study,
+        lambda found: fig2_figure(
+            found["lines"],
+            found["exact"],
+            ids=ids,
+            evaluation=evaluation,
+            titles={id: SHAPES[id].title for id in SHAPES},
+            quantity=quantity,
+            subtitle=f"{scene.n:,} rows, means of 5 data sets; green: exact value",
+            theme=theme(),
+        ),
+        needs=("lines", "exact"),
+        key=KEY("fig2"),
+        alt="Four panels, one a pattern: each estimator against the noise, with the exact value.",
+    )
+    if tables is not None:
+        if kind == "fig2":
+            show_errors(tables)
+        name = f"four-patterns-{kind}"
+        download(tables["values"], label="All four patterns (CSV)", name=name, key=KEY("csv-fig2"))
+
+
+def show_power(scene: Scene) -> None:
+    ids, _ = ask_for_estimators("power", compared(), published=False)
+    study = Study("power", replace(scene, noise=0.0))
+
+    subtitle = f"{scene.n:,} rows a data set, at a false-alarm rate of 5 %; bands: 95 % intervals"
+    tables = _drawn(
+        study,
+        lambda found: power_figure(found["power"], ids=ids, subtitle=subtitle, theme=theme()),
+        needs=("power",),
+        key=KEY("power"),
+        alt="Share of data sets in which each estimator detects the link, against noise.",
+    )
+    if tables is None:
+        return
+    st.caption(
+        "A link counts as detected when the estimator reads more than it does on at least 95 % of pairs made "
+        "independent: the U of one data set with the V of another. Slow estimators have fewer data sets, and "
+        "wider bands."
+    )
+    download(tables["power"], label="Detection rates (CSV)", name="power", key=KEY("csv-power"))
+
+
+def _drawn(
+    study: Study, figure: Callable[[Tables], go.Figure], *, needs: Sequence[str], key: str, alt: str
+) -> Tables | None:
+    """Draw a study as far as it is, once it has the tables that this `needs`; all of them if it is done."""
+
+    def show(tables: Tables) -> None:
+        if all(name in tables for name in needs):
+            chart(figure(tables), key=key, alt=alt)
+
+    tables = finished(study)
+    if tables is None:
+        follow(study, show, slot="more")
+    else:
+        show(tables)
+    return tables
+
+
+def show_errors(tables: Tables) -> None:
+    table = tables["errors"].assign(square=tables["errors"]["rmse"] ** 2)
+    table = table.groupby(["id", "evaluation"])[["bias", "square"]].mean().reset_index()
+    table["square"] = np.sqrt(table["square"])
+    fitted = table["id"].map(lambda id: REGISTRY[id].fitted)
+    published = np.where(fitted, "on its own training rows", "as published")
+    table["evaluation"] = np.where(table["evaluation"] == "ours", "as used here", published)
+    table["id"] = table["id"].map(short_name)
+    table.columns = pd.Index(["Estimator", "Way", "Bias", "Root mean squared error"])
+    st.dataframe(
+        table.sort_values("Root mean squared error").round(3),
+        hide_index=True,
+        width="content",
+        alt="Bias and root mean squared error of each estimator of maximal correlation.",
+    )
+    st.caption("Errors against the exact value, over all noise levels and data sets.")
+
+
+def ask_for_estimators(name: str, offered: Sequence[str], *, published: bool = True) -> tuple[list[str], str]:
+    """Which lines to draw, and in which way."""
+    ids = st.pills(
+        "Estimators",
+        offered,
+        default=[id for id in offered if id in FEW] or offered,
+        selection_mode="multi",
+        format_func=short_name,
+        key=KEY("estimators", name),
+        label_visibility="collapsed",
+    )
+    if not published:
+        return list(ids), "ours"
+    as_published = st.toggle(
+        "As published or ported",
+        key=KEY("published", name),
+        help="; ".join(f"{short_name(id)}: {way}" for id in offered if (way := published_way(REGISTRY[id])))
+        + ".",
+    )
+    return list(ids), "published" if as_published else "ours"
+
+
+def show_curves(scene: Scene, truth: Truth) -> None:
+    curves = [learned_of(scene)]
+    slow, _ = so_far(slow_study(scene))
+    if "curves" in slow:
+        curves.append(slow["curves"])
+    table = pd.concat([one for one in curves if len(one)] or curves, ignore_index=True)
+    st.markdown(
+        "Maximal correlation asks for the two functions that are most correlated. "
+        "An estimator learns them; the exact pair is known here."
+    )
+    u, v = scene.draw()
+    inner = slice(1, -1)  # heavy tails would send the ends of U to 0 and to infinity
+    exact_f = (scene.scale_u(truth.u[inner]), truth.f[inner])
+    panels = (("f", exact_f, u), ("g", (scene.scale_v(truth.v), truth.g), v))
+    for place, (function, exact, rows) in zip(st.columns(2), panels, strict=True):
+        with place:
+            chart(
+                curves_figure(
+                    table,
+                    exact,
+                    function=function,
+                    reach=(float(rows.min()), float(rows.max())),
+                    subtitle=f"{scene.n:,} rows, σ = {scene.noise:g}",
+                    log=scene.heavy_tails,
+                    theme=theme(),
+                ),
+                key=KEY("curve", function),
+                alt=f"The transformation {function}: exact, and as the estimators have learned it.",
+            )
+
+
+def show_numbers(estimates: pd.DataFrame, truth: Truth) -> None:
+    table = numbers_table(estimates, truth)
+    digits = {
+        name: st.column_config.NumberColumn(name, format="%.3f")
+        for name in ("Reads", "Exact", "Noise floor", "Floor, 95 %", "As published")
+    }
+    st.dataframe(
+        table,
+        hide_index=True,
+        column_config=digits,
+        height="content",
+        placeholder="–",
+        alt="Every estimator's reading and floor.",
+    )
+    st.caption(
+        "Floors come from shuffled V: 39 times, or 19 for the slow estimators. To keep the slider quick, "
+        "those of quick estimators without a unit are taken at a nearby noise level, where they are the same "
+        "up to chance. “As published” is for RDC a Python port's way with ties: the authors' R code averages "
+        "them, as here."
+    )
+
+
+def numbers_table(estimates: pd.DataFrame, truth: Truth) -> pd.DataFrame:
+    exact = {"hgr": truth.hgr, "chi2": truth.chi2, "mi": truth.mi}
+    return pd.DataFrame(
+        [
+            {
+                "Estimator": REGISTRY[row["id"]].title,
+                "Reads": row["value"],
+                "Exact": exact.get(target_of(row["id"]) or "", math.nan),
+                "Noise floor": row["floor"],
+                "Floor, 95 %": row["floor_q95"],
+                "Told from noise": is_detected(row["id"], row["value"], row["floor_q95"]),
+                "As published": row["published"],
+                "0 means": REGISTRY[row["id"]].zero,
+                "1 means": REGISTRY[row["id"]].one,
+            }
+            for row in estimates.to_dict("records")
+        ]
+    )
+
+
+def show_take_away(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
+    st.subheader("Download")
+    u, v = scene.draw()
+    left, right, _ = st.columns([1, 1, 2])
+    with left:
+        download(
+            numbers_table(estimates, truth), label="Readings (CSV)", name="readings", key=KEY("csv-readings")
+        )
+    with right:
+        rows = pd.DataFrame({"U": u[0], "V": v[0]})
+        download(rows, label="The rows (CSV)", name=f"{scene.pattern}-rows", key=KEY("csv-rows"))
+    st.caption("Share the link: others see exactly this pattern, rows, noise, ties, tails and draw.")

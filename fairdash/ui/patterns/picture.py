@@ -18,7 +18,7 @@ from fairdash.ui.frame import theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.patterns.controls import show_hint
 from fairdash.ui.simulations import along_noise_of, estimates_of
-from fairdash.ui.stage.component import show_stage
+from fairdash.ui.stage import show_stage
 from fairdash.ui.studies import finished, follow, so_far
 from fairdash.ui.text import number, safe
 

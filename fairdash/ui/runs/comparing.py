@@ -7,7 +7,7 @@ import string
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
-from fairdash.figures.runs_front import RunPath, runs_front_figure
+from fairdash.figures.front import RunPath, runs_front_figure
 from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
 from fairdash.runs.store import Run
 from fairdash.training.objectives import OBJECTIVES

@@ -9,7 +9,7 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
-from fairdash.figures.hiding import transformation_figure
+from fairdash.figures.comparison import transformation_figure
 from fairdash.reports import comparison_figures, tables, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.point_values import of_values

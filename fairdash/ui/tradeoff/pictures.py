@@ -12,7 +12,7 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.cached import stops_of
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.stage.component import show_stage
+from fairdash.ui.stage import show_stage
 from fairdash.ui.text import safe
 from fairdash.ui.tradeoff.controls import lam_in_view
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.figures.curves import curves_figure
+from fairdash.figures.data import training_curves_figure
 from fairdash.runs.status import DONE
 from fairdash.runs.store import Run
 from fairdash.training.objectives import OBJECTIVES
@@ -57,14 +57,14 @@ def show_curves(run: Run) -> None:
     left, right = st.columns(2)
     with left:
         chart(
-            curves_figure(curves, "mse", theme=theme()),
+            training_curves_figure(curves, "mse", theme=theme()),
             key=KEY("curve-error"),
             alt="Training error by epoch.",
         )
     if curves["dependence"].notna().any():
         with right:
             chart(
-                curves_figure(curves, "dependence", theme=theme()),
+                training_curves_figure(curves, "dependence", theme=theme()),
                 key=KEY("curve-dependence"),
                 alt="Dependence found by the penalty by epoch, a line a weight.",
             )

@@ -1,0 +1,321 @@
+"""How the tables of an audit are drawn: each into an empty figure that has its words already."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from fairdash.figures.parts import (
+    Values,
+    band,
+    dots,
+    limits,
+    line,
+    line_across,
+    line_up,
+    said,
+    short,
+    with_legend,
+)
+from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped
+
+#: Points that are the mean of all rows beyond the curve's range.
+TAILS = ("below", "above")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditView:
+    """What figures need to know of an audit besides their table.
+
+    Parameters
+    ----------
+    names
+        Role to the column's name, "" where there is none: price, sensitive, outcome, candidate.
+    n
+        Rows.
+    mean_price, max_gap, gap_allowed
+        The mean price, and the largest gap allowed as a share of it and in units of the price.
+    """
+
+    names: Mapping[str, str]
+    n: int
+    mean_price: float
+    max_gap: float
+    gap_allowed: float
+
+
+#: Draws a table into an empty figure.
+Draw = Callable[[go.Figure, pd.DataFrame, AuditView, Theme], object]
+
+
+def curve_along_s(level: str = "", max_gap: str = "") -> Draw:
+    """A curve along s; attributes of the view that are its level (0 without) and the largest gap allowed."""
+
+    def draw(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+        gap_curve(
+            figure,
+            table,
+            level=getattr(view, level) if level else 0.0,
+            max_gap=getattr(view, max_gap),
+            theme=theme,
+        )
+
+    return draw
+
+
+def top_share(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+    gap_curve(figure, table, level=0.05, max_gap=None, theme=theme)
+    figure.update_yaxes(tickformat=".0%", rangemode="tozero")
+
+
+def gap_curve(
+    figure: go.Figure, curve: pd.DataFrame, *, level: float, max_gap: float | None, theme: Theme
+) -> None:
+    """A curve along s with its simultaneous 95 % band, the two tails beside it, and how wide a gap may be.
+
+    Parameters
+    ----------
+    curve
+        ``at``, ``value``, ``low``, ``high`` and ``kind``: "curve" or "level" within the range; "below" and
+        "above" for the mean of the rows beyond it.
+    level
+        The mean of all rows.
+    max_gap
+        The threshold δ, in units of y: drawn as a strip of that width about the level. Without one, a line.
+    """
+    if max_gap is None:
+        figure.add_shape(line_across(level, colour=theme.quiet))
+    else:
+        words = {"text": "a gap of this width is the threshold", "textposition": "top right"}
+        figure.add_hrect(
+            y0=level - max_gap / 2,
+            y1=level + max_gap / 2,
+            fillcolor=theme.floor,
+            line_width=0,
+            layer="below",
+            label=words | {"font": {"size": 12, "color": theme.quiet}},
+        )
+    inner, tails = curve[~curve["kind"].isin(TAILS)], curve[curve["kind"].isin(TAILS)]
+    if (inner["kind"] == "curve").all():
+        area = (inner["at"], inner["low"], inner["high"])
+        figure.add_trace(band(*area, colour=theme.chosen, opacity=0.18, name="95 % band"))
+        known, hover = inner[["value", "low", "high"]], f"at %{{x:,.4g}}: {_WITH_LIMITS}"
+        look: Values = {"name": "curve", "colour": theme.chosen}
+        figure.add_trace(line(inner["at"], inner["value"], **look, customdata=known, hover=hover))
+    else:
+        _points(figure, inner, name="level", colour=theme.chosen)
+    _points(figure, tails, name="rows beyond", symbol="diamond", colour=theme.standard)
+
+
+_WITH_LIMITS = "%{customdata[0]:,.4g}<br>95 %: %{customdata[1]:,.4g} to %{customdata[2]:,.4g}"
+
+
+def _points(
+    figure: go.Figure,
+    points: pd.DataFrame,
+    *,
+    name: str,
+    colour: str,
+    symbol: str = "circle",
+    hover: str = "",
+) -> None:
+    """Means ``value`` at ``at`` with their limits ``low`` and ``high`` as bars."""
+    if points.empty:
+        return
+    known = points[["value", "low", "high"]]
+    bars = limits(*(known[each] for each in known), colour=colour)
+    hover = f"{hover}at %{{x:,.4g}}: {_WITH_LIMITS}"
+    look: Values = {"name": name, "colour": colour, "symbol": symbol, "size": 9}
+    figure.add_trace(dots(points["at"], points["value"], **look, error_y=bars, customdata=known, hover=hover))
+
+
+def intervals(
+    *columns: str, at: str = "", level: float = 0.0, scale: float = 1.0, reverse: bool = False
+) -> Draw:
+    """Points with intervals about a level: columns of value, lower and upper limit, and where they stand."""
+
+    def draw(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+        known = {
+            each: scale * table[name] for each, name in zip(("value", "low", "high"), columns, strict=True)
+        }
+        points = pd.DataFrame(known | {"at": table[at] if at else _middle(table)})
+        series = table["base"] if "base" in table else pd.Series("", index=table.index)
+        looks = ((theme.chosen, "circle"), (theme.standard, "diamond"))
+        for (colour, symbol), (base, own) in zip(looks, points.groupby(series, sort=False), strict=False):
+            name = _BASES.get(str(base), "")
+            hover = f"{name}, " if name else ""
+            _points(figure, own, name=name or "value", colour=colour, symbol=symbol, hover=hover)
+        if "base" in table:
+            with_legend(figure)
+        if reverse:
+            figure.update_xaxes(autorange="reversed")
+        figure.add_shape(line_across(level, colour=theme.quiet))
+
+    return draw
+
+
+_BASES = {"mean price": "above the mean price", "earned": "above what is earned"}
+
+
+def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:
+    return (table[f"{name}low"] + table[f"{name}high"]) / 2
+
+
+def segments(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+    """A line a segment, in their order."""
+    known = table[["per_head", "per_head_low", "per_head_high"]]
+    labels = [
+        escaped(f"{each.s_low:,.4g} to {each.s_high:,.4g} · {each.column} {each.level}"[:60])
+        for each in table.itertuples()
+    ]
+    bars = limits(*(known[each] for each in known), colour=theme.chosen)
+    look: Values = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
+    figure.add_trace(dots(table["per_head"], labels, **look, customdata=known, hover=_WITH_LIMITS))
+    figure.update_yaxes(autorange="reversed", ticks="")
+    figure.add_shape(line_up(0.0, colour=theme.quiet))
+
+
+def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str | None = None) -> Draw:
+    """A bar across a row of the table, with its interval, in per cent."""
+
+    def draw(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+        known = 100 * table[[value, "ci_low", "ci_high"]]
+        figure.add_bar(
+            x=known[value],
+            y=labels(table),
+            orientation="h",
+            marker={"color": theme.chosen, "opacity": 0.75},
+            error_x=limits(*(known[each] for each in known), colour=theme.text),
+            **said(hover),
+        )
+        figure.update_yaxes(autorange="reversed", ticks="", type="category")
+
+    return draw
+
+
+def features(table: pd.DataFrame) -> list[str]:
+    return [escaped(short(each)) for each in table["feature"]]
+
+
+def measures(table: pd.DataFrame) -> list[str]:
+    return [each.replace("_", " ") for each in table["measure"]]
+
+
+def surface(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+    """Cells of price and s, coloured by cost less price in standard errors: noise stays pale."""
+    most = float(table["b"].abs().max()) or 1.0
+    clear = table["b"].abs() > 2 * table["standard_error"]
+    marker = {
+        "colorscale": [[0, theme.chosen], [0.5, theme.floor], [1, theme.standard]],
+        "cmin": -most,
+        "cmax": most,
+        "colorbar": {"title": {"text": "cost less price"}, "thickness": 12},
+        "line": {"width": [2.0 if each else 0.0 for each in clear], "color": theme.text},
+    }
+    cells = dots(
+        _middle(table, "s_"),
+        _middle(table, "price_"),
+        name="cost less price",
+        colour=table["b"],
+        symbol="square",
+        size=15,
+        marker=marker,
+        customdata=table[["b", "standard_error", "rows"]],
+        hover="cost beyond others of the price %{customdata[0]:,.4g} ± %{customdata[1]:,.4g}, "
+        "%{customdata[2]:,} rows",
+    )
+    figure.add_trace(cells)
+
+
+def lorenz(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+    figure.add_trace(line(table["exposure"], table["outcome"], name="Lorenz curve", colour=theme.chosen))
+    figure.add_trace(line([0, 1], [0, 1], name="equal", colour=theme.quiet, width=1, dash="dot"))
+
+
+def lift(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+    looks = {
+        "price": (theme.standard, "dash"),
+        "candidate": (theme.chosen, "solid"),
+        "outcome": (theme.text, "dot"),
+    }
+    for role, (colour, dash) in looks.items():
+        look: Values = {"colour": colour, "dash": dash, "width": 2, "symbol": "circle"}
+        figure.add_trace(line(_middle(table, "ratio_"), table[role], name=view.names[role], **look))
+    with_legend(figure)
+
+
+def missing(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+    look: Values = {"colour": theme.chosen, "width": 2, "symbol": "circle"}
+    figure.add_trace(line(_middle(table), table["share"], name="share", **look))
+    figure.update_yaxes(rangemode="tozero", tickformat=".1%")
+
+
+def reliabilities(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
+    """The price's curve at stated reliabilities."""
+    colours = (theme.chosen, theme.standard, REFERENCE, OTHERS[0], OTHERS[1])
+    for k, (name, part) in enumerate(table.groupby("reliability", sort=False)):
+        look: Values = {"colour": colours[k % len(colours)], "width": 2, "dash": "dash" if k else "solid"}
+        details: Values = {"customdata": part[["value", "low", "high"]]}
+        details["hover"] = f"reliability {name:g}, at %{{x:,.4g}}: {_WITH_LIMITS}"
+        figure.add_trace(line(part["at"], part["value"], name=f"{name:g}", **look, **details))
+    with_legend(figure, title={"text": "reliability"})
+
+
+def premiums(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+    """The mean of each premium along s, and of the price; told apart without colour, too."""
+    looks = {
+        "price": ("Today's price", theme.text, "dot", "circle-open"),
+        "best_estimate": ("Best estimate", theme.standard, "solid", "circle"),
+        "unaware": ("Unaware", OTHERS[1], "dash", "square"),
+        "aware": ("Aware", theme.chosen, "solid", "diamond"),
+        "hyperaware": ("Hyperaware", OTHERS[0], "dashdot", "triangle-up"),
+        "corrective": ("Corrective", REFERENCE, "longdash", "x"),
+    }
+    for id, (name, colour, dash, symbol) in looks.items():
+        curve = table[table["premium"] == id]
+        inner, tails = curve[~curve["kind"].isin(TAILS)], curve[curve["kind"].isin(TAILS)]
+        look: Values = {"name": name, "colour": colour, "legendgroup": id}
+        hover = f"{name}, at %{{x:,.4g}}: %{{y:,.4g}}"
+        figure.add_trace(line(inner["at"], inner["value"], dash=dash, hover=hover, **look))
+        hover = f"{name}, rows beyond, at %{{x:,.4g}}: %{{y:,.4g}}"
+        look |= {"symbol": symbol, "showlegend": False}
+        figure.add_trace(dots(tails["at"], tails["value"], hover=hover, **look))
+    figure.add_shape(line_across(view.mean_price, colour=theme.grid, dash="solid"))
+    with_legend(figure, y=-0.2, x=0)
+
+
+def differences(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+    """What each of three differences is over policies: 5 to 95 %, 25 to 75 %, and the median."""
+    quantiles = 100 * table.filter(regex=r"^q\d+$") / view.mean_price
+    # In two lines, so that a narrow screen has room for the bars.
+    for k, name in enumerate(table["what"].str.replace(" less ", " less<br>", n=1)):
+        own = quantiles.iloc[k]
+        look: Values = {"name": name, "hover": f"{name}: %{{x:.1f}} %"}
+        for low, high, width in (("q05", "q95", 3), ("q25", "q75", 11)):
+            figure.add_trace(
+                line([own[low], own[high]], [name] * 2, colour=theme.chosen, width=width, **look)
+            )
+        look |= {"colour": theme.standard, "hover": f"{name}, the middle policy: %{{x:.1f}} %"}
+        ring = {"line": {"color": theme.text, "width": 1}}
+        figure.add_trace(dots([own["q50"]], [name], size=11, marker=ring, **look))
+    figure.update_yaxes(autorange="reversed", ticks="", type="category")
+
+
+def two_prices(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+    """Numbers of both prices that are shares of the mean price, each pair joined by a line."""
+    labels = measures(table)
+    for label, *ends in zip(labels, 100 * table["price"], 100 * table["candidate"], strict=True):
+        look: Values = {"colour": theme.quiet, "width": 1, "showlegend": False, "hover": ""}
+        figure.add_trace(line(ends, [label] * 2, name="difference", **look))
+    for role, colour, symbol in (("price", theme.standard, "diamond"), ("candidate", theme.chosen, "circle")):
+        name = escaped(view.names[role])
+        hover = f"{name}: %{{x:.1f}} %<br>difference %{{customdata[0]:.1f}} "
+        hover += "(%{customdata[1]:.1f} to %{customdata[2]:.1f})"
+        details: Values = {"customdata": 100 * table[["difference", "ci_low", "ci_high"]], "hover": hover}
+        look = {"name": name, "colour": colour, "symbol": symbol, "size": 10}
+        figure.add_trace(dots(100 * table[role], labels, **look, **details))
+    figure.update_yaxes(autorange="reversed", ticks="")
+    with_legend(figure, y=-0.2)

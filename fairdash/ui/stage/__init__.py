@@ -1,1 +1,0 @@
-"""The stage: pictures that follow the hand, drawn in the browser from what the server has computed."""
