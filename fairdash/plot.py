@@ -30,7 +30,7 @@ from fairdash.figures.theme import theme_of
 from fairdash.figures.transfers import transfers_figure
 from fairdash.registry import get_entry
 from fairdash.reports.fronts import ERROR_TITLES
-from fairdash.reports.numbers import label
+from fairdash.text import label
 from fairdash.training.baselines import train_baselines
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS

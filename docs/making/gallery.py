@@ -24,10 +24,10 @@ import fairdash as fd
 from fairdash.api import SweepResult
 from fairdash.data.dataset import Dataset
 from fairdash.figures.architecture import architecture_figure
+from fairdash.figures.blocks import as_script_json, plotly_script
 from fairdash.figures.by_age import by_age_figure
 from fairdash.figures.data import proxies_figure
 from fairdash.figures.gaussian_curves import along_rho_figure
-from fairdash.figures.offline import as_script_json, plotly_script
 from fairdash.figures.simulation_curves import fig2_figure
 from fairdash.figures.simulations import scatter_figure
 from fairdash.figures.tariff import factor_figure

@@ -9,9 +9,8 @@ from fairdash.assessment.confirmation import Confirmation
 from fairdash.dependence import REGISTRY
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
-from fairdash.reports.numbers import number
 from fairdash.reports.words import named
-from fairdash.text import counted
+from fairdash.text import counted, number
 from fairdash.training.objectives import OBJECTIVES
 
 _NONE: Mapping[str, str] = MappingProxyType({})
