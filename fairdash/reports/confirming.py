@@ -78,7 +78,7 @@ def of_report(comparison: Comparison, openings: Sequence[Confirmation]) -> list[
     if not openings:
         return [not_opened(len(aside.rows))]
     paragraphs = all_sentences(openings, comparison.result.names)
-    if not any(_is_of(comparison, each) for each in openings):
+    if opening_of(comparison, openings) is None:
         paragraphs.append("The point of this report is not among those that they were opened for.")
     return paragraphs
 
@@ -100,12 +100,8 @@ def refit_includes(n: int) -> str:
     )
 
 
-def _is_of(comparison: Comparison, found: Confirmation) -> bool:
-    point = comparison.b
-    lam = 0.0 if point.is_standard else point.lam
-    return found.is_of(method=point.method, lam=lam, objective=comparison.objective)
-
-
 def opening_of(comparison: Comparison, openings: Sequence[Confirmation]) -> Confirmation | None:
     """The opening for the point in view; None if there was none."""
-    return next((each for each in openings if _is_of(comparison, each)), None)
+    method, lam = comparison.b.method, 0.0 if comparison.b.is_standard else comparison.b.lam
+    own = (each for each in openings if each.is_of(method=method, lam=lam, objective=comparison.objective))
+    return next(own, None)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -222,6 +223,11 @@ class Front:
         if place is None:
             raise IndexError(f"no figures at {point}")
         return self.test.iloc[place]
+
+    @cached_property
+    def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
+        """Its charts without the chosen points, as plain values, by what they show: gone with the front."""
+        return {}
 
     @cached_property
     def _places(self) -> dict[tuple[str | None, float], int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import plotly.graph_objects as go
@@ -117,25 +116,21 @@ def _mark(comparison: Comparison, point: Point, text: str, colour: str, symbol: 
     )
 
 
-def forget_fronts() -> None:
-    """Keep no front in memory: the data behind one may have been deleted."""
-    _front_without_marks.cache_clear()
-
-
-# Building it takes several times as long as adding marks to it, which a page does at every move of a slider.
-@lru_cache(maxsize=16)
 def _front_without_marks(front: Front, **view: Any) -> Mapping[str, Any]:
-    figure = front_without_marks(
-        front.test,
-        front.single,
-        error=front.error,
-        references=front.references,
-        baselines=front.baselines,
-        least_error=front.least_error,
-        **view,
-    )
-    plain: Mapping[str, Any] = figure.to_plotly_json()
-    return plain
+    # Building it takes several times as long as adding marks to it, which a page does for every point.
+    key = tuple(view.values())
+    if key not in front.drawn:
+        figure = front_without_marks(
+            front.test,
+            front.single,
+            error=front.error,
+            references=front.references,
+            baselines=front.baselines,
+            least_error=front.least_error,
+            **view,
+        )
+        front.drawn[key] = figure.to_plotly_json()
+    return front.drawn[key]
 
 
 def spread(comparison: Comparison, *, theme: Theme) -> Picture:
