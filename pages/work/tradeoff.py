@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.tradeoff.controls import (
-    choose,
-    show_answer,
-    show_comparison_control,
-    show_notes,
-    show_pictures,
-    show_whose,
-)
+from fairdash.ui.tradeoff.controls import choose, show_answer, show_comparison
 from fairdash.ui.tradeoff.opening import (
     run_in_view,
     show_confirmation,
@@ -33,11 +26,8 @@ if run is not None:
         show_stage(run, comparison)
     with place:
         show_answer(comparison)
-        show_whose(comparison)
         show_other_training(comparison, run)
-    show_pictures(comparison, run)
-    show_comparison_control(comparison)
-    show_notes(comparison)
+    show_comparison(comparison, run)
     show_panels(comparison)
     show_confirmation(comparison, run)
     show_tariff(comparison, run)

@@ -80,7 +80,7 @@ def choose(run: Run) -> Comparison:
     )
 
 
-def show_comparison_control(comparison: Comparison) -> None:
+def _show_kept(comparison: Comparison) -> None:
     """What the chosen point is compared with, and the button that keeps it as the next one's A."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
@@ -145,7 +145,7 @@ def lam_in_view(plan: Sweep) -> float:
     return next((lam for lam in stops if f"{lam:g}" == asked), middle_weight(plan))
 
 
-def show_whose(comparison: Comparison) -> None:
+def _show_whose(comparison: Comparison) -> None:
     """What the page is about, in one quiet line."""
     seen, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
     line = f"{safe(comparison.title)} · {seen.meaning}"
@@ -161,16 +161,24 @@ def show_whose(comparison: Comparison) -> None:
 
 
 def show_answer(comparison: Comparison) -> None:
-    """What was found, in two or three sentences."""
+    """What was found, in two or three sentences, and what the page is about."""
     st.markdown(f"**{safe(words.answer(comparison))}**")
+    _show_whose(comparison)
 
 
-def show_notes(comparison: Comparison) -> None:
+def _show_notes(comparison: Comparison) -> None:
     """What the run has to say of itself."""
     for note in comparison.result.notes:
         st.warning(safe(note))
     for sentence in words.of_older_values(comparison):
         st.info(safe(sentence))
+
+
+def show_comparison(comparison: Comparison, run: Run) -> None:
+    """The pictures that follow the slider, what they compare with, and what the run has to say of itself."""
+    show_pictures(comparison, run)
+    _show_kept(comparison)
+    _show_notes(comparison)
 
 
 def show_pictures(comparison: Comparison, run: Run) -> None:
