@@ -15,7 +15,7 @@ from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE, Findings
 from fairdash.figures.audit import audit_figure
 from fairdash.figures.blocks import Block, Chapters, Picture, Table, plotly_script, templates
 from fairdash.figures.theme import LIGHT, Theme
-from fairdash.text import unbroken
+from fairdash.utils.text import unbroken
 
 Array = NDArray[np.float64]
 

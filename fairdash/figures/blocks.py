@@ -1,7 +1,7 @@
 """Blocks, what pages and documents are made of, and HTML that opens anywhere and loads nothing.
 
 Content is written once, as sentences, facts, figures and tables. ``parts.html`` makes HTML of it,
-:func:`fairdash.ui.blocks.show_blocks` a page, :func:`fairdash.safe_csv.safe_csv` the file of a table.
+:func:`fairdash.ui.blocks.show_blocks` a page, :func:`fairdash.utils.safe_csv.safe_csv` the file of a table.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 
 from fairdash.figures.theme import room_of
-from fairdash.text import percent, visible
+from fairdash.utils.text import percent, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

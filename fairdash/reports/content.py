@@ -11,22 +11,22 @@ from importlib.metadata import version
 import numpy as np
 
 from fairdash._version import versions
-from fairdash.assessment.quantile_profile import ROWS_PER_GROUP
 from fairdash.data.dataset import Dataset
 from fairdash.data.leak_check import check_data
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation.quantile_profile import ROWS_PER_GROUP
 from fairdash.figures.blocks import Block
 from fairdash.figures.theme import Theme
-from fairdash.records import to_plain
 from fairdash.reports import pictures, tables, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.reports.words import named, nothing_learned, of_values
-from fairdash.text import number, with_unit
 from fairdash.training.device import TITLES
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
+from fairdash.utils.records import to_plain
+from fairdash.utils.text import number, with_unit
 
 
 def has_groups(comparison: Comparison) -> bool:

@@ -10,8 +10,8 @@ from pathlib import Path
 from markupsafe import Markup
 
 from fairdash._version import __version__
-from fairdash.assessment.confirmation import Confirmation
 from fairdash.data.dataset import Dataset
+from fairdash.evaluation.confirmation import Confirmation
 from fairdash.figures.blocks import Block, Chapters, as_script_json, plotly_script, templates
 from fairdash.figures.stage import stage_script, stage_style
 from fairdash.figures.theme import LIGHT

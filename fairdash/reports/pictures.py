@@ -21,8 +21,8 @@ from fairdash.figures.transfers import transfers_figure
 from fairdash.reports import words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Front, Point
-from fairdash.text import label
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import label
 
 #: Of a point A that was kept; the standard model has a colour of its own.
 KEPT = OTHERS[0]

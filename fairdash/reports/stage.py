@@ -13,14 +13,14 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from fairdash.assessment import CurvePoint, blended_profiles, curve_points
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import CurvePoint, blended_profiles, curve_points
 from fairdash.figures.theme import Theme, escaped
 from fairdash.reports import pictures, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
-from fairdash.text import number, with_unit
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import number, with_unit
 
 Array = NDArray[np.float64]
 

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import (
+from fairdash.dependence import REGISTRY
+from fairdash.dependence.registry import Measure
+from fairdash.evaluation import (
     hypervolume,
     merged_groups,
     pareto_efficient,
     trained_points,
 )
-from fairdash.assessment.distributions import MOST_ROWS
-from fairdash.assessment.verdict import EDGE, P_VALUE, VERDICT
-from fairdash.dependence import REGISTRY
-from fairdash.dependence.registry import Measure
+from fairdash.evaluation.distributions import MOST_ROWS
+from fairdash.evaluation.verdict import EDGE, P_VALUE, VERDICT
 from fairdash.figures.blocks import Table
 from fairdash.figures.features import MOST_FEATURES
 from fairdash.reports.comparison import Comparison
@@ -24,11 +24,11 @@ from fairdash.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.reports.words import named, span
 from fairdash.runs.log import Log
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
-from fairdash.text import number, p_value, signed, with_unit
 from fairdash.training.baselines import BASELINES, PRICE
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
+from fairdash.utils.text import number, p_value, signed, with_unit
 
 #: Under tables with floors.
 _FLOORS = (

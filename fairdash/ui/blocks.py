@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import streamlit as st
 
 from fairdash.figures.blocks import Block, Picture, Table
-from fairdash.text import unbroken, visible
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import safe
+from fairdash.utils.text import unbroken, visible
 
 
 def show_blocks(blocks: Iterable[Block], keys: Keys) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import Gain, curve_predictions
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import Gain, curve_predictions
 from fairdash.figures.blocks import Picture, Table, as_script_json, plotly_script
 from fairdash.reports import content, tables, words
 from fairdash.reports.content import has_groups
@@ -22,9 +22,9 @@ from fairdash.reports.stage import four_numbers
 from fairdash.reports.words import answer
 from fairdash.runs.log import Log
 from fairdash.runs.result import read_result, write_result
-from fairdash.text import number
 from fairdash.training.baselines import LINEAR, PRICE
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import number
 from tests.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
 
 RUN = {"run_id": "0123456789ab", "created": "2026-01-02T03:04:05+00:00"}

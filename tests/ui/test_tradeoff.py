@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import (
+from fairdash.data.source import CatalogueSource, save_source
+from fairdash.dependence import REGISTRY, measure
+from fairdash.evaluation import (
     DEFAULT_MEASURE,
     curve_points,
     curve_predictions,
     knee,
     quantile_profile,
 )
-from fairdash.data.source import CatalogueSource, save_source
-from fairdash.dependence import REGISTRY, measure
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point, fronts_of
 from fairdash.reports.tables import in_full
@@ -26,9 +26,9 @@ from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
 from fairdash.runs.status import DONE
 from fairdash.runs.store import create_run
-from fairdash.text import number
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.text import safe
+from fairdash.utils.text import number
 from tests.serving import until
 from tests.ui.conftest import PLAN, ROOT, SOURCE, charts, move, numbers, open_page, stage, words
 

@@ -23,7 +23,6 @@ from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import finished_audits, list_runs
 from fairdash.runs.status import DONE
 from fairdash.runs.store import RESULT, Run
-from fairdash.text import unbroken
 from fairdash.training.baselines import PRICE
 from fairdash.ui.blocks import show_blocks, show_table
 from fairdash.ui.cached import fronts_of, result_of, roles_of
@@ -36,6 +35,7 @@ from fairdash.ui.pages import go_to
 from fairdash.ui.runs.words import title_of
 from fairdash.ui.state import choose_audit, choose_run, choose_source
 from fairdash.ui.text import safe
+from fairdash.utils.text import unbroken
 
 KEY = Keys(__file__)
 

@@ -13,7 +13,6 @@ from fairdash.runs.archive import import_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.status import RunStatus
 from fairdash.runs.store import Run
-from fairdash.text import counted
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.cached import fronts_of, result_of
 from fairdash.ui.files import download
@@ -24,6 +23,7 @@ from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.runs.words import STATES, line_of, methods_of, page_of, title_of
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

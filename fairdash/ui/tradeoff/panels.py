@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from fairdash.assessment import Choice, knee, least_dependence, least_error
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
+from fairdash.evaluation import Choice, knee, least_dependence, least_error
 from fairdash.figures.blocks import Table
 from fairdash.figures.hiding import transformation_figure
 from fairdash.reports import content, pictures, tables, words

@@ -21,7 +21,6 @@ from fairdash.runs.models import ModelJob, find_model
 from fairdash.runs.priced import keep_priced, price_of_test_rows
 from fairdash.runs.status import DONE
 from fairdash.runs.store import FIRST, Run
-from fairdash.safe_csv import safe_csv
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.files import download_of
 from fairdash.ui.frame import PICTURE_FORMAT, plain_errors
@@ -31,6 +30,7 @@ from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import go_to
 from fairdash.ui.runs.words import missing_data
 from fairdash.ui.state import choose_audit, choose_source
+from fairdash.utils.safe_csv import safe_csv
 
 KEY = Keys(__file__)
 

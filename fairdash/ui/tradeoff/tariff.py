@@ -6,14 +6,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from fairdash.assessment.capping import AFTER
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation.capping import AFTER
 from fairdash.figures.tariff import factor_figure, factors
 from fairdash.reports.comparison import Comparison
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
-from fairdash.text import number, visible
 from fairdash.training.baselines import PRICE
 from fairdash.ui.cached import cap_cost_of, dataset_of
 from fairdash.ui.files import download_of
@@ -22,6 +21,7 @@ from fairdash.ui.keys import Keys
 from fairdash.ui.runs.words import missing_data
 from fairdash.ui.text import fixed, safe
 from fairdash.ui.tradeoff.take_away import offer_audit, show_refit
+from fairdash.utils.text import number, visible
 
 KEY = Keys(__file__)
 
