@@ -19,8 +19,8 @@ import pytest
 from fairdash.__main__ import main
 from fairdash.data import keep_upload, list_uploads, read_table
 from fairdash.errors import ReadingError
+from fairdash.figures.blocks import templates
 from fairdash.figures.data import proxies_figure
-from fairdash.figures.offline import templates
 from fairdash.figures.theme import LIGHT, escaped
 from fairdash.ui.text import safe
 from fairdash.utils.safe_csv import safe_csv

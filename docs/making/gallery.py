@@ -23,9 +23,9 @@ import plotly.graph_objects as go
 import fairdash as fd
 from fairdash.api import SweepResult
 from fairdash.data.dataset import Dataset
+from fairdash.figures.blocks import as_script_json, plotly_script
 from fairdash.figures.data import proxies_figure
 from fairdash.figures.gaussians import along_rho_figure
-from fairdash.figures.offline import as_script_json, plotly_script
 from fairdash.figures.paper import architecture_figure, by_age_figure
 from fairdash.figures.simulations import fig2_figure, scatter_figure
 from fairdash.figures.tariff import factor_figure

@@ -1,43 +1,46 @@
-"""The report of an audit: a page for a committee, then the technical part, as one HTML file."""
+"""What an audit has found as blocks, and its report: a page for a committee, then the technical part."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE, Findings
 from fairdash.figures.audit import audit_figure
-from fairdash.figures.offline import Picture, Table, plotly_script, templates
-from fairdash.figures.theme import LIGHT
-from fairdash.utils.text import percent, unbroken
+from fairdash.figures.blocks import Block, Chapters, Picture, Table, plotly_script, templates
+from fairdash.figures.theme import LIGHT, Theme
+from fairdash.utils.text import unbroken
 
-#: Rows of a table that are printed; the file of the same name has all.
-_MOST_ROWS = 40
+Array = NDArray[np.float64]
+
+_ROLES = {
+    "Price": "price",
+    "Sensitive attribute": "sensitive",
+    "Exposure": "exposure",
+    "Outcome": "outcome",
+    "Expected cost": "expected_cost",
+    "A second price": "candidate",
+    "Legitimate factors": "controls",
+    "Rows that belong together": "groups",
+    "Sums, divided by the exposure": "totals",
+}
+_ORIGIN = {
+    "sha256": "SHA-256 of the input file",
+    "dataset": "Built-in data set",
+    "options": "Its options",
+    "rows_sha256": "SHA-256 of the cells looked at",
+    "reading": "How the file was read",
+}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Section:
-    """An answer with all that belongs to it.
-
-    Attributes
-    ----------
-    title, sentence
-        The question and its answer.
-    pictures, tables
-        In their order.
-    """
-
-    title: str
-    sentence: str
-    pictures: tuple[Picture, ...]
-    tables: tuple[Table, ...]
+#: Titles of a gap and its interval, shares of the mean price, to columns of the verdicts.
+SHARES = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
 
 
 def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -> bytes:
@@ -50,16 +53,7 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
     command
         What makes the evidence again.
     """
-    plan = result.plan
-    primary = CRITERIA[plan.criterion]
-    picture = _picture(primary.picture, result, id="first")
-    sections = [
-        _section(f"{answer.question}. {answer.title}", answer.text, tables, result)
-        for answer, tables in result.sections()
-    ]
-    if result.since is not None:
-        moved = {name: result.tables[name] for name in (MOVED_CURVE, MOVED)}
-        sections.append(_section("What has moved since", result.since.sentence, moved, result))
+    criteria = {each.title: f"{each.meaning} Measured: {each.gap}." for each in CRITERIA.values()}
     return (
         templates(Path(__file__).parent)
         .get_template("report.html")
@@ -67,18 +61,16 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
             result=result,
             in_words=unbroken(result.in_words),
             answers=[(each.question, each.title, unbroken(each.sentence)) for each in result.answers],
-            columns=plan.columns,
-            primary=primary,
+            columns=result.plan.columns,
+            primary=CRITERIA[result.plan.criterion],
             verdict=IN_SHORT[result.verdict],
-            picture=picture,
+            picture=first_picture(result, theme=LIGHT),
             decided=_decided(result),
-            sections=sections,
-            verdicts=_verdicts(result),
-            details=_table(_details(result), title="Behind the verdicts, as shares of the mean price"),
-            criteria=[(each.title, f"{each.meaning} Measured: {each.gap}.") for each in CRITERIA.values()],
+            technical=[verdicts_of(result), _details(result), criteria],
+            chapters=_chapters(result),
             origin=_origin(result),
-            environment=list(result.made_with.items()),
-            hashes=list(hashes.items()),
+            environment=result.made_with,
+            hashes=hashes,
             command=command,
             plotly=plotly_script(),
         )
@@ -86,105 +78,93 @@ def render_audit(result: Findings, *, hashes: Mapping[str, str], command: str) -
     )
 
 
-def _section(title: str, sentence: str, tables: Mapping[str, pd.DataFrame], result: Findings) -> Section:
-    drawn = [_picture(name, result, id=name, table=table) for name, table in tables.items()]
-    return Section(
-        title=title,
-        sentence=unbroken(sentence),
-        pictures=tuple(each for each in drawn if each is not None),
-        tables=tuple(
-            _table(table, title=name.replace("_", " "), file=name) for name, table in tables.items()
-        ),
+def _chapters(result: Findings) -> Chapters:
+    """The answers, and what has moved, each with all that belongs to it."""
+    found: dict[str, list[Block]] = {}
+    for answer, tables in result.sections():
+        blocks = blocks_of(tables, result, theme=LIGHT)
+        found[f"{answer.question}. {answer.title}"] = [unbroken(answer.text), *blocks]
+    if result.since is not None:
+        blocks = blocks_of(moved_tables(result), result, theme=LIGHT)
+        found["What has moved since"] = [unbroken(result.since.sentence), *blocks]
+    return found
+
+
+def moved_tables(result: Findings) -> dict[str, pd.DataFrame]:
+    """The tables of what has moved since another audit."""
+    return {name: result.tables[name] for name in (MOVED_CURVE, MOVED)}
+
+
+def blocks_of(tables: Mapping[str, pd.DataFrame], result: Findings, *, theme: Theme) -> Iterator[Block]:
+    """Each table, before it its figure where it has one."""
+    for name, table in tables.items():
+        drawn = audit_figure(name, table, result.view, theme=theme)
+        if drawn is not None:
+            yield Picture(f"picture-{name}", *drawn)
+        yield Table(name.replace("_", " "), table, file=f"{name}.csv")
+
+
+def first_picture(result: Findings, *, theme: Theme) -> Picture | None:
+    """The figure of the primary criterion, for the first screen."""
+    name = CRITERIA[result.plan.criterion].picture
+    drawn = (
+        audit_figure(name, result.tables[name], result.view, theme=theme) if name in result.tables else None
     )
+    return None if drawn is None else Picture("picture-first", *drawn)
 
 
-def _picture(name: str, result: Findings, *, id: str, table: pd.DataFrame | None = None) -> Picture | None:
-    table = result.tables.get(name) if table is None else table
-    drawn = None if table is None else audit_figure(name, table, result.view, theme=LIGHT)
-    return None if drawn is None else Picture.of(drawn[0], id=f"picture-{id}", alt=drawn[1])
-
-
-def _decided(result: Findings) -> list[tuple[str, str]]:
-    plan = result.plan
-    columns = plan.columns
-    roles = {
-        "Price": columns.price,
-        "Sensitive attribute": columns.sensitive,
-        "Exposure": columns.exposure,
-        "Outcome": columns.outcome,
-        "Expected cost": columns.expected_cost,
-        "A second price": columns.candidate,
-        "Legitimate factors": ", ".join(columns.controls),
-        "Rows that belong together": columns.groups,
-        "Sums, divided by the exposure": ", ".join(columns.totals),
-    }
-    return [
-        ("Primary criterion", f"{CRITERIA[plan.criterion].title}. {CRITERIA[plan.criterion].meaning}"),
-        ("Largest gap allowed", f"{plan.gap_in_words} of the mean price"),
-        ("Written down", _time(plan.written) if plan.written else "with the request; no time was kept"),
-        *((name, column or "none named") for name, column in roles.items()),
-        ("Seed", "none: it can't be made again" if plan.random_state is None else str(plan.random_state)),
-    ]
-
-
-def _time(written: str) -> str:
-    return datetime.fromisoformat(written).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _verdicts(result: Findings) -> Table:
-    rows = [
-        (
-            CRITERIA[row["criterion"]].title,
-            IN_SHORT[row["verdict"]],
-            *(_share(row[name]) for name in ("value", "ci_low", "ci_high")),
-            _cell(row["p_value"]),
-        )
-        for row in result.verdicts.to_dict("records")
-    ]
-    return Table(
-        "The criteria, the primary one first",
-        ("criterion", "verdict", "largest gap", "95 % from", "to", "p-value of no link"),
-        tuple(rows),
-        "Shares of the mean price. The primary criterion is tested at 5 % a direction, the others by Holm.",
+def verdicts_of(result: Findings) -> Table:
+    """A row a criterion, the primary one first; gaps as shares of the mean price."""
+    table = result.verdicts
+    first = (table["criterion"] != result.plan.criterion).to_numpy()
+    table = table.iloc[first.argsort(kind="stable")]
+    frame = pd.DataFrame(
+        {
+            "criterion": [CRITERIA[each].title for each in table["criterion"]],
+            "verdict": [IN_SHORT[each] for each in table["verdict"]],
+            **gaps_of(table),
+            "p-value of no link": table["p_value"].to_numpy(),
+        }
     )
+    note = "Shares of the mean price. The primary criterion is tested at 5 % a direction, the others by Holm."
+    return Table("The criteria, the primary one first", frame, note, shares=tuple(SHARES))
 
 
-def _details(result: Findings) -> pd.DataFrame:
+def gaps_of(verdicts: pd.DataFrame) -> dict[str, Array]:
+    """The largest gap and its interval, by the titles of :data:`SHARES`."""
+    return {title: verdicts[name].to_numpy() for title, name in SHARES.items()}
+
+
+def _details(result: Findings) -> Table:
     rows = [{"criterion": CRITERIA[name].title, **each} for name, each in result.details.items()]
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(rows)
+    frame.columns = frame.columns.str.replace("_", " ")
+    return Table("Behind the verdicts, as shares of the mean price", frame)
 
 
-def _origin(result: Findings) -> list[tuple[str, str]]:
-    named = {
-        "sha256": "SHA-256 of the input file",
-        "dataset": "Built-in data set",
-        "options": "Its options",
-        "rows_sha256": "SHA-256 of the cells looked at",
-        "reading": "How the file was read",
+def _decided(result: Findings) -> dict[str, str]:
+    plan = result.plan
+    written = "with the request; no time was kept"
+    if plan.written:
+        written = datetime.fromisoformat(plan.written).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    roles = {title: getattr(plan.columns, role) for title, role in _ROLES.items()}
+    return {
+        "Primary criterion": f"{CRITERIA[plan.criterion].title}. {CRITERIA[plan.criterion].meaning}",
+        "Largest gap allowed": f"{plan.gap_in_words} of the mean price",
+        "Written down": written,
+        **{
+            title: (", ".join(column) if isinstance(column, tuple) else column) or "none named"
+            for title, column in roles.items()
+        },
+        "Seed": "none: it can't be made again" if plan.random_state is None else str(plan.random_state),
     }
-    facts = []
+
+
+def _origin(result: Findings) -> dict[str, str]:
+    facts = {}
     for key, value in result.origin.items():
         if isinstance(value, Mapping):
             chosen = [f"{name}: {each}" for name, each in value.items() if each not in (None, False, "")]
             value = ", ".join(chosen) or "nothing was chosen"
-        facts.append((named.get(key, key), str(value)))
-    return [*facts, ("Rows", f"{result.n:,}"), ("Independent units", f"{result.n_units:,}")]
-
-
-def _table(frame: pd.DataFrame, *, title: str, file: str = "") -> Table:
-    rows = tuple(tuple(_cell(cell) for cell in row) for row in frame.head(_MOST_ROWS).itertuples(index=False))
-    more = f"The first {len(rows)} of {len(frame):,} rows: {file}.csv has all."
-    columns = tuple(str(name).replace("_", " ") for name in frame)
-    return Table(title, columns, rows, more if len(frame) > len(rows) else "")
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return "–"
-        return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _share(value: float) -> str:
-    return percent(value) if math.isfinite(value) else "–"
+        facts[_ORIGIN.get(key, key)] = str(value)
+    return facts | {"Rows": f"{result.n:,}", "Independent units": f"{result.n_units:,}"}

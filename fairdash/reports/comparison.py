@@ -24,11 +24,11 @@ from fairdash.evaluation import (
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
 from fairdash.reports.fronts import Front, Point
-from fairdash.reports.numbers import number
 from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.training.tuning import tuned_settings
+from fairdash.utils.text import label, number
 
 Array = NDArray[np.float64]
 
@@ -123,14 +123,14 @@ class Comparison:
         return self.result.units.get(self.sensitive, "")
 
     @property
-    def error_title(self) -> str:
-        """What `front.error` is, as an axis title."""
-        return self.front.error_title
+    def sensitive_axis(self) -> str:
+        """The sensitive column's name and unit, as an axis title."""
+        return label(self.sensitive_called, self.sensitive_unit)
 
     @property
-    def error_meaning(self) -> str:
-        """What the ends of the error's scale are."""
-        return f"{self.error_title}: 0 is perfect, giving everyone the average reaches 1."
+    def points(self) -> tuple[Point, ...]:
+        """A and B; one point where they are the same model."""
+        return (self.a,) if self.is_of_one_point else (self.a, self.b)
 
     @property
     def rows_and_splits(self) -> str:
@@ -139,13 +139,8 @@ class Comparison:
         return f"{len(self.result.splits[0].test):,} test rows{self._of_sample}, {splits}"
 
     @property
-    def subtitle(self) -> str:
-        """The same and the objective."""
-        return f"{self.rows_and_splits}; {self.objective_seen.title.lower()}"
-
-    @property
     def subtitle_of_first_split(self) -> str:
-        """The same for what is drawn of one split."""
+        """The same for what is drawn of one split, and the objective."""
         rows = f"{len(self.result.splits[0].test):,} test rows{self._of_sample} of the first split"
         return f"{rows}; {self.objective_seen.title.lower()}"
 
@@ -237,8 +232,18 @@ class Comparison:
 
     def profile(self, point: Point, *, objective: str | None = None) -> pd.DataFrame:
         """Averages of what an objective looks at, predictions or residuals, by quantile of the column."""
+        key = point, objective or self.objective
+        if key not in self._profiles:
+            self._profiles[key] = self._profile(*key)
+        return self._profiles[key]
+
+    @cached_property
+    def _profiles(self) -> dict[tuple[Point, str], pd.DataFrame]:
+        return {}
+
+    def _profile(self, point: Point, objective: str) -> pd.DataFrame:
         predictions = self.predictions(point)
-        seen = OBJECTIVES[objective or self.objective]
+        seen = OBJECTIVES[objective]
         values = seen.audit(np.stack(list(predictions.values())), self.result.target)
         splits = [self.result.splits[j] for j in predictions]
         return quantile_profile(values, self.s, splits, groups=self.front.groups, weight=self.result.weight)

@@ -9,10 +9,9 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation.confirmation import Confirmation
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
-from fairdash.reports.numbers import number
 from fairdash.reports.words import named
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.utils.text import counted
+from fairdash.utils.text import counted, number
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -79,7 +78,7 @@ def of_report(comparison: Comparison, openings: Sequence[Confirmation]) -> list[
     if not openings:
         return [not_opened(len(aside.rows))]
     paragraphs = all_sentences(openings, comparison.result.names)
-    if not any(_is_of(comparison, each) for each in openings):
+    if opening_of(comparison, openings) is None:
         paragraphs.append("The point of this report is not among those that they were opened for.")
     return paragraphs
 
@@ -101,12 +100,8 @@ def refit_includes(n: int) -> str:
     )
 
 
-def _is_of(comparison: Comparison, found: Confirmation) -> bool:
-    point = comparison.b
-    lam = 0.0 if point.is_standard else point.lam
-    return found.is_of(method=point.method, lam=lam, objective=comparison.objective)
-
-
 def opening_of(comparison: Comparison, openings: Sequence[Confirmation]) -> Confirmation | None:
     """The opening for the point in view; None if there was none."""
-    return next((each for each in openings if _is_of(comparison, each)), None)
+    method, lam = comparison.b.method, 0.0 if comparison.b.is_standard else comparison.b.lam
+    own = (each for each in openings if each.is_of(method=method, lam=lam, objective=comparison.objective))
+    return next(own, None)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from fairdash.evaluation import (
 from fairdash.evaluation.quantile_profile import LARGEST_NUMBER_OF_GROUPS
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.transfers import DEFAULT_GROUPS
-from fairdash.training.baselines import MEAN
+from fairdash.training.baselines import MEAN, PRICE
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
@@ -62,6 +63,8 @@ class Point:
 
 
 THE_STANDARD = Point(STANDARD, 0.0)
+#: Points that are shown beside a price that exists.
+MOST = 3
 #: A number and its standard error, NaN where there is none.
 Estimate = tuple[float, float]
 UNKNOWN: Estimate = (math.nan, math.nan)
@@ -222,6 +225,11 @@ class Front:
         return self.test.iloc[place]
 
     @cached_property
+    def drawn(self) -> dict[tuple[Any, ...], Mapping[str, Any]]:
+        """Its charts without the chosen points, as plain values, by what they show: gone with the front."""
+        return {}
+
+    @cached_property
     def _places(self) -> dict[tuple[str | None, float], int]:
         """Method and λ to the first row of theirs; no method stands for any."""
         found: dict[tuple[str | None, float], int] = {}
@@ -285,3 +293,30 @@ def _number(text: str) -> float:
             "Name a method and a weight, such as hgr_nn:0.5, or standard.",
             column="against",
         ) from None
+
+
+def nearest_points(front: Front) -> pd.DataFrame:
+    """The existing price and the points of the front nearest to it, on the same test rows.
+
+    Returns
+    -------
+    DataFrame
+        A row for the price, then a row a point, the nearest first: method, lam, error, error_se, dependence,
+        dependence_se, floor, as means over the splits. Near is a small distance where the front's range of
+        error and of dependence, the price's with them, are each 1 long. Where the run's data had no existing
+        price, points from one end of the front to the other, in the order of λ.
+    """
+    price = front.baselines[front.baselines["method"] == PRICE] if len(front.baselines) else front.baselines
+    table = pd.concat([price, front.test], ignore_index=True)
+    measure = front.default_measure
+    columns = {
+        **{"method": "method", "lam": "lam", front.error: "error", f"{front.error}_se": "error_se"},
+        **{measure: "dependence", f"{measure}_se": "dependence_se", f"{measure}_floor": "floor"},
+    }
+    table = table[list(columns)].rename(columns=columns)
+    if price.empty:
+        ordered = table.sort_values("lam", kind="stable", ignore_index=True)
+        return ordered.iloc[np.unique(np.linspace(0, len(ordered) - 1, MOST + 1).round().astype(int))]
+    seen = table[["error", "dependence"]].to_numpy(dtype=float)
+    distance = np.hypot(*((seen - seen[0]) / np.maximum(np.ptp(seen, axis=0), 1e-300)).T)
+    return table.iloc[np.argsort(distance, kind="stable")[: MOST + 1]].reset_index(drop=True)

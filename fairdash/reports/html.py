@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,15 +11,13 @@ from markupsafe import Markup
 
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
-from fairdash.dependence import REGISTRY
 from fairdash.evaluation.confirmation import Confirmation
-from fairdash.figures.offline import plotly_script, templates
+from fairdash.figures.blocks import Block, Chapters, as_script_json, plotly_script, templates
 from fairdash.figures.stage import stage_script, stage_style
-from fairdash.reports import confirming, report_sections
+from fairdash.figures.theme import LIGHT
+from fairdash.reports import confirming, content, pictures, tables
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.report_figures import has_groups, moving, pictures
-from fairdash.reports.report_tables import tables_of
-from fairdash.reports.tables import history
+from fairdash.reports.stage import stage_of, stops_of
 from fairdash.runs.log import Log
 
 
@@ -57,7 +56,6 @@ def render_report(
     bytes
         An HTML document in UTF-8, about 5 MB, most of it plotly.js.
     """
-    drawn = pictures(comparison)
     return (
         templates(Path(__file__).parent)
         .get_template("template.html")
@@ -67,23 +65,74 @@ def render_report(
             created=datetime.fromisoformat(created).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             version=__version__,
             is_preview=is_preview,
-            summary=report_sections.summary(comparison),
-            points=report_sections.of_points(comparison),
-            unsaid=report_sections.unsaid(comparison),
-            data=report_sections.data_facts(comparison, dataset),
-            training=report_sections.training_facts(comparison),
-            versions=report_sections.versions_of_report(),
-            pictures=drawn,
-            stage=moving(comparison),
+            summary=content.summary(comparison),
+            points=content.of_points(comparison),
+            findings=findings(comparison, openings),
+            stage=_moving(comparison),
             stage_script=Markup(stage_script()),  # noqa: S704 - our own file
             stage_style=Markup(stage_style()),  # noqa: S704 - our own file
-            tables=tables_of(comparison, with_groups=has_groups(comparison)),
-            measures=[REGISTRY[id] for id in comparison.front.measures],
-            limits=report_sections.limits(comparison),
-            confirmation=confirming.of_report(comparison, openings),
-            history=history(log or Log()).to_numpy().tolist(),
-            is_log_whole=log is None or log.is_whole,
+            details=details(comparison, dataset=dataset, log=log or Log()),
             plotly=plotly_script(),
         )
         .encode()
     )
+
+
+def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> Chapters:
+    """What stands before the slider."""
+    chapters: dict[str, list[Block]] = {}
+    if confirmed := confirming.of_report(comparison, openings):
+        chapters["Confirmed on rows set aside?"] = [*confirmed]
+    chapters["What this can’t say"] = [content.unsaid(comparison)]
+    chapters["What it costs"] = [pictures.front(comparison, theme=LIGHT), tables.measures(comparison)]
+    return chapters
+
+
+def details(comparison: Comparison, *, dataset: Dataset | None = None, log: Log) -> Chapters:
+    """What stands behind it; groups only where every split has the rows for one."""
+    front = comparison.front
+    concerned: list[Block] = ["A split has under 20 test rows: too few to show any group of them."]
+    if content.has_groups(comparison):
+        concerned = []
+        for objective in sorted(comparison.fronts, key=lambda each: each != comparison.objective):
+            concerned += [
+                pictures.profile(comparison, objective=objective, theme=LIGHT),
+                tables.profile(comparison, objective),
+            ]
+        concerned += content.spread(comparison, theme=LIGHT)
+        if not comparison.is_of_one_point:
+            concerned += content.who_pays(comparison, theme=LIGHT)
+    models: list[Block] = [tables.trained(comparison, method) for method in front.methods]
+    models.append(tables.hypervolumes(comparison))
+    if len(front.baselines):
+        models.append(tables.benchmarks(comparison))
+    if len(front.references):
+        models.append(tables.references(comparison))
+    done: list[Block] = [tables.history(log)] if log.events else []
+    if not log.is_whole:
+        done.insert(0, "The log is not as it was written: lines were altered, or are missing.")
+    chapters: dict[str, list[Block]] = {
+        "Who is concerned": concerned,
+        "Predictions and residuals": content.both_objectives(comparison, theme=LIGHT),
+        "What the models lean on": content.features(comparison, theme=LIGHT),
+        "All models": models,
+        "The data": [content.data_facts(comparison, dataset)],
+        "What was trained": [content.training_facts(comparison)],
+        "Versions that wrote this report": [content.versions_of_report()],
+        "Who did what with this run": done,
+        "How to read the measures": [content.measures(comparison)],
+        "Limits": [content.limits(comparison)],
+    }
+    return {title: blocks for title, blocks in chapters.items() if blocks}
+
+
+def _moving(comparison: Comparison) -> Markup | None:
+    """The stage of the trade-off page, which moves λ without a server; None where there are no groups."""
+    if not content.has_groups(comparison) or comparison.is_of_one_point:
+        return None
+    stops = stops_of(comparison)
+    away = [abs(float(lam) - comparison.b.lam) for lam in stops.lams]
+    data = stage_of(comparison, stops, at=away.index(min(away)), theme=LIGHT)
+    for place, figure in enumerate(data["figures"], 1):
+        figure |= {"form": "svg", "name": f"fairdash-report-{place}"}
+    return as_script_json(json.dumps(data))

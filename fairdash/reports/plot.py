@@ -28,11 +28,11 @@ from fairdash.figures.groups import profile_figure, transfers_figure
 from fairdash.figures.labels import Label
 from fairdash.figures.theme import theme_of
 from fairdash.reports.fronts import ERROR_TITLES
-from fairdash.reports.numbers import label
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.registry import get_entry
+from fairdash.utils.text import label
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation import CurvePoint, blended_profiles, curve_points
 from fairdash.figures.theme import Theme, escaped
-from fairdash.reports import comparison_figures, words
+from fairdash.reports import pictures, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
-from fairdash.reports.numbers import number, with_unit
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import number, with_unit
 
 Array = NDArray[np.float64]
 
@@ -147,9 +147,10 @@ def _error(comparison: Comparison, point: Point) -> str:
 
 
 def _error_meaning(comparison: Comparison) -> str:
+    meaning = f"{comparison.front.error_title}: 0 is perfect, giving everyone the average reaches 1."
     if comparison.front.error != "mse":
-        return comparison.error_meaning
-    on_front = f"On the front: {comparison.error_meaning}"
+        return meaning
+    on_front = f"On the front: {meaning}"
     of_mean = comparison.front.rmse_of_mean
     if math.isnan(of_mean):
         return f"Root mean squared error. {on_front}"
@@ -223,7 +224,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
 def _moving_profile(
     comparison: Comparison, stops: Stops, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    figure = comparison_figures.profile(comparison, objective=comparison.objective, theme=theme)
+    figure = pictures.draw_profile(comparison, objective=comparison.objective, theme=theme)
     a, b = comparison.profile(comparison.a), comparison.profile(comparison.b)
     level = 0.0 if OBJECTIVES[comparison.objective].uses_target else comparison.target_mean
     return moving_lines(
@@ -277,7 +278,7 @@ def _moving_front(
     comparison: Comparison, stops: Stops, *, theme: Theme
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """The front on which the chosen point, its name and the end of the noise floor move."""
-    spec = plain(comparison_figures.front(comparison, theme=theme))
+    spec = plain(pictures.draw_front(comparison, theme=theme))
     notes, traces = spec["layout"]["annotations"], spec["data"]
     if comparison.b.is_standard:
         # There but not seen: the standard model's own mark stands there.

@@ -1,76 +1,96 @@
-"""Tables of a comparison, ready to read: numbers with their digits and units, floors beside them."""
+"""The tables of a comparison: numbers with their digits and units, floors beside them."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
 from fairdash.dependence import REGISTRY
-from fairdash.evaluation import corrected_standard_error, hypervolume, pareto_efficient, trained_points
+from fairdash.dependence.registry import Measure
+from fairdash.evaluation import (
+    hypervolume,
+    merged_groups,
+    pareto_efficient,
+    trained_points,
+)
+from fairdash.evaluation.distributions import MOST_ROWS
 from fairdash.evaluation.verdict import EDGE, P_VALUE, VERDICT
+from fairdash.figures.blocks import Table
+from fairdash.figures.comparison import MOST_FEATURES
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.numbers import number, p_value, signed, with_unit
-from fairdash.reports.words import span
+from fairdash.reports.fronts import UNKNOWN, Estimate, mean_over_splits
+from fairdash.reports.words import named, span
 from fairdash.runs.log import Log
+from fairdash.tariff.naming import FAIR_TARIFF, title_of
+from fairdash.training.baselines import BASELINES, PRICE
 from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.references import REFERENCES
+from fairdash.utils.text import number, p_value, signed, with_unit
+
+#: Under tables with floors.
+_FLOORS = (
+    "Means over the splits, test rows, ± standard error. Floor: what the same estimator reads when the "
+    "sensitive attribute is shuffled, on average and, in brackets, in 95 % of cases at most."
+)
+_PRICE_LEVEL = (
+    "The existing price is brought to the target's mean on the training rows: its level is no error here."
+)
 
 
-def side_by_side(comparison: Comparison) -> pd.DataFrame:
-    """A and B, each figure beside its noise floor: mean, and in brackets the edge of the test."""
-    rows = []
-    for figure in (comparison.front.error, *comparison.front.measures):
-        is_error = figure == comparison.front.error
-        unit = comparison.unit if figure.startswith("fairquant") else ""
-        title = comparison.error_title if is_error else REGISTRY[figure].symbol
-        row = {"Figure (test rows)": title}
-        for point in dict.fromkeys((comparison.a, comparison.b)):
-            row[point.title] = with_unit(comparison.shown(figure, point), unit)
-            row[f"{point.title}: noise floor (95 %)"] = (
-                "–"
-                if is_error
-                else f"{number(comparison.mean(f'{figure}_floor', point))} "
-                f"({number(comparison.edge(point, figure))})"
-            )
-        rows.append(row)
-    points = dict.fromkeys((comparison.a, comparison.b))
-    if all(np.isfinite(comparison.verdict_p(point)) for point in points):
-        row = {"Figure (test rows)": "Link? One test of several measures"}
-        for point in points:
+def measures(comparison: Comparison) -> Table:
+    """A and B, each figure beside its noise floor, and whether a link is found."""
+    front, points = comparison.front, comparison.points
+    titles = {front.error: front.error_title} | {id: in_full(REGISTRY[id]) for id in front.measures}
+    columns = {"Figure (test rows)": [*titles.values()]}
+    for point in points:
+        columns |= _beside_floor(named(point), [(front.row(point), id) for id in titles], comparison)
+    frame = pd.DataFrame(columns)
+    p_values = [comparison.verdict_p(point) for point in points]
+    if np.isfinite(p_values).all():
+        said = []
+        for point, p in zip(points, p_values, strict=True):
             found = "link found" if comparison.has_link(point) else "no link found"
-            row[point.title] = f"{found}, p = {p_value(comparison.verdict_p(point))}"
-            row[f"{point.title}: noise floor (95 %)"] = "–"
-        rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def moved(comparison: Comparison) -> pd.DataFrame:
-    """What moves from and to each group of the sensitive column, and in all."""
-    table = comparison.moved
-    count, total = table["heads"].sum(), table["total"].sum()
-    before = (table["before"] * table["heads"]).sum() / count
-    change = total / count
-    whole = pd.Series(
-        {"heads": count, "before": before, "after": before + change, "per_head": change, "total": total}
+            said += [f"{found}, p = {p_value(p)}", "–"]
+        frame.loc[len(frame)] = ["Link? One test of several measures", *said]
+    return Table(
+        f"Every measure of the {comparison.objective_seen.audited}",
+        frame,
+        f"{_FLOORS} A blend's floor lies between its neighbours'.",
     )
-    groups = [(span(row["s_low"], row["s_high"]), row) for _, row in table.iterrows()]
-    unit, heads = comparison.unit, "Exposure" if comparison.result.weight is not None else "Test rows"
-    return pd.DataFrame(
-        [
-            {
-                comparison.sensitive_called: name,
-                heads: number(row["heads"]),
-                f"Average: {comparison.a.title}": with_unit(number(row["before"]), unit),
-                f"Average: {comparison.b.title}": with_unit(number(row["after"]), unit),
-                "Change per head": with_unit(signed(row["per_head"]), unit),
-                "Change in total": with_unit(signed(row["total"]), unit),
-            }
-            for name, row in [*groups, ("all", whole)]
-        ]
+
+
+def in_full(measure: Measure) -> str:
+    """A measure's title, and its symbol where that is not in it."""
+    return measure.title + ("" if measure.symbol in measure.title else f" ({measure.symbol})")
+
+
+def trained(comparison: Comparison, method: str) -> Table:
+    """A method's trained models, and which of them another model beats."""
+    front = comparison.front
+    others = trained_points(front.test, standard_of=method)
+    best = pareto_efficient(others[front.error], others[comparison.measure])
+    columns = {
+        "λ": [f"{lam:g}" if lam else "0: the standard model" for lam in others["lam"]],
+        "Splits": others["n_splits"].map("{:.0f}".format).to_list(),
+        **_figures(others, _shown(comparison), comparison),
+        "Beaten": np.where(best, "", "yes"),
+    }
+    note = (
+        f"{_FLOORS} Beaten: any trained model is at least as good in error and in "
+        f"{REGISTRY[comparison.measure].symbol}, and better in one of them."
+    )
+    return Table(
+        f"{METHODS[method].title}: every trained weight",
+        pd.DataFrame(columns)[(others["method"] == method).to_numpy()],
+        note if method == front.methods[-1] else "",
     )
 
 
 def trained_weights(comparison: Comparison) -> pd.DataFrame:
-    """Every trained model's means over the splits, test rows."""
+    """Every trained model's means over the splits, test rows, as numbers."""
     front = comparison.front
     table = trained_points(front.test, standard_of=front.methods[0])
     efficient = pareto_efficient(table[front.error], table[comparison.measure])
@@ -83,7 +103,49 @@ def trained_weights(comparison: Comparison) -> pd.DataFrame:
     return shown.sort_values(["method", "lam"], kind="stable").reset_index(drop=True)
 
 
-def hypervolumes(comparison: Comparison) -> pd.DataFrame:
+def benchmarks(comparison: Comparison) -> Table:
+    """What stands beside the networks on the front, with its error and dependence."""
+    found = comparison.front.baselines
+    names = [
+        title_of(lam) if method == FAIR_TARIFF else BASELINES[method]
+        for method, lam in zip(found["method"], found["lam"], strict=True)
+    ]
+    # Whoever made the existing prediction may have used it.
+    has_price = (found["method"] == PRICE).any()
+    own = " (the existing prediction may)" if has_price else ""
+    level = f" {_PRICE_LEVEL}" if has_price and comparison.front.error == "deviance" else ""
+    return Table(
+        f"Benchmarks that do not see the sensitive attribute{own}",
+        pd.DataFrame({"Benchmark": names, **_figures(found, _shown(comparison), comparison)}),
+        f"{_FLOORS}{level}",
+    )
+
+
+def references(comparison: Comparison) -> Table:
+    """What prices that use the sensitive attribute reach."""
+    front, found = comparison.front, comparison.front.references
+    called = {id: REFERENCES[id].title.partition(": ")[2] for id in found["method"].unique()}
+    strengths = [
+        f"{100 * lam:.0f} %" if REFERENCES[method].is_curve else "–"
+        for method, lam in zip(found["method"], found["lam"], strict=True)
+    ]
+    figures = _figures(found, [comparison.measure], comparison, error="mse", title="MSE ÷ the average's")
+    note = ""
+    if np.isfinite(front.least_error[0]):
+        note = (
+            f" Predictions that are independent of {comparison.sensitive}, even if they may use it, are "
+            f"estimated to have an error of {_estimate(front.least_error)} at least: "
+            f"{_estimate(front.price)} more than those of a model that uses it freely."
+        )
+    limits = " ".join(f"{name}: {REFERENCES[id].limits}" for id, name in called.items())
+    return Table(
+        "References that use the sensitive attribute",
+        pd.DataFrame({"Reference": found["method"].map(called), "Strength": strengths, **figures}),
+        f"{_FLOORS}{note} {limits}",
+    )
+
+
+def hypervolumes(comparison: Comparison) -> Table:
     """How much of the box between (0, 0) and the worst of both each method's trained points win.
 
     The box reaches to the standard model's dependence (in each split) and to the constant mean's error.
@@ -98,25 +160,199 @@ def hypervolumes(comparison: Comparison) -> pd.DataFrame:
             if worst > 0:
                 corner = (1.0 + 1e-12, worst * (1 + 1e-12))
                 shares.append(hypervolume(split[front.error], split[comparison.measure], corner=corner))
-        error = float("nan")
-        if len(shares) > 1:
-            error = corrected_standard_error(
-                float(np.var(shares, ddof=1)),
-                n_splits=len(shares),
-                test_to_train=comparison.result.test_to_train,
-            )
-        rows.append(
-            {
-                "Method": METHODS[method].title,
-                "Hypervolume": number(float(np.mean(shares)) if shares else float("nan"), error=float(error)),
-                "± (standard error)": number(float(error)),
-                "Splits": len(shares),
-            }
-        )
-    return pd.DataFrame(rows)
+        ratio = comparison.result.test_to_train
+        mean, error = mean_over_splits(np.array(shares), test_to_train=ratio) if shares else UNKNOWN
+        rows.append([METHODS[method].title, number(mean, error=error), number(error), str(len(shares))])
+    return Table.of_rows(
+        "How much each method's front wins",
+        ["Method", "Hypervolume", "± (standard error)", "Splits"],
+        rows,
+        "Hypervolume: the share of the box between nothing and the standard model's dependence and the "
+        "constant mean's error that the trained models of a method win, mean over the splits; larger is "
+        "better.",
+    )
 
 
-def history(log: Log) -> pd.DataFrame:
+def moved(comparison: Comparison) -> Table:
+    """What moves from and to each group of the sensitive column, and in all."""
+    table = comparison.moved
+    count, total = table["heads"].sum(), table["total"].sum()
+    before = (table["before"] * table["heads"]).sum() / count
+    change = total / count
+    whole = pd.Series(
+        {"heads": count, "before": before, "after": before + change, "per_head": change, "total": total}
+    )
+    groups = [(span(row["s_low"], row["s_high"]), row) for _, row in table.iterrows()]
+    weighted = comparison.result.weight is not None
+    formats = {"before": number, "after": number, "per_head": signed, "total": signed}
+    rows = [
+        [
+            name,
+            number(row["heads"]),
+            *(with_unit(written(row[column]), comparison.unit) for column, written in formats.items()),
+        ]
+        for name, row in [*groups, ("all", whole)]
+    ]
+    averages = [f"Average: {point.title}" for point in (comparison.a, comparison.b)]
+    heads = "Exposure" if weighted else "Test rows"
+    return Table.of_rows(
+        "What moves from and to each group",
+        [comparison.sensitive_called, heads, *averages, "Change per head", "Change in total"],
+        rows,
+        "Test rows, means over the splits. Total: the sum of the changes over a split's test rows, counted "
+        f"by {'exposure' if weighted else 'rows'}; the groups' totals add up to the change of the whole. "
+        "What happens within a group is not seen here.",
+    )
+
+
+def profile(comparison: Comparison, objective: str) -> Table:
+    """Average prediction or residual in groups of the sensitive column, with 95 % intervals."""
+    seen, points = OBJECTIVES[objective], comparison.points
+    tables = [comparison.profile(point, objective=objective) for point in points]
+    rows = []
+    for k, (_, first) in enumerate(tables[0].iterrows()):
+        cells = []
+        for row in (table.iloc[k] for table in tables):
+            mean, *ends = (_rounded(row[name], row["error"]) for name in ("mean", "low", "high"))
+            cells.append(f"{mean} ({' to '.join(ends)})")
+        rows.append([span(first["s_low"], first["s_high"]), number(first["n"]), *cells])
+    return Table.of_rows(
+        f"Average {seen.audited} by group{_in_unit(comparison)}",
+        [comparison.sensitive_called, "Test rows", *map(named, points)],
+        rows,
+        "Means over the splits; in brackets 95 % intervals, for new rows and the models as trained."
+        + (" Residual: predicted − true." if seen.uses_target else ""),
+    )
+
+
+def spread(comparison: Comparison) -> Table:
+    """Average and standard deviation in thirds of the sensitive column, first split's test rows."""
+    seen = {point: comparison.audited_of_first_split(point) for point in comparison.points}
+    s = next(iter(seen.values()))[1]
+    groups = merged_groups(s, [np.arange(len(s))], n_groups=3)
+    rows = []
+    for group in range(int(groups.max()) + 1):
+        own = groups == group
+        spreads = [(float(u[own].mean()), float(u[own].std()), np.sqrt(own.sum())) for u, _ in seen.values()]
+        cells = [f"{_rounded(mean, sd / root)} ({_rounded(sd, sd / root)})" for mean, sd, root in spreads]
+        rows.append([span(s[own].min(), s[own].max()), f"{own.sum():,}", *cells])
+    return Table.of_rows(
+        f"{comparison.objective_seen.audited.capitalize()}s by third{_in_unit(comparison)}",
+        [comparison.sensitive_called, "Test rows", *map(named, seen)],
+        rows,
+        "Test rows of the first split: average, and in brackets the standard deviation."
+        + (f" The picture is of {MOST_ROWS:,} of them, drawn at random." if len(s) > MOST_ROWS else ""),
+    )
+
+
+def objectives(comparison: Comparison) -> Table:
+    """The dependence of predictions and of residuals."""
+    seen = [OBJECTIVES[objective] for objective in comparison.fronts]
+    columns = {"Objective": [f"{each.title} ({each.audited}s)" for each in seen]}
+    for point in comparison.points:
+        rows = [(front.row(point), comparison.measure) for front in comparison.fronts.values()]
+        columns |= _beside_floor(named(point), rows, comparison)
+    symbol = REGISTRY[comparison.measure].symbol
+    return Table(f"{symbol} under both objectives", pd.DataFrame(columns), _FLOORS)
+
+
+def features(comparison: Comparison) -> Table:
+    """How far predictions move, and how much the error grows, where a feature is shuffled."""
+    reliance, importance = comparison.importance("reliance"), comparison.importance("importance")
+    assert reliance is not None
+    assert importance is not None
+    both = reliance.merge(importance, on="feature", suffixes=("_move", "_error"), sort=False)
+    most = both[["a_move", "b_move"]].abs().max(axis=1).nlargest(MOST_FEATURES).index
+    rows = [
+        [
+            str(row["feature"]),
+            *(with_unit(number(row[f"{point}_move"]), comparison.unit) for point in "ab"),
+            *(signed(row[f"{point}_error"]) for point in "ab"),
+        ]
+        for _, row in both.loc[most].iterrows()
+    ]
+    names = (named(comparison.a), named(comparison.b))
+    return Table.of_rows(
+        "Features that count most",
+        ["Feature", *(f"{kind}: {name}" for kind in ("Move", "Error") for name in names)],
+        rows,
+        "One feature's cells are shuffled among the test rows (permutation importance); means over the "
+        "splits. Move: how far a prediction moves on average. Error: how much the test error (MSE ÷ the "
+        "average's) grows. Features that tell the same story share their weight. A blend is shown by its "
+        "nearest trained model.",
+    )
+
+
+def history(log: Log) -> Table:
     """Who did what with a run, and when, the oldest first."""
     rows = [(event.when[:19].replace("T", " "), event.who, event.said) for event in log.events]
-    return pd.DataFrame(rows, columns=["When (UTC)", "Who", "What"])
+    return Table.of_rows("Who did what with this run", ["When (UTC)", "Who", "What"], rows)
+
+
+def _shown(comparison: Comparison) -> list[str]:
+    """The measure in view, and FairQuant."""
+    also = [id for id in ("fairquant",) if id in comparison.front.measures]
+    return list(dict.fromkeys([comparison.measure, *also]))
+
+
+def _figures(
+    rows: pd.DataFrame,
+    ids: Iterable[str],
+    comparison: Comparison,
+    *,
+    error: str | None = None,
+    title: str = "Error",
+) -> dict[str, list[str]]:
+    """Columns of the error and of measures beside their floors, a cell a row."""
+    each_row = [row for _, row in rows.iterrows()]
+    columns = {title: [_value(row, error or comparison.front.error, comparison) for row in each_row]}
+    for id in ids:
+        columns |= _beside_floor(REGISTRY[id].symbol, [(row, id) for row in each_row], comparison)
+    return columns
+
+
+def _beside_floor(
+    title: str, cells: list[tuple[pd.Series, str]], comparison: Comparison
+) -> dict[str, list[str]]:
+    """A column of figures, each of a row, and one of their floors."""
+    return {
+        title: [_value(row, figure, comparison) for row, figure in cells],
+        f"{title}: floor": [_floor(row, figure, comparison) for row, figure in cells],
+    }
+
+
+def _value(row: pd.Series, figure: str, comparison: Comparison) -> str:
+    """A mean ± its standard error."""
+    return _with_unit(_estimate((float(row[figure]), float(row[f"{figure}_se"]))), figure, comparison)
+
+
+def _floor(row: pd.Series, figure: str, comparison: Comparison) -> str:
+    """Average and 95 % quantile of the floor, with the value's digits; an error has none."""
+    # Baselines of older runs have no floors.
+    if f"{figure}_floor" not in row or not np.isfinite(row[f"{figure}_floor"]):
+        return "–"
+    error = float(row[f"{figure}_se"])
+    mean, edge = (_rounded(float(row[f"{figure}{end}"]), error) for end in ("_floor", EDGE))
+    return _with_unit(f"{mean} ({edge})", figure, comparison)
+
+
+def _with_unit(text: str, figure: str, comparison: Comparison) -> str:
+    return with_unit(text, comparison.unit) if figure.startswith("fairquant") else text
+
+
+def _in_unit(comparison: Comparison) -> str:
+    return f" ({comparison.unit})" if comparison.unit else ""
+
+
+def _estimate(estimate: Estimate) -> str:
+    """A number ± its standard error, where there is one."""
+    value, error = estimate
+    text = _rounded(value, error)
+    return f"{text} ± {number(error, error=error)}" if np.isfinite(error) else text
+
+
+def _rounded(value: float, error: float) -> str:
+    """A number of any sign with the digits that its error leaves it; a true minus, none before a zero."""
+    text = number(value, error=error)
+    sign, size = ("−", text[1:]) if text.startswith("-") else ("", text)
+    return sign + size if size.strip("0.,") else size

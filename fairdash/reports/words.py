@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 
 from fairdash.dependence import REGISTRY
+from fairdash.dependence.registry import WAYS
 from fairdash.evaluation import Choice
 from fairdash.evaluation.verdict import EDGE
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
-from fairdash.reports.learning import nothing_learned
-from fairdash.reports.numbers import number, p_value, signed, with_unit
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.utils.text import error_change
+from fairdash.utils.text import error_change, number, p_value, signed, with_unit
 
 #: A change of a prediction below half a per cent of the average.
 HARDLY = 0.005
@@ -210,3 +209,48 @@ def _short(value: float) -> str:
 
 def _the(comparison: Comparison, point: Point) -> str:
     return "the standard model" if point.is_standard else comparison.called(point)
+
+
+def nothing_learned(comparison: Comparison) -> str:
+    """That the standard model is no better than everyone's average; empty where it is."""
+    gain = comparison.result.gain
+    if gain is None or gain.is_beyond_noise:
+        return ""
+    error = number(gain.error, error=gain.error_se)
+    yet = " yet" if comparison.sample else ""
+    said = (
+        f"Nothing was learned{yet}: on rows it has not seen, the standard model predicts {comparison.target} "
+        f"no better than giving everyone the average does (its error is {error} of the average's, ± "
+        f"{number(gain.error_se)})."
+    )
+    if comparison.sample:
+        # As much as a sample of claims can: all rows follow.
+        return f"{said} This first look saw {comparison.sample}; what fairness costs the whole run may show."
+    return (
+        f"{said} So nothing below says what fairness costs. More rows, other features, or a target per unit "
+        "of exposure may change that."
+    )
+
+
+def of_values(comparison: Comparison) -> list[str]:
+    """Say how the values of the measure in view are estimated, and which values are not today's."""
+    entry = REGISTRY[comparison.measure]
+    if comparison.result.evaluations.get(comparison.measure, "") != entry.recorded or not entry.recorded:
+        return of_older_values(comparison)
+    return [
+        f"{entry.symbol} is {WAYS[entry.recorded]}.",
+        *of_older_values(comparison),
+    ]
+
+
+def of_older_values(comparison: Comparison) -> list[str]:
+    """Of the measures whose values are not what a run of today would hold: a sentence each."""
+    found = []
+    for id in comparison.front.measures:
+        own, today = comparison.result.evaluations.get(id, ""), REGISTRY[id].recorded
+        if own != today:
+            found.append(
+                f"{REGISTRY[id].symbol} is {WAYS[own]} in this run. Today it is {WAYS[today]}: train again "
+                "to have such values."
+            )
+    return found

@@ -66,10 +66,6 @@ def forget_what_was_deleted() -> None:
             st.cache_data.clear()
             st.cache_resource.clear()
             forget_tables()
-            # Only where it is needed: charts take long to import.
-            from fairdash.reports.comparison_figures import forget_fronts
-
-            forget_fronts()
         _Seen.deletion = last
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from decimal import ROUND_HALF_UP, Decimal
 
-from fairdash.reports.numbers import label, number, signed, with_unit
-from fairdash.utils.text import visible
+from fairdash.utils.text import label, number, signed, visible, with_unit
 
 __all__ = ["duration", "fixed", "label", "number", "safe", "signed", "with_unit"]
 

@@ -75,6 +75,21 @@ def with_unit(text: str, unit: str) -> str:
     return f"{text} {unit}" if unit and " " not in unit else text
 
 
+def signed(value: float, *, error: float | None = None) -> str:
+    """A number as :func:`number` has it, with its sign in front: a true minus."""
+    return ("−" if value < 0 else "+") + number(abs(value), error=error)
+
+
+def p_value(value: float) -> str:
+    """A p-value with two significant digits."""
+    return f"{value:.2g}"
+
+
+def label(name: str, unit: str) -> str:
+    """An axis title: the name, and the unit in brackets if there is one."""
+    return f"{name} ({unit})" if unit else name
+
+
 def error_change(before: float, after: float, *, of_average: float, unit: str) -> str:
     """Say how the root mean squared error changes, in the words of home page, lesson and reports.
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.audit.answers import show_audit
-from fairdash.ui.audit.earlier import show_earlier
-from fairdash.ui.audit.example import show_example
-from fairdash.ui.audit.form import show_form
+from fairdash.ui.audit.answers import show_audit, show_earlier
+from fairdash.ui.audit.form import show_example, show_form
 from fairdash.ui.cached import roles_of, table_of
 from fairdash.ui.state import chosen_audit, chosen_source, is_source_chosen
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from fairdash.ui.runs.actions import show_actions
-from fairdash.ui.runs.bringing import ask_for_file
-from fairdash.ui.runs.comparing import show_comparison
-from fairdash.ui.runs.listing import show_runs
+from fairdash.ui.runs.listing import ask_for_file, show_comparison, show_runs
 
 st.title("What has been trained here?")
 chosen = show_runs()

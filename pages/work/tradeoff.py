@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.tradeoff.confirming import show_confirmation
-from fairdash.ui.tradeoff.controls import choose, show_comparison_control, show_whose
-from fairdash.ui.tradeoff.history import show_history
-from fairdash.ui.tradeoff.opening import run_in_view, show_other_training, show_stage
+from fairdash.ui.tradeoff.controls import choose, show_answer, show_comparison
+from fairdash.ui.tradeoff.opening import (
+    run_in_view,
+    show_confirmation,
+    show_history,
+    show_other_training,
+    show_stage,
+)
 from fairdash.ui.tradeoff.panels import show_panels
-from fairdash.ui.tradeoff.pictures import show_answer, show_notes, show_pictures
 from fairdash.ui.tradeoff.take_away import show_take_away
 from fairdash.ui.tradeoff.tariff import show_tariff
 
@@ -23,11 +26,8 @@ if run is not None:
         show_stage(run, comparison)
     with place:
         show_answer(comparison)
-        show_whose(comparison)
         show_other_training(comparison, run)
-    show_pictures(comparison, run)
-    show_comparison_control(comparison)
-    show_notes(comparison)
+    show_comparison(comparison, run)
     show_panels(comparison)
     show_confirmation(comparison, run)
     show_tariff(comparison, run)

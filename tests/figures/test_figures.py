@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 import pytest
 
 from fairdash.evaluation import assess_curve, quantile_profile, summarise_splits
+from fairdash.figures.blocks import Picture
 from fairdash.figures.data import distribution_figure, link_figure, training_curves_figure
 from fairdash.figures.front import front_without_marks, with_marks
 from fairdash.figures.groups import profile_figure
 from fairdash.figures.labels import Label
-from fairdash.figures.offline import Picture
 from fairdash.figures.theme import DARK, LIGHT, new_figure, theme_of
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
@@ -218,8 +218,6 @@ def test_long_titles_go_over_several_lines_for_which_the_figure_grows() -> None:
     assert grown.title.subtitle.text.replace("<br>", " ").replace("\N{NO-BREAK SPACE}", " ") == long
     more = grown.height - plain.height
     assert more == grown.margin.t - plain.margin.t > 0
-    picture = Picture.of(new_figure(title="Title", subtitle=long, **words), id="a", alt="b")
-    assert (
-        picture.height == Picture.of(new_figure(title="Title", subtitle="", **words), id="a", alt="b").height
-    )
+    picture = Picture("a", new_figure(title="Title", subtitle=long, **words), "b")
+    assert picture.height == Picture("a", new_figure(title="Title", subtitle="", **words), "b").height
     assert picture.subtitle.replace("\N{NO-BREAK SPACE}", " ") == long

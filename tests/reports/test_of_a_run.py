@@ -11,10 +11,9 @@ from fairdash.data.source import CatalogueSource
 from fairdash.errors import OptionError
 from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.figures.theme import theme_of
-from fairdash.reports import comparison_figures
+from fairdash.reports import pictures, tables
 from fairdash.reports.fronts import Point
 from fairdash.reports.parse_comparison import parse_comparison
-from fairdash.reports.report_tables import tables_of
 from fairdash.runs import worker
 from fairdash.runs.store import Run, create_run, runs_folder
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, TREES
@@ -60,8 +59,8 @@ def test_points_are_found_by_their_names(run):
 
 
 def test_benchmarks_stand_in_the_report_with_error_dependence_and_floor(run):
-    table = tables_of(parse_comparison(run, measure="hgr_kde"), with_groups=False)["benchmarks"]
-    assert table.columns[:4] == ("Benchmark", "Error", "HGR_KDE", "floor")
+    table = tables.benchmarks(parse_comparison(run, measure="hgr_kde"))
+    assert table.columns[:4] == ("Benchmark", "Error", "HGR_KDE", "HGR_KDE: floor")
     names = [row[0] for row in table.rows]
     assert names == [BASELINES[id] for id in (MEAN, LINEAR, TREES)]
     for row in table.rows:
@@ -69,7 +68,7 @@ def test_benchmarks_stand_in_the_report_with_error_dependence_and_floor(run):
     mean, linear, _ = table.rows
     assert mean[2].startswith("0")
     assert float(linear[2].split(" ")[0]) > 0.1
-    figure = comparison_figures.front(parse_comparison(run, measure="hgr_kde"), theme=theme_of(dark=False))
+    figure = pictures.draw_front(parse_comparison(run, measure="hgr_kde"), theme=theme_of(dark=False))
     assert "trees" in " ".join(str(each.text) for each in figure.layout.annotations)
 
 
@@ -103,7 +102,7 @@ def test_a_shell_writes_the_report(run, tmp_path, capsys):
 
 def test_the_table_of_references_says_what_independence_costs_at_least_and_what_a_curve_is_not(run):
     found = parse_comparison(run)
-    table = tables_of(found, with_groups=False)["references"]
+    table = tables.references(found)
     front = found.front
     (whole,) = front.references.query("method == 'barycentre' and lam == 1").itertuples()
     assert front.least_error == (whole.mse, whole.mse_se)

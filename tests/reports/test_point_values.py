@@ -9,8 +9,8 @@ import pytest
 
 from fairdash.dependence import measure_many
 from fairdash.dependence.registry import WAYS
-from fairdash.reports.point_values import of_older_values, of_values
-from fairdash.reports.report_sections import limits
+from fairdash.reports.content import limits
+from fairdash.reports.words import of_older_values, of_values
 from fairdash.runs.result import read_result, write_result
 from tests.reports.making import make_comparison, make_dataset
 

@@ -13,19 +13,18 @@ import pytest
 
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation import Gain, curve_predictions
-from fairdash.figures.offline import as_script_json, plotly_script
-from fairdash.reports import report_sections, words
+from fairdash.figures.blocks import Picture, Table, as_script_json, plotly_script
+from fairdash.reports import content, tables, words
+from fairdash.reports.content import has_groups
 from fairdash.reports.fronts import fronts_of
-from fairdash.reports.html import render_report
-from fairdash.reports.numbers import number
-from fairdash.reports.report_figures import has_groups, pictures, profiles
-from fairdash.reports.report_tables import tables_of
+from fairdash.reports.html import details, findings, render_report
 from fairdash.reports.stage import four_numbers
-from fairdash.reports.tables import side_by_side, trained_weights
 from fairdash.reports.words import answer
+from fairdash.runs.log import Log
 from fairdash.runs.result import read_result, write_result
 from fairdash.training.baselines import LINEAR, PRICE
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import number
 from tests.reports.making import CLOSING, EVIL, FORMULA, LAMS, make_comparison, make_dataset
 
 RUN = {"run_id": "0123456789ab", "created": "2026-01-02T03:04:05+00:00"}
@@ -69,6 +68,14 @@ class Reader(HTMLParser):
                 self.tables[-1][-1][-1] += data
 
 
+def blocks_of(comparison):
+    """Pictures by id, and tables, of a report's chapters."""
+    chapters = {**findings(comparison), **details(comparison, log=Log())}
+    blocks = [block for found in chapters.values() for block in found]
+    drawn = {block.id: block for block in blocks if isinstance(block, Picture)}
+    return drawn, [block for block in blocks if isinstance(block, Table)]
+
+
 @pytest.fixture(scope="module")
 def dataset():
     return make_dataset()
@@ -101,7 +108,7 @@ def test_it_says_what_the_leak_check_found_among_the_features(found, dataset, pa
         "“average” gives the target away and is no feature: it is missing exactly where the target is 0.",
     )
     other = replace(dataset, features=copied, notes=notes)
-    facts = dict(report_sections.data_facts(found, other))
+    facts = content.data_facts(found, other)
     assert (
         "“copy” gives the target away: the target can be read off it."
         in facts["Columns that give the target away"]
@@ -139,7 +146,7 @@ def test_every_number_of_the_summary_is_the_comparisons(dataset, lam, a, objecti
     known |= {f"{edge:.3g}" for column in ("s_low", "s_high") for edge in moved[column]}
     known |= {f"{abs(change):.1f}" for change in moved["per_head"]}
     known |= {f"{abs(change):.0f}" for change in moved["per_head"]}
-    said = report_sections.summary(found)
+    said = content.summary(found)
     assert len(said) >= 4
     strange = [each for each in numbers_in(" ".join(said)) if each.rstrip(".") not in known]
     assert not strange, (strange, said)
@@ -156,7 +163,7 @@ def test_where_nothing_was_learned_the_report_says_so_first_and_claims_nothing(d
     learned = make_comparison(dataset, lam=1.0)
     blind = Gain(error=1.002, error_se=0.004, is_beyond_noise=False)
     found = replace(learned, result=replace(learned.result, gain=blind))
-    (said,) = report_sections.summary(found)
+    (said,) = content.summary(found)
     assert said == answer(found)
     assert said.startswith("Nothing was learned")
     assert "1.002" in said
@@ -178,7 +185,7 @@ def test_a_model_that_is_no_better_than_the_average_is_said_to_be_worthless(data
 
 def test_each_figure_has_its_words_and_its_table(page, found):
     reader = Reader(page)
-    drawn = pictures(found)
+    drawn, shown = blocks_of(found)
     assert list(drawn) == [
         "front", "profile-demographic_parity", "profile-equalized_residuals", "spread", "transfers",
         "objectives", "features",
@@ -194,27 +201,21 @@ def test_each_figure_has_its_words_and_its_table(page, found):
         assert picture.title in text
         assert "100 test rows" in picture.subtitle
         assert json.loads(picture.json)["data"]
-    # The front's tables are those of every method.
-    tables = tables_of(found, with_groups=True)
-    assert set(drawn) - {"front"} <= set(tables)
-    assert len(reader.tables) == len(tables)
+    assert len(reader.tables) == len(shown)
 
 
 def test_a_floor_and_a_standard_error_stand_beside_every_dependence_value(found):
-    tables = tables_of(found, with_groups=True)
-    rows = {row[0]: row[1:] for row in tables["measures"].rows}
+    rows = {row[0]: row[1:] for row in tables.measures(found).rows}
     for id in found.front.measures:
-        for point, cells in (
-            (found.a, rows[REGISTRY[id].title][:2]),
-            (found.b, rows[REGISTRY[id].title][2:]),
-        ):
+        own = rows[tables.in_full(REGISTRY[id])]
+        for point, cells in ((found.a, own[:2]), (found.b, own[2:])):
             value, floor = cells
             row = found.front.row(point)
             amounts = [float(each.replace("−", "-")) for each in re.findall(r"−?[\d.]+", f"{value} {floor}")]
             given = [row[id], row[f"{id}_se"], row[f"{id}_floor"], row[f"{id}_edge"]]
             np.testing.assert_allclose(amounts, given, atol=0.6 * row[f"{id}_se"])
             assert ("€" in value) == (id == "fairquant")
-    assert len(tables["trained-hgr_nn"].rows) == 1 + len(LAMS)
+    assert len(tables.trained(found, "hgr_nn").rows) == 1 + len(LAMS)
 
 
 def test_it_tells_data_roles_training_versions_reading_and_limits(page, found):
@@ -235,10 +236,9 @@ def test_a_blend_is_named_as_one(dataset):
     path = make_comparison(dataset).front.test
     lam = float(path.loc[(path["low"] == 1) & (path["share"] == 0.5), "lam"].iloc[0])
     found = make_comparison(dataset, lam=lam)
-    assert any("a blend, 50 % of the model at λ = 2" in each for each in report_sections.unsaid(found))
+    assert any("a blend, 50 % of the model at λ = 2" in each for each in content.unsaid(found))
     assert (
-        "a blend, 50 % of the model at λ = 2 and the rest of the one at λ = 1."
-        in report_sections.of_points(found)[1]
+        "a blend, 50 % of the model at λ = 2 and the rest of the one at λ = 1." in content.of_points(found)[1]
     )
 
 
@@ -263,18 +263,17 @@ def test_no_group_holds_fewer_than_20_rows(values, weight):
         return min(int(((s[split.test] >= low) & (s[split.test] <= high)).sum()) for split in splits)
 
     for objective in OBJECTIVES:
-        for profile in profiles(found, objective).values():
+        for profile in (found.profile(point, objective=objective) for point in found.points):
             counted = [fewest(row.s_low, row.s_high) for row in profile.itertuples()]
             assert min(counted) >= 20
             assert profile["n"].sum() == len(splits[0].test)
     assert min(fewest(row.s_low, row.s_high) for row in found.moved.itertuples()) >= 20
     for densities in found.spreads().values():
         assert densities["n"].min() >= 20
-    tables = tables_of(found, with_groups=True)
-    for id, column in (("spread", 1), *((f"profile-{each}", 1) for each in OBJECTIVES)):
-        assert min(float(row[column]) for row in tables[id].rows) >= 20
+    for table in (tables.spread(found), *(tables.profile(found, each) for each in OBJECTIVES)):
+        assert min(float(row[1]) for row in table.rows) >= 20
     # Nothing drawn names a smaller group: counts in the hover texts.
-    drawn = pictures(found)
+    drawn, _ = blocks_of(found)
     for picture in drawn.values():
         for trace in json.loads(picture.json)["data"]:
             hover = trace.get("hovertemplate") or ""
@@ -287,7 +286,7 @@ def test_a_profile_is_the_average_of_the_rows_it_names():
     predictions = curve_predictions(
         found.result.predictions, found.result.members, "hgr_nn", found.curve_point(found.b)
     )
-    for row in profiles(found, "demographic_parity")[found.b].itertuples():
+    for row in found.profile(found.b, objective="demographic_parity").itertuples():
         means = []
         for j, split in enumerate(found.result.splits):
             own = split.test[(found.s[split.test] >= row.s_low) & (found.s[split.test] <= row.s_high)]
@@ -386,7 +385,7 @@ def test_it_calls_columns_what_people_call_them(dataset, tmp_path):
     text = render_report(named, dataset=dataset, **RUN).decode()
     assert "the prediction of premium" in text
     assert "driver's <b>" not in text
-    facts_shown = dict(report_sections.data_facts(named, dataset))
+    facts_shown = content.data_facts(named, dataset)
     assert facts_shown["Target"].startswith("premium (")
     assert "column price" in facts_shown["Target"]
     write_result(named.result, tmp_path)
@@ -401,19 +400,13 @@ def test_it_calls_columns_what_people_call_them(dataset, tmp_path):
 def test_the_report_says_how_test_rows_were_chosen_and_what_belongs_together():
     dataset = make_dataset()
     found = make_comparison(dataset)
-    assert dict(report_sections.training_facts(found))["Splits"].startswith(
-        "2, the same for all methods. At random: "
-    )
+    assert content.training_facts(found)["Splits"].startswith("2, the same for all methods. At random: ")
     by_time = replace(found, plan=replace(found.plan, split="time"))
-    assert dict(report_sections.training_facts(by_time))["Splits"].startswith(
-        "2, the same for all methods. By time: "
-    )
-    assert "mean of 2 before-and-after splits" in by_time.subtitle
+    assert content.training_facts(by_time)["Splits"].startswith("2, the same for all methods. By time: ")
+    assert "mean of 2 before-and-after splits" in by_time.rows_and_splits
     together = replace(dataset, group=pd.Series(np.arange(500) // 5, name="policy"))
-    assert dict(report_sections.data_facts(found, together))["Group"].startswith(
-        "policy: no fold parts its rows"
-    )
-    assert "Group" not in dict(report_sections.data_facts(found, dataset))
+    assert content.data_facts(found, together)["Group"].startswith("policy: no fold parts its rows")
+    assert "Group" not in content.data_facts(found, dataset)
 
 
 def test_benchmarks_say_that_an_existing_price_may_have_seen_the_sensitive_attribute(found):
@@ -422,7 +415,7 @@ def test_benchmarks_say_that_an_existing_price_may_have_seen_the_sensitive_attri
     def title(*methods):
         beside = pd.concat([front.test.iloc[[0]].assign(method=each) for each in methods])
         own = replace(found, fronts={**found.fronts, found.objective: replace(front, baselines=beside)})
-        return tables_of(own, with_groups=False)["benchmarks"].title
+        return tables.benchmarks(own).title
 
     assert title(LINEAR) == "Benchmarks that do not see the sensitive attribute"
     assert title(LINEAR, PRICE) == f"{title(LINEAR)} (the existing prediction may)"
@@ -486,7 +479,7 @@ def test_a_run_of_before_says_the_verdict_of_the_measure_in_view(dataset, lam):
     found = make_comparison(dataset, lam=lam)
     assert "one test of several measures" in words.dependence(found)
     assert words.verdict_in_short(found).endswith(f"(p = {found.verdict_p(found.b):.2g})")
-    assert side_by_side(found).iloc[-1, 0].startswith("Link?")
+    assert tables.measures(found).rows[-1][0].startswith("Link?")
     fronts = {
         objective: replace(front, test=front.test.drop(columns=["verdict_p", "verdict_p_se"]))
         for objective, front in found.fronts.items()
@@ -497,7 +490,7 @@ def test_a_run_of_before_says_the_verdict_of_the_measure_in_view(dataset, lam):
     assert "one test" not in words.dependence(before)
     assert words.verdict_in_short(before).partition("(")[2][0] in ">≤"
     assert "mean over the splits" in words.how_the_verdict_is_made(before)
-    assert len(side_by_side(before)) == len(side_by_side(found)) - 1
-    assert "several measures" not in " ".join(report_sections.unsaid(before))
-    assert "verdict_p" not in trained_weights(before)
-    assert trained_weights(found)["verdict_p"].between(1 / 200, 1).all()
+    assert len(tables.measures(before).rows) == len(tables.measures(found).rows) - 1
+    assert "several measures" not in " ".join(content.unsaid(before))
+    assert "verdict_p" not in tables.trained_weights(before)
+    assert tables.trained_weights(found)["verdict_p"].between(1 / 200, 1).all()

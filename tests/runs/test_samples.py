@@ -13,10 +13,10 @@ from fairdash.data.dataset import draw_rows
 from fairdash.evaluation import Gain
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.reports.comparison import ROW
+from fairdash.reports.content import data_facts, unsaid
 from fairdash.reports.html import render_report
-from fairdash.reports.learning import nothing_learned
 from fairdash.reports.parse_comparison import parse_comparison
-from fairdash.reports.report_sections import data_facts, unsaid
+from fairdash.reports.words import nothing_learned
 from fairdash.runs import worker
 from fairdash.runs.status import DONE, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
@@ -49,7 +49,7 @@ def test_page_and_report_say_so(run: Run) -> None:
     comparison = parse_comparison(run)
     words = "120 of 200 rows, drawn at random"
     assert comparison.sample == words
-    assert dict(data_facts(comparison, None))["Rows"].startswith(words)
+    assert data_facts(comparison, None)["Rows"].startswith(words)
     assert any(words in line for line in unsaid(comparison))
     html = render_report(comparison, run_id=run.id, created=run.spec.created, is_preview=True).decode()
     assert f"A first look:</strong> {words}; the whole run will have all rows" in html

@@ -16,9 +16,8 @@ from fairdash.data.roles import Roles
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.uploads import keep_upload
 from fairdash.figures.theme import theme_of
-from fairdash.reports import comparison_figures
+from fairdash.reports import pictures, tables
 from fairdash.reports.parse_comparison import parse_comparison
-from fairdash.reports.report_tables import tables_of
 from fairdash.runs import worker
 from fairdash.runs.models import BUNDLE, ModelJob, create_model, find_model
 from fairdash.runs.store import Run, create_run
@@ -92,9 +91,9 @@ def test_they_stand_on_the_front_and_in_the_report(run: Run) -> None:
     own = comparison.front.baselines.query("method == @FAIR_TARIFF").set_index("lam")
     assert list(own.index) == [0.0, *LAMS]
     assert own["hgr_spline"][3.0] < own["hgr_spline"][0.0]
-    names = [row[0] for row in tables_of(comparison, with_groups=False)["benchmarks"].rows]
+    names = [row[0] for row in tables.benchmarks(comparison).rows]
     assert names[-3:] == ["Tariff, λ = 0 (GLM)", "Fair tariff, λ = 0.3", "Fair tariff, λ = 3"]
-    figure = comparison_figures.front(comparison, theme=theme_of(dark=False))
+    figure = pictures.draw_front(comparison, theme=theme_of(dark=False))
     assert "Fair tariff" in [trace.name for trace in figure.data]
     assert any("fair tariff" in str(note.text) for note in figure.layout.annotations)
 

@@ -14,13 +14,12 @@ from fairdash.reports.paper.results import METHODS as PUBLISHED
 from fairdash.reports.paper.table1 import cells, count, equivalence, summary
 from fairdash.training.methods import METHODS
 from fairdash.ui.paper import table1
-from fairdash.ui.paper import verdict as titles
 from tests.ui.conftest import open_page, words
 
 
 def open_part(part):
     at = open_page("paper")
-    at.session_state["paper.parts part"] = part
+    at.session_state["paper.figures part"] = part
     return at.run()
 
 
@@ -54,8 +53,8 @@ def test_every_part_begins_with_the_counts_of_the_comparable_data_alone():
     assert f"**{verdict}.**" in said
     counted, _, aside = said.partition("Not comparable, and not counted: ")
     for name in ("motor", "motor_all", "census_county"):
-        assert titles.title_of(name) not in counted
-        assert titles.title_of(name) in aside
+        assert table1.title_of(name) not in counted
+        assert table1.title_of(name) in aside
 
 
 @pytest.mark.parametrize(
@@ -152,7 +151,7 @@ def test_the_papers_sentences_are_judged_from_the_data(networks):
     result = read_result("fig2")
     found = sentences(result.tables["values"], result.tables["exact"], networks=networks)
     at = open_page("paper")
-    at.session_state["paper.parts part"] = "fig2"
+    at.session_state["paper.figures part"] = "fig2"
     at.session_state["paper.figures networks"] = networks
     at.run()
     said = words(at)
@@ -183,7 +182,7 @@ def test_the_picture_of_the_networks_follows_the_slider():
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_household_says_what_it_costs_beside_the_papers_percentages(objective):
     at = open_page("paper")
-    at.session_state["paper.parts part"] = "household"
+    at.session_state["paper.figures part"] = "household"
     at.session_state["paper.figures fig4-objective"] = objective
     at.run()
     splits = read_result("household").tables["splits"]
@@ -206,7 +205,7 @@ def test_what_was_tried_is_shown_with_its_failures():
 @pytest.mark.parametrize(
     ("address", "key", "chosen"),
     [
-        ({"part": "fig2"}, "paper.parts part", "fig2"),
+        ({"part": "fig2"}, "paper.figures part", "fig2"),
         ({"part": "household", "objective": "equalized_residuals"}, "paper.figures fig4-objective", None),
         ({"part": "household", "reading": "household_surface"}, "paper.figures reading", None),
         ({"data": "motor"}, "paper.table1 data", None),
@@ -225,18 +224,18 @@ def test_what_is_chosen_goes_into_the_address_by_its_id_and_is_there_on_coming_b
     at = open_page("paper")
     assert not {"part", "data", "objective"} & set(at.query_params)
     at.segmented_control(key="paper.table1 objective").set_value("equalized_residuals").run()
-    at.segmented_control(key="paper.parts part").set_value("fig2").run()
+    at.segmented_control(key="paper.figures part").set_value("fig2").run()
     at.segmented_control(key="paper.figures networks").set_value("ours").run()
     address = {name: "".join(value) for name, value in at.query_params.items()}
     assert address == {"part": "fig2", "objective": "equalized_residuals", "networks": "ours"}
-    at.segmented_control(key="paper.parts part").set_value("table1").run()
+    at.segmented_control(key="paper.figures part").set_value("table1").run()
     assert at.segmented_control(key="paper.table1 objective").value == "equalized_residuals"
 
 
 @pytest.mark.parametrize(
     ("address", "key", "known"),
     [
-        ({"part": "fig9 <b>"}, "paper.parts part", ["table1", "fig1", "fig2", "fig3", "household"]),
+        ({"part": "fig9 <b>"}, "paper.figures part", ["table1", "fig1", "fig2", "fig3", "household"]),
         ({"data": "boston"}, "paper.table1 data", ["crime", "motor"]),
         ({"objective": "calibration"}, "paper.table1 objective", OBJECTIVES),
         ({"part": "fig2", "networks": "wide"}, "paper.figures networks", ["authors", "published", "ours"]),

@@ -20,7 +20,7 @@ from fairdash.evaluation import (
 )
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point, fronts_of
-from fairdash.reports.numbers import number
+from fairdash.reports.tables import in_full
 from fairdash.reports.words import who_pays
 from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
@@ -28,6 +28,7 @@ from fairdash.runs.status import DONE
 from fairdash.runs.store import create_run
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.text import safe
+from fairdash.utils.text import number
 from tests.serving import until
 from tests.ui.conftest import PLAN, ROOT, SOURCE, charts, move, numbers, open_page, stage, words
 
@@ -136,7 +137,7 @@ def test_a_figure_is_the_same_on_the_card_in_the_table_and_by_the_library(finish
     assert card["title"] == "FairQuant"
     assert card["values"][slider["at"]].startswith(shown)
     table = look(at, "All numbers").dataframe[0].value.set_index("Figure (test rows)")
-    assert table.loc["FairQuant", found.b.title].startswith(shown)
+    assert table.loc[in_full(REGISTRY["fairquant"]), found.b.title].startswith(shown)
 
 
 def test_the_front_draws_the_paths_figures(finished_run):
@@ -241,13 +242,13 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     assert fair.any()
     another_result(replace(result, paths={**result.paths, "demographic_parity": path}))
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
-    at = at.segmented_control(key="tradeoff.find_point wish").set_value(wish).run()
+    at = at.segmented_control(key="tradeoff.panels wish").set_value(wish).run()
     text = re.sub(r"\\(.)", r"\1", "\n".join(each.value for each in at.markdown))
     lam = float(re.search(r"λ = ([\d.]+)\. On test rows", text)[1])
     found = compared(finished_run, 1.0)
     validation = found.front.validation.set_index("lam")
     if wish == "Dependence at most …":
-        limit = at.number_input(key='tradeoff.find_point limit "hgr_spline" "demographic_parity"').value
+        limit = at.number_input(key='tradeoff.panels limit "hgr_spline" "demographic_parity"').value
         within = validation[validation[DEFAULT_MEASURE] <= limit]
         assert lam == within["mse"].idxmin()
     elif wish == "Cost at most …":
@@ -269,11 +270,7 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
 
 def test_what_can_t_be_reached_is_said(finished_run):
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
-    at = (
-        at.number_input(key='tradeoff.find_point limit "hgr_spline" "demographic_parity"')
-        .set_value(0.0)
-        .run()
-    )
+    at = at.number_input(key='tradeoff.panels limit "hgr_spline" "demographic_parity"').set_value(0.0).run()
     assert "Not to be had here" in words(at)
 
 

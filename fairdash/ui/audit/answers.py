@@ -2,30 +2,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import streamlit as st
 
 from fairdash.auditing.evidence import AuditResult
-from fairdash.auditing.plan import CRITERIA
-from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE
-from fairdash.figures.audit import audit_figure
+from fairdash.auditing.plan import CRITERIA, Columns
+from fairdash.auditing.report import SHARES, blocks_of, first_picture, gaps_of, moved_tables, verdicts_of
+from fairdash.auditing.result import IN_SHORT
+from fairdash.data.fixes import with_fix
+from fairdash.data.rate import AS_THEY_ARE
+from fairdash.data.roles import Roles
+from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
+from fairdash.dependence.registry import REGISTRY
+from fairdash.errors import Fix, RunError
+from fairdash.figures.blocks import Picture, Table
+from fairdash.reports.fronts import Front, Point, nearest_points
 from fairdash.runs.audits import AuditJob
+from fairdash.runs.listing import finished_audits, list_runs
 from fairdash.runs.status import DONE
-from fairdash.ui.audit.alternatives import show_alternatives
-from fairdash.ui.audit.attributes import choose_attribute
-from fairdash.ui.audit.earlier import beside_earlier
-from fairdash.ui.files import download, download_file
-from fairdash.ui.frame import chart, theme
+from fairdash.runs.store import RESULT, Run
+from fairdash.training.baselines import PRICE
+from fairdash.ui.blocks import show_blocks, show_table
+from fairdash.ui.cached import fronts_of, result_of, roles_of
+from fairdash.ui.files import download_file
+from fairdash.ui.frame import theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
-from fairdash.ui.keys import Keys
-from fairdash.ui.state import choose_audit
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.owner import current_owner
+from fairdash.ui.pages import go_to
+from fairdash.ui.runs.words import title_of
+from fairdash.ui.state import choose_audit, choose_run, choose_source
 from fairdash.ui.text import safe
 from fairdash.utils.text import unbroken
 
 KEY = Keys(__file__)
 
-#: Columns of the verdicts that are shares of the mean price.
-SHARES = {"largest gap": "value", "95 % from": "ci_low", "to": "ci_high"}
+#: Audits that are offered.
+_MOST = 20
 _ICONS = {"below": ":material/check_circle:", "above": ":material/error:", "undecided": ":material/help:"}
 
 
@@ -33,10 +48,15 @@ def show_audit(audit: AuditJob) -> None:
     """The audit in view: how far it is, or what it has found."""
     status = audit.status
     if status.state == DONE:
-        result = beside_earlier(audit, choose_attribute(audit.read_result()))
+        result = _beside_earlier(audit, _choose_attribute(audit.read_result()))
         show_result(result, title=audit.spec.source.title, audit=audit)
     else:
-        st.markdown(f"{_asked(audit)} · {safe(audit.spec.source.title)}")
+        plan = audit.spec.plan
+        st.markdown(
+            f"**{safe(plan.columns.price)}** against **{safe(plan.columns.sensitive)}** · a gap of at most "
+            f"{plan.max_gap:.3g} of the mean price · first of all {CRITERIA[plan.criterion].title.lower()} · "
+            f"{safe(audit.spec.source.title)}"
+        )
     st.button("Another audit", key=KEY("close"), icon=":material/add:", on_click=choose_audit, args=(None,))
     if status.state == DONE:
         return
@@ -46,14 +66,6 @@ def show_audit(audit: AuditJob) -> None:
         return
     show_status(audit, status)
     show_go_on(audit)
-
-
-def _asked(audit: AuditJob) -> str:
-    plan = audit.spec.plan
-    return (
-        f"**{safe(plan.columns.price)}** against **{safe(plan.columns.sensitive)}** · a gap of at most "
-        f"{plan.max_gap:.3g} of the mean price · first of all {CRITERIA[plan.criterion].title.lower()}"
-    )
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
@@ -67,17 +79,18 @@ def show_result(result: AuditResult, *, title: str, audit: AuditJob | None = Non
     st.subheader("The answers, one by one", anchor=False)
     for answer, tables in result.sections():
         st.markdown(f"**{answer.question}. {safe(answer.title)}** {unbroken(safe(answer.sentence))}")
-        if tables or answer.more or (answer.question == 8 and audit is not None):
+        alternatives_of = audit if answer.question == 8 else None
+        if tables or answer.more or alternatives_of is not None:
             with st.expander(f"More on question {answer.question}: pictures and figures"):
                 if answer.more:
                     st.markdown(unbroken(safe(" ".join(answer.more))))
                 _show_tables(tables, result)
-                if answer.question == 8 and audit is not None:
-                    show_alternatives(audit, result.plan.columns)
+                if alternatives_of is not None:
+                    _show_alternatives(alternatives_of, result.plan.columns)
     if result.since is not None:
         st.markdown(f"**What has moved since?** {unbroken(safe(result.since.sentence))}")
         with st.expander("Picture and figures of what has moved"):
-            _show_tables({name: result.tables[name] for name in (MOVED_CURVE, MOVED)}, result)
+            _show_tables(moved_tables(result), result)
 
 
 def _show_first_screen(result: AuditResult, title: str) -> None:
@@ -104,55 +117,205 @@ def _show_first_screen(result: AuditResult, title: str) -> None:
         for note in result.notes:
             st.caption(safe(note))
     with picture:
-        if primary.picture in result.tables:
-            _show_figure(primary.picture, result.tables[primary.picture], result, part="first")
+        first = first_picture(result, theme=theme())
+        show_blocks([first] if first is not None else [], KEY)
     with st.expander("All four criteria"):
-        st.dataframe(
-            _verdicts(result),
-            hide_index=True,
-            alt="Each criterion with its number, interval and verdict.",
-            column_config={
-                name: st.column_config.NumberColumn(name, format="percent", help="Of the mean price.")
-                for name in SHARES
-            },
-        )
-        st.caption(
-            "The primary criterion is tested at 5 % a direction, the others are corrected for being several. "
-            "This says what was measured, and claims no compliance with any rule."
-        )
-
-
-def _verdicts(result: AuditResult) -> pd.DataFrame:
-    """The verdicts in words, the primary one first."""
-    table = result.verdicts
-    first = (table["criterion"] != result.plan.criterion).to_numpy()
-    table = table.iloc[first.argsort(kind="stable")]
-    return pd.DataFrame(
-        {
-            "criterion": [CRITERIA[each].title for each in table["criterion"]],
-            "verdict": [IN_SHORT[each] for each in table["verdict"]],
-            **{title: table[name].to_numpy() for title, name in SHARES.items()},
-            "p-value of no link": table["p_value"].to_numpy(),
-        }
-    )
-
-
-def _show_figure(name: str, table: pd.DataFrame, result: AuditResult, *, part: str) -> None:
-    drawn = audit_figure(name, table, result.view, theme=theme())
-    if drawn is not None:
-        figure, alt = drawn
-        chart(figure, key=KEY("figure", part), alt=alt)
+        show_table(verdicts_of(result), KEY)
+        st.caption("This says what was measured, and claims no compliance with any rule.")
 
 
 def _show_tables(tables: dict[str, pd.DataFrame], result: AuditResult) -> None:
-    for name, table in tables.items():
-        # The picture of the first screen is not drawn twice.
-        if name != CRITERIA[result.plan.criterion].picture:
-            _show_figure(name, table, result, part=name)
-        st.dataframe(table, hide_index=True, alt=f"The table {name.replace('_', ' ')} of this answer.")
-        download(
-            table,
-            label=f"{name.replace('_', ' ').capitalize()} (CSV)",
-            name=f"audit-{name}",
-            key=KEY("csv", name),
+    # The picture of the first screen is not drawn twice.
+    first = f"picture-{CRITERIA[result.plan.criterion].picture}"
+    blocks = blocks_of(tables, result, theme=theme())
+    show_blocks((each for each in blocks if not (isinstance(each, Picture) and each.id == first)), KEY)
+
+
+def _choose_attribute(result: AuditResult) -> AuditResult:
+    """The result along the attribute that the user looks at; with one attribute, the result."""
+    along = result.along
+    if len(along) == 1:
+        return result
+    first = pd.DataFrame([each.verdicts.iloc[0] for each in along])
+    names = [each.plan.columns.sensitive for each in along]
+    verdicts = {CRITERIA[result.plan.criterion].title: first["verdict"].to_numpy()}
+    frame = pd.DataFrame({"sensitive attribute": names, **verdicts, **gaps_of(first)})
+    show_table(Table("The verdict along each sensitive attribute", frame, shares=tuple(SHARES)), KEY)
+    chosen = st.selectbox(
+        "Answers along",
+        range(len(along)),
+        format_func=lambda k: safe(names[k]),
+        key=KEY("along"),
+        help="Verdicts are corrected for there being several attributes.",
+    )
+    return along[chosen]
+
+
+def show_earlier() -> None:
+    """The audits of before, each to be opened; nothing if there are none."""
+    audits = finished_audits(owner=current_owner())[:_MOST]
+    if not audits:
+        return
+    st.subheader("Your audits", anchor=False)
+    for audit in audits:
+        st.button(
+            safe(_named(audit)),
+            key=KEY("open", audit.id),
+            icon=":material/history:",
+            type="tertiary",
+            on_click=choose_audit,
+            args=(audit,),
         )
+
+
+def _beside_earlier(audit: AuditJob, result: AuditResult) -> AuditResult:
+    """The result with what has moved since an audit along the same attribute that the user chooses."""
+    name = result.plan.columns.sensitive
+    earlier = {
+        each.id: each
+        for each in finished_audits(owner=current_owner())
+        if each.id != audit.id and name in (each.spec.plan.columns.sensitive, *each.spec.plan.columns.also)
+    }
+    if not earlier:
+        return result
+    chosen = st.selectbox(
+        "What has moved since",
+        [None, *list(earlier)[:_MOST]],
+        format_func=lambda id: "no other audit" if id is None else safe(_named(earlier[id])),
+        key=KEY("since", audit.id),
+        help="Both as shares of their own mean price, so that a rise of all prices is no drift.",
+    )
+    if chosen is None:
+        return result
+    (other,) = (each for each in earlier[chosen].read_result().along if each.plan.columns.sensitive == name)
+    return result.compare(other)
+
+
+def _named(audit: AuditJob) -> str:
+    columns = audit.spec.plan.columns
+    when = audit.spec.created[:16].replace("T", " ")
+    return f"{columns.price} against {columns.sensitive} · {audit.spec.source.title} · {when} UTC"
+
+
+def _show_alternatives(audit: AuditJob, columns: Columns) -> None:
+    """The nearest points of a front trained on the audited table, or the way to train one.
+
+    Parameters
+    ----------
+    columns
+        The audit's, with one sensitive attribute: the one in view.
+    """
+    st.markdown("**Less discriminatory alternatives: the nearest points of a front trained here**")
+    source = audit.spec.source
+    run = _run_of(source, columns)
+    if run is None:
+        _offer_training(source, columns)
+        return
+    front = fronts_of(run, sensitive=columns.sensitive)[run.available_plan.objective]
+    table = nearest_points(front)
+    st.markdown(_nearest_in_words(table, front, run))
+    measure = f"dependence, {REGISTRY[front.default_measure].symbol}"
+    st.dataframe(
+        pd.DataFrame(
+            {
+                "price": [
+                    "the audited price" if method == PRICE else Point(method, lam).title
+                    for method, lam in zip(table["method"], table["lam"], strict=True)
+                ],
+                front.error_title: table["error"],
+                "± error": table["error_se"],
+                measure: table["dependence"],
+                "± dependence": table["dependence_se"],
+            }
+        ),
+        hide_index=True,
+        alt="The audited price and points of a front, each with its error and its dependence.",
+        column_config=dict.fromkeys(
+            (front.error_title, "± error", measure, "± dependence"),
+            st.column_config.NumberColumn(format="%.3f"),
+        ),
+    )
+    if st.button("See this front", key=KEY("front"), icon=":material/balance:"):
+        go_to("tradeoff", address={Address.RUN.value: run.id})
+
+
+def _nearest_in_words(table: pd.DataFrame, front: Front, run: Run) -> str:
+    splits = result_of(run).splits
+    rows = (
+        f"{len(splits[0].test):,} test rows of the run “{safe(title_of(run))}”, mean of {len(splits)} splits"
+    )
+    first = table.iloc[0]
+    if first["method"] != PRICE:
+        return (
+            f"The price is that run's own; these points go from one end of its front to the other ({rows})."
+        )
+    less = table.iloc[1:][table["dependence"].iloc[1:] < first["dependence"]]
+    if less.empty:
+        return f"None of the nearest points follows “{safe(front.sensitive)}” less than the price ({rows})."
+    near = less.iloc[0]
+    return (
+        f"The nearest point that follows “{safe(front.sensitive)}” less has a dependence of "
+        f"{near['dependence']:.3f} in place of the price's {first['dependence']:.3f}, and an error of "
+        f"{near['error']:.3f} in place of {first['error']:.3f} (the same rows for both: {rows})."
+    )
+
+
+def _run_of(source: DatasetSource, columns: Columns) -> Run | None:
+    """The newest finished run on this table with the audit's roles, or the run that the price is from."""
+    owner = current_owner()
+    asked = (columns.price, columns.outcome, columns.exposure, columns.outcome in columns.totals)
+    for run in list_runs(owner=owner).runs:
+        if run.look == RESULT and _table_of(run.spec.source) == _table_of(source):
+            roles = roles_of(run.spec.source)
+            seen = (roles.prediction, roles.target, roles.weight, roles.rate)
+            if asked == seen and columns.sensitive in roles.sensitive:
+                return run
+    for name in source.made_from if isinstance(source, UploadSource) else ():
+        try:
+            run = Run(name, owner=owner)
+        except RunError:
+            # A file's hash, or a run that is gone.
+            continue
+        if run.look == RESULT and columns.sensitive in roles_of(run.spec.source).sensitive:
+            return run
+    return None
+
+
+def _table_of(source: DatasetSource) -> tuple[object, ...]:
+    """What tells a table from another, whatever its columns' roles."""
+    if isinstance(source, UploadSource):
+        return source.sha256, source.reading
+    assert isinstance(source, CatalogueSource)
+    return source.dataset, dict(source.options)
+
+
+def _offer_training(source: DatasetSource, columns: Columns) -> None:
+    if columns.outcome is None:
+        st.markdown("An outcome, such as claims, would be needed to train one.")
+        return
+    st.markdown("No front has been trained on this table with these columns; that takes minutes.")
+    if st.button("Train a front on this table", key=KEY("train"), icon=":material/tune:"):
+        assert isinstance(source, UploadSource | CatalogueSource)
+        made = replace(source, roles=_roles_of_run(roles_of(source), columns))
+        if columns.outcome in columns.totals and (source.table()[columns.outcome] < 0).any():
+            # As the audit took them.
+            made = replace(made, fixes=with_fix(made.fixes, Fix(AS_THEY_ARE, columns.outcome)))
+        choose_run(None)
+        choose_source(made)
+        go_to("train", address={Address.DATASET.value: made.id})
+
+
+def _roles_of_run(roles: Roles, columns: Columns) -> Roles:
+    """The audit's columns as a run has them; what else the table's roles say stays."""
+    taken = {columns.price, columns.sensitive, columns.outcome, columns.exposure, columns.groups}
+    taken |= {columns.candidate, columns.expected_cost}
+    return replace(
+        roles,
+        target=str(columns.outcome),
+        sensitive=(columns.sensitive,),
+        prediction=columns.price,
+        weight=columns.exposure,
+        group=columns.groups,
+        rate=columns.outcome in columns.totals,
+        features=tuple(name for name in columns.features or roles.features if name not in taken),
+    )

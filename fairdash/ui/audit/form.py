@@ -1,4 +1,4 @@
-"""What to audit: which column is what, which criterion counts first, and which gap is too large."""
+"""What to audit: an example; then which column is what, which criterion is first, which gap is too large."""
 
 from __future__ import annotations
 
@@ -7,24 +7,57 @@ import streamlit as st
 from pandas.api.types import is_numeric_dtype
 from streamlit.delta_generator import DeltaGenerator
 
+from fairdash.auditing.evidence import AuditResult
+from fairdash.auditing.example import example_audit
 from fairdash.auditing.plan import CRITERIA, AuditPlan, Columns
+from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.header_words import meanings_of
 from fairdash.data.rate import looks_like_total
 from fairdash.data.roles import Roles
-from fairdash.data.source import DatasetSource
+from fairdash.data.source import CatalogueSource, DatasetSource
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_audit
+from fairdash.ui.audit.answers import show_result
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
-from fairdash.ui.state import choose_audit
+from fairdash.ui.state import choose_audit, choose_source
 from fairdash.ui.text import safe
 from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 
 NONE = "None"
+#: The policies of the example, and simulated ones that are there without a connection.
+MOTOR = CatalogueSource(dataset="motor_tariff")
+SIMULATED = CatalogueSource(dataset="portfolio")
+
+
+def show_example() -> None:
+    """The ways to an audit of one's own, and the example's answers."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(page("data"), label="Audit a table of your own", icon=":material/upload_file:")
+        is_here = CATALOGUE["motor"].is_local()
+        source = MOTOR if is_here else SIMULATED
+        st.button(
+            "Ask the example yourself" if is_here else "Try it on simulated policies",
+            key=KEY("try"),
+            icon=":material/edit_note:",
+            on_click=choose_source,
+            args=(source,),
+            help=f"Choose columns, criterion and threshold: {source.title}.",
+        )
+    st.caption(
+        "An example: the premiums of a GLM that does not see the driver's age, on the French motor policies "
+        "of a pricing game (pg15training)."
+    )
+    show_result(_example(), title=MOTOR.title)
+
+
+@st.cache_resource(show_spinner=False)
+def _example() -> AuditResult:
+    return example_audit()
 
 
 def show_form(source: DatasetSource, frame: pd.DataFrame, roles: Roles) -> None:

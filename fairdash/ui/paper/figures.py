@@ -1,4 +1,4 @@
-"""The paper's figures from our results: 1 and 2 with its sentences judged, 3 alive, 4 by age."""
+"""The page on the paper: which part is shown; its figures from our results, with its sentences judged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from fairdash.reports.paper.results import (
     HOUSEHOLD_STANDARD_HGR,
     HOUSEHOLD_TARGETS,
     StudyResult,
-    committed,
     read_result,
 )
 from fairdash.simulations import SHAPES
@@ -32,6 +31,7 @@ from fairdash.ui.address import choose
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Address, Keys
+from fairdash.ui.paper.table1 import show_table1
 from fairdash.ui.text import duration
 
 KEY = Keys(__file__)
@@ -47,7 +47,15 @@ NETWORKS = {
 }
 
 
+def show_part() -> None:
+    """The control, and the part that it names."""
+    offered = {name: title for name, (_, title) in _PARTS.items()}
+    part = choose("Part", offered, name=Address.PART, key=KEY("part"), hidden_label=True)
+    _PARTS[part][0]()
+
+
 def show_fig1() -> None:
+    """χ² and HGR of normal laws, and on which side of the true values the estimates lie."""
     result = read_result("fig1")
     values, exact = result.tables["values"], result.tables["exact"]
     below = in_words(sides_of_bound(values, exact, bound="chi2", above=False))
@@ -77,6 +85,7 @@ def show_fig1() -> None:
 
 
 def show_fig2() -> None:
+    """HGR against noise, and the paper's statements on it."""
     result = read_result("fig2")
     networks = choose("HGR_NN", NETWORKS, name=Address.NETWORKS, key=KEY("networks"))
     values, exact, options = result.tables["values"], result.tables["exact"], result.about.options
@@ -108,6 +117,7 @@ def show_fig2() -> None:
 
 
 def show_fig3() -> None:
+    """The networks, and their values and gradients after each epoch."""
     result = read_result("fig3")
     flow = result.tables["flow"]
     epoch = st.select_slider(
@@ -138,7 +148,7 @@ def show_fig3() -> None:
 
 
 def show_fig4() -> None:
-    made = [name for name in READINGS if name in committed("household")]
+    """Household prices by age, and what fairness costs there."""
     left, right = st.columns([1, 1.4])
     objective = choose(
         "Objective",
@@ -147,15 +157,13 @@ def show_fig4() -> None:
         key=KEY("fig4-objective"),
         place=left,
     )
-    reading = made[0]
-    if len(made) > 1:
-        reading = choose(
-            "What the network sees (open in the paper)",
-            {each: READINGS[each] for each in made},
-            name=Address.READING,
-            key=KEY("reading"),
-            place=right,
-        )
+    reading = choose(
+        "What the network sees (open in the paper)",
+        READINGS,
+        name=Address.READING,
+        key=KEY("reading"),
+        place=right,
+    )
     result = read_result(reading)
     table = household_table(result, objective)
     st.markdown(household_answer(result, table, objective))
@@ -271,30 +279,25 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
 
 def shown(table: pd.DataFrame) -> pd.DataFrame:
     """The table as texts."""
-    return pd.DataFrame(
-        {
-            "Method": [METHODS[method].title for method in table["method"]],
-            "λ": [f"{lam:.3g}" for lam in table["lam"]],
-            "MSE, test rows (share of the variance)": [
-                f"{row.mse:.3f} ± {row.mse_se:.3f}" for row in table.itertuples()
-            ],
-            "Increase": [
-                "–" if method == "standard" else _share(value)
-                for method, value in zip(table["method"], table["increase"], strict=True)
-            ],
-            "The paper's": [_share(value) for value in table["paper_increase"]],
-            "HGR, test rows": [
-                f"{row.hgr_spline:.3f} ± {row.hgr_spline_se:.3f}" for row in table.itertuples()
-            ],
-            "HGR, held-out rows": [
-                "–" if math.isnan(value) else f"{value:.3f}" for value in table["validation_hgr"]
-            ],
-            "its floor": [f"{round(value, 3) + 0.0:.3f}" for value in table["hgr_spline_floor"]],
-            REGISTRY["hgr_kde"].symbol: [f"{value:.3f}" for value in table["hgr_kde"]],
-            "its floor ": [f"{value:.3f}" for value in table["hgr_kde_floor"]],
-            "Average price": [f"{value:.0f} €" for value in table["mean_price"]],
-        }
-    )
+
+    def texts(name: str) -> pd.Series:
+        return table[name].map(lambda value: "–" if math.isnan(value) else f"{value:z.3f}")
+
+    increases = table["increase"].where(table["method"] != "standard")
+    columns = {
+        "Method": [METHODS[method].title for method in table["method"]],
+        "λ": table["lam"].map("{:.3g}".format),
+        "MSE, test rows (share of the variance)": texts("mse") + " ± " + texts("mse_se"),
+        "Increase": increases.map(_share),
+        "The paper's": table["paper_increase"].map(_share),
+        "HGR, test rows": texts("hgr_spline") + " ± " + texts("hgr_spline_se"),
+        "HGR, held-out rows": texts("validation_hgr"),
+        "its floor": texts("hgr_spline_floor"),
+        REGISTRY["hgr_kde"].symbol: texts("hgr_kde"),
+        "its floor ": texts("hgr_kde_floor"),
+        "Average price": table["mean_price"].map("{:.0f} €".format),
+    }
+    return pd.DataFrame(columns)
 
 
 def _share(value: float) -> str:
@@ -309,3 +312,13 @@ def about(result: StudyResult) -> None:
         f"Seed {one.seed}; {duration(one.seconds)} of processor time on {one.machine}; torch "
         f"{one.versions['torch']}. Make it again, in a checkout of fairdash: `{one.command}`"
     )
+
+
+#: Name of a result to what shows it and its title; there is a Table 1 for each of several data sets.
+_PARTS = {
+    "table1": (show_table1, "Table 1: real data"),
+    "household": (show_fig4, "Fig. 4: household prices"),
+    "fig2": (show_fig2, "Fig. 2: estimating HGR"),
+    "fig1": (show_fig1, "Fig. 1: χ² and HGR"),
+    "fig3": (show_fig3, "Fig. 3: the networks"),
+}

@@ -1,13 +1,22 @@
-"""The runs, the newest first: what to see of them, and which are chosen."""
+"""The runs: listed, the newest first, and chosen; brought in from a file; two or more on one front."""
 
 from __future__ import annotations
 
+import string
+
 import streamlit as st
 
+from fairdash.dependence import REGISTRY
+from fairdash.figures.front import RunPath, runs_front_figure
+from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
+from fairdash.runs.archive import import_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.status import RunStatus
 from fairdash.runs.store import Run
-from fairdash.ui.frame import plain_errors
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.ui.cached import fronts_of, result_of
+from fairdash.ui.files import download
+from fairdash.ui.frame import chart, plain_errors, theme
 from fairdash.ui.jobs import show_status
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
@@ -24,6 +33,10 @@ SECONDS_BETWEEN_LOOKS = 1.0
 CHOSEN = KEY("chosen")
 #: The filter by data and the page of the list.
 KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
+#: What was said of the last run that came in, and how many have.
+SAID, COUNT = KEY("said"), KEY("count")
+#: As many on one front as can be told apart.
+MOST = 6
 
 
 def show_runs() -> list[Run]:
@@ -138,3 +151,84 @@ def _show_empty() -> None:
     with st.container(horizontal=True):
         st.page_link(page("tradeoff"), label="See what fairness costs", icon=":material/balance:")
         st.page_link(page("data"), label="Bring a table of your own", icon=":material/table:")
+
+
+def ask_for_file() -> None:
+    """A file that a run was taken away as; it is checked, kept, and chosen."""
+    if said := st.session_state.pop(SAID, ""):
+        st.success(safe(said))
+    count = st.session_state.get(COUNT, 0)
+    with st.expander("Bring in a run that was taken away", icon=":material/upload:"):
+        file = st.file_uploader(
+            "The zip file of a run",
+            type=["zip"],
+            help="Every file in it is checked against its hash before anything is kept.",
+            # A file that has come in leaves the field: the next one has a place of its own.
+            key=KEY("file", count),
+        )
+        if file is not None:
+            with plain_errors():
+                found = import_run(file.getvalue(), owner=current_owner())
+                st.session_state[SAID], st.session_state[COUNT] = str(found), count + 1
+                choose([found.run.id])
+                st.rerun()
+
+
+def show_comparison(chosen: list[Run]) -> None:
+    """The fronts of the chosen runs, if there are two or more that can stand on one; else why they can't."""
+    if len(chosen) < 2:
+        return
+    there = [run for run in chosen if run.look]
+    if len(there) < len(chosen):
+        missing = counted(len(chosen) - len(there), "chosen run")
+        st.info(f"{missing} with nothing to show yet: compared are those that have found something.")
+    if len(there) > MOST:
+        st.info(f"More than {MOST} can't be told apart on one chart: compared are the first {MOST} chosen.")
+    if len(there) < 2:
+        return
+    runs = [
+        ComparedRun(letter=letter, title=title_of(run), spec=run.spec, result=result_of(run))
+        for letter, run in zip(string.ascii_uppercase, there[:MOST], strict=False)
+    ]
+    if why := differences(runs):
+        st.warning(safe(why))
+        return
+    _show_front(runs, there[:MOST])
+
+
+def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
+    result = runs[0].result
+    called = {column: result.names.get(column, column) for column in result.sensitive.columns}
+    measures, columns = st.columns(2)
+    sensitive = next(iter(called))
+    if len(called) > 1:
+        sensitive = columns.selectbox(
+            "Sensitive attribute", list(called), format_func=called.__getitem__, key=KEY("sensitive")
+        )
+    fronts = [fronts_of(job, sensitive=sensitive)[result.objective] for job in jobs]
+    shared = shared_measures(fronts)
+    measure = measures.selectbox(
+        "Dependence by", shared, format_func=lambda id: REGISTRY[id].title, key=KEY("measure", *shared)
+    )
+    objective, symbol = OBJECTIVES[result.objective], REGISTRY[measure].symbol
+    chart(
+        runs_front_figure(
+            [
+                RunPath(letter=run.letter, title=run.title, test=front.test)
+                for run, front in zip(runs, fronts, strict=True)
+            ],
+            error=fronts[0].error,
+            error_title=fronts[0].error_title,
+            measure=measure,
+            measure_title=f"{symbol} between {objective.audited} and {called[sensitive]}",
+            subtitle=f"test rows, means over the splits; {objective.title.lower()}",
+            theme=theme(),
+        ),
+        key=KEY("front"),
+        alt=f"Test error against {symbol} for {len(runs)} runs, a line a run and method.",
+    )
+    named = " · ".join(f"**{run.letter}** {safe(run.title)}" for run in runs)
+    st.caption("  \n".join([named, "Lower left is better.", *remarks(runs)]))
+    table = table_of(runs, fronts, measure=measure)
+    st.dataframe(table.drop(columns="Name"), hide_index=True)
+    download(table, label="These figures (CSV)", name="runs-compared", key=KEY("csv"))

@@ -1,4 +1,4 @@
-"""What is chosen on the trade-off page besides λ, which is the stage's: objective, method, measure and A."""
+"""What is compared on the trade-off page, the answer, and the pictures that follow its slider."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import streamlit as st
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
 from fairdash.evaluation import curve_points
+from fairdash.reports import stage, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Front, Point, middle_weight, parse_point
 from fairdash.runs.store import Run
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
-from fairdash.ui.cached import fronts_of, result_of
-from fairdash.ui.keys import Address
+from fairdash.ui.cached import fronts_of, result_of, stops_of
+from fairdash.ui.frame import theme
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.stage import show_stage
 from fairdash.ui.text import safe
+
+KEY = Keys(__file__)
 
 
 def choose(run: Run) -> Comparison:
@@ -75,7 +80,7 @@ def choose(run: Run) -> Comparison:
     )
 
 
-def show_comparison_control(comparison: Comparison) -> None:
+def _show_kept(comparison: Comparison) -> None:
     """What the chosen point is compared with, and the button that keeps it as the next one's A."""
     left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
     left.button(
@@ -140,7 +145,7 @@ def lam_in_view(plan: Sweep) -> float:
     return next((lam for lam in stops if f"{lam:g}" == asked), middle_weight(plan))
 
 
-def show_whose(comparison: Comparison) -> None:
+def _show_whose(comparison: Comparison) -> None:
     """What the page is about, in one quiet line."""
     seen, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
     line = f"{safe(comparison.title)} · {seen.meaning}"
@@ -153,3 +158,51 @@ def show_whose(comparison: Comparison) -> None:
         if each in comparison.result.names
     ]
     st.caption(line, help=safe("; ".join(headers)) or None)
+
+
+def show_answer(comparison: Comparison) -> None:
+    """What was found, in two or three sentences, and what the page is about."""
+    st.markdown(f"**{safe(words.answer(comparison))}**")
+    _show_whose(comparison)
+
+
+def _show_notes(comparison: Comparison) -> None:
+    """What the run has to say of itself."""
+    for note in comparison.result.notes:
+        st.warning(safe(note))
+    for sentence in words.of_older_values(comparison):
+        st.info(safe(sentence))
+
+
+def show_comparison(comparison: Comparison, run: Run) -> None:
+    """The pictures that follow the slider, what they compare with, and what the run has to say of itself."""
+    show_pictures(comparison, run)
+    _show_kept(comparison)
+    _show_notes(comparison)
+
+
+def show_pictures(comparison: Comparison, run: Run) -> None:
+    """The stage: λ, the averages, the front and four numbers that follow the hand."""
+    stops = stops_of(run, comparison)
+    at = stops.lams.index(f"{lam_in_view(comparison.plan):g}")
+
+    def let_go(at: int) -> None:
+        st.query_params[Address.LAM] = stops.lams[at]
+
+    drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
+    # Below an answer of three lines and two rows of controls.
+    show_stage(drawn, key=KEY("stage"), on_release=let_go, presented_share=0.5)
+    _show_place(comparison)
+
+
+def _show_place(comparison: Comparison) -> None:
+    """What the chosen point is, where it is no trained model."""
+    curve_point = comparison.curve_point(comparison.b)
+    if not curve_point.is_trained:
+        share = f"{curve_point.share:.0%} of the model at λ = {curve_point.high:g}"
+        rest = "the standard model" if curve_point.low == 0 else f"the one at λ = {curve_point.low:g}"
+        st.caption(f"The chosen point is a blend: {share}, the rest of {rest}. A hollow mark says so.")
+    if comparison.is_worse_than_both_ends():
+        st.warning(
+            "This blend shows more dependence than both trained models beside it: take one of them instead."
+        )

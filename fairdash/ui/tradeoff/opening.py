@@ -1,23 +1,34 @@
-"""Which run the trade-off page shows; where there is none yet, a first look starts by itself."""
+"""The run that the trade-off page shows: a first look that starts by itself, rows set aside, its log."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from fairdash.data.source import DatasetSource
+from fairdash.errors import FairdashError, RunError
 from fairdash.reports.comparison import Comparison
+from fairdash.reports.confirming import all_sentences, not_opened, opening_of, refit_includes, sentences
+from fairdash.reports.tables import history
+from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.launch import start_again, start_run
 from fairdash.runs.listing import list_runs
-from fairdash.runs.store import FIRST, Run
+from fairdash.runs.log import read
+from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.training.defaults import default_plan, preview_of, share_of_rows
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
+from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
+from fairdash.ui.frame import show_problems
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
+from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.state import choose_run, chosen_run, chosen_source
 from fairdash.ui.text import safe
+
+KEY = Keys(__file__)
+_FAULT = KEY("fault")
 
 DEFAULT_OBJECTIVE = "demographic_parity"
 
@@ -128,3 +139,74 @@ def _wait(run: Run) -> None:
     if run.look is not None:
         st.rerun()
     show_progress(run)
+
+
+def show_confirmation(comparison: Comparison, run: Run) -> None:
+    """What the rows set aside have shown so far, and the button that opens them; nothing without any."""
+    aside = comparison.result.set_aside
+    if run.look != RESULT or aside is None:
+        return
+    st.subheader("Does it hold on rows set aside?")
+    if fault := st.session_state.pop(_FAULT, None):
+        show_problems(fault)
+    try:
+        openings = read_confirmations(run)
+    except RunError as error:
+        show_problems(error)
+        return
+    names, times = comparison.result.names, len(openings)
+    own = opening_of(comparison, openings)
+    if own is not None:
+        first, *rest = sentences(own, times=times, names=names)
+        st.markdown(f"**{safe(first)}**")
+        st.markdown(safe(" ".join(rest)))
+    elif openings:
+        st.warning(
+            safe(
+                f"These rows were opened already, for another point. What they show of this one will be no "
+                f"confirmation: it would be opening number {times + 1}."
+            )
+        )
+    else:
+        st.markdown(safe(not_opened(len(aside.rows))))
+    if own is None:
+        st.button(
+            "Confirm on rows set aside" if not openings else "Open them again for this point",
+            icon=":material/lock_open:",
+            on_click=_open,
+            args=(comparison, run),
+            key=KEY("open"),
+            help="One test of the chosen point on rows that had no part in anything so far. It is valid "
+            "once: choose first, open then.",
+        )
+    others = [each for each in openings if each != own]
+    if others:
+        with st.expander("What they have shown of other points"):
+            for paragraph in all_sentences(others, names):
+                st.markdown(safe(paragraph))
+    st.caption(safe(refit_includes(len(aside.rows))))
+
+
+def _open(comparison: Comparison, run: Run) -> None:
+    point, owner = comparison.b, current_owner()
+    try:
+        # Asked again: the run may have been deleted since the button was drawn.
+        confirm_run(
+            Run(run.id, owner=owner),
+            method=point.method,
+            lam=0.0 if point.is_standard else point.lam,
+            objective=comparison.objective,
+            owner=owner,
+        )
+    except FairdashError as error:
+        st.session_state[_FAULT] = error
+
+
+def show_history(run: Run) -> None:
+    """The log, folded up, and a warning where it is not as it was written."""
+    log = read(run.folder)
+    if not log.is_whole:
+        st.warning("The log of this run is not as it was written: lines were altered, or are missing.")
+    if log.events:
+        with st.expander("Who did what with this run"):
+            show_table(history(log), KEY)

@@ -9,17 +9,19 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
+from fairdash.evaluation import Choice, knee, least_dependence, least_error
+from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import transformation_figure
-from fairdash.reports import comparison_figures, tables, words
+from fairdash.reports import content, pictures, tables, words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.point_values import of_values
+from fairdash.reports.fronts import Point
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.ui.blocks import show_blocks, show_table
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Keys
-from fairdash.ui.text import label, safe
-from fairdash.ui.tradeoff.find_point import show_find_point
-from fairdash.ui.tradeoff.pictures import show_profile
+from fairdash.ui.text import label, number, safe
+from fairdash.ui.tradeoff.controls import go_to
 
 KEY = Keys(__file__)
 
@@ -43,9 +45,10 @@ def _averages(comparison: Comparison) -> None:
     )
     for column, objective in zip(st.columns(2), OBJECTIVES, strict=True):
         with column:
-            show_profile(
-                comparison, objective=objective, key=KEY("averages", objective), by_value=by == "by value"
+            picture = pictures.profile(
+                comparison, objective=objective, theme=theme(), by_value=by == "by value"
             )
+            show_blocks([picture], KEY)
     st.caption(
         "Left, what people are charged; right, by how much that is wrong. A model can be even in one and "
         "uneven in the other."
@@ -53,16 +56,7 @@ def _averages(comparison: Comparison) -> None:
 
 
 def _distributions(comparison: Comparison) -> None:
-    seen = comparison.objective_seen
-    chart(
-        comparison_figures.spread(comparison, theme=theme()),
-        key=KEY("spread"),
-        alt=f"How the {seen.audited} is spread in thirds of {comparison.sensitive_called}: "
-        f"{comparison.called(comparison.a)} and {comparison.called(comparison.b)}.",
-    )
-    st.caption(
-        "Equal averages can hide unequal spreads: an independent model has the same curve three times."
-    )
+    show_blocks(content.spread(comparison, theme=theme()), KEY)
 
 
 def _hiding(comparison: Comparison) -> None:
@@ -84,7 +78,7 @@ def _hiding(comparison: Comparison) -> None:
         (f"f: how the {seen.audited} is bent", f"g: how {comparison.sensitive_called} is bent"),
         (
             label(seen.audited.capitalize(), comparison.unit),
-            label(comparison.sensitive_called, comparison.sensitive_unit),
+            comparison.sensitive_axis,
         ),
         strict=True,
     ):
@@ -109,21 +103,9 @@ def _hiding(comparison: Comparison) -> None:
 
 
 def _who_pays(comparison: Comparison) -> None:
-    sentence = " ".join(part for part in (words.who_pays(comparison), words.level(comparison)) if part)
-    if sentence:
+    if sentence := f"{words.who_pays(comparison)} {words.level(comparison)}".strip():
         st.markdown(f"**{safe(sentence)}**")
-    chart(
-        comparison_figures.transfers(comparison, theme=theme()),
-        key=KEY("transfers"),
-        alt=f"Change of the average prediction in groups of {comparison.sensitive_called}.",
-    )
-    st.dataframe(tables.moved(comparison), hide_index=True, alt="What moves from and to each group.")
-    heads = "exposure" if comparison.result.weight is not None else "rows"
-    st.caption(
-        "Test rows, means over the splits. Total: the sum of the changes over a split's test rows, counted "
-        f"by {heads}; the groups' totals add up to the change of the whole. What happens within a group is "
-        "not seen here."
-    )
+    show_blocks(content.who_pays(comparison, theme=theme()), KEY)
 
 
 def _features(comparison: Comparison) -> None:
@@ -136,73 +118,91 @@ def _features(comparison: Comparison) -> None:
         format_func=titles.__getitem__,
         key=KEY("features-by"),
     )
-    figure = comparison_figures.features(comparison, kind=str(kind), theme=theme())
-    if figure is None:
-        st.info("A first look does not measure the features; the refined run does.")
-        return
-    chart(
-        figure,
-        key=KEY("features"),
-        alt=f"{comparison_figures.FEATURE_AXES[str(kind)]}, by feature, for "
-        f"{comparison.called(comparison.a)} and {comparison.called(comparison.b)}.",
-    )
-    nearest = (
-        ""
-        if comparison.curve_point(comparison.b).is_trained
-        else " A blend is shown by its nearest trained model."
-    )
-    st.caption(
-        "One feature's cells are shuffled among the test rows (permutation importance, means over the "
-        "splits; features that tell the same story share their weight). A fair model may use a feature to "
-        "take back what others tell of the sensitive attribute: its predictions then lean on it while "
-        f"shuffling it lowers the error.{nearest}"
-    )
+    blocks = content.features(comparison, kind=str(kind), theme=theme())
+    show_blocks(blocks or ["A first look does not measure the features; the refined run does."], KEY)
 
 
 def _objectives(comparison: Comparison) -> None:
-    chart(
-        comparison_figures.objectives(comparison, theme=theme()),
-        key=KEY("objectives"),
-        alt="Test error against dependence of predictions on the left, of residuals on the right.",
-    )
-    st.markdown(safe(words.both_objectives(comparison)))
-    st.caption(
-        f"The models were trained for {OBJECTIVES[comparison.plan.objective].title.lower()}. Even "
-        "predictions and "
-        "even errors can't both be had where the target's average changes with the sensitive attribute."
-    )
+    st.markdown(f"**{safe(words.both_objectives(comparison))}**")
+    show_blocks(content.both_objectives(comparison, theme=theme()), KEY)
 
 
 def _numbers(comparison: Comparison) -> None:
-    st.dataframe(tables.side_by_side(comparison), hide_index=True, alt="The figures of both points.")
-    st.caption(
-        "Means over the splits, test rows only. The noise floor is what the same estimator reads "
-        "when the sensitive attribute is shuffled: its mean, and in brackets the value that "
-        "independence exceeds in 5 % of cases. A blend's floor lies between its neighbours'."
-    )
-    st.markdown("**Every method**")
-    st.dataframe(tables.hypervolumes(comparison), hide_index=True, alt="How much each method's front wins.")
-    st.caption(
-        "Hypervolume: the share of the box between nothing and the standard model's dependence and the "
-        "constant mean's error that a front wins, mean over the splits; larger is better."
-    )
-    st.markdown("**Every trained weight**")
-    st.dataframe(
-        tables.trained_weights(comparison), hide_index=True, alt="The figures of every trained weight."
-    )
+    show_blocks([tables.measures(comparison), tables.hypervolumes(comparison)], KEY)
+    show_table(Table("Every trained weight", tables.trained_weights(comparison)), KEY)
 
 
 def _estimate(comparison: Comparison) -> None:
-    for id in comparison.front.measures:
-        entry = REGISTRY[id]
-        st.markdown(
-            f"**{safe(entry.title)}** ({safe(entry.symbol)}) · 0: {safe(entry.zero)}; 1: {safe(entry.one)}. "
-            f"*It misleads when:* {safe(entry.fails_when)} *Source:* {safe(entry.source)}."
+    methods = {METHODS[id].title: METHODS[id].meaning for id in comparison.front.methods}
+    show_blocks([content.measures(comparison), *words.of_values(comparison), methods], KEY)
+
+
+WISHES = ("Dependence at most …", "Cost at most …", "The knee")
+
+
+def _find_point(comparison: Comparison) -> None:
+    """Ask, choose, report, and offer to go there."""
+    path = comparison.front.validation
+    if path.empty:
+        st.info(
+            "This run set no rows aside for choices, and choosing by test rows flatters. Train with a share "
+            "of validation rows (Train page, Advanced) to find a point here."
         )
-    for sentence in of_values(comparison):
-        st.markdown(safe(sentence))
-    for id in comparison.front.methods:
-        st.markdown(f"**{safe(METHODS[id].title)}**: {safe(METHODS[id].meaning)}")
+        return
+    left, right = st.columns(2, vertical_alignment="bottom")
+    wish = left.segmented_control(
+        "What do you want?", WISHES, default=WISHES[0], required=True, key=KEY("wish")
+    )
+    choice, goal = _choose(comparison, str(wish), right)
+    st.markdown(f"**{safe(words.of_choice(comparison, choice, goal))}**")
+    st.caption(
+        "Chosen among all methods, trained weights and blends by the means over the splits' validation rows, "
+        "which no model was trained on; the figures are those of the test rows, which had no say."
+    )
+    st.button(
+        "Go there",
+        icon=":material/my_location:",
+        on_click=go_to,
+        args=(choice.method, choice.lam),
+        disabled=Point(choice.method, choice.lam) == comparison.b,
+    )
+
+
+def _choose(
+    comparison: Comparison, wish: str, place: st.delta_generator.DeltaGenerator
+) -> tuple[Choice, str]:
+    """The choice, and what was asked for in words."""
+    path, measure, error = comparison.front.validation, comparison.measure, comparison.front.error
+    symbol = REGISTRY[measure].symbol
+    if wish == WISHES[0]:
+        standard, edge = (
+            comparison.mean(measure, Point(comparison.b.method, 0.0)),
+            comparison.edge(comparison.b),
+        )
+        limit = place.number_input(
+            f"{symbol} at most",
+            min_value=0.0,
+            value=float(f"{edge:.2g}"),
+            step=float(f"{max(standard, edge) / 50:.1g}"),
+            format="%.3g",
+            key=KEY("limit", measure, comparison.objective),
+            help=f"The standard model reads {number(standard)}; independence stays below {number(edge)} in "
+            "95 % of cases, so that is the least one can ask for.",
+        )
+        return least_error(path, measure, at_most=limit, error=error), f"{symbol} at most {limit:g}"
+    if wish == WISHES[1]:
+        percent = place.number_input(
+            "Error at most … % above the standard model's",
+            min_value=0.0,
+            value=10.0,
+            step=1.0,
+            key=KEY("growth"),
+        )
+        choice = least_dependence(path, measure, growth=percent / 100, error=error)
+        return choice, f"an error at most {percent:g} % above the standard model's"
+    return knee(
+        path, measure, error=error
+    ), "the knee, where more fairness begins to cost more than it brings"
 
 
 _PANELS: Mapping[str, Callable[[Comparison], None]] = MappingProxyType(
@@ -212,7 +212,7 @@ _PANELS: Mapping[str, Callable[[Comparison], None]] = MappingProxyType(
         "Distributions": _distributions,
         "Where it hides": _hiding,
         "Features": _features,
-        "Find the point": show_find_point,
+        "Find the point": _find_point,
         "Both objectives": _objectives,
         "All numbers": _numbers,
         "How to read this": _estimate,

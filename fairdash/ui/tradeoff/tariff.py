@@ -1,4 +1,4 @@
-"""The tariff that can be filed: which weight, what it costs, what changed in it, its table to take away."""
+"""The tariff that can be filed: its weight, what it costs, its table to take away, a cap on changes."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ import pandas as pd
 import streamlit as st
 
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation.capping import AFTER
 from fairdash.figures.tariff import factor_figure, factors
 from fairdash.reports.comparison import Comparison
-from fairdash.runs.launch import start_model
-from fairdash.runs.log import note
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.tariff.naming import FAIR_TARIFF, title_of
-from fairdash.ui.cached import dataset_of
+from fairdash.training.baselines import PRICE
+from fairdash.ui.cached import cap_cost_of, dataset_of
 from fairdash.ui.files import download_of
-from fairdash.ui.frame import chart, theme
+from fairdash.ui.frame import chart, plain_errors, theme
 from fairdash.ui.keys import Keys
-from fairdash.ui.owner import current_owner
-from fairdash.ui.text import safe
-from fairdash.ui.tradeoff.auditing import show_audit_of_tariff
-from fairdash.ui.tradeoff.capping import show_cap
-from fairdash.ui.tradeoff.refitting import show_refit
-from fairdash.utils.text import visible
+from fairdash.ui.runs.words import missing_data
+from fairdash.ui.text import fixed, safe
+from fairdash.ui.tradeoff.take_away import offer_audit, show_refit
+from fairdash.utils.text import number, visible
 
 KEY = Keys(__file__)
 
@@ -55,21 +53,22 @@ def _show(comparison: Comparison, run: Run, tariffs: pd.DataFrame) -> None:
     )
     st.markdown(_answer(comparison, tariffs, lam))
 
-    def ask() -> None:
-        if st.button(
-            "Fit this tariff on all rows",
-            icon=":material/table_view:",
-            key=KEY("fit"),
-            help="The figures here are estimates from the splits. The tariff to file is fitted once more, on "
-            "all rows; then its table of relativities can be seen and downloaded.",
-        ):
-            _start(comparison, run, tariffs, lam)
-            st.rerun()
-
-    def show(job: ModelJob) -> None:
-        _show_fitted(comparison, run, job, lam)
-
-    show_refit(run, method=FAIR_TARIFF, lam=lam, ask=ask, show=show)
+    front = comparison.front
+    shown = [id for id in (front.error, *front.measures) if id in tariffs]
+    show_refit(
+        comparison,
+        run,
+        method=FAIR_TARIFF,
+        lam=lam,
+        figures={id: float(tariffs[id][lam]) for id in shown},
+        noted=("asked for a tariff", {}),
+        show=lambda job: _show_fitted(comparison, run, job, lam),
+        label="Fit this tariff on all rows",
+        icon=":material/table_view:",
+        key=KEY("fit"),
+        help="The figures here are estimates from the splits. The tariff to file is fitted once more, on all "
+        "rows; then its table of relativities can be seen and downloaded.",
+    )
 
 
 def _answer(comparison: Comparison, tariffs: pd.DataFrame, lam: float) -> str:
@@ -114,7 +113,7 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
         mime="application/zip",
         key=KEY("bundle"),
     )
-    show_cap(comparison, run, job)
+    _show_cap(comparison, run, job)
 
     def price() -> pd.Series:
         # It loads scikit-learn, which the app's process does without until then.
@@ -122,19 +121,83 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
 
         return pd.Series(rate(after, dataset_of(run.spec.source).features))
 
-    show_audit_of_tariff(run, price, title=f"{run.spec.source.title}, {title_of(lam)}")
+    offer_audit(
+        run,
+        price,
+        title=f"{run.spec.source.title}, {title_of(lam)}",
+        key=KEY("audit"),
+        about="What this tariff charges for each row.",
+    )
 
 
-def _start(comparison: Comparison, run: Run, tariffs: pd.DataFrame, lam: float) -> None:
-    front, owner = comparison.front, current_owner()
-    shown = [id for id in (front.error, *front.measures) if id in tariffs]
-    note(run.folder, "asked for a tariff", who=owner, weight=f"λ = {lam:g}")
-    start_model(
-        run.spec.source,
-        comparison.refit_plan,
-        run=run.id,
-        method=FAIR_TARIFF,
-        lam=lam,
-        figures={id: float(tariffs[id][lam]) for id in shown},
-        owner=owner,
+def _show_cap(comparison: Comparison, run: Run, job: ModelJob) -> None:
+    """The control and its table, where the run has a price that stands."""
+    if PRICE not in set(comparison.front.baselines["method"]):
+        return
+    most = st.number_input(
+        "No premium changes by more than … % against today's price",
+        min_value=0.0,
+        max_value=100.0,
+        value=None,
+        step=1.0,
+        placeholder="no cap",
+        key=KEY("most"),
+        help="Every premium is multiplied by one level and cut off at both ends, so that the income stays. "
+        "The cap comes after rating: the table of relativities stays as it is.",
+    )
+    if most is None:
+        return
+    if missing := missing_data(run.spec.source):
+        st.caption(missing)
+        return
+    with plain_errors():
+        table = cap_cost_of(run, job, comparison, most / 100)
+        if table is None:
+            st.caption("This tariff was fitted before caps were judged. Fit it in a new run to see the cost.")
+            return
+        st.dataframe(
+            _cap_shown(comparison, table, most),
+            hide_index=True,
+            alt="Error, gap and dependence of the tariff on test rows, before and after the cap.",
+        )
+        st.caption(_cap_in_words(comparison, table, most))
+
+
+def _cap_shown(comparison: Comparison, table: pd.DataFrame, most: float) -> pd.DataFrame:
+    """The two rows as people read them."""
+    # Headers are plain text.
+    called = visible(comparison.sensitive_called, keep="")
+    error = "Deviance" if comparison.front.error == "deviance" else "Squared error"
+    # What chance alone would read stands behind each, in brackets.
+    gaps = [
+        f"{fixed(100 * gap, 1)} % ({fixed(100 * floor, 1)} %)"
+        for gap, floor in zip(table["gap"], table["gap_floor"], strict=True)
+    ]
+    links = [
+        f"{fixed(value)} ({fixed(floor)})"
+        for value, floor in zip(table["dependence"], table["floor"], strict=True)
+    ]
+    columns = {
+        "Premiums": [name.capitalize() for name in table.index],
+        f"{error} ÷ flat premium's": [fixed(each, 4) for each in table["error"]],
+        f"Gap between tenths by {called}": gaps,
+        f"{REGISTRY[comparison.measure].symbol} with {called}": links,
+        f"Change by more than {most:g} %": [f"{fixed(100 * each, 1)} %" for each in table["changed"]],
+    }
+    return pd.DataFrame(columns)
+
+
+def _cap_in_words(comparison: Comparison, table: pd.DataFrame, most: float) -> str:
+    lower, upper, level, brought = (
+        float(table[name].loc[AFTER]) for name in ("at_lower", "at_upper", "level", "brought")
+    )
+    exposure = "the exposure" if comparison.result.weight is not None else "the customers"
+    held = [f"{fixed(100 * each, 1)} %" for each in (lower, upper)]
+    audited = "residuals" if comparison.objective_seen.uses_target else "premiums"
+    return (
+        f"Means over the splits, test rows; in brackets, what independence reads. The gap is the largest "
+        f"difference between average {audited}, ÷ the mean premium. Today's price is brought to the tariff's "
+        f"income first (times {number(brought)}), so that a change is one beyond everybody's. Of {exposure}, "
+        f"{held[0]} are held at −{most:g} % and {held[1]} at +{most:g} %; the others pay the tariff times "
+        f"{number(level)}. The income is the same before and after."
     )

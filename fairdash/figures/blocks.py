@@ -1,0 +1,193 @@
+"""Blocks, what pages and documents are made of, and HTML that opens anywhere and loads nothing.
+
+Content is written once, as sentences, facts, figures and tables. ``parts.html`` makes HTML of it,
+:func:`fairdash.ui.blocks.show_blocks` a page, :func:`fairdash.utils.safe_csv.safe_csv` the file of a table.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import plotly.graph_objects as go
+from markupsafe import Markup
+
+from fairdash.figures.theme import room_of
+from fairdash.utils.text import percent, visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+#: What would end a script element, or a line of a script, too early.
+_ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
+#: Addresses of maps, fonts and editors in the code of plotly.js; names of XML vocabularies are no addresses.
+_REMOTE = re.compile(r"https?://(?!www\.w3\.org/)")
+#: What a title above the plot no longer needs of the figure's margin.
+_TITLE_ROOM = 56
+#: Rows of a file's table that a document prints.
+MOST_ROWS = 40
+#: So that long ones fit on a phone.
+_AXIS_TITLE = 13
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure and its words.
+
+    Parameters
+    ----------
+    id
+        Its name in the document.
+    figure
+        With its title and subtitle, which HTML shows as text: there they wrap on a phone and on paper.
+    alt
+        What there is to see, for who can't.
+    """
+
+    id: str
+    figure: go.Figure
+    alt: str
+
+    @property
+    def title(self) -> str:
+        return _plain(str(self.figure.layout.title.text).removeprefix("<b>").removesuffix("</b>"))
+
+    @property
+    def subtitle(self) -> str:
+        return _plain(str(self.figure.layout.title.subtitle.text))
+
+    @property
+    def height(self) -> int:
+        """Of the plot without its titles, in pixels."""
+        return int(self.figure.layout.height) - self._room
+
+    @property
+    def json(self) -> str:
+        """The plotly figure without its titles."""
+        bare = go.Figure(self.figure)
+        bare.update_layout(title=None, height=self.height, margin_t=bare.layout.margin.t - self._room)
+        bare.update_xaxes(title_font_size=_AXIS_TITLE).update_yaxes(title_font_size=_AXIS_TITLE)
+        return str(bare.to_json())
+
+    @property
+    def script(self) -> Markup:
+        """The figure as it may stand in a script element."""
+        return as_script_json(self.json)
+
+    @property
+    def _room(self) -> int:
+        title = self.figure.layout.title
+        return _TITLE_ROOM + room_of(title.text, title.subtitle.text)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table.
+
+    Parameters
+    ----------
+    title, note
+        What stands above and below it.
+    frame
+        Its cells, texts or numbers; the first column names the row.
+    file
+        The file that has all of it, where a document prints the first rows alone.
+    shares
+        Columns that are shown in per cent.
+    """
+
+    title: str
+    frame: pd.DataFrame
+    note: str = ""
+    file: str = ""
+    shares: tuple[str, ...] = ()
+
+    @classmethod
+    def of_rows(
+        cls, title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], note: str = ""
+    ) -> Table:
+        """A table from its rows."""
+        return cls(title, pd.DataFrame([list(row) for row in rows], columns=list(columns)), note)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Titles of the columns; a file's are names in code."""
+        return tuple(str(name).replace("_", " ") if self.file else str(name) for name in self.frame)
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """The cells that a document prints, as texts."""
+        shown = self.frame.head(MOST_ROWS) if self.file else self.frame
+        columns = ([_cell(each, name in self.shares) for each in cells] for name, cells in shown.items())
+        return tuple(zip(*columns, strict=True))
+
+    @property
+    def below(self) -> str:
+        """The note, and where all rows are."""
+        left_out = self.file and len(self.frame) > MOST_ROWS
+        more = f"The first {MOST_ROWS} of {len(self.frame):,} rows: {self.file} has all." if left_out else ""
+        return f"{self.note} {more}".strip()
+
+
+#: What pages and documents are made of: a paragraph, a list of sentences, facts by name, a figure, a table.
+Block = str | list[str] | dict[str, str] | Picture | Table
+#: Heading to what stands below it.
+Chapters = Mapping[str, Sequence[Block]]
+
+
+def _cell(value: object, is_share: bool) -> str:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return "–"
+        if is_share:
+            return percent(value)
+        return f"{value:,.0f}" if abs(value) >= 1e4 else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def as_script_json(text: str) -> Markup:
+    """JSON that may stand in a script element: no name in it can end the element."""
+    return Markup(text.translate(_ESCAPES))  # noqa: S704 - made safe on the spot
+
+
+@cache
+def plotly_script() -> Markup:
+    """plotly.js with every address in it made unreachable.
+
+    Only maps, which no figure here is, would fetch anything, and the document's policy forbids it besides.
+    """
+    from plotly.offline import get_plotlyjs
+
+    return Markup(_REMOTE.sub("offline://", get_plotlyjs()))  # noqa: S704 - not a user's text
+
+
+@cache
+def templates(folder: Path) -> Environment:
+    """The templates of a folder, and those that all documents share; all put in is escaped and visible."""
+    # Pages that offer a document are waited for; most are left without one.
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader([folder, Path(__file__).parent]),
+        autoescape=True,
+        finalize=_visible,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _visible(value: object) -> object:
+    # Markup is made of what went through here, or of a figure, whose names theme.escaped has written out.
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _plain(text: str) -> str:
+    return html.unescape(text.replace("<br>", " "))

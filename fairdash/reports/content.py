@@ -1,0 +1,282 @@
+"""What a comparison's page and report show and say: pictures with their tables, findings, facts and limits.
+
+All is plain text, in blocks (:mod:`fairdash.figures.blocks`): whoever shows it escapes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+
+import numpy as np
+
+from fairdash._version import versions
+from fairdash.data.dataset import Dataset
+from fairdash.data.leak_check import check_data
+from fairdash.dependence import REGISTRY
+from fairdash.evaluation.quantile_profile import ROWS_PER_GROUP
+from fairdash.figures.blocks import Block
+from fairdash.figures.theme import Theme
+from fairdash.reports import pictures, tables, words
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import Point
+from fairdash.reports.words import named, nothing_learned, of_values
+from fairdash.training.device import TITLES
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.split_kinds import SPLITS
+from fairdash.utils.records import to_plain
+from fairdash.utils.text import number, with_unit
+
+
+def has_groups(comparison: Comparison) -> bool:
+    """Whether every split has the test rows of a group; a report, which goes around, shows none else."""
+    return min(len(split.test) for split in comparison.result.splits) >= ROWS_PER_GROUP
+
+
+def spread(comparison: Comparison, *, theme: Theme) -> list[Block]:
+    """How predictions or residuals are spread in thirds of the sensitive column."""
+    return [
+        pictures.spread(comparison, theme=theme),
+        tables.spread(comparison),
+        "Equal averages can hide unequal spreads: an independent model has the same curve three times.",
+    ]
+
+
+def who_pays(comparison: Comparison, *, theme: Theme) -> list[Block]:
+    """What moves from and to groups of the sensitive column."""
+    return [pictures.transfers(comparison, theme=theme), tables.moved(comparison)]
+
+
+def both_objectives(comparison: Comparison, *, theme: Theme) -> list[Block]:
+    """Predictions and residuals, judged beside each other."""
+    trained_for = OBJECTIVES[comparison.plan.objective].title.lower()
+    return [
+        pictures.objectives(comparison, theme=theme),
+        tables.objectives(comparison),
+        f"The models were trained for {trained_for}. Even predictions and even errors can't both be had "
+        "where the target's average changes with the sensitive attribute.",
+    ]
+
+
+def features(comparison: Comparison, *, theme: Theme, kind: str = "reliance") -> list[Block]:
+    """What the models lean on; nothing where a run has not measured it."""
+    picture = pictures.features(comparison, kind=kind, theme=theme)
+    if picture is None:
+        return []
+    return [
+        picture,
+        tables.features(comparison),
+        "A fair model may use a feature to take back what others tell of the sensitive attribute: its "
+        "predictions then lean on it while shuffling it lowers the error.",
+    ]
+
+
+def measures(comparison: Comparison) -> dict[str, str]:
+    """How to read each measure that there are figures of, by its name."""
+    entries = [REGISTRY[id] for id in comparison.front.measures]
+    return {
+        tables.in_full(each): f"0: {each.zero}. 1: {each.one}. It misleads when: {each.fails_when} "
+        f"Source: {each.source}."
+        for each in entries
+    }
+
+
+def summary(comparison: Comparison) -> list[str]:
+    """The finding in plain sentences, every number from the comparison."""
+    if nothing := nothing_learned(comparison):
+        return [nothing]
+    parts = [words.dependence(comparison)]
+    if comparison.is_of_one_point:
+        return parts
+    if not comparison.a.is_standard:
+        parts.append(words.dependence(comparison, comparison.a))
+    parts.append(
+        f"{words.cost(comparison)} {comparison.front.error_title}: "
+        f"{comparison.shown(comparison.front.error, comparison.a)} for {named(comparison.a)}, "
+        f"{comparison.shown(comparison.front.error, comparison.b)} at {comparison.called(comparison.b)}."
+    )
+    moved = with_unit(number(comparison.mean_change), comparison.unit)
+    parts.append(
+        f"A prediction moves by {moved} on average. {words.who_pays(comparison)} {words.level(comparison)}"
+    )
+    if not comparison.b.is_standard:
+        parts.append(words.both_objectives(comparison))
+    return [" ".join(part.split()) for part in parts]
+
+
+def of_points(comparison: Comparison) -> list[str]:
+    """What A and B are."""
+    lines = []
+    for letter, point in (("A", comparison.a), ("B", comparison.b)):
+        kind = "trained" if comparison.curve_point(point).is_trained else _blend(comparison, point)
+        lines.append(
+            f"{letter}: {named(point)}." if point.is_standard else f"{letter}: {point.title}, {kind}."
+        )
+    return lines
+
+
+def unsaid(comparison: Comparison) -> list[str]:
+    """What these numbers can't say, as far as it follows from them."""
+    seen, symbol, point = comparison.objective_seen, REGISTRY[comparison.measure].symbol, comparison.b
+    n_test, n_splits = len(comparison.result.splits[0].test), len(comparison.result.splits)
+    blind = f"and {symbol} has blind spots of its own"
+    if np.isfinite(comparison.verdict_p(point)):
+        blind += "; the test of several measures has fewer, but misses weak links as well"
+    sentences = {
+        f"That the {seen.audited} is independent of {comparison.sensitive_called}: with {n_test:,} test rows "
+        f"a dependence that {symbol} reads below {number(comparison.edge(point))} can't be told from none by "
+        f"{symbol}, {blind}.": True,
+        "Anything about a single person: all of it is about averages and spreads of groups.": True,
+        f"What all rows would show: it saw {comparison.sample}.": bool(comparison.sample),
+        "How much another split would change the figures: there was only one.": n_splits == 1,
+        f"What a model trained for {seen.title.lower()} could reach: these were trained for "
+        f"{OBJECTIVES[comparison.plan.objective].title.lower()}.": comparison.objective
+        != comparison.plan.objective,
+        f"What a model trained at λ = {point.lam:g} would do: this point is {_blend(comparison, point)}.": (
+            not comparison.curve_point(point).is_trained
+        ),
+        "That this blend is a good choice: it shows more dependence than both trained models beside it.": (
+            comparison.is_worse_than_both_ends()
+        ),
+    }
+    return [sentence for sentence, holds in sentences.items() if holds]
+
+
+def data_facts(comparison: Comparison, dataset: Dataset | None) -> dict[str, str]:
+    """The data and the roles of its columns."""
+    result, target, sensitive = comparison.result, comparison.target, comparison.sensitive
+    parts = [f"{len(rows):,} {part}" for part, rows in result.splits[0].parts.items()]
+    if result.set_aside is not None:
+        parts.append(f"{len(result.set_aside.rows):,} set aside in all of them to confirm the choice")
+    others = [column for column in result.sensitive.columns if column != sensitive]
+    facts = {
+        "Data set": comparison.title,
+        "What it is": "" if dataset is None else dataset.description,
+        "Rows": f"{comparison.sample or f'{len(result.target):,}'}; in each split {', '.join(parts)}",
+        "Target": _with_meaning(comparison, target, comparison.unit, dataset),
+        "Sensitive attribute in view": _with_meaning(
+            comparison, sensitive, comparison.sensitive_unit, dataset
+        ),
+        "Other sensitive attributes": ", ".join(map(comparison.called_column, others)),
+    }
+    if dataset is None:
+        facts["Rows weighted by exposure"] = "no" if result.weight is None else "yes"
+        facts["Features"] = "not listed: the data set itself was not at hand"
+    else:
+        roles = dataset.roles
+        together = "no fold parts its rows, and they are shuffled together behind every noise floor"
+        facts |= {
+            "Exposure": roles.weight or "none: all rows count alike",
+            "Group": "" if roles.group is None else f"{roles.group}: {together}",
+            "Time": roles.time or "",
+            f"Features ({len(roles.features)})": ", ".join(roles.features),
+            "Columns that give the target away": _on_leaks(dataset),
+            "Done to the table before": " ".join(dataset.notes),
+        }
+    return {name: fact for name, fact in facts.items() if fact}
+
+
+def _on_leaks(dataset: Dataset) -> str:
+    """What the leak check says of the features; what it left out before stands among the notes."""
+    roles = dataset.roles
+    found = check_data(
+        dataset.table(),
+        target=roles.target,
+        sensitive=roles.sensitive,
+        exposure=roles.weight,
+        price=roles.prediction,
+        columns=roles.features,
+    )
+    return " ".join(found.sentences())
+
+
+def training_facts(comparison: Comparison) -> dict[str, str]:
+    """What was trained, and with what."""
+    plan, result = comparison.plan, comparison.result
+    objective, settings, kind = OBJECTIVES[plan.objective], plan.settings, SPLITS[plan.split]
+    held_out = "none was set aside"
+    if plan.validation_share:
+        held_out = f"{100 * plan.validation_share:.0f} % of the rows that are not test rows"
+    return {
+        "Trained for": f"{objective.title}: {objective.meaning}",
+        **{METHODS[id].title: f"{METHODS[id].meaning} ({METHODS[id].source})" for id in plan.methods},
+        "Weights λ trained": ", ".join(f"{lam:g}" for lam in sorted(plan.lams)),
+        "Splits": f"{len(result.splits)}, the same for all methods. {kind.title}: {kind.meaning}",
+        "Validation rows": held_out,
+        "Loss": settings.loss_function.title,
+        "Settings": "; ".join(f"{name}: {_setting(value)}" for name, value in to_plain(settings).items()),
+        **_tuned(comparison),
+        "Seed": f"{plan.random_state} (splits, initial weights, mini-batches)",
+        "Trained on": f"{TITLES.get(result.device, result.device)}, in {result.seconds:.0f} s",
+        "Trained with": ", ".join(" ".join(each) for each in result.versions.items()) or "not kept",
+    }
+
+
+def _tuned(comparison: Comparison) -> dict[str, str]:
+    """What was found on validation rows, where it was; it takes the place of what stands in the settings."""
+    tuning = comparison.result.tuning
+    if tuning is None:
+        return {}
+    chosen = tuning[tuning["chosen"]].sort_values("split")
+    decays = ", ".join(f"{decay:g}" for decay in chosen["weight_decay"])
+    rates = ", ".join(f"{lr:g}" for lr in chosen["lr"].unique())
+    return {"Found on validation rows instead": f"weight_decay, split by split: {decays}; lr: {rates}"}
+
+
+def versions_of_report() -> dict[str, str]:
+    """Versions of what wrote the report."""
+    return versions() | {"plotly": version("plotly")}
+
+
+def limits(comparison: Comparison) -> list[str]:
+    """What to keep in mind, whatever the numbers are."""
+    sentences = {
+        "All figures are of test rows: rows that no model was fitted to.": True,
+        "A dependence value is never read alone. The noise floor beside it is what the same estimator reads "
+        "on the same rows when the sensitive attribute is shuffled: its average, and the value that "
+        "independence exceeds in 5 % of cases.": True,
+        "Not finding dependence does not prove independence. A measure sees what it is made to see, with the "
+        "rows that there are.": True,
+        **dict.fromkeys(of_values(comparison), True),
+        "FairQuant compares averages: it is blind to groups that differ in spread and not in average.": (
+            "fairquant" in comparison.front.measures
+        ),
+        "The splits overlap, so they tell less than as many new samples would. Standard errors are corrected "
+        "for that (Nadeau and Bengio 2003).": len(comparison.result.splits) > 1,
+        "Between two trained λ there are blends: the weighted average of the two models' predictions. They "
+        "are real predictors and are judged like trained ones, but no model was trained at their λ; their "
+        "floors lie between their neighbours' floors.": True,
+        f"The models never see {comparison.sensitive_called}. What the features tell of it, they can "
+        "use.": True,
+        "The average of a group does not show what happens to its members: some may pay more while the group "
+        "pays less. A group holds at least 20 test rows in every split; smaller ones are joined with their "
+        "neighbours.": True,
+        "The bands and intervals of group averages are for new rows and the models as they were trained; "
+        "training again, on other rows, would move them further.": True,
+        "Errors, money and the averages by group count rows by exposure. A measure that takes no weights "
+        "counts every row once.": comparison.result.weight is not None,
+        "References use the sensitive attribute to set a price, which the models do not. They are there to "
+        "compare, not to choose.": len(comparison.front.references) > 0,
+    }
+    return [sentence for sentence, holds in sentences.items() if holds]
+
+
+def _blend(comparison: Comparison, point: Point) -> str:
+    place = comparison.curve_point(point)
+    rest = "the standard model" if place.low == 0 else f"the one at λ = {place.low:g}"
+    return f"a blend, {100 * place.share:.0f} % of the model at λ = {place.high:g} and the rest of {rest}"
+
+
+def _with_meaning(comparison: Comparison, column: str, unit: str, dataset: Dataset | None) -> str:
+    meaning = "" if dataset is None else dataset.meanings.get(column, "")
+    name = comparison.called_column(column)
+    header = f"column {column}" if name != column else ""
+    about: Sequence[str] = [text for text in (unit, header, meaning) if text]
+    return f"{name} ({'; '.join(about)})" if about else name
+
+
+def _setting(value: object) -> str:
+    if isinstance(value, list):
+        return "–".join(str(each) for each in value)
+    return "none" if value is None else str(value)

@@ -1,0 +1,207 @@
+"""The pictures of a comparison, for the page and the report alike: each a figure and what there is to see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import plotly.graph_objects as go
+
+from fairdash.dependence import REGISTRY
+from fairdash.figures.blocks import Picture
+from fairdash.figures.comparison import features_figure, objectives_figure
+from fairdash.figures.front import front_without_marks, with_marks
+from fairdash.figures.groups import profile_figure, spread_figure, transfers_figure
+from fairdash.figures.labels import Label
+from fairdash.figures.theme import OTHERS, Theme
+from fairdash.reports import words
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import THE_STANDARD, Front, Point
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import label
+
+#: Of a point A that was kept; the standard model has a colour of its own.
+KEPT = OTHERS[0]
+#: What the two ways of counting a feature say.
+_FEATURE_AXES = {
+    "reliance": "Average move of a prediction when the feature is shuffled",
+    "importance": "Test error gained when the feature is shuffled (MSE ÷ the average's)",
+}
+
+
+def draw_profile(
+    comparison: Comparison, *, objective: str, theme: Theme, by_value: bool = False
+) -> go.Figure:
+    """Average prediction or residual in groups of the sensitive column, A and B."""
+    seen = OBJECTIVES[objective]
+    level = f"Average {seen.audited}" + (" (predicted − true)" if seen.uses_target else "")
+    return profile_figure(
+        comparison.profile(comparison.a, objective=objective),
+        comparison.profile(comparison.b, objective=objective),
+        chosen_name=comparison.called(comparison.b),
+        standard_name=comparison.called(comparison.a),
+        by_value=by_value,
+        audited=seen.audited,
+        sensitive=comparison.sensitive_axis,
+        level=label(level, comparison.unit),
+        reference=0.0 if seen.uses_target else comparison.target_mean,
+        reference_name="no error on average" if seen.uses_target else f"average {comparison.target_called}",
+        subtitle=comparison.rows_and_splits,
+        theme=_of_two(comparison, theme),
+    )
+
+
+def profile(comparison: Comparison, *, objective: str, theme: Theme, by_value: bool = False) -> Picture:
+    """The same, with its ranges in words."""
+    audited, ranges = OBJECTIVES[objective].audited, []
+    for point in comparison.points:
+        mean = comparison.profile(point, objective=objective)["mean"]
+        ranges.append(f"{comparison.called(point)}: from {mean.min():.3g} to {mean.max():.3g}")
+    alt = (
+        f"Two lines with 95 % bands: the average {audited} in groups of {comparison.sensitive_called}, for "
+        f"{comparison.a.title} (dashed) and {comparison.b.title} (solid). Group averages of the {audited}, "
+        f"{'; '.join(ranges)}."
+    )
+    figure = draw_profile(comparison, objective=objective, theme=theme, by_value=by_value)
+    return Picture(f"profile-{objective}", figure, alt)
+
+
+def draw_front(comparison: Comparison, *, theme: Theme) -> go.Figure:
+    """Test error against dependence: all methods, references, floor, and the two points."""
+    methods, symbol = comparison.front.methods, REGISTRY[comparison.measure].symbol
+    base = _front_without_marks(
+        comparison.front,
+        error_title=comparison.front.error_title,
+        measure=comparison.measure,
+        measure_title=f"{symbol} between {comparison.objective_seen.audited} "
+        f"and {comparison.sensitive_called}",
+        method=comparison.b.method if comparison.b.method in methods else methods[0],
+        subtitle=f"{comparison.rows_and_splits}; {comparison.objective_seen.title.lower()}",
+        theme=theme,
+    )
+    marks = [_mark(comparison, THE_STANDARD, "standard model", theme.standard, "diamond")]
+    if not comparison.a.is_standard:
+        marks.append(_mark(comparison, comparison.a, f"A: {comparison.a.name}", KEPT, "square"))
+    if not comparison.b.is_standard:
+        marks.append(_mark(comparison, comparison.b, f"chosen: {comparison.b.name}", theme.chosen, "circle"))
+    return with_marks(base, marks, edge=comparison.edge(comparison.b), theme=theme)
+
+
+def front(comparison: Comparison, *, theme: Theme) -> Picture:
+    """The same, with the figures of B in words."""
+    symbol = REGISTRY[comparison.measure].symbol
+    error, value = (
+        comparison.shown(each, comparison.b) for each in (comparison.front.error, comparison.measure)
+    )
+    alt = (
+        f"Test error against {symbol}, a line a method from the standard model to the largest λ; points are "
+        f"trained models. {comparison.b.title}: error {error}, {symbol} {value}."
+    )
+    return Picture("front", draw_front(comparison, theme=theme), alt)
+
+
+def _mark(comparison: Comparison, point: Point, text: str, colour: str, symbol: str) -> Label:
+    row = comparison.front.row(point)
+    return Label(
+        x=float(row[comparison.measure]),
+        y=float(row[comparison.front.error]),
+        text=text,
+        colour=colour,
+        symbol=symbol,
+        is_hollow=bool(row["share"]),
+    )
+
+
+def _front_without_marks(front: Front, **view: Any) -> Mapping[str, Any]:
+    # Building it takes several times as long as adding marks to it, which a page does for every point.
+    key = tuple(view.values())
+    if key not in front.drawn:
+        figure = front_without_marks(
+            front.test,
+            front.single,
+            error=front.error,
+            references=front.references,
+            baselines=front.baselines,
+            least_error=front.least_error,
+            **view,
+        )
+        front.drawn[key] = figure.to_plotly_json()
+    return front.drawn[key]
+
+
+def spread(comparison: Comparison, *, theme: Theme) -> Picture:
+    """How predictions or residuals are spread in thirds of the sensitive column, A and B."""
+    tables, audited = comparison.spreads(), comparison.objective_seen.audited
+    figure = spread_figure(
+        tables[comparison.a],
+        tables[comparison.b],
+        audited=audited,
+        sensitive=comparison.sensitive_axis,
+        level=label(audited.capitalize(), comparison.unit),
+        subtitle=comparison.subtitle_of_first_split,
+        **_two(comparison, theme),
+    )
+    alt = (
+        f"Densities of the {audited} in the low, middle and high third of {comparison.sensitive_called}, a "
+        f"row a third: {comparison.a.title} dashed, {comparison.b.title} solid."
+    )
+    return Picture("spread", figure, alt)
+
+
+def transfers(comparison: Comparison, *, theme: Theme) -> Picture:
+    """What moves from and to groups of the sensitive column."""
+    figure = transfers_figure(
+        comparison.moved,
+        sensitive=comparison.sensitive_axis,
+        unit=comparison.unit,
+        subtitle=comparison.rows_and_splits,
+        **_two(comparison, theme) | {"theme": theme},
+    )
+    alt = f"Bars: change of the average prediction by group of {comparison.sensitive_called}."
+    return Picture("transfers", figure, f"{alt} {words.who_pays(comparison)}".strip())
+
+
+def objectives(comparison: Comparison, *, theme: Theme) -> Picture:
+    """The path of B's method judged by both objectives."""
+    figure = objectives_figure(
+        {objective: each.test for objective, each in comparison.fronts.items()},
+        measure=comparison.measure,
+        method=comparison.b.method,
+        chosen_lam=comparison.b.lam,
+        error=comparison.front.error,
+        error_title=comparison.front.error_title,
+        subtitle=comparison.rows_and_splits,
+        theme=theme,
+    )
+    alt = (
+        "Two panels, test error against dependence of predictions and of residuals along one method's path. "
+        f"{words.both_objectives(comparison)}"
+    )
+    return Picture("objectives", figure, alt)
+
+
+def features(comparison: Comparison, *, kind: str, theme: Theme) -> Picture | None:
+    """Which features A and B lean on, by ``"reliance"`` or ``"importance"``; None if it was not measured."""
+    table = comparison.importance(kind)
+    if table is None:
+        return None
+    title = _FEATURE_AXES[kind]
+    figure = features_figure(
+        table,
+        axis=label(title, comparison.unit) if kind == "reliance" else title,
+        subtitle=comparison.rows_and_splits,
+        **_two(comparison, theme),
+    )
+    alt = f"{title} among the test rows, by feature: {comparison.a.title} and {comparison.b.title}."
+    return Picture("features", figure, alt)
+
+
+def _two(comparison: Comparison, theme: Theme) -> dict[str, Any]:
+    """What A and B are called, and the theme in which A has its own colour."""
+    names = {"a_name": comparison.called(comparison.a), "b_name": comparison.called(comparison.b)}
+    return names | {"theme": _of_two(comparison, theme)}
+
+
+def _of_two(comparison: Comparison, theme: Theme) -> Theme:
+    return theme if comparison.a.is_standard else replace(theme, standard=KEPT)
