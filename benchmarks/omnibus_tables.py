@@ -9,8 +9,7 @@ import pandas as pd
 
 from benchmarks.estimator_tables import RESULTS, ROOT, markdown
 from fairdash.assessment.assess import VERDICT_PERMUTATIONS
-from fairdash.dependence.omnibus import MOST_PERMUTED_ROWS, N_MULTIPLIERS, N_PERMUTATIONS
-from fairdash.dependence.omnibus_values import COMPONENTS
+from fairdash.dependence.omnibus import COMPONENTS, MOST_PERMUTED_ROWS, N_MULTIPLIERS, N_PERMUTATIONS
 
 PAGE = ROOT / "docs" / "verdict.md"
 

@@ -22,8 +22,7 @@ from fairdash.dependence import (
     independence_test,
 )
 from fairdash.dependence.conditional import ConditionalDependence, assess_conditional_dependence
-from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
-from fairdash.dependence.omnibus_values import COMPONENTS
+from fairdash.dependence.omnibus import COMPONENTS, ENOUGH_PERMUTATIONS
 from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.registry import get_entry

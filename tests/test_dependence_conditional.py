@@ -10,10 +10,8 @@ import pytest
 
 from fairdash import assess_conditional_dependence
 from fairdash.dependence import conditional
-from fairdash.dependence import double_residuals as residuals
-from fairdash.dependence.conditional import weight_functions
+from fairdash.dependence.conditional import double_residuals, weight_functions
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, draw_folds, indicators
-from fairdash.dependence.double_residuals import double_residuals
 from fairdash.errors import OptionError
 
 ALARMS_OF_40 = 6  # at 5 % a false alarm more is met once in 70 times

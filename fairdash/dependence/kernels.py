@@ -13,6 +13,7 @@ from fairdash.dependence.classical import standardised
 from fairdash.dependence.ranks import mid_ranks
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 #: Share of the kernel matrix's trace that the factor may leave out.
 _LEFT_OUT = 1e-8
@@ -22,7 +23,7 @@ _MEDIAN_OF = 200
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
 
 
-def hsic(u: Array, v: Array) -> Array:
+def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Normalised Hilbert–Schmidt independence criterion of each pair of a stack.
 
     ⟨HKH, HLH⟩ / (‖HKH‖ ‖HLH‖) with Gaussian kernels K and L whose bandwidth is the median distance (Gretton
@@ -31,31 +32,23 @@ def hsic(u: Array, v: Array) -> Array:
     Parameters
     ----------
     u, v : (K, n) arrays
+    permutations : (B, n) array, optional
+        Orders of the rows of v.
 
     Returns
     -------
-    (K,) array
+    (K,) array, or (K, B) of permutations
         In [0, 1]; 1 when rows are as near in u as in v, up to scale. On few rows independence reads above 0.
     """
-    return _each(_hsic, standardised(u), standardised(v))
-
-
-def hsic_permuted(u: Array, v: Array, permutations: NDArray[np.intp]) -> Array:
-    """:func:`hsic` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
     return _each(_hsic, standardised(u), standardised(v), permutations)
 
 
-def chsic(u: Array, v: Array) -> Array:
+def chsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """:func:`hsic` of the mid-ranks (Póczos, Ghahramani and Schneider 2012): unchanged by increasing maps."""
-    return _each(_hsic, mid_ranks(u), mid_ranks(v))
-
-
-def chsic_permuted(u: Array, v: Array, permutations: NDArray[np.intp]) -> Array:
-    """:func:`chsic` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
     return _each(_hsic, mid_ranks(u), mid_ranks(v), permutations)
 
 
-def kcca(u: Array, v: Array) -> Array:
+def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """First regularised kernel canonical correlation of each pair of a stack (Bach and Jordan 2002).
 
     The largest singular value of R_u U_uᵀ U_v R_v, where U are the eigenvectors of the centred kernel matrix,
@@ -65,17 +58,14 @@ def kcca(u: Array, v: Array) -> Array:
     Parameters
     ----------
     u, v : (K, n) arrays
+    permutations : (B, n) array, optional
+        Orders of the rows of v.
 
     Returns
     -------
-    (K,) array
+    (K,) array, or (K, B) of permutations
         In [0, 1); what the regularisation leaves of the maximal correlation.
     """
-    return _each(_kcca, standardised(u), standardised(v))
-
-
-def kcca_permuted(u: Array, v: Array, permutations: NDArray[np.intp]) -> Array:
-    """:func:`kcca` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
     return _each(_kcca, standardised(u), standardised(v), permutations)
 
 
@@ -113,7 +103,7 @@ class _Kcca:
 _hsic, _kcca = _Hsic(), _Kcca()
 
 
-def _each(kind: _Hsic | _Kcca, u: Array, v: Array, permutations: NDArray[np.intp] | None = None) -> Array:
+def _each(kind: _Hsic | _Kcca, u: Array, v: Array, permutations: Index | None) -> Array:
     """Values of all pairs (K,), or of all pairs and permutations (K, B)."""
     values: list[float | list[float]] = []
     for a, b in zip(u, v, strict=True):

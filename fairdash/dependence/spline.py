@@ -34,6 +34,7 @@ def hgr_spline(
     sample_weight: Array | None = None,
     groups: Index | None = None,
     evaluation: Evaluation = "corrected",
+    permutations: Index | None = None,
 ) -> Array:
     """Spline HGR of each pair of a stack; closed form, no seed.
 
@@ -57,10 +58,13 @@ def hgr_spline(
         when f, g and their smoothness were chosen. Signed: noise gives values on either side of 0.
         ``"in_sample"``: the first canonical correlation on the rows that chose it; noise gives a positive
         value.
+    permutations : (B, n) array, optional
+        Orders of the rows of v. The corrected value keeps its functions as they are; what is cross-fitted
+        chooses its folds anew.
 
     Returns
     -------
-    (K,) array
+    (K,) array, or (K, B) of permutations
         At most 1, which a deterministic link reaches if splines can follow it; 0 for independence.
 
     Raises
@@ -68,6 +72,8 @@ def hgr_spline(
     OptionError
         If ``evaluation`` is not one of the three.
     """
+    if permutations is not None:
+        return _permuted(u, v, permutations, groups, evaluation)
     f, g = basis(u, sample_weight), basis(v, sample_weight)
     columns = 1 if v.ndim == 2 else v.shape[2]
     if evaluation == "corrected":
@@ -75,31 +81,20 @@ def hgr_spline(
     return scores(f, g, sample_weight, evaluation, columns, groups)
 
 
-def hgr_spline_permuted(
-    u: Array,
-    v: Array,
-    permutations: Index,
-    *,
-    groups: Index | None = None,
-    evaluation: Evaluation = "corrected",
-) -> Array:
-    """:func:`hgr_spline` of u with each permutation of v; ``(K, n), (K, n) or (K, n, d), (B, n) -> (K, B)``.
-
-    The corrected value keeps its functions as they are; what is cross-fitted chooses its folds anew.
-    """
+def _permuted(u: Array, v: Array, permutations: Index, groups: Index | None, evaluation: Evaluation) -> Array:
     result = np.empty((len(u), len(permutations)))
     step = max(1, _PIECE // u.shape[1])
+    columns = 1 if v.ndim == 2 else v.shape[2]
     for k in range(len(u)):
         bases = (basis(u[k : k + 1]), basis(v[k : k + 1])) if evaluation == "corrected" else None
         for start in range(0, len(permutations), step):
-            piece = slice(start, start + step)
-            orders = permutations[piece]
+            orders = permutations[start : start + step]
             if bases is not None:
-                columns = 1 if v.ndim == 2 else v.shape[2]
-                result[k, piece] = corrected_of_orders(*bases, orders, columns, groups)
+                values = corrected_of_orders(*bases, orders, columns, groups)
             else:
                 same = np.broadcast_to(u[k], orders.shape)
-                result[k, piece] = hgr_spline(same, v[k][orders], groups=groups, evaluation=evaluation)
+                values = hgr_spline(same, v[k][orders], groups=groups, evaluation=evaluation)
+            result[k, start : start + step] = values
     return result
 
 
@@ -109,6 +104,18 @@ def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
     columns = 1 if v.ndim == 1 else v.shape[1]
     a, b, _ = _fit(*of_all_rows(f, g, None), effective(None, len(u))[0], columns)
     return f.tables[0][f.position[0]] @ a[0], g.tables[0][g.position[0]] @ b[0]
+
+
+def hgr_of_bases(f: Basis, g: Basis) -> Array:
+    """Spline HGR, cross-fitted, of one column with each member of `g`, (B,), each a number's or a category's.
+
+    >>> from fairdash.dependence.spline_basis import category_basis, number_basis
+    >>> v = np.linspace(0, 1, 200)
+    >>> float(hgr_of_bases(category_basis((v > 0.5).astype(int)), number_basis(v))[0].round(2))
+    0.95
+    """
+    same = np.broadcast_to(np.arange(f.position.shape[1]), g.position.shape)
+    return scores(f.reordered(same), g, None, "cross_fit")
 
 
 def scores(

@@ -9,7 +9,7 @@ made uncorrelated with variance 1 in that order. They depend on x through its ra
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -53,9 +53,12 @@ class Basis:
 
     def part(self, members: slice) -> Basis:
         """The functions of some members of the stack."""
-        return replace(
-            self, member=self.member[members], position=self.position[members], dense=self.dense[members]
-        )
+        return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
+
+    def reordered(self, orders: Index) -> Basis:
+        """The only member's functions at the rows in several orders, (B, n): a member an order."""
+        member = np.zeros(len(orders), dtype=np.intp)
+        return Basis(self.tables, member, self.position[0][orders], self.dense[0][orders])
 
 
 def basis(x: Array, sample_weight: Array | None = None) -> Basis:
@@ -86,6 +89,41 @@ def basis(x: Array, sample_weight: Array | None = None) -> Basis:
     )
     tables = [orthonormal(plain.tables[i], own) for i, own in zip(plain.member, share, strict=True)]
     return Basis(tables=tables, member=np.arange(len(x)), position=plain.position, dense=plain.dense)
+
+
+def category_basis(codes: NDArray[np.integer]) -> Basis:
+    """Functions of a category: its levels from the commonest on, uncorrelated, with mean 0 and variance 1.
+
+    Parameters
+    ----------
+    codes : (n,) array
+        Level of each row, in any numbering.
+
+    Returns
+    -------
+    Basis
+        Of one member. More levels than a spline has functions are one level together, the rarest ones.
+    """
+    _, level, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    rank = np.empty(len(counts), dtype=np.intp)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
+    level = np.minimum(rank[level], WIDTH)
+    mass = np.bincount(level) / len(level)
+    # One level fewer than there are: the last is told by the others.
+    functions = np.zeros((len(mass), WIDTH))
+    functions[:, : len(mass) - 1] = np.eye(len(mass))[:, :-1]
+    position = level[None]
+    return Basis(
+        tables=[orthonormal(functions, mass)],
+        member=np.zeros(1, dtype=np.intp),
+        position=position,
+        dense=position,
+    )
+
+
+def number_basis(values: Array) -> Basis:
+    """Smooth functions of the ranks of one column of numbers; ``(n,)`` to a basis of one member."""
+    return basis(np.asarray(values, dtype=np.float64)[None])
 
 
 def tabulated(

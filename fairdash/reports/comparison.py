@@ -22,7 +22,7 @@ from fairdash.assessment import (
 )
 from fairdash.assessment.result import SweepResult
 from fairdash.assessment.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
-from fairdash.dependence.omnibus_values import COMPONENTS
+from fairdash.dependence.omnibus import COMPONENTS
 from fairdash.reports.fronts import Front, Point
 from fairdash.reports.numbers import number
 from fairdash.training.objectives import OBJECTIVES, Objective

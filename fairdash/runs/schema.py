@@ -18,7 +18,7 @@ import pandas as pd
 from fairdash.assessment.confirmation import Confirmation
 from fairdash.assessment.verdict import EDGE, FOUND_BY, P_VALUE, VERDICT, VERDICT_ENDS
 from fairdash.dependence import REGISTRY
-from fairdash.dependence.omnibus_values import COMPONENTS
+from fairdash.dependence.omnibus import COMPONENTS
 from fairdash.errors import FairdashError
 from fairdash.records import from_plain
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED

@@ -26,8 +26,8 @@ from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.suggestion import Suggestion, claims_in_total, suggest_roles
 from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
 from fairdash.dependence import independence_test, measure
+from fairdash.dependence.classical import RankLink, rank_link
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
-from fairdash.dependence.rank_link import RankLink, rank_link
 from fairdash.errors import Problem
 from fairdash.reports import fronts
 from fairdash.reports.comparison import Comparison

@@ -10,7 +10,7 @@ from fairdash.assessment import assess_curve, assess_predictions, of_sensitive, 
 from fairdash.assessment.verdict import edge_and_p, is_link, part_permutations, verdict_on
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import assess_dependence, independence_floor
-from fairdash.dependence.omnibus_values import COMPONENTS, permuted_values
+from fairdash.dependence.omnibus import COMPONENTS, permuted_values
 from fairdash.seeds import Stream, seed_of
 from fairdash.training.splits import random_splits
 

@@ -14,7 +14,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.suggestion import claims_in_total
 from fairdash.dependence import REGISTRY
-from fairdash.dependence.rank_link import RankLink
+from fairdash.dependence.classical import RankLink
 from fairdash.figures.data import distribution_figure, link_figure
 from fairdash.text import counted
 from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of, upload_of
