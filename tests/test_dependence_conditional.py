@@ -175,7 +175,7 @@ def test_trees_follow_what_three_columns_do_together():
 
 
 def test_trees_take_rows_of_a_long_table(monkeypatch):
-    monkeypatch.setattr(residuals, "TREE_ROWS", 300)
+    monkeypatch.setattr(conditional, "TREE_ROWS", 300)
     c, a, b = np.random.default_rng(0).normal(size=(3, 600))
     groups = np.arange(600) // 3
     found = assess_conditional_dependence(c + a, c + b, given=c, regression="trees", groups=groups)

@@ -11,8 +11,7 @@ from fairdash.dependence import assess_dependence, measure, measure_many
 from fairdash.dependence.grouping import draw_exchanges
 from fairdash.dependence.spline import hgr_spline
 from fairdash.dependence.spline_basis import basis
-from fairdash.dependence.spline_corrected import corrected
-from fairdash.dependence.spline_steps import ROWS_A_CELL, Cells, StepTables, tail_edges
+from fairdash.dependence.spline_corrected import ROWS_A_CELL, Cells, StepTables, corrected, tail_edges
 
 
 def draw(name: str, *, n: int, repeats: int = 20) -> tuple[np.ndarray, np.ndarray]:

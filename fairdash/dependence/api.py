@@ -264,8 +264,9 @@ class Pairs:
     def varying(self) -> NDArray[np.bool_]:
         """Which pairs have no constant side, (K,); rows without weight don't count."""
         varies = _varies(self.u, self.weight)
-        columns = [self.v] if self.v.ndim == 2 else np.moveaxis(self.v, 2, 0)
-        return varies & np.any([_varies(column, self.weight) for column in columns], axis=0)
+        if self.v.ndim == 2:
+            return varies & _varies(self.v, self.weight)
+        return varies & np.any([_varies(x, self.weight) for x in np.moveaxis(self.v, 2, 0)], axis=0)
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,19 @@ which the value jumps.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.dependence.spline_basis import Basis
-from fairdash.dependence.spline_fit import between, effective, foretold_of, of_all_rows, pairs
-from fairdash.dependence.spline_steps import Cells, StepTables
+from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.spline_basis import Basis, effective, foretold_of, of_all_rows, pairs
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Codes = NDArray[np.uint16]
 
 #: Tracy–Widom statistics (:func:`evidence`) at which smooth functions begin to count and count in full; found
 #: on the laws of benchmarks/one_number_laws.py.
@@ -29,8 +31,16 @@ _STEPS = (4.0, 7.0)
 _ADVANTAGE = (1.5, 1.8)
 #: Of steps that predict nearly alike, within so much times √n, the finest follow jumps most closely.
 _ALIKE = (2.4, 2.6)
-#: Pairs that are looked at at a time, so that their tables stay in the cache.
-_PIECE = 64
+#: Pairs whose tables are held at a time.
+_PIECE = 256
+#: Effective rows that a cell must have: with fewer, chance alone makes large singular values.
+ROWS_A_CELL = 7.5
+#: By how much a bound may fall short of what it bounds in rounding.
+_ROUNDING = 1 + 1e-9
+#: How many equal cells one side may have where the other has those of :func:`tail_edges`.
+_MOST, _LEAST = 256, 32
+#: The lower half of the edges of cells that are narrow where the range ends.
+_TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.25, 0.29, 1 / 3, 0.42, 0.5)
 
 
 def corrected(s: Array, p: Array, q: Array) -> Array:
@@ -101,26 +111,6 @@ def corrected_of(
             best = _or_steps(best, StepTables.of(Cells.of(a, fewest), Cells.of(b, fewest), own))
         result[piece] = best.value
     return result
-
-
-def corrected_of_orders(
-    f: Basis, g: Basis, orders: Index, columns: int, groups: Index | None = None
-) -> Array:
-    """Corrected value of one pair for each order of v; bases of one member, ``(B, n) -> (B,)``."""
-    count, n = orders.shape
-    moved = g.dense[0][orders] if groups is not None else g.dense
-    rows, fewest = _rows_of(np.array([float(n)]), f.dense, moved, None, columns, groups)
-    at_u = np.empty(n, dtype=np.intp)
-    at_u[f.position[0]] = np.arange(n)
-    of_u = g.position[0][orders[:, at_u]]
-    of_v = np.empty_like(of_u)
-    np.put_along_axis(of_v, of_u, np.broadcast_to(np.arange(n), of_u.shape), axis=-1)
-    found = between(f.tables[0], g.tables[0], of_u, of_v)
-    smooth = _smooth(*found, f, g, np.broadcast_to(rows, count), columns)
-    if columns > 1:
-        return smooth.value
-    a, b = Cells.of(f, fewest), Cells.of(g, fewest)
-    return _or_steps(smooth, StepTables.of(a.repeated(count), b.reordered(orders), None)).value
 
 
 def _rows_of(
@@ -223,3 +213,138 @@ def _or_steps(smooth: _Link, tables: StepTables) -> _Link:
     moved = smooth.value.copy()
     moved[which] += share * (value - moved[which])
     return _Link(moved, smooth.predicted, smooth.rows)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """In which cells each row of a stack lies.
+
+    Attributes
+    ----------
+    tails : (K, n) array
+        Cells between :func:`tail_edges`.
+    fine : (K, n) array or None
+        Equal cells, as many as the rows allow; None where they allow fewer than are of use.
+    n_tails, n_fine
+        How many there are.
+    """
+
+    tails: Codes
+    fine: Codes | None
+    n_tails: int
+    n_fine: int
+
+    @classmethod
+    def of(cls, x: Basis, rows: float) -> Cells:
+        """The cells of a variable by its mid-ranks; `rows` is the (fewest) effective number of them."""
+        n = x.position.shape[1]
+        edges = tail_edges(rows)
+        finest = _MOST
+        while finest * ROWS_A_CELL > rows:
+            finest //= 2
+        # Members whose ties lie alike share the ranks of their places.
+        ranks = np.empty((len(x.tables), n))
+        for table, first in zip(*np.unique(x.member, return_index=True), strict=True):
+            dense, position = x.dense[first], x.position[first]
+            if dense.max() < n - 1:
+                ranks[table, position] = mid_ranks(dense.astype(np.float64))
+            else:
+                ranks[table] = (np.arange(n) + 0.5) / n
+
+        def at(cell_of: Callable[[Array], NDArray[Any]]) -> Codes:
+            cells = cell_of(ranks).astype(np.uint16)
+            if len(cells) == 1:
+                return np.take(cells[0], x.position, mode="clip")
+            return np.take_along_axis(cells[x.member], x.position, axis=-1)
+
+        fine = None
+        if finest >= _LEAST:
+            fine = at(lambda rank: np.minimum(np.floor(rank * finest), finest - 1))
+        return cls(at(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, finest)
+
+
+@dataclass(frozen=True)
+class StepTables:
+    """Shares of the mass in pairs of cells, of K pairs of variables, for each choice of cells.
+
+    Attributes
+    ----------
+    grams : list of (K, c, c) arrays
+        QᵀQ of each table's Q = share / √(share of the row × share of the column), without the constants.
+    p, q : lists of (K,) arrays
+        How many functions besides the constant each side had.
+    """
+
+    grams: list[Array]
+    p: list[Array]
+    q: list[Array]
+
+    @classmethod
+    def of(cls, a: Cells, b: Cells, weight: Array | None) -> StepTables:
+        """From the cells of u and of v, and the rows' weights, (K, n)."""
+        grams, p, q = [], [], []
+
+        def add(shares: Array, *, swapped: bool) -> None:
+            gram, of_rows, of_columns = _gram(shares)
+            grams.append(gram)
+            p.append(of_columns if swapped else of_rows)
+            q.append(of_rows if swapped else of_columns)
+
+        add(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), swapped=False)
+        for fine, coarse, swapped in ((a, b, False), (b, a, True)):
+            if fine.fine is None:
+                break
+            shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
+            while shares.shape[1] >= _LEAST:
+                add(shares, swapped=swapped)
+                shares = shares[:, ::2] + shares[:, 1::2]
+        return cls(grams, p, q)
+
+    def bounds(self, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array]]:
+        """For each choice of cells what the first canonical correlation can't exceed, p and q; (k,) each."""
+        for gram, p, q in zip(self.grams, self.p, self.q, strict=True):
+            power = gram if len(which) == len(gram) else gram[which]
+            for _ in range(squarings):
+                power = power @ power
+            # The squares of a power's entries sum to those of its eigenvalues, of which one is the largest's.
+            total = np.einsum("kij,kij->k", power, power)
+            yield total ** (0.25 * 0.5**squarings) * _ROUNDING, p[which], q[which]
+
+    def correlations(self, which: Index) -> Iterator[tuple[Array, Array, Array]]:
+        """First canonical correlations of some of the pairs, in sample, p and q; (k,) each."""
+        for gram, p, q in zip(self.grams, self.p, self.q, strict=True):
+            squares = np.linalg.eigvalsh(gram[which])[:, -1]
+            yield np.sqrt(np.maximum(squares, 0.0)), p[which], q[which]
+
+
+def tail_edges(rows: float) -> Array:
+    """Ranks in (0, 1) between cells that are narrow in both tails, each of at least ROWS_A_CELL rows."""
+    lower = [0.0]
+    for edge in _TAIL:
+        if (edge - lower[-1]) * rows >= ROWS_A_CELL:
+            lower.append(edge)
+    below = np.array([edge for edge in lower[1:] if (0.5 - edge) * rows >= ROWS_A_CELL or edge == 0.5])
+    return np.union1d(below, 1 - below)
+
+
+def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None) -> Array:
+    """Share of the mass in each pair of cells; ``(K, n), (K, n) -> (K, count_a, count_b)``."""
+    members = len(a)
+    place = a + np.arange(members)[:, None] * count_a
+    place *= count_b
+    place += b
+    mass = None if weight is None else (weight / weight.sum(axis=-1, keepdims=True)).ravel()
+    found = np.bincount(place.ravel(), mass, minlength=members * count_a * count_b)
+    shares: Array = found.reshape(members, count_a, count_b) / (a.shape[1] if weight is None else 1.0)
+    return shares
+
+
+def _gram(shares: Array) -> tuple[Array, Array, Array]:
+    """Q'Q without the constants, and how many functions besides the constant either side has."""
+    of_a, of_b = shares @ np.ones(shares.shape[2]), np.ones(shares.shape[1]) @ shares
+    rows, columns = (np.divide(1, x, out=np.zeros_like(x), where=x > 0) for x in (of_a, of_b))
+    root = np.sqrt(of_b)
+    scaled = shares.swapaxes(1, 2) @ (shares * rows[:, :, None])
+    gram = scaled * (np.sqrt(columns)[:, :, None] * np.sqrt(columns)[:, None, :])
+    gram -= root[:, :, None] * root[:, None, :]
+    return gram, (of_a > 0).sum(axis=1) - 1.0, (of_b > 0).sum(axis=1) - 1.0
