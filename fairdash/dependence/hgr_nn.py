@@ -98,7 +98,7 @@ def fitted_functions(
     rows = neural.as_rows(a, b, weight, neural.transform_named(inputs))
     networks = _Pair(rows, settings)
     # Stopped on a fifth of the rows: curves are looked at, and should not show noise.
-    held = neural.parts(len(u), settings.seed).stopping[:1]
+    held = neural.parts(len(u), settings.seed)[1][:1]
     neural.train(networks, rows.weighing(1 - held), settings, held=rows.weighing(held))
     result = np.empty((2, len(u)))
     with torch.no_grad():
@@ -162,12 +162,10 @@ def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
     """Correlation of out-of-fold f̂ and ĝ, pooled over the folds, (K,)."""
     count, _, n = rows.u.shape
     split = neural.parts(n, settings.seed)
-    folds = len(split.training)
+    folds = len(split[0])
     # Members of the stack: every fold of every pair.
     every = rows.members(torch.arange(count).repeat_interleave(folds))
-    training, stopping, scoring = (
-        x.repeat(count, 1) for x in (split.training, split.stopping, split.scoring)
-    )
+    training, stopping, scoring = (x.repeat(count, 1) for x in split)
     networks, learned = _Pair(every, settings), every.rows(training)
     neural.train(networks, learned, settings, held=every.weighing(stopping))
     with torch.no_grad():

@@ -6,6 +6,8 @@ A Gaussian kernel of one variable has nearly low rank: an incomplete Cholesky fa
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,12 +42,12 @@ def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     (K,) array, or (K, B) of permutations
         In [0, 1]; 1 when rows are as near in u as in v, up to scale. On few rows independence reads above 0.
     """
-    return _each(_hsic, standardised(u), standardised(v), permutations)
+    return _hsic(standardised(u), standardised(v), permutations)
 
 
 def chsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """:func:`hsic` of the mid-ranks (Póczos, Ghahramani and Schneider 2012): unchanged by increasing maps."""
-    return _each(_hsic, mid_ranks(u), mid_ranks(v), permutations)
+    return _hsic(mid_ranks(u), mid_ranks(v), permutations)
 
 
 def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
@@ -66,28 +68,9 @@ def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     (K,) array, or (K, B) of permutations
         In [0, 1); what the regularisation leaves of the maximal correlation.
     """
-    return _each(_kcca, standardised(u), standardised(v), permutations)
 
-
-class _Hsic:
-    """Features whose inner product with another's is normalised HSIC."""
-
-    @staticmethod
     def features(x: Array) -> Array:
-        factor = _factor(x, _median_distance(x))
-        factor = factor - factor.mean(axis=0)
-        return factor / np.sqrt(max(float(np.linalg.norm(factor.T @ factor)), 1e-300))
-
-    @staticmethod
-    def value(f: Array, g: Array) -> float:
-        return min(float((np.square(f.T @ g)).sum()), 1.0)
-
-
-class _Kcca:
-    """Shrunk eigenvectors whose largest singular product is the kernel canonical correlation."""
-
-    @staticmethod
-    def features(x: Array) -> Array:
+        """Shrunk eigenvectors."""
         n = len(x)
         factor = _factor(x, 1.0)
         vectors, size, _ = np.linalg.svd(factor - factor.mean(axis=0), full_matrices=False)
@@ -95,25 +78,39 @@ class _Kcca:
         shrunk: Array = vectors * (size**2 / (size**2 + n * kappa / 2))
         return shrunk
 
-    @staticmethod
-    def value(f: Array, g: Array) -> float:
-        return min(float(np.linalg.norm(f.T @ g, 2)), 1.0)
+    def largest(product: Array) -> float:
+        return float(np.linalg.norm(product, 2))
+
+    return _each(standardised(u), standardised(v), permutations, features, largest)
 
 
-_hsic, _kcca = _Hsic(), _Kcca()
+def _hsic(u: Array, v: Array, permutations: Index | None) -> Array:
+    def features(x: Array) -> Array:
+        """Whose inner product with another's is normalised HSIC."""
+        factor = _factor(x, _median_distance(x))
+        factor = factor - factor.mean(axis=0)
+        return factor / np.sqrt(max(float(np.linalg.norm(factor.T @ factor)), 1e-300))
+
+    return _each(u, v, permutations, features, lambda product: float(np.square(product).sum()))
 
 
-def _each(kind: _Hsic | _Kcca, u: Array, v: Array, permutations: Index | None) -> Array:
-    """Values of all pairs (K,), or of all pairs and permutations (K, B)."""
+def _each(
+    u: Array,
+    v: Array,
+    permutations: Index | None,
+    features: Callable[[Array], Array],
+    value: Callable[[Array], float],
+) -> Array:
+    """Values of the products of features of all pairs, (K,), or of all pairs and permutations, (K, B)."""
     values: list[float | list[float]] = []
     for a, b in zip(u, v, strict=True):
-        f, g = kind.features(a), kind.features(b)
+        f, g = features(a), features(b)
         if permutations is None:
-            values.append(kind.value(f, g))
+            values.append(value(f.T @ g))
         else:
             # The features of permuted rows are the permuted features.
-            values.append([kind.value(f, g[permutation]) for permutation in permutations])
-    return np.array(values)
+            values.append([value(f.T @ g[order]) for order in permutations])
+    return np.minimum(values, 1.0)
 
 
 def _factor(x: Array, bandwidth: float) -> Array:

@@ -160,17 +160,14 @@ class Settings:
         return cls(tuple(hidden), steps, seed, evaluation == "cross_fit")
 
 
-@dataclass(frozen=True)
-class Parts:
-    """Rows of the folds: training (folds, m) by index, stopping and scoring (folds, n) by mask."""
+def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Deal n rows to the folds; fold k is scored where k is left out, and k + 1 stops the training.
 
-    training: Tensor
-    stopping: Tensor
-    scoring: Tensor
-
-
-def parts(n: int, seed: int) -> Parts:
-    """Deal n rows to the folds; fold k is scored where k is left out, and k + 1 stops the training."""
+    Returns
+    -------
+    training : (folds, m) rows by index
+    stopping, scoring : (folds, n) masks
+    """
     folds = min(FOLDS, n)
     fold = np.random.default_rng(seed).permutation(np.arange(n) % folds)
     own = np.arange(folds)[:, None]
@@ -180,7 +177,7 @@ def parts(n: int, seed: int) -> Parts:
     training = [row if len(row) else np.flatnonzero(~scoring[k]) for k, row in enumerate(training)]
     fewest = min(len(row) for row in training)
     index = torch.from_numpy(np.stack([row[:fewest] for row in training]))
-    return Parts(index, torch.from_numpy(stopping).float(), torch.from_numpy(scoring).float())
+    return index, torch.from_numpy(stopping).float(), torch.from_numpy(scoring).float()
 
 
 class BufferedMLP:

@@ -211,15 +211,14 @@ def _estimate(
 def _cross_fit(wanted: Sequence[Value], rows: Rows, settings: Settings) -> list[Tensor]:
     """Means over the folds of the values on rows left out, (K,) each."""
     count, _, n = rows.u.shape
-    split = neural.parts(n, settings.seed)
-    folds = len(split.training)
+    training, stopping, scoring = neural.parts(n, settings.seed)
+    folds = len(training)
     every = rows.members(torch.arange(count).repeat_interleave(folds))
-    learned, stopping, scored = (
-        every.rows(index.repeat(count, 1))
-        for index in (split.training, _places(split.stopping), _places(split.scoring))
+    learned, held, scored = (
+        every.rows(index.repeat(count, 1)) for index in (training, _places(stopping), _places(scoring))
     )
     ratio = _Ratio(count * folds, settings)
-    neural.train(ratio, learned, settings, held=stopping)
+    neural.train(ratio, learned, settings, held=held)
     with torch.no_grad():
         samples = *ratio(scored, _SHIFTS_VALUE), *ratio(learned, _SHIFTS_STOP)
         return [value(*samples).view(count, folds).mean(dim=1) for value in wanted]

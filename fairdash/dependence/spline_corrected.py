@@ -106,10 +106,11 @@ def corrected_of(
     for start in range(0, count, _PIECE):
         piece = slice(start, start + _PIECE)
         a, b, own = f.part(piece), g.part(piece), None if weight is None else weight[piece]
-        best = _smooth(*of_all_rows(a, b, own), a, b, rows[piece], columns)
+        value, predicted = _smooth(*of_all_rows(a, b, own), a, b, rows[piece], columns)
         if columns == 1:
-            best = _or_steps(best, StepTables.of(Cells.of(a, fewest), Cells.of(b, fewest), own))
-        result[piece] = best.value
+            tables = StepTables.of(Cells.of(a, fewest), Cells.of(b, fewest), own)
+            value = _or_steps(value, predicted, rows[piece], tables)
+        result[piece] = value
     return result
 
 
@@ -145,17 +146,8 @@ def _alike(ranks: Index, groups: Index) -> Array:
     return np.clip(together / pairs_of_rows, 0.0, 1.0)
 
 
-@dataclass(frozen=True)
-class _Link:
-    """What smooth functions show of each pair: its value, the most that a size predicts, rows; all (K,)."""
-
-    value: Array
-    predicted: Array
-    rows: Array
-
-
-def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: int) -> _Link:
-    """The smallest size of functions, raised by what larger ones have earned."""
+def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: int) -> tuple[Array, Array]:
+    """The smallest size of functions, raised by what larger ones earn; and the most that a size predicts."""
     of_u, of_v = _functions(f), _functions(g)
     sizes = [(s, of_u[:, many - 1], of_v[:, few - 1]) for _, _, s, many, few in pairs(tall, wide, columns)]
     s, p, q = sizes[0]
@@ -167,7 +159,7 @@ def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: 
         _between(evidence(s, p, q, rows), *_SMOOTH) * (corrected(s, p / rows, q / rows) - base)
         for s, p, q in sizes
     ]
-    return _Link(base + np.maximum(np.max(gains, axis=0), 0.0), np.max(predicted, axis=0), rows)
+    return base + np.maximum(np.max(gains, axis=0), 0.0), np.max(predicted, axis=0)
 
 
 def _functions(x: Basis) -> Array:
@@ -182,37 +174,37 @@ def _between(x: Array, low: float, high: float) -> Array:
     return t * t * (3 - 2 * t)
 
 
-def _or_steps(smooth: _Link, tables: StepTables) -> _Link:
-    """The smooth functions' link, moved to that of steps as far as these predict more."""
-    root = np.sqrt(smooth.rows)
-    least = smooth.predicted + _ADVANTAGE[0] / root
+def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: StepTables) -> Array:
+    """The value of smooth functions, moved to that of steps as far as these predict more."""
+    root = np.sqrt(rows)
+    least = predicted + _ADVANTAGE[0] / root
     which = np.arange(len(least))
     # Few pairs are worth an eigenvalue: powers of the table bound it, the higher the closer.
     for squarings in (2, 4):
         hopeful = np.zeros(len(which), dtype=bool)
         for bound, p, q in tables.bounds(which, squarings):
-            rows = smooth.rows[which]
-            hopeful |= (foretold_of(bound, p / rows, q / rows) > least[which]) & (
-                evidence(bound, p, q, rows) > _STEPS[0]
+            own = rows[which]
+            hopeful |= (foretold_of(bound, p / own, q / own) > least[which]) & (
+                evidence(bound, p, q, own) > _STEPS[0]
             )
         which = which[hopeful]
         if not len(which):
             return smooth
-    rows, root = smooth.rows[which], root[which]
+    own, root = rows[which], root[which]
     s, p, q = (np.array(each) for each in zip(*tables.correlations(which), strict=True))
-    told, found = foretold_of(s, p / rows, q / rows), corrected(s, p / rows, q / rows)
-    most, shown = told.max(axis=0), evidence(s, p, q, rows).max(axis=0)
+    told, found = foretold_of(s, p / own, q / own), corrected(s, p / own, q / own)
+    most, shown = told.max(axis=0), evidence(s, p, q, own).max(axis=0)
     # From coarse to fine; cells of one size in the order of their values, whichever variable has the more.
     order = np.lexsort((found, p * q), axis=0)
     told, found = (np.take_along_axis(each, order, axis=0) for each in (told, found))
     value = np.zeros_like(most)
-    for one, predicted in zip(found, told, strict=True):
-        value = value + _between(root * (predicted - most), -_ALIKE[1], -_ALIKE[0]) * (one - value)
-    advantage = _between(root * (most - smooth.predicted[which]), *_ADVANTAGE)
+    for one, its_own in zip(found, told, strict=True):
+        value = value + _between(root * (its_own - most), -_ALIKE[1], -_ALIKE[0]) * (one - value)
+    advantage = _between(root * (most - predicted[which]), *_ADVANTAGE)
     share = _between(shown, *_STEPS) * advantage
-    moved = smooth.value.copy()
+    moved = smooth.copy()
     moved[which] += share * (value - moved[which])
-    return _Link(moved, smooth.predicted, smooth.rows)
+    return moved
 
 
 @dataclass(frozen=True)
