@@ -19,7 +19,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
-from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.ranks import normal_scores
 from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
@@ -41,8 +41,6 @@ _FAR = 92.0
 _MOST_NUMBERS = 4_000_000
 #: With weights: more pairs of distinct values a row than these, and all rows are quicker.
 _MOST_PAIRS = 100
-#: Ranks are kept so far from 0 and 1: a weight may be too small to part its row's rank from them.
-_FROM_THE_END = 1e-12
 
 
 def hgr_kde(
@@ -135,14 +133,6 @@ def hgr_kde_scores(
     scores = normal_scores(u, sample_weight), normal_scores(v, sample_weight)
     values: Array = hgr_kde(*scores, sample_weight=sample_weight, permutations=permutations)
     return values
-
-
-def normal_scores(x: Array, sample_weight: Array | None = None) -> Array:
-    """Φ⁻¹ of the (weighted) mid-ranks, which lie in (0, 1); ``(..., n) -> (..., n)``."""
-    from scipy.special import ndtri
-
-    scores: Array = ndtri(np.clip(mid_ranks(x, sample_weight), _FROM_THE_END, 1 - _FROM_THE_END))
-    return scores
 
 
 def _measured(

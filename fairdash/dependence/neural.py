@@ -89,13 +89,6 @@ def ranks(x: Array, weight: Array) -> Array:
     return (mid_ranks(x, weight) - 0.5) * math.sqrt(12)
 
 
-def normal_scores(x: Array, weight: Array) -> Array:
-    """Normal quantiles of the mid-ranks."""
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(mid_ranks(x, weight)))
-
-
 def as_rows(u: Array, v: Array, weight: Array, transform: Transform) -> Rows:
     """Tensors of transformed columns; a constant column becomes zeros."""
     columns = [transform(v[:, :, j], weight) for j in range(v.shape[2])]

@@ -21,6 +21,7 @@ from torch import Tensor
 
 from fairdash.dependence import neural
 from fairdash.dependence.neural import BufferedMLP, Rows, Settings
+from fairdash.dependence.ranks import normal_scores
 from fairdash.nets import StackedMLP
 
 Array = NDArray[np.float64]
@@ -193,7 +194,7 @@ def _estimate(
     # From sorted to random order: a row's neighbours must not be like it, since they stand in for the
     # margins.
     shuffled = np.random.default_rng([settings.seed, n]).permutation(n)
-    rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, neural.normal_scores)
+    rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, normal_scores)
     folds = min(neural.FOLDS, n) if settings.cross_fit else 1
 
     def values(rows: Rows) -> list[Tensor]:

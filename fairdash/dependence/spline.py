@@ -2,7 +2,7 @@
 
 HGR is the largest correlation of f(U) and g(V) over all functions. Over the span of finitely many functions
 it is the first singular value of their cross-covariance. How many functions to use is decided by what the
-training rows foretell for other rows; the value is the correlation on rows that neither chose nor fitted f
+training rows predict for other rows; the value is the correlation on rows that neither chose nor fitted f
 and g.
 """
 
@@ -18,9 +18,9 @@ from fairdash.dependence.spline_basis import (
     basis,
     cross_covariances,
     effective,
-    foretold_of,
     of_all_rows,
     pairs,
+    predicted_correlation,
 )
 from fairdash.dependence.spline_corrected import corrected_of
 from fairdash.errors import OptionError
@@ -178,11 +178,11 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
     """
     lead = tall.shape[:-2]
     a, b = np.zeros((*lead, tall.shape[-2])), np.zeros((*lead, wide.shape[-1]))
-    foretold, value = np.full(lead, -1.0), np.zeros(lead)
+    predicted, value = np.full(lead, -1.0), np.zeros(lead)
     for x, y, s, p, q in pairs(tall, wide, columns):
-        hope = foretold_of(s, p / rows, q / rows)
-        better = hope > foretold
-        foretold, value = np.where(better, hope, foretold), np.where(better, s, value)
+        hope = predicted_correlation(s, p / rows, q / rows)
+        better = hope > predicted
+        predicted, value = np.where(better, hope, predicted), np.where(better, s, value)
         # What an earlier choice wrote beyond this one's width is cleared.
         for kept, new in ((a, x), (b, y)):
             kept[better] = 0.0

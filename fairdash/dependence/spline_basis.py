@@ -374,7 +374,7 @@ def leading(c: Array) -> tuple[Array, Array, Array]:
     return (x / np.maximum(s, 1e-300))[..., 0], y[..., 0], s[..., 0, 0]
 
 
-def foretold_of(s: Array, p: Array, q: Array) -> Array:
+def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
     """Correlation to expect on new rows, from the largest singular value s and the p and q functions a row.
 
     The singular value of a signal in noise exceeds the signal's, and its vectors are tilted away. Correcting

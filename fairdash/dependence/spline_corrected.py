@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.dependence.ranks import mid_ranks
-from fairdash.dependence.spline_basis import Basis, effective, foretold_of, of_all_rows, pairs
+from fairdash.dependence.spline_basis import Basis, effective, of_all_rows, pairs, predicted_correlation
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -154,7 +154,7 @@ def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: 
     # Noise adds pq / n to the squares of so few correlations.
     noise = np.minimum(p * q / rows, 1.0)
     base = np.sqrt(np.clip((s**2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
-    predicted = [foretold_of(s, p / rows, q / rows) for s, p, q in sizes]
+    predicted = [predicted_correlation(s, p / rows, q / rows) for s, p, q in sizes]
     gains = [
         _between(evidence(s, p, q, rows), *_SMOOTH) * (corrected(s, p / rows, q / rows) - base)
         for s, p, q in sizes
@@ -184,7 +184,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: StepTables) 
         hopeful = np.zeros(len(which), dtype=bool)
         for bound, p, q in tables.bounds(which, squarings):
             own = rows[which]
-            hopeful |= (foretold_of(bound, p / own, q / own) > least[which]) & (
+            hopeful |= (predicted_correlation(bound, p / own, q / own) > least[which]) & (
                 evidence(bound, p, q, own) > _STEPS[0]
             )
         which = which[hopeful]
@@ -192,7 +192,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: StepTables) 
             return smooth
     own, root = rows[which], root[which]
     s, p, q = (np.array(each) for each in zip(*tables.correlations(which), strict=True))
-    told, found = foretold_of(s, p / own, q / own), corrected(s, p / own, q / own)
+    told, found = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
     most, shown = told.max(axis=0), evidence(s, p, q, own).max(axis=0)
     # From coarse to fine; cells of one size in the order of their values, whichever variable has the more.
     order = np.lexsort((found, p * q), axis=0)
