@@ -11,7 +11,15 @@ from fairdash.dependence import assess_dependence, measure, measure_many
 from fairdash.dependence.grouping import draw_exchanges
 from fairdash.dependence.spline import hgr_spline
 from fairdash.dependence.spline_basis import basis
-from fairdash.dependence.spline_corrected import ROWS_A_CELL, Cells, StepTables, corrected, tail_edges
+from fairdash.dependence.spline_corrected import (
+    ROWS_A_CELL,
+    Cells,
+    bounds,
+    corrected,
+    correlations,
+    step_tables,
+    tail_edges,
+)
 
 
 def draw(name: str, *, n: int, repeats: int = 20) -> tuple[np.ndarray, np.ndarray]:
@@ -116,9 +124,9 @@ def test_permuting_is_measuring_the_permuted(name, evaluation):
 def test_bounds_of_steps_hold_and_close_in():
     u, v = draw("top 3 % of s", n=600, repeats=10)
     f, g = basis(u), basis(v)
-    tables, every = StepTables.of(Cells.of(f, 600), Cells.of(g, 600), None), np.arange(10)
-    exact = [s for s, _, _ in tables.correlations(every)]
-    near, nearer = ([s for s, _, _ in tables.bounds(every, k)] for k in (2, 4))
+    tables, every = step_tables(Cells.of(f, 600), Cells.of(g, 600), None), np.arange(10)
+    exact = [s for s, _, _ in correlations(tables, every)]
+    near, nearer = ([s for s, _, _ in bounds(tables, every, k)] for k in (2, 4))
     assert len(exact) == 5
     for s, close, closer in zip(exact, near, nearer, strict=True):
         assert (s <= closer).all()

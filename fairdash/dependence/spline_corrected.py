@@ -21,6 +21,7 @@ from fairdash.dependence.spline_basis import Basis, effective, of_all_rows, pair
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 Codes = NDArray[np.uint16]
+Tables = list[tuple[Array, Array, Array]]
 
 #: Tracy–Widom statistics (:func:`evidence`) at which smooth functions begin to count and count in full; found
 #: on the laws of benchmarks/one_number_laws.py.
@@ -108,7 +109,7 @@ def corrected_of(
         a, b, own = f.part(piece), g.part(piece), None if weight is None else weight[piece]
         value, predicted = _smooth(*of_all_rows(a, b, own), a, b, rows[piece], columns)
         if columns == 1:
-            tables = StepTables.of(Cells.of(a, fewest), Cells.of(b, fewest), own)
+            tables = step_tables(Cells.of(a, fewest), Cells.of(b, fewest), own)
             value = _or_steps(value, predicted, rows[piece], tables)
         result[piece] = value
     return result
@@ -174,7 +175,7 @@ def _between(x: Array, low: float, high: float) -> Array:
     return t * t * (3 - 2 * t)
 
 
-def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: StepTables) -> Array:
+def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
     """The value of smooth functions, moved to that of steps as far as these predict more."""
     root = np.sqrt(rows)
     least = predicted + _ADVANTAGE[0] / root
@@ -182,7 +183,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: StepTables) 
     # Few pairs are worth an eigenvalue: powers of the table bound it, the higher the closer.
     for squarings in (2, 4):
         hopeful = np.zeros(len(which), dtype=bool)
-        for bound, p, q in tables.bounds(which, squarings):
+        for bound, p, q in bounds(tables, which, squarings):
             own = rows[which]
             hopeful |= (predicted_correlation(bound, p / own, q / own) > least[which]) & (
                 evidence(bound, p, q, own) > _STEPS[0]
@@ -191,7 +192,7 @@ def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: StepTables) 
         if not len(which):
             return smooth
     own, root = rows[which], root[which]
-    s, p, q = (np.array(each) for each in zip(*tables.correlations(which), strict=True))
+    s, p, q = (np.array(each) for each in zip(*correlations(tables, which), strict=True))
     told, found = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
     most, shown = told.max(axis=0), evidence(s, p, q, own).max(axis=0)
     # From coarse to fine; cells of one size in the order of their values, whichever variable has the more.
@@ -255,58 +256,43 @@ class Cells:
         return cls(at(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, finest)
 
 
-@dataclass(frozen=True)
-class StepTables:
-    """Shares of the mass in pairs of cells, of K pairs of variables, for each choice of cells.
+def step_tables(a: Cells, b: Cells, weight: Array | None) -> Tables:
+    """Of K pairs, from the cells of u and of v and the rows' weights (K, n), for each choice of cells.
 
-    Attributes
-    ----------
-    grams : list of (K, c, c) arrays
-        QᵀQ of each table's Q = share / √(share of the row × share of the column), without the constants.
-    p, q : lists of (K,) arrays
-        How many functions besides the constant each side had.
+    Returns
+    -------
+    list of (gram, p, q)
+        QᵀQ, (K, c, c), of the table Q = share / √(share of the row × share of the column), without the
+        constants; and how many functions besides the constant either side had, (K,).
     """
-
-    grams: list[Array]
-    p: list[Array]
-    q: list[Array]
-
-    @classmethod
-    def of(cls, a: Cells, b: Cells, weight: Array | None) -> StepTables:
-        """From the cells of u and of v, and the rows' weights, (K, n)."""
-        grams, p, q = [], [], []
-
-        def add(shares: Array, *, swapped: bool) -> None:
+    found = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight))]
+    for fine, coarse in ((a, b), (b, a)):
+        if fine.fine is None:
+            break
+        shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
+        while shares.shape[1] >= _LEAST:
             gram, of_rows, of_columns = _gram(shares)
-            grams.append(gram)
-            p.append(of_columns if swapped else of_rows)
-            q.append(of_rows if swapped else of_columns)
+            found.append((gram, of_rows, of_columns) if fine is a else (gram, of_columns, of_rows))
+            shares = shares[:, ::2] + shares[:, 1::2]
+    return found
 
-        add(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight), swapped=False)
-        for fine, coarse, swapped in ((a, b, False), (b, a, True)):
-            if fine.fine is None:
-                break
-            shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
-            while shares.shape[1] >= _LEAST:
-                add(shares, swapped=swapped)
-                shares = shares[:, ::2] + shares[:, 1::2]
-        return cls(grams, p, q)
 
-    def bounds(self, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array]]:
-        """For each choice of cells what the first canonical correlation can't exceed, p and q; (k,) each."""
-        for gram, p, q in zip(self.grams, self.p, self.q, strict=True):
-            power = gram if len(which) == len(gram) else gram[which]
-            for _ in range(squarings):
-                power = power @ power
-            # The squares of a power's entries sum to those of its eigenvalues, of which one is the largest's.
-            total = np.einsum("kij,kij->k", power, power)
-            yield total ** (0.25 * 0.5**squarings) * _ROUNDING, p[which], q[which]
+def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array]]:
+    """For each choice of cells what the first canonical correlation can't exceed, p and q; (k,) each."""
+    for gram, p, q in tables:
+        power = gram if len(which) == len(gram) else gram[which]
+        for _ in range(squarings):
+            power = power @ power
+        # The squares of a power's entries sum to those of its eigenvalues, of which one is the largest's.
+        total = np.einsum("kij,kij->k", power, power)
+        yield total ** (0.25 * 0.5**squarings) * _ROUNDING, p[which], q[which]
 
-    def correlations(self, which: Index) -> Iterator[tuple[Array, Array, Array]]:
-        """First canonical correlations of some of the pairs, in sample, p and q; (k,) each."""
-        for gram, p, q in zip(self.grams, self.p, self.q, strict=True):
-            squares = np.linalg.eigvalsh(gram[which])[:, -1]
-            yield np.sqrt(np.maximum(squares, 0.0)), p[which], q[which]
+
+def correlations(tables: Tables, which: Index) -> Iterator[tuple[Array, Array, Array]]:
+    """First canonical correlations of some of the pairs, in sample, p and q; (k,) each."""
+    for gram, p, q in tables:
+        squares = np.linalg.eigvalsh(gram[which])[:, -1]
+        yield np.sqrt(np.maximum(squares, 0.0)), p[which], q[which]
 
 
 def tail_edges(rows: float) -> Array:
