@@ -141,6 +141,9 @@ def _alike(ranks: Index, groups: Index) -> Array:
     pairs_of_rows = (sizes * (sizes - 1)).sum()
     if pairs_of_rows == 0:
         return np.zeros(len(ranks))
+    if ranks.strides[0] == 0:
+        # One column, repeated.
+        ranks = ranks[:1]
     z = ranks - ranks.mean(axis=1, keepdims=True)
     z = z / np.maximum(z.std(axis=1, keepdims=True), 1e-300)
     together = np.array([(np.bincount(groups, own) ** 2).sum() - (own**2).sum() for own in z])
