@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 import fairdash as fd
 from benchmarks.hard_links import LINKS
 from benchmarks.verdict import GROUPS, RHOS, TABLES, simulated
-from fairdash.assessment.assess import VERDICT_PERMUTATIONS
 from fairdash.dependence.omnibus import COMPONENTS, MOST_PERMUTED_ROWS, draw_signs, least_p, multiplied_values
+from fairdash.evaluation.assess import VERDICT_PERMUTATIONS
 
 Array = NDArray[np.float64]
 #: u, v, weight and group of a data set.

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.dependence.ranks import normal_scores
 from fairdash.dependence.spline_basis import basis, splines
 from fairdash.errors import OptionError
-from fairdash.seeds import Stream, rng_of, seed_of
+from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

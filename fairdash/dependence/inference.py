@@ -12,7 +12,7 @@ from fairdash.dependence.api import Estimator, Pairs, measure_of
 from fairdash.dependence.grouping import Index, draw_exchanges, group_rows, half_of_groups
 from fairdash.dependence.registry import Measure
 from fairdash.errors import OptionError
-from fairdash.seeds import Stream, rng_of
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 

@@ -13,8 +13,8 @@ from fairdash.dependence import exact, measure
 from fairdash.dependence.spline import hgr_of_bases, scores
 from fairdash.dependence.spline_basis import category_basis, number_basis
 from fairdash.errors import OptionError
-from fairdash.studies.proxies import proxy_study, ranking_of_tables
-from fairdash.studies.store import PROXIES, Study, tables_of, work
+from fairdash.simulations.proxies import proxy_study, ranking_of_tables
+from fairdash.simulations.store import PROXIES, Study, tables_of, work
 
 
 def dataset(features: dict, s: np.ndarray) -> Dataset:
