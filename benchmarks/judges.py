@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.hard_links import LINKS, Law, Ring
-from fairdash.dependence.floors import draw_permutations, permuted_values
-from fairdash.dependence.inference import permutation_p_value
+from fairdash.dependence.api import Estimator, Pairs
+from fairdash.dependence.inference import draw_orders, permutation_p_value
 from fairdash.dependence.registry import REGISTRY
 
 RESULTS = Path(__file__).parent / "results" / "judges.csv"
@@ -45,11 +45,11 @@ def found(link: Law | Ring, n: int, repeats: int) -> pd.DataFrame:
         rng = np.random.default_rng([n, repeat])
         u, v = link.draw(rng, n)
         # The first row is the order as it is.
-        orders = np.concatenate([np.arange(n)[None], draw_permutations(n, PERMUTATIONS, repeat)])
+        orders = np.concatenate([np.arange(n)[None], draw_orders(u[None], PERMUTATIONS, repeat, None)])
         for column, own in (("power", v), ("false_alarms", rng.permutation(v))):
             for name, (id, options) in CANDIDATES.items():
                 start = time.process_time()
-                values = permuted_values(REGISTRY[id], u[None], own[None], orders, None, 0, options)[0]
+                values = Estimator(REGISTRY[id], options, 0).permuted(Pairs(u[None], own[None]), orders)[0]
                 hits.loc[name, "ms"] += 500 * (time.process_time() - start)
                 hits.loc[name, column] += permutation_p_value(values[0], values[1:]) <= 0.05
     return (hits / repeats).rename_axis("measure").reset_index()

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 import fairdash as fd
 from benchmarks.hard_links import LINKS
 from benchmarks.verdict import GROUPS, RHOS, TABLES, simulated
-from fairdash.dependence.omnibus import MOST_PERMUTED_ROWS, least_p
-from fairdash.dependence.omnibus_values import COMPONENTS, draw_signs, multiplied_values
+from fairdash.dependence.omnibus import COMPONENTS, MOST_PERMUTED_ROWS, draw_signs, least_p, multiplied_values
 from fairdash.evaluation.assess import VERDICT_PERMUTATIONS
 
 Array = NDArray[np.float64]

@@ -8,8 +8,7 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.estimator_tables import RESULTS, ROOT, markdown
-from fairdash.dependence.omnibus import MOST_PERMUTED_ROWS, N_MULTIPLIERS, N_PERMUTATIONS
-from fairdash.dependence.omnibus_values import COMPONENTS
+from fairdash.dependence.omnibus import COMPONENTS, MOST_PERMUTED_ROWS, N_MULTIPLIERS, N_PERMUTATIONS
 from fairdash.evaluation.assess import VERDICT_PERMUTATIONS
 
 PAGE = ROOT / "docs" / "verdict.md"

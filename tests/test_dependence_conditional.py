@@ -10,10 +10,8 @@ import pytest
 
 from fairdash import assess_conditional_dependence
 from fairdash.dependence import conditional
-from fairdash.dependence import double_residuals as residuals
-from fairdash.dependence.conditional import weight_functions
+from fairdash.dependence.conditional import double_residuals, weight_functions
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, draw_folds, indicators
-from fairdash.dependence.double_residuals import double_residuals
 from fairdash.errors import OptionError
 
 ALARMS_OF_40 = 6  # at 5 % a false alarm more is met once in 70 times
@@ -177,7 +175,7 @@ def test_trees_follow_what_three_columns_do_together():
 
 
 def test_trees_take_rows_of_a_long_table(monkeypatch):
-    monkeypatch.setattr(residuals, "TREE_ROWS", 300)
+    monkeypatch.setattr(conditional, "TREE_ROWS", 300)
     c, a, b = np.random.default_rng(0).normal(size=(3, 600))
     groups = np.arange(600) // 3
     found = assess_conditional_dependence(c + a, c + b, given=c, regression="trees", groups=groups)

@@ -9,10 +9,17 @@ from numpy.testing import assert_allclose
 from benchmarks.hard_links import LINKS
 from fairdash.dependence import assess_dependence, measure, measure_many
 from fairdash.dependence.grouping import draw_exchanges
-from fairdash.dependence.spline import hgr_spline_permuted
+from fairdash.dependence.spline import hgr_spline
 from fairdash.dependence.spline_basis import basis
-from fairdash.dependence.spline_corrected import corrected
-from fairdash.dependence.spline_steps import ROWS_A_CELL, Cells, StepTables, tail_edges
+from fairdash.dependence.spline_corrected import (
+    ROWS_A_CELL,
+    Cells,
+    bounds,
+    corrected,
+    correlations,
+    step_tables,
+    tail_edges,
+)
 
 
 def draw(name: str, *, n: int, repeats: int = 20) -> tuple[np.ndarray, np.ndarray]:
@@ -105,11 +112,11 @@ def test_permuting_is_measuring_the_permuted(name, evaluation):
     (u,), (v,) = draw(name, n=600, repeats=1)
     orders = np.array([np.random.default_rng(k).permutation(600) for k in range(5)])
     orders[0] = np.arange(600)
-    moved = hgr_spline_permuted(u[None], v[None], orders, evaluation=evaluation)
+    moved = hgr_spline(u[None], v[None], permutations=orders, evaluation=evaluation)
     apart = measure_many("hgr_spline", np.tile(u, (5, 1)), v[orders], evaluation=evaluation)
     assert_allclose(moved[0], apart, atol=1e-9)
     several = np.stack([v, np.roll(u, 1)], axis=-1)
-    moved = hgr_spline_permuted(u[None], several[None], orders, evaluation=evaluation)
+    moved = hgr_spline(u[None], several[None], permutations=orders, evaluation=evaluation)
     apart = measure_many("hgr_spline", np.tile(u, (5, 1)), several[orders], evaluation=evaluation)
     assert_allclose(moved[0], apart, atol=1e-9)
 
@@ -117,9 +124,9 @@ def test_permuting_is_measuring_the_permuted(name, evaluation):
 def test_bounds_of_steps_hold_and_close_in():
     u, v = draw("top 3 % of s", n=600, repeats=10)
     f, g = basis(u), basis(v)
-    tables, every = StepTables.of(Cells.of(f, 600), Cells.of(g, 600), None), np.arange(10)
-    exact = [s for s, _, _ in tables.correlations(every)]
-    near, nearer = ([s for s, _, _ in tables.bounds(every, k)] for k in (2, 4))
+    tables, every = step_tables(Cells.of(f, 600), Cells.of(g, 600), None), np.arange(10)
+    exact = [s for s, _, _ in correlations(tables, every)]
+    near, nearer = ([s for s, _, _ in bounds(tables, every, k)] for k in (2, 4))
     assert len(exact) == 5
     for s, close, closer in zip(exact, near, nearer, strict=True):
         assert (s <= closer).all()
@@ -147,7 +154,7 @@ def test_rows_that_repeat_their_group_are_no_separate_witnesses():
     # Floors are of the same statistic.
     orders = np.concatenate([np.arange(1500)[None], draw_exchanges(groups, v[0][:, None], 4, 0)])
     for evaluation in ("corrected", "cross_fit"):
-        moved = hgr_spline_permuted(u[:1], v[:1], orders, groups=groups, evaluation=evaluation)[0]
+        moved = hgr_spline(u[:1], v[:1], permutations=orders, groups=groups, evaluation=evaluation)[0]
         apart = measure_many(
             "hgr_spline", np.tile(u[0], (5, 1)), v[0][orders], groups=groups, evaluation=evaluation
         )

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.grouped_null import policies
 from fairdash.dependence import assess_dependence, independence_floor, measure, measure_many
 from fairdash.dependence.grouping import Blocks, as_groups, group_rows, half_of_groups
-from fairdash.dependence.spline import _by_group
+from fairdash.dependence.spline import _by_fold
 from fairdash.dependence.spline_basis import basis
 from fairdash.errors import OptionError
 
@@ -106,7 +106,7 @@ def test_folds_halves_and_samples_hold_whole_groups():
     groups = as_groups(rng.choice(list("abcdefghijklmnopqrst"), 500), 500)
     u, v = rng.normal(size=(2, 500))
     f, g = basis(u[None]), basis(v[None])
-    place, _, mass = _by_group(f, g, None, 10, groups)
+    place, _, mass = _by_fold(f, g, None, groups)
     assert mass.sum() == 500
     of_group = [
         {k for k in range(10) if set(f.position[0][groups == each]) & set(place[0, k][mass[0, k] > 0])}

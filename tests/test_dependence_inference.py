@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from fairdash.dependence import REGISTRY, assess_dependence, independence_floor, measure
-from fairdash.dependence.floors import permuted_values
+from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.inference import permutation_p_value
 from fairdash.dependence.registry import Measure
 from fairdash.errors import OptionError
@@ -44,11 +44,10 @@ def test_permutations_move_v_alone_and_keep_the_first_order():
         fails_when="",
         source="",
         implementation="classical:pearson",
-        permuted="classical:pearson_permuted",
     )
     u, v = np.arange(4.0)[None], np.array([[2.0, 0.0, 3.0, 1.0]])
     orders = np.array(list(itertools.permutations(range(4))))
-    values = permuted_values(stub, u, v, orders, None, None, {})
+    values = Estimator(stub).permuted(Pairs(u, v), orders)
     assert values.shape == (1, 24)
     assert values[0] == pytest.approx([np.corrcoef(u[0], v[0][order])[0, 1] for order in orders])
 
@@ -77,7 +76,8 @@ def test_false_alarms(id, is_long):
         if one.discrete:
             u, v = np.clip(np.round(u), -1, 1), np.clip(np.round(v), -1, 1)
         orders = np.array([np.random.default_rng([i, b]).permutation(40) for b in range(99)])
-        values = permuted_values(one, u[None], v[None], np.vstack([np.arange(40), orders]), None, i, {})[0]
+        orders = np.vstack([np.arange(40), orders])
+        values = Estimator(one, random_state=i).permuted(Pairs(u[None], v[None]), orders)[0]
         values = np.abs(values) if one.signed else values
         rejected += permutation_p_value(values[0], values[1:]) <= 0.05
         total += 1

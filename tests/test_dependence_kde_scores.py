@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from benchmarks.hard_links import LINKS
 from fairdash.dependence import assess_dependence, measure, measure_many
-from fairdash.dependence.kde_scores import normal_scores
+from fairdash.dependence.ranks import normal_scores
 
 
 def draw(name: str, *, n: int, repeats: int) -> tuple[np.ndarray, np.ndarray]:

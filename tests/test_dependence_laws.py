@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +13,8 @@ from numpy.testing import assert_allclose
 
 from fairdash import dependence
 from fairdash.dependence import REGISTRY, independence_floor, measure_many
-from fairdash.dependence.floors import draw_permutations, permuted_values
+from fairdash.dependence.api import Estimator, Pairs, keywords
+from fairdash.dependence.inference import draw_orders
 from fairdash.errors import OptionError
 
 LAWS = settings(deadline=None, max_examples=15, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -159,12 +159,12 @@ def test_equal_weights_change_nothing_and_rows_of_weight_zero_are_absent(id):
     close(measure(id, *padded, sample_weight=np.append(np.ones(80), 0.0), random_state=0), plain)
 
 
-@pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.permuted])
+@pytest.mark.parametrize("id", [id for id, one in REGISTRY.items() if "permutations" in keywords(one.load())])
 def test_short_cut_for_permutations_equals_the_long_way(id):
     rng = np.random.default_rng(3)
     u, v = rng.normal(size=(2, 40)), np.round(rng.normal(size=(2, 40)))
     quick = independence_floor(id, u, v, n_permutations=5, random_state=1)
-    permutations = draw_permutations(40, 5, 1)
+    permutations = draw_orders(u, 5, 1, None)
     slow = np.array(
         [[measure(id, a, b[p], random_state=1) for p in permutations] for a, b in zip(u, v, strict=True)]
     )
@@ -174,19 +174,21 @@ def test_short_cut_for_permutations_equals_the_long_way(id):
 
 
 @pytest.mark.parametrize("moves", [False, True])
-@pytest.mark.parametrize("id", [one.id for one in REGISTRY.values() if one.weighted_permuted])
+@pytest.mark.parametrize("id", [id for id, one in REGISTRY.items() if "weight_moves" in keywords(one.load())])
 def test_short_cut_with_weights_equals_the_long_way(id, moves):
     rng = np.random.default_rng(3)
     one, n = REGISTRY[id], 200
     weight = rng.uniform(0.1, 1, size=(1, n))
     # The last order repeats rows, as groups of unlike sizes do.
-    orders = np.vstack([draw_permutations(n, 3, 1), rng.integers(0, n, n)])
+    orders = np.vstack([draw_orders(weight, 3, 1, None), rng.integers(0, n, n)])
     few, many = np.round(rng.normal(size=n)), rng.normal(size=n)
     for u, v in ((few, few[::-1]), (many, few), (few, many), (many, many[::-1])):
-        quick = permuted_values(one, u[None], v[None], orders, weight, 1, {}, moves)
-        slow = permuted_values(
-            replace(one, weighted_permuted=None), u[None], v[None], orders, weight, 1, {}, moves
-        )
+        pairs = Pairs(u[None], v[None], weight)
+        quick = Estimator(one).permuted(pairs, orders, weight_moves=moves)[0]
+        slow = [
+            measure(id, u, v[order], sample_weight=weight[0][order] if moves else weight[0])
+            for order in orders
+        ]
         close(quick, slow)
 
 
@@ -264,7 +266,7 @@ def test_the_registry_is_whole():
         "joint_distance_correlation",
     } == set(REGISTRY)
     for one in REGISTRY.values():
-        for part in ("implementation", "permuted", "weighted_permuted", "learned"):
+        for part in ("implementation", "learned"):
             if getattr(one, part):
                 assert callable(one.load(part))
 

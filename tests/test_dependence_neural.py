@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from fairdash.dependence import exact, learned_functions, measure, measure_many
-from fairdash.dependence.floors import permuted_values
+from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.inference import permutation_p_value
 from fairdash.dependence.patterns import PATTERNS, draw
 from fairdash.dependence.registry import REGISTRY
@@ -75,7 +75,7 @@ def test_false_alarms(id):
         u, v = rng.normal(size=(2, 30))
         u = [u, np.round(u), np.exp(2 * u)][i % 3]
         orders = np.stack([np.arange(30), *(rng.permutation(30) for _ in range(19))])
-        values = permuted_values(REGISTRY[id], u[None], v[None], orders, None, i, {"n_steps": 6})[0]
+        values = Estimator(REGISTRY[id], {"n_steps": 6}, i).permuted(Pairs(u[None], v[None]), orders)[0]
         rejected += permutation_p_value(values[0], values[1:]) <= 0.05
     assert binom.sf(rejected - 1, 100, 0.05) > 0.01 / len(REGISTRY)
 

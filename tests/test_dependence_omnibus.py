@@ -11,8 +11,7 @@ import pytest
 import fairdash as fd
 from benchmarks.hard_links import LINKS
 from fairdash.dependence import omnibus
-from fairdash.dependence.omnibus import least_p
-from fairdash.dependence.omnibus_values import COMPONENTS, multiplied_values, permuted_values
+from fairdash.dependence.omnibus import COMPONENTS, least_p, multiplied_values, permuted_values
 from fairdash.errors import OptionError
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from fairdash.dependence import measure
-from fairdash.dependence.rank_link import rank_link
+from fairdash.dependence.classical import rank_link
 
 DRAWS, N = 600, 400
 

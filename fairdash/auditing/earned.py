@@ -27,8 +27,8 @@ from fairdash.auditing.data import Answered, AuditData, Measured, Part, p_among_
 from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_words, within
 from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.table import AuditTable
+from fairdash.dependence.conditional import TREE_ROWS
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
-from fairdash.dependence.double_residuals import TREE_ROWS
 from fairdash.utils.seeds import Stream, seed_of
 from fairdash.utils.text import few, percent
 

@@ -137,9 +137,10 @@ def ranking_steps(
     random_state: int = 0,
 ) -> Generator[Step, None, ProxyRanking]:
     """:func:`rank_proxies` step by step, for a bar; the ranking is the generator's value."""
-    from fairdash.dependence.categories import hgr_of_bases, number_basis, reordered
-    from fairdash.dependence.floors import draw_orders
     from fairdash.dependence.grouping import as_groups, by_rank, group_rows
+    from fairdash.dependence.inference import draw_orders
+    from fairdash.dependence.spline import hgr_of_bases
+    from fairdash.dependence.spline_basis import number_basis
 
     column = dataset.roles.sensitive[0] if sensitive is None else sensitive
     if column not in dataset.sensitive:
@@ -164,7 +165,7 @@ def ranking_steps(
         drawn = np.stack([by_rank(s, order, s) for order in drawn])
     orders = np.concatenate([np.arange(len(s))[None], drawn])
     g = number_basis(s)
-    in_other_orders = reordered(g, orders[1:])
+    in_other_orders = g.reordered(orders[1:])
     names = list(features.columns)
     values = np.array([hgr_of_bases(_basis_of(features[name]), g)[0] for name in names])
     known = pd.DataFrame({"feature": names, "hgr": values}).sort_values("hgr", ascending=False)
@@ -175,7 +176,7 @@ def ranking_steps(
     p_value, p_corrected = corrected_p_values(values, permuted)
     yield 0.8, "predicting it from all features", known
     foretold, r2 = foretell(features, s, random_state=random_state, groups=groups)
-    together = hgr_of_bases(number_basis(foretold), reordered(g, orders))
+    together = hgr_of_bases(number_basis(foretold), g.reordered(orders))
     table = pd.DataFrame(
         {
             "feature": names,
@@ -272,7 +273,7 @@ def _is_number(values: pd.Series) -> bool:
 
 
 def _basis_of(values: pd.Series) -> Basis:
-    from fairdash.dependence.categories import category_basis, number_basis
+    from fairdash.dependence.spline_basis import category_basis, number_basis
 
     if _is_number(values):
         return number_basis(_filled(values))

@@ -4,11 +4,14 @@ Importing this room loads numpy only; torch, scipy and scikit-learn are loaded b
 """
 
 from fairdash.dependence import exact
+from fairdash.dependence.api import LearnedFunctions, learned_functions, measure, measure_many
 from fairdash.dependence.fairquant import FairQuant, fairquant, quantile_groups
-from fairdash.dependence.floors import IndependenceFloor, independence_floor
-from fairdash.dependence.inference import DependenceEstimate, assess_dependence
-from fairdash.dependence.learned import LearnedFunctions, learned_functions
-from fairdash.dependence.measuring import measure, measure_many
+from fairdash.dependence.inference import (
+    DependenceEstimate,
+    IndependenceFloor,
+    assess_dependence,
+    independence_floor,
+)
 from fairdash.dependence.omnibus import IndependenceTest, independence_test
 from fairdash.dependence.registry import REGISTRY, Measure
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
 
-from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.ranks import normal_scores
 from fairdash.dependence.spline_basis import basis, splines
 from fairdash.errors import OptionError
 from fairdash.utils.seeds import Stream, rng_of, seed_of
@@ -127,7 +126,7 @@ def along_normal_scores(x: Array, weight: Array | None = None) -> Array:
     A function that is smooth in x rises without end at the ends of its ranks, where normal scores leave
     it room: bias there would go together in u and in s.
     """
-    scores = ndtri(mid_ranks(x, weight))
+    scores = normal_scores(x, weight)
     place = (scores - scores.min()) / (scores.max() - scores.min())
     return splines(place)
 

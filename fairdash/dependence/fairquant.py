@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairdash.dependence.api import Pairs
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,17 +68,13 @@ def fairquant(
     OptionError
         If an input is not a finite vector, the lengths differ or ``n_quantiles`` is below 2.
     """
-    from fairdash.dependence.measuring import as_stack, as_weights
-
-    a, b = as_stack(u, s, single=True)
-    weight = as_weights(sample_weight, a.shape)
-    values, used = _fairquant(a, b, n_quantiles, cumulative, weight)
-    return FairQuant(value=float(values[0]), n_quantiles=int(used[0]))
+    pair = Pairs.of(u, s, sample_weight, single=True)
+    groups = quantile_groups(pair.v, n_quantiles, sample_weight=pair.weight)
+    value = _gap(pair.u, groups, pair.weight, cumulative)[0]
+    return FairQuant(value=float(value), n_quantiles=int(groups.max()) + 1)
 
 
-def quantile_groups(
-    s: ArrayLike, n_quantiles: int = 50, *, sample_weight: ArrayLike | None = None
-) -> NDArray[np.intp]:
+def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: ArrayLike | None = None) -> Index:
     """Group of each row when s is cut into equal parts by rank.
 
     Parameters
@@ -116,55 +114,54 @@ def quantile_groups(
     seen = np.zeros((len(flat), wanted), dtype=bool)
     np.put_along_axis(seen, flat, True, axis=-1)
     renumbered = np.cumsum(seen, axis=-1) - 1
-    groups: NDArray[np.intp] = np.take_along_axis(renumbered, flat, axis=-1).reshape(raw.shape)
+    groups: Index = np.take_along_axis(renumbered, flat, axis=-1).reshape(raw.shape)
     return groups
 
 
 def fairquant_values(
-    u: Array, v: Array, *, sample_weight: Array | None = None, n_quantiles: int = 50
+    u: Array,
+    v: Array,
+    *,
+    sample_weight: Array | None = None,
+    n_quantiles: int = 50,
+    permutations: Index | None = None,
 ) -> Array:
-    """The text's :func:`fairquant` of each pair, ``(K, n), (K, n) -> (K,)`` in the units of u."""
-    return _fairquant(u, v, n_quantiles, False, sample_weight)[0]
+    """The text's :func:`fairquant` of each pair, or of each permutation (B, n) of v, in the units of u.
+
+    ``(K, n), (K, n) -> (K,)``, or ``(K, B)``.
+    """
+    return _values(u, v, sample_weight, n_quantiles, permutations, cumulative=False)
 
 
 def fairquant_cumulative_values(
-    u: Array, v: Array, *, sample_weight: Array | None = None, n_quantiles: int = 50
+    u: Array,
+    v: Array,
+    *,
+    sample_weight: Array | None = None,
+    n_quantiles: int = 50,
+    permutations: Index | None = None,
 ) -> Array:
-    """The cumulative :func:`fairquant` of each pair, ``(K, n), (K, n) -> (K,)`` in the units of u."""
-    return _fairquant(u, v, n_quantiles, True, sample_weight)[0]
+    """The cumulative :func:`fairquant`, otherwise as :func:`fairquant_values`."""
+    return _values(u, v, sample_weight, n_quantiles, permutations, cumulative=True)
 
 
-def fairquant_permuted(u: Array, v: Array, permutations: NDArray[np.intp], *, n_quantiles: int = 50) -> Array:
-    """The text's FairQuant of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
-    return _permuted(u, v, permutations, n_quantiles, False)
-
-
-def fairquant_cumulative_permuted(
-    u: Array, v: Array, permutations: NDArray[np.intp], *, n_quantiles: int = 50
+def _values(
+    u: Array,
+    v: Array,
+    weight: Array | None,
+    n_quantiles: int,
+    permutations: Index | None,
+    *,
+    cumulative: bool,
 ) -> Array:
-    """The cumulative FairQuant of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
-    return _permuted(u, v, permutations, n_quantiles, True)
-
-
-def _fairquant(
-    u: Array, s: Array, n_quantiles: int, cumulative: bool, weight: Array | None
-) -> tuple[Array, NDArray[np.intp]]:
-    """Values (K,) and groups used (K,)."""
-    groups = quantile_groups(s, n_quantiles, sample_weight=weight)
-    return _gap(u, groups, weight, cumulative), groups.max(axis=-1) + 1
-
-
-def _permuted(
-    u: Array, s: Array, permutations: NDArray[np.intp], n_quantiles: int, cumulative: bool
-) -> Array:
+    groups = quantile_groups(v, n_quantiles, sample_weight=weight)
+    if permutations is None:
+        return _gap(u, groups, weight, cumulative)
     # The groups of permuted s are the permuted groups.
-    groups = quantile_groups(s, n_quantiles)
-    return np.stack(
-        [_gap(u, groups[:, permutation], None, cumulative) for permutation in permutations], axis=-1
-    )
+    return np.stack([_gap(u, groups[:, order], None, cumulative) for order in permutations], axis=-1)
 
 
-def _gap(u: Array, groups: NDArray[np.intp], weight: Array | None, cumulative: bool) -> Array:
+def _gap(u: Array, groups: Index, weight: Array | None, cumulative: bool) -> Array:
     """1/Q Σ|m_i − m| with the groups that hold any weight, ``(K, n), (K, n) -> (K,)``."""
     count = len(u)
     width = int(groups.max()) + 1

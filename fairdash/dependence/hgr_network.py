@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import torch
@@ -23,24 +22,13 @@ class HGRNetwork(nn.Module):
         One seed a member of the stack.
     n_sensitive
         Number of columns of V.
-    first_layer_gain, first_bias_spread
-        As in :class:`fairdash.nets.StackedMLP`: above the defaults, f and g start less smooth.
     """
 
-    def __init__(
-        self,
-        *,
-        hidden: Sequence[int],
-        seeds: Sequence[int],
-        n_sensitive: int = 1,
-        first_layer_gain: float = 1.0,
-        first_bias_spread: float = 0.0,
-    ) -> None:
+    def __init__(self, *, hidden: Sequence[int], seeds: Sequence[int], n_sensitive: int = 1) -> None:
         super().__init__()
-        start = partial(StackedMLP, first_layer_gain=first_layer_gain, first_bias_spread=first_bias_spread)
-        self.f = start([1, *hidden, 1], seeds=seeds)
+        self.f = StackedMLP([1, *hidden, 1], seeds=seeds)
         # g must not start as a copy of f: that would favour links close to the identity.
-        self.g = start([n_sensitive, *hidden, 1], seeds=[seed + 1_000_003 for seed in seeds])
+        self.g = StackedMLP([n_sensitive, *hidden, 1], seeds=[seed + 1_000_003 for seed in seeds])
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """J(θ_f, θ_g) of shape (K,), between −1 and 1, for u (K, batch, 1) and v (K, batch, d).

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.dependence import neural
-from fairdash.dependence.buffered_mlp import BufferedMLP
-from fairdash.dependence.neural import Rows
+from fairdash.dependence.neural import BufferedMLP, Rows, Settings
 from fairdash.nets import StackedMLP
 
 Array = NDArray[np.float64]
@@ -21,7 +20,8 @@ Array = NDArray[np.float64]
 _EPSILON = 1e-8
 #: Steepness of the first layer's units, in 1 / standard deviation.
 _SLOWEST, _STEEPEST = 2.0, 30.0
-_LEARNING_RATE = 1e-2
+#: Steps by default.
+_STEPS = {"cross_fit": 200, "in_sample": 500}
 
 
 def hgr_nn(
@@ -67,25 +67,20 @@ def hgr_nn(
     OptionError
         If an option is not usable.
     """
-    steps = neural.checked(evaluation, n_steps, hidden, in_sample=500, cross_fit=200)
+    settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
     transform = neural.transform_named(inputs)
-    seed = neural.whole_seed(random_state)
     a, b, weight, _ = neural.in_order(u, v, sample_weight)
-    rows = neural.as_rows(a, b, weight, transform)
-    count, n = u.shape
-    folds = min(neural.FOLDS, n) if evaluation == "cross_fit" else 1
-    at_once = max(1, neural.AT_ONCE // (folds * min(n, 2 * neural.BATCH)))
-    values = []
-    for start in range(0, count, at_once):
-        chunk = rows.members(torch.arange(start, min(start + at_once, count)))
-        if evaluation == "cross_fit":
-            values.append(_cross_fit(chunk, hidden, steps, seed))
-        else:
-            networks = _Pair(len(chunk.u), chunk.v.shape[1], hidden, seed)
-            _train(networks, chunk, steps, seed)
-            with torch.no_grad():
-                values.append(correlation(*networks(chunk.u, chunk.v), chunk.weight))
-    return np.clip(torch.cat(values).double().numpy(), -1.0, 1.0)
+    folds = min(neural.FOLDS, u.shape[1]) if settings.cross_fit else 1
+
+    def values(rows: Rows) -> list[Tensor]:
+        if settings.cross_fit:
+            return [_cross_fit(rows, settings)]
+        networks = _Pair(rows, settings)
+        neural.train(networks, rows, settings)
+        with torch.no_grad():
+            return [networks.score(rows)]
+
+    return np.clip(neural.in_chunks(neural.as_rows(a, b, weight, transform), folds, values)[0], -1.0, 1.0)
 
 
 def fitted_functions(
@@ -98,41 +93,48 @@ def fitted_functions(
     n_steps: int | None = None,
 ) -> tuple[Array, Array]:
     """f and g of one pair at its rows, fitted on all of them; ``(n,), (n,) or (n, d) -> (n,), (n,)``."""
+    settings = Settings.of("cross_fit", hidden, n_steps, random_state, _STEPS)
     a, b, weight, order = neural.in_order(u[None], v[None], None)
     rows = neural.as_rows(a, b, weight, neural.transform_named(inputs))
-    seed = neural.whole_seed(random_state)
-    networks = _Pair(1, rows.v.shape[1], hidden, seed)
+    networks = _Pair(rows, settings)
     # Stopped on a fifth of the rows: curves are looked at, and should not show noise.
-    held = neural.parts(len(u), seed).stopping[:1]
-    steps = neural.checked("cross_fit", n_steps, hidden, in_sample=500, cross_fit=200)
-    _train(networks, rows.weighing(1 - held), steps, seed, held=rows.weighing(held))
+    held = neural.parts(len(u), settings.seed)[1][:1]
+    neural.train(networks, rows.weighing(1 - held), settings, held=rows.weighing(held))
     result = np.empty((2, len(u)))
     with torch.no_grad():
-        for out, net in zip(result, networks(rows.u, rows.v), strict=True):
-            out[order[0]] = _standardised(net, _share(rows.weight))[0][0, 0].double().numpy()
+        for out, net in zip(result, networks(rows), strict=True):
+            out[order[0]] = _standardised(net, rows.share)[0][0, 0].double().numpy()
     return result[0], result[1]
 
 
 class _Pair:
-    """Networks f and g of M members."""
+    """Networks f and g of each member of a stack, whose objective is J = E[f̂ ĝ] (Algorithm 2)."""
 
-    def __init__(self, members: int, columns: int, hidden: Sequence[int], seed: int) -> None:
+    def __init__(self, rows: Rows, settings: Settings) -> None:
         # g must not start as a copy of f: that would favour links close to the identity.
-        self.f = self._start(1, members, hidden, seed)
-        self.g = self._start(columns, members, hidden, seed + 1)
+        self.f, self.g = (
+            self._start(x, settings.hidden, settings.seed + k) for k, x in enumerate((rows.u, rows.v))
+        )
         self.parameters = [*self.f.parameters, *self.g.parameters]
 
     @staticmethod
-    def _start(columns: int, members: int, hidden: Sequence[int], seed: int) -> BufferedMLP:
+    def _start(x: Tensor, hidden: Sequence[int], seed: int) -> BufferedMLP:
+        members, columns, _ = x.shape
         net = StackedMLP([columns, *hidden, 1], seeds=[seed] * members)
         neural.spread_first_layer(net, seed, slowest=_SLOWEST, steepest=_STEEPEST)
         return BufferedMLP(net)
 
-    def __call__(self, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        return self.f(u), self.g(v)
+    def __call__(self, rows: Rows) -> tuple[Tensor, Tensor]:
+        return self.f(rows.u), self.g(rows.v)
 
-    def gradients(self, rows: Rows, share: Tensor) -> list[Tensor]:
-        """Gradients of J = E[f̂ ĝ], through the means and variances of the rows (Algorithm 2)."""
+    def score(self, rows: Rows) -> Tensor:
+        """J with f̂ and ĝ standardised under the weights, (M,)."""
+        f, g = (_standardised(x, rows.share)[0] for x in self(rows))
+        return (rows.share * f * g).sum(dim=(1, 2))
+
+    def gradients(self, rows: Rows) -> list[Tensor]:
+        """Gradients of J, through the means and variances of the rows."""
+        share = rows.share
         f, scale_f = _standardised(self.f.forward(rows.u), share)
         g, scale_g = _standardised(self.g.forward(rows.v), share)
         j = (share * f * g).sum(dim=2, keepdim=True)
@@ -141,12 +143,6 @@ class _Pair:
             *self.f.gradients(torch.addcmul(g, j, f, value=-1).mul_(share * scale_f)),
             *self.g.gradients(torch.addcmul(f, j, g, value=-1).mul_(share * scale_g)),
         ]
-
-
-def correlation(f: Tensor, g: Tensor, weight: Tensor) -> Tensor:
-    """J = E[f̂ ĝ] with f̂ and ĝ standardised under the weights (Algorithm 2); (M, 1, n) each -> (M,)."""
-    share = _share(weight)
-    return (share * _standardised(f, share)[0] * _standardised(g, share)[0]).sum(dim=(1, 2))
 
 
 def _standardised(x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
@@ -162,53 +158,22 @@ def _moments(x: Tensor, share: Tensor) -> tuple[Tensor, Tensor]:
     return mean, torch.rsqrt((share * centred).mul_(centred).sum(dim=2, keepdim=True) + _EPSILON)
 
 
-def _share(weight: Tensor) -> Tensor:
-    return weight / weight.sum(dim=2, keepdim=True).clamp_min(1e-12)
-
-
-def _train(networks: _Pair, learned: Rows, steps: int, seed: int, held: Rows | None = None) -> None:
-    """Ascend J on the learned rows; keep for each member the step that scored best on the held ones."""
-    draw, share = neural.batches(learned.u.shape[2], seed), _share(learned.weight)
-
-    def gradients() -> list[Tensor]:
-        batch = draw()
-        if batch is None:
-            return networks.gradients(learned, share)
-        rows = learned.each(batch)
-        return networks.gradients(rows, _share(rows.weight))
-
-    def score() -> Tensor:
-        assert held is not None
-        return correlation(*networks(held.u, held.v), held.weight)
-
-    neural.ascend(
-        networks.parameters,
-        gradients,
-        n_steps=steps,
-        learning_rate=_LEARNING_RATE,
-        score=None if held is None else score,
-    )
-
-
-def _cross_fit(rows: Rows, hidden: Sequence[int], steps: int, seed: int) -> Tensor:
+def _cross_fit(rows: Rows, settings: Settings) -> Tensor:
     """Correlation of out-of-fold f̂ and ĝ, pooled over the folds, (K,)."""
-    count, columns, n = rows.v.shape
-    split = neural.parts(n, seed)
-    folds = len(split.training)
+    count, _, n = rows.u.shape
+    split = neural.parts(n, settings.seed)
+    folds = len(split[0])
     # Members of the stack: every fold of every pair.
     every = rows.members(torch.arange(count).repeat_interleave(folds))
-    training, stopping, scoring = (
-        x.repeat(count, 1) for x in (split.training, split.stopping, split.scoring)
-    )
-    networks = _Pair(count * folds, columns, hidden, seed)
-    learned = every.rows(training)
-    _train(networks, learned, steps, seed, held=every.weighing(stopping))
+    training, stopping, scoring = (x.repeat(count, 1) for x in split)
+    networks, learned = _Pair(every, settings), every.rows(training)
+    neural.train(networks, learned, settings, held=every.weighing(stopping))
     with torch.no_grad():
         out = []
         for net, x, x_learned in zip(
             (networks.f, networks.g), (every.u, every.v), (learned.u, learned.v), strict=True
         ):
-            known = _moments(net(x_learned), _share(learned.weight))
+            known = _moments(net(x_learned), learned.share)
             own = (net(x) - known[0]) * known[1] * scoring[:, None]
             # Each row is scored by the one fold that left it out.
             out.append(own.view(count, folds, n).sum(dim=1).double())

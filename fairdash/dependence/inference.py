@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.dependence.floors import draw_orders, null_values
-from fairdash.dependence.grouping import Index, as_groups, group_rows, half_of_groups
-from fairdash.dependence.measuring import as_stack, as_weights, measure_of, values_of
+from fairdash.dependence.api import Estimator, Pairs, measure_of
+from fairdash.dependence.grouping import Index, draw_exchanges, group_rows, half_of_groups
 from fairdash.dependence.registry import Measure
 from fairdash.errors import OptionError
 from fairdash.utils.seeds import Stream, rng_of
@@ -21,6 +20,102 @@ Array = NDArray[np.float64]
 _EQUAL = 1e-9
 #: Normal quantiles of a two-sided 95 % interval and of a one-sided 95 % bound.
 _TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndependenceFloor:
+    """The same estimator on the same rows with s permuted.
+
+    Attributes
+    ----------
+    mean : (K,) array
+        Average over the permutations; with weights the larger of two, see
+        :meth:`fairdash.dependence.api.Estimator.null`.
+    q95 : (K,) array
+        The value that independence exceeds in 5 % of the permutations (of the absolute value, for signed
+        measures whose sign is a direction); with weights the larger of two.
+    n_permutations
+        How many permutations.
+    """
+
+    mean: Array
+    q95: Array
+    n_permutations: int
+
+
+def independence_floor(
+    id: str,
+    u: ArrayLike,
+    v: ArrayLike,
+    *,
+    n_permutations: int = 200,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    random_state: int | None = None,
+    **options: Any,
+) -> IndependenceFloor:
+    """Mean and 95 % quantile of a measure under independence, for each pair of a stack.
+
+    Parameters
+    ----------
+    id
+        A key of :data:`~fairdash.dependence.REGISTRY`.
+    u : (K, n) array
+    v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
+    n_permutations
+        Permutations of v; the same for every member of the stack.
+    sample_weight : (n,) or (K, n) array, optional
+        Stays with u while v is permuted, and goes with v: see
+        :meth:`fairdash.dependence.api.Estimator.null`.
+    groups : (n,) array, optional
+        Which rows belong together, such as a policy's: whole groups exchange their values of v, see
+        :class:`fairdash.dependence.grouping.Blocks`. Without it a floor of such rows is too low.
+    random_state
+        Seed of the permutations and of the measure.
+    **options
+        Options of the measure.
+
+    Returns
+    -------
+    IndependenceFloor
+        Arrays of shape (K,); 0 where an input is constant.
+
+    Raises
+    ------
+    OptionError
+        As :func:`~fairdash.dependence.measure`, if ``n_permutations`` is below 1, and if too few groups
+        can exchange their values.
+    """
+    one = measure_of(id)
+    pairs = Pairs.of(u, v, sample_weight, groups, measure=one)
+    orders = draw_orders(pairs.v, n_permutations, random_state, pairs.groups)
+    values = Estimator(one, options, random_state).null(pairs, orders)
+    sizes = np.abs(values) if one.signed else values
+    return IndependenceFloor(
+        mean=sizes.mean(axis=-1).max(axis=0),
+        q95=np.quantile(sizes, 0.95, axis=-1).max(axis=0),
+        n_permutations=n_permutations,
+    )
+
+
+def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | None) -> Index:
+    """``count`` orders of the rows of a stack v, (K, n) or (K, n, d), by whole groups if any; (count, n)."""
+    check_count(count)
+    n = v.shape[1]
+    if groups is None:
+        rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
+        return rng.permuted(np.broadcast_to(np.arange(n), (count, n)), axis=1)
+    return draw_exchanges(groups, v.swapaxes(0, 1).reshape(n, -1), count, random_state)
+
+
+def check_count(n_permutations: int) -> None:
+    """Refuse a number of permutations that is not a whole one above 0."""
+    if n_permutations != int(n_permutations) or n_permutations < 1:
+        raise OptionError.of(
+            "The number of permutations is not usable",
+            "Give a whole number of at least 1.",
+            column="n_permutations",
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,34 +236,31 @@ def assess_dependence(
     twice the value less the half-samples' mean (Politis, Romano and Wolf 1999, section 2).
     """
     one = measure_of(id)
-    a, b = as_stack(u, v, single=True, measure=one)
-    weight, codes = as_weights(sample_weight, a.shape), as_groups(groups, a.shape[1])
-    n = a.shape[1]
+    pairs = Pairs.of(u, v, sample_weight, groups, single=True, measure=one)
+    n = pairs.u.shape[1]
     if n_bootstrap != int(n_bootstrap) or n_bootstrap < 0 or n_bootstrap == 1:
         raise _unusable("n_bootstrap", "Give 0, or a whole number of at least 2.")
     if max_rows is not None and max_rows < 2:
         raise _unusable("max_rows", "Give a whole number of at least 2, or None for all rows.")
     if max_rows is not None and n > max_rows:
         rng = rng_of(Stream.PAIR_ROWS, random_state)
-        if codes is None:
-            rows = np.sort(rng.choice(n, max_rows, replace=False))
+        if pairs.groups is None:
+            pairs = pairs.rows(np.sort(rng.choice(n, max_rows, replace=False)))
         else:
-            rows = group_rows(codes, rng, at_most=max_rows)
-            codes = as_groups(codes[rows], len(rows))
-        a, b, weight = a[:, rows], b[:, rows], None if weight is None else weight[:, rows]
-    used = a.shape[1]
+            pairs = pairs.rows(group_rows(pairs.groups, rng, at_most=max_rows))
+    used = pairs.u.shape[1]
     # The first row is the order as it is: the value is a member of the same stack as its permutations.
-    orders = np.concatenate([np.arange(used)[None], draw_orders(b, n_permutations, random_state, codes)])
-    values = null_values(one, a, b, orders, weight, random_state, options, codes)[:, 0]
+    drawn = draw_orders(pairs.v, n_permutations, random_state, pairs.groups)
+    estimator = Estimator(one, options, random_state)
+    values = estimator.null(pairs, np.concatenate([np.arange(used)[None], drawn]))[:, 0]
     value, permuted = float(values[0, 0]), values[:, 1:]
     in_sample = value
     if one.fitted:
-        inside = {**options, "evaluation": "in_sample"}
-        in_sample = float(values_of(one, a, b, weight, random_state, inside, codes)[0])
+        inside = Estimator(one, {**options, "evaluation": "in_sample"}, random_state)
+        in_sample = float(inside.values(pairs)[0])
     sizes = np.abs(permuted) if one.signed else permuted
     p_value = max(permutation_p_value(abs(value) if one.signed else value, each) for each in sizes)
-    halves = _half_samples(one, a, b, weight, n_bootstrap, random_state, options, codes)
-    low, high = _interval(one, value, in_sample, halves, p_value)
+    low, high = _interval(one, value, in_sample, _half_samples(estimator, pairs, n_bootstrap), p_value)
     return DependenceEstimate(
         id=one.id,
         value=value,
@@ -206,41 +298,20 @@ def permutation_p_value(value: float, permuted: ArrayLike) -> float:
     return (1 + reached) / (1 + len(values))
 
 
-def _half_samples(
-    one: Measure,
-    u: Array,
-    v: Array,
-    weight: Array | None,
-    count: int,
-    random_state: int | None,
-    options: dict[str, Any],
-    groups: Index | None,
-) -> Array:
+def _half_samples(estimator: Estimator, pairs: Pairs, count: int) -> Array:
     """The measure of random halves of the rows, or of the groups, (count,)."""
-    n = u.shape[1] if groups is None else int(groups.max()) + 1
+    groups = pairs.groups
+    n = pairs.u.shape[1] if groups is None else int(groups.max()) + 1
     if count == 0 or n < 4:
         return np.full(2, np.nan)
+    rng = rng_of(Stream.PAIR_HALVES, estimator.random_state)
     if groups is not None:
-        rng = rng_of(Stream.PAIR_HALVES, random_state)
-        halves = (half_of_groups(groups, rng) for _ in range(count))
         # Groups differ in size, and so do their halves: no stack.
-        return np.concatenate(
-            [
-                values_of(
-                    one,
-                    u[:, half],
-                    v[:, half],
-                    None if weight is None else weight[:, half],
-                    random_state,
-                    options,
-                    as_groups(groups[half], len(half)),
-                )
-                for half in halves
-            ]
-        )
-    rows = np.argsort(rng_of(Stream.PAIR_HALVES, random_state).random((count, n)), axis=-1)[:, : n // 2]
-    own = None if weight is None else weight[0][rows]
-    return values_of(one, u[0][rows], v[0][rows], own, random_state, options)
+        halves = [pairs.rows(half_of_groups(groups, rng)) for _ in range(count)]
+        return np.concatenate([estimator.values(half) for half in halves])
+    rows = np.argsort(rng.random((count, n)), axis=-1)[:, : n // 2]
+    weight = None if pairs.weight is None else pairs.weight[0][rows]
+    return estimator.values(Pairs(pairs.u[0][rows], pairs.v[0][rows], weight))
 
 
 def _interval(

@@ -1,5 +1,5 @@
 """Maximal correlation and χ² divergence of a kernel-smoothed law (Mary et al. 2019), for numpy and torch
-alike.
+alike; of raw values, or of normal scores.
 
 The Gaussian kernel is separable, so the density on a G × G grid is a product of two G × n matrices: O(Gn)
 exponentials instead of O(G²n). One implementation serves numpy arrays (without importing torch) and torch
@@ -12,12 +12,18 @@ tensors, where it is differentiable in u and v and so can be a training penalty.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from array_api_compat import array_namespace, device
+from numpy.typing import NDArray
 
+from fairdash.dependence.ranks import normal_scores
 from fairdash.errors import OptionError
+
+Array = NDArray[np.float64]
+Value = Callable[[Any, Any], Any]
 
 Grid = Literal["cover", "published"]
 
@@ -26,16 +32,26 @@ Grid = Literal["cover", "published"]
 _REACH = 3.0
 #: Marginal mass of a grid line under which it carries no information beyond rounding.
 _NO_MASS = 1e-12
-#: Added to the published density before it is normed, as the published code does.
-DAMPING = 1e-10
+#: Added to the published density before it is normed for HGR, as the published code does.
+_DAMPING = 1e-10
 #: Exponent from which on a kernel is 1e-40, nothing: products of what is far smaller underflow, which takes a
 #: processor a hundred times as long as any other product.
 _FAR = 92.0
 #: Numbers that one product of permuted kernels may take in memory.
 _MOST_NUMBERS = 4_000_000
+#: With weights: more pairs of distinct values a row than these, and all rows are quicker.
+_MOST_PAIRS = 100
 
 
-def hgr_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover") -> Any:
+def hgr_kde(
+    u: Any,
+    v: Any,
+    *,
+    sample_weight: Any = None,
+    grid: Grid = "cover",
+    permutations: Any = None,
+    weight_moves: bool = False,
+) -> Any:
     """Hirschfeld–Gebelein–Rényi maximal correlation of the kernel-smoothed law of each pair.
 
     The second singular value of Q = p(i, j) / √(p(i) p(j)) (paper, Witsenhausen's theorem; Mary et al. 2019).
@@ -50,10 +66,14 @@ def hgr_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover") 
         ``"cover"``: spaced one bandwidth, three bandwidths beyond the data on either side. ``"published"``:
         at most 50 points on ±2.5 standard deviations, as in the published code; what lies outside it is not
         seen.
+    permutations : (B, n) array, optional
+        Orders of the rows of v, for numpy arrays (K, n); with weights, a row may come several times.
+    weight_moves
+        Whether the weights of permuted rows go with v, or stay with u.
 
     Returns
     -------
-    (...) array
+    (...) array, or (K, B) of permutations
         In [0, 1]; 0 for independence, or for a constant input; 1 for a deterministic link that the bandwidth
         resolves.
 
@@ -62,57 +82,142 @@ def hgr_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover") 
     OptionError
         If ``grid`` is not one of the two.
     """
-    xp = array_namespace(u, v)
-    f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
-    return hgr_of(xp, _joint(xp, _weighed(xp, f, sample_weight), g, DAMPING if grid == "published" else 0.0))
+    damping = _DAMPING if grid == "published" else 0.0
+    return _measured(_hgr_of, damping, u, v, sample_weight, grid, permutations, weight_moves)
 
 
-def chi2_kde(u: Any, v: Any, *, sample_weight: Any = None, grid: Grid = "cover") -> Any:
+def chi2_kde(
+    u: Any,
+    v: Any,
+    *,
+    sample_weight: Any = None,
+    grid: Grid = "cover",
+    permutations: Any = None,
+    weight_moves: bool = False,
+) -> Any:
     """χ² divergence of the kernel-smoothed law of each pair from the product of its margins: ΣQ² − 1.
 
     Parameters and errors as :func:`hgr_kde`.
 
     Returns
     -------
-    (...) array
+    (...) array, or (K, B) of permutations
         At least 0, without an upper end; at least the square of :func:`hgr_kde`.
     """
+    return _measured(_chi2_of, 0.0, u, v, sample_weight, grid, permutations, weight_moves)
+
+
+def hgr_kde_scores(
+    u: Array, v: Array, *, sample_weight: Array | None = None, permutations: NDArray[np.intp] | None = None
+) -> Array:
+    """HGR_KDE of Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each pair of a stack.
+
+    HGR does not change under increasing maps of u or of v; its kernel estimate on raw values does, since one
+    bandwidth of n^(−1/6) standard deviations is too wide for the bulk of a heavy-tailed variable and too
+    narrow for its tail. Normal scores (van der Waerden) have the same law whatever the data.
+
+    Parameters
+    ----------
+    u, v : (K, n) arrays
+        Only their mid-ranks count; ties share one.
+    sample_weight : (K, n) array, optional
+        Non-negative; ranks are weighted too.
+    permutations : (B, n) array, optional
+        Orders of the rows of v.
+
+    Returns
+    -------
+    (K,) array, or (K, B) of permutations
+        In [0, 1]; 0 for independence, 1 for a deterministic link that the bandwidth resolves.
+    """
+    scores = normal_scores(u, sample_weight), normal_scores(v, sample_weight)
+    values: Array = hgr_kde(*scores, sample_weight=sample_weight, permutations=permutations)
+    return values
+
+
+def _measured(
+    value: Value,
+    damping: float,
+    u: Any,
+    v: Any,
+    sample_weight: Any,
+    grid: Grid,
+    permutations: Any = None,
+    weight_moves: bool = False,
+) -> Any:
+    """The value of the smoothed law of each pair, (...), or of each permutation of v, (K, B)."""
+    if permutations is not None and sample_weight is not None:
+        return _permuted_weighted(value, damping, u, v, sample_weight, grid, permutations, weight_moves)
     xp = array_namespace(u, v)
     f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
-    return chi2_of(xp, _joint(xp, _weighed(xp, f, sample_weight), g, 0.0))
+    if permutations is not None:
+        return _permuted(value, damping, f, g, permutations)
+    return value(xp, _joint(xp, _weighed(xp, f, sample_weight), g, damping))
 
 
-def hgr_kde_permuted(u: Any, v: Any, permutations: Any, *, grid: Grid = "cover") -> Any:
-    """:func:`hgr_kde` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``.
-
-    Permuting leaves the kernel matrices as they are, so that only their product is formed again.
-    """
-    return _permuted(hgr_of, u, v, permutations, grid, DAMPING if grid == "published" else 0.0)
-
-
-def chi2_kde_permuted(u: Any, v: Any, permutations: Any, *, grid: Grid = "cover") -> Any:
-    """:func:`chi2_kde` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
-    return _permuted(chi2_of, u, v, permutations, grid, 0.0)
-
-
-def _permuted(value: Any, u: Any, v: Any, permutations: Any, grid: Grid, damping: float) -> Any:
-    xp = array_namespace(u, v)
-    f, g = _kernels(xp, u, None, grid), _kernels(xp, v, None, grid)
+def _permuted(value: Value, damping: float, f: Array, g: Array, permutations: Any) -> Array:
+    """Permuting leaves the kernels (K or 1, G, n) as they are, so that only their product is formed again."""
     members, lines, n = f.shape
     at_once = max(1, _MOST_NUMBERS // (n * g.shape[1] + members * lines * g.shape[1]))
     columns = []
     for start in range(0, len(permutations), at_once):
         orders = permutations[start : start + at_once]
-        flat = xp.reshape(orders, (-1,))
         # One product of large matrices takes a fraction of the time that many of small ones do.
-        moved = [xp.reshape(xp.take(each, flat, axis=-1), (-1, n)) for each in g]
+        moved = [np.take(each, orders.ravel(), axis=-1).reshape(-1, n) for each in g]
         if len(moved) == 1:
-            products = xp.reshape(f, (-1, n)) @ xp.matrix_transpose(moved[0])
+            products = f.reshape(-1, n) @ moved[0].T
         else:
-            products = xp.concat([a @ xp.matrix_transpose(b) for a, b in zip(f, moved, strict=True)])
-        joint = xp.reshape(products, (members, lines, g.shape[1], len(orders)))
-        columns.append(value(xp, _as_law(xp, xp.permute_dims(joint, (0, 3, 1, 2)) / n + damping)))
-    return xp.concat(columns, axis=-1)
+            products = np.concatenate([a @ b.T for a, b in zip(f, moved, strict=True)])
+        joint = products.reshape(members, lines, g.shape[1], len(orders)).transpose(0, 3, 1, 2)
+        columns.append(value(np, _as_law(np, joint / n + damping)))
+    return np.concatenate(columns, axis=-1)
+
+
+def _permuted_weighted(
+    value: Value,
+    damping: float,
+    u: Array,
+    v: Array,
+    sample_weight: Array,
+    grid: Grid,
+    permutations: NDArray[np.intp],
+    weight_moves: bool,
+) -> Array:
+    """By the distinct values alone: f(distinct u) · (weight of each pair of values) · g(distinct v)ᵀ.
+
+    Where weights move, so do the weighted mean and spread of a margin, and with them its grid. But a margin
+    that keeps its weights keeps its kernels, and of the other one kernels are needed at its distinct values
+    only.
+    """
+    found = np.empty((len(u), len(permutations)))
+    for k in range(len(u)):
+        a, place_a = np.unique(u[k], return_inverse=True)
+        b, place_b = np.unique(v[k], return_inverse=True)
+        weight = sample_weight[k] / sample_weight[k].sum()
+        if len(a) * len(b) > _MOST_PAIRS * u.shape[1]:
+            for j, order in enumerate(permutations):
+                own = weight[order] if weight_moves else weight
+                found[k, j] = _measured(value, damping, u[k], v[k][order], own, grid)
+            continue
+        f = g = last_a = last_b = np.empty(0)
+        for j, order in enumerate(permutations):
+            own = weight[order] if weight_moves else weight
+            pairs = np.bincount(place_a * len(b) + place_b[order], weights=own, minlength=len(a) * len(b))
+            pairs = pairs.reshape(len(a), len(b))
+            # Where rows come several times others do not, and the grid reaches over those that do.
+            there = pairs.any(axis=0)
+            pairs = pairs[:, there]
+            n_effective = own.sum() ** 2 / (own**2).sum()
+            # The margin that keeps its weights differs from the last by rounding alone.
+            of_a, of_b = pairs.sum(axis=1), pairs.sum(axis=0)
+            if not len(f) or not np.allclose(of_a, last_a, rtol=1e-9, atol=0):
+                f, last_a = _kernels_at(np, a, of_a, n_effective, grid), of_a
+            alike = len(of_b) == len(last_b) and np.allclose(of_b, last_b, rtol=1e-9, atol=0)
+            if not (alike and there.all()):
+                g, last_b = _kernels_at(np, b[there], of_b, n_effective, grid), of_b
+            joint = np.linalg.multi_dot((f, pairs, g.T)) / pairs.sum() / len(own) + damping
+            found[k, j] = value(np, joint / joint.sum())
+    return found
 
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
@@ -120,7 +225,7 @@ def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:
     if isinstance(x, np.ndarray) and x.ndim == 2 and _are_alike(x) and _are_alike(sample_weight):
         # Models are judged by one s: its kernels are the larger part of the work.
         x, sample_weight = x[:1], None if sample_weight is None else sample_weight[:1]
-    return kernels_at(xp, x, sample_weight, _effective_n(xp, sample_weight, x.shape[-1]), grid)
+    return _kernels_at(xp, x, sample_weight, _effective_n(xp, sample_weight, x.shape[-1]), grid)
 
 
 def _are_alike(x: Any) -> bool:
@@ -128,7 +233,7 @@ def _are_alike(x: Any) -> bool:
     return x is None or bool((x[1:] == x[:1]).all())
 
 
-def kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Grid) -> Any:
+def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Grid) -> Any:
     """Kernels at every grid point, (..., G, n), whose bandwidth is that of `n_effective` rows."""
     steps = index = None
     if grid == "cover":
@@ -217,7 +322,7 @@ def _normed(xp: Any, joint: Any) -> tuple[Any, Any]:
     return residual, xp.sum(residual**2, axis=(-2, -1))
 
 
-def hgr_of(xp: Any, joint: Any) -> Any:
+def _hgr_of(xp: Any, joint: Any) -> Any:
     """The second singular value of Q, from probabilities on the grid, (..., G, H)."""
     residual, _ = _normed(xp, joint)
     if isinstance(residual, np.ndarray):
@@ -231,7 +336,7 @@ def hgr_of(xp: Any, joint: Any) -> Any:
     return xp.clip(largest, 0.0, 1.0)
 
 
-def chi2_of(xp: Any, joint: Any) -> Any:
+def _chi2_of(xp: Any, joint: Any) -> Any:
     """ΣQ² − 1, likewise."""
     # ΣQ² − 1 = Σ(Q − √p(i)p(j))², because Σ Q √p(i)p(j) = 1.
     return _normed(xp, joint)[1]

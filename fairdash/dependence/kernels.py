@@ -6,6 +6,8 @@ A Gaussian kernel of one variable has nearly low rank: an incomplete Cholesky fa
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +15,7 @@ from fairdash.dependence.classical import standardised
 from fairdash.dependence.ranks import mid_ranks
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 #: Share of the kernel matrix's trace that the factor may leave out.
 _LEFT_OUT = 1e-8
@@ -22,7 +25,7 @@ _MEDIAN_OF = 200
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
 
 
-def hsic(u: Array, v: Array) -> Array:
+def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """Normalised Hilbert–Schmidt independence criterion of each pair of a stack.
 
     ⟨HKH, HLH⟩ / (‖HKH‖ ‖HLH‖) with Gaussian kernels K and L whose bandwidth is the median distance (Gretton
@@ -31,31 +34,23 @@ def hsic(u: Array, v: Array) -> Array:
     Parameters
     ----------
     u, v : (K, n) arrays
+    permutations : (B, n) array, optional
+        Orders of the rows of v.
 
     Returns
     -------
-    (K,) array
+    (K,) array, or (K, B) of permutations
         In [0, 1]; 1 when rows are as near in u as in v, up to scale. On few rows independence reads above 0.
     """
-    return _each(_hsic, standardised(u), standardised(v))
+    return _hsic(standardised(u), standardised(v), permutations)
 
 
-def hsic_permuted(u: Array, v: Array, permutations: NDArray[np.intp]) -> Array:
-    """:func:`hsic` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
-    return _each(_hsic, standardised(u), standardised(v), permutations)
-
-
-def chsic(u: Array, v: Array) -> Array:
+def chsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """:func:`hsic` of the mid-ranks (Póczos, Ghahramani and Schneider 2012): unchanged by increasing maps."""
-    return _each(_hsic, mid_ranks(u), mid_ranks(v))
+    return _hsic(mid_ranks(u), mid_ranks(v), permutations)
 
 
-def chsic_permuted(u: Array, v: Array, permutations: NDArray[np.intp]) -> Array:
-    """:func:`chsic` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
-    return _each(_hsic, mid_ranks(u), mid_ranks(v), permutations)
-
-
-def kcca(u: Array, v: Array) -> Array:
+def kcca(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
     """First regularised kernel canonical correlation of each pair of a stack (Bach and Jordan 2002).
 
     The largest singular value of R_u U_uᵀ U_v R_v, where U are the eigenvectors of the centred kernel matrix,
@@ -65,39 +60,17 @@ def kcca(u: Array, v: Array) -> Array:
     Parameters
     ----------
     u, v : (K, n) arrays
+    permutations : (B, n) array, optional
+        Orders of the rows of v.
 
     Returns
     -------
-    (K,) array
+    (K,) array, or (K, B) of permutations
         In [0, 1); what the regularisation leaves of the maximal correlation.
     """
-    return _each(_kcca, standardised(u), standardised(v))
 
-
-def kcca_permuted(u: Array, v: Array, permutations: NDArray[np.intp]) -> Array:
-    """:func:`kcca` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
-    return _each(_kcca, standardised(u), standardised(v), permutations)
-
-
-class _Hsic:
-    """Features whose inner product with another's is normalised HSIC."""
-
-    @staticmethod
     def features(x: Array) -> Array:
-        factor = _factor(x, _median_distance(x))
-        factor = factor - factor.mean(axis=0)
-        return factor / np.sqrt(max(float(np.linalg.norm(factor.T @ factor)), 1e-300))
-
-    @staticmethod
-    def value(f: Array, g: Array) -> float:
-        return min(float((np.square(f.T @ g)).sum()), 1.0)
-
-
-class _Kcca:
-    """Shrunk eigenvectors whose largest singular product is the kernel canonical correlation."""
-
-    @staticmethod
-    def features(x: Array) -> Array:
+        """Shrunk eigenvectors."""
         n = len(x)
         factor = _factor(x, 1.0)
         vectors, size, _ = np.linalg.svd(factor - factor.mean(axis=0), full_matrices=False)
@@ -105,25 +78,39 @@ class _Kcca:
         shrunk: Array = vectors * (size**2 / (size**2 + n * kappa / 2))
         return shrunk
 
-    @staticmethod
-    def value(f: Array, g: Array) -> float:
-        return min(float(np.linalg.norm(f.T @ g, 2)), 1.0)
+    def largest(product: Array) -> float:
+        return float(np.linalg.norm(product, 2))
+
+    return _each(standardised(u), standardised(v), permutations, features, largest)
 
 
-_hsic, _kcca = _Hsic(), _Kcca()
+def _hsic(u: Array, v: Array, permutations: Index | None) -> Array:
+    def features(x: Array) -> Array:
+        """Whose inner product with another's is normalised HSIC."""
+        factor = _factor(x, _median_distance(x))
+        factor = factor - factor.mean(axis=0)
+        return factor / np.sqrt(max(float(np.linalg.norm(factor.T @ factor)), 1e-300))
+
+    return _each(u, v, permutations, features, lambda product: float(np.square(product).sum()))
 
 
-def _each(kind: _Hsic | _Kcca, u: Array, v: Array, permutations: NDArray[np.intp] | None = None) -> Array:
-    """Values of all pairs (K,), or of all pairs and permutations (K, B)."""
+def _each(
+    u: Array,
+    v: Array,
+    permutations: Index | None,
+    features: Callable[[Array], Array],
+    value: Callable[[Array], float],
+) -> Array:
+    """Values of the products of features of all pairs, (K,), or of all pairs and permutations, (K, B)."""
     values: list[float | list[float]] = []
     for a, b in zip(u, v, strict=True):
-        f, g = kind.features(a), kind.features(b)
+        f, g = features(a), features(b)
         if permutations is None:
-            values.append(kind.value(f, g))
+            values.append(value(f.T @ g))
         else:
             # The features of permuted rows are the permuted features.
-            values.append([kind.value(f, g[permutation]) for permutation in permutations])
-    return np.array(values)
+            values.append([value(f.T @ g[order]) for order in permutations])
+    return np.minimum(values, 1.0)
 
 
 def _factor(x: Array, bandwidth: float) -> Array:

@@ -1,10 +1,12 @@
-"""What the neural measures share: inputs, folds, first layers, and stacked ascent with early stopping."""
+"""What the neural measures share: inputs, folds, networks, and stacked ascent with early stopping."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -13,7 +15,7 @@ from torch import Tensor, nn
 
 from fairdash.dependence.classical import standardised
 from fairdash.dependence.ranks import mid_ranks
-from fairdash.errors import OptionError
+from fairdash.errors import Checks, OptionError
 from fairdash.nets import StackedAdam, StackedMLP
 
 Array = NDArray[np.float64]
@@ -29,6 +31,7 @@ BATCH = 512
 AT_ONCE = 20_000
 #: Steps between two looks at the stopping rows.
 _LOOK = 10
+_LEARNING_RATE = 1e-2
 #: Share of the steps in which the learning rate rises from 0; then it falls along a cosine.
 _WARM_UP = 0.05
 
@@ -40,6 +43,11 @@ class Rows:
     u: Tensor
     v: Tensor
     weight: Tensor
+
+    @cached_property
+    def share(self) -> Tensor:
+        """The weights scaled to sum to 1, (K, 1, n)."""
+        return self.weight / self.weight.sum(dim=2, keepdim=True).clamp_min(1e-12)
 
     def members(self, index: Tensor) -> Rows:
         """Chosen members, repeated as often as they are named."""
@@ -81,13 +89,6 @@ def ranks(x: Array, weight: Array) -> Array:
     return (mid_ranks(x, weight) - 0.5) * math.sqrt(12)
 
 
-def normal_scores(x: Array, weight: Array) -> Array:
-    """Normal quantiles of the mid-ranks."""
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(mid_ranks(x, weight)))
-
-
 def as_rows(u: Array, v: Array, weight: Array, transform: Transform) -> Rows:
     """Tensors of transformed columns; a constant column becomes zeros."""
     columns = [transform(v[:, :, j], weight) for j in range(v.shape[2])]
@@ -108,45 +109,58 @@ def transform_named(inputs: str) -> Transform:
     return transforms[inputs]
 
 
-def checked(
-    evaluation: str, n_steps: int | None, hidden: Sequence[int], *, in_sample: int, cross_fit: int
-) -> int:
-    """Number of steps, with its default for the evaluation; refuses what is not usable."""
-    if not hidden or any(units != int(units) or units < 1 for units in hidden):
-        raise OptionError.of(
+@dataclass(frozen=True)
+class Settings:
+    """How networks are trained: hidden units, steps, a seed for numpy and torch, and whether by folds."""
+
+    hidden: tuple[int, ...]
+    n_steps: int
+    seed: int
+    cross_fit: bool
+
+    @classmethod
+    def of(
+        cls,
+        evaluation: str,
+        hidden: Sequence[int],
+        n_steps: int | None,
+        random_state: int | None,
+        default: Mapping[str, int],
+    ) -> Settings:
+        """From a measure's options and its steps by default for each evaluation; a fresh seed for None."""
+        checks = Checks(OptionError)
+        checks.require(
+            bool(hidden) and all(units == int(units) and units >= 1 for units in hidden),
+            "hidden",
             "The hidden layers are not usable",
             "Give one whole number of units, at least 1, a layer.",
-            column="hidden",
         )
-    if evaluation not in ("cross_fit", "in_sample"):
-        raise OptionError.of(
-            "The evaluation is not known", "Choose “cross_fit” or “in_sample”.", column="evaluation"
+        checks.require(
+            evaluation in default,
+            "evaluation",
+            "The evaluation is not known",
+            "Choose “cross_fit” or “in_sample”.",
         )
-    if n_steps is not None and (n_steps != int(n_steps) or n_steps < 1):
-        raise OptionError.of(
-            "The number of steps is not usable", "Give a whole number of at least 1.", column="n_steps"
+        checks.require(
+            n_steps is None or (n_steps == int(n_steps) and n_steps >= 1),
+            "n_steps",
+            "The number of steps is not usable",
+            "Give a whole number of at least 1.",
         )
-    if n_steps is not None:
-        return int(n_steps)
-    return cross_fit if evaluation == "cross_fit" else in_sample
+        checks.finish()
+        seed = int(np.random.SeedSequence(random_state).generate_state(1)[0])
+        steps = default[evaluation] if n_steps is None else int(n_steps)
+        return cls(tuple(hidden), steps, seed, evaluation == "cross_fit")
 
 
-def whole_seed(random_state: int | None) -> int:
-    """A seed that both numpy and torch take; a fresh one for None."""
-    return int(np.random.SeedSequence(random_state).generate_state(1)[0])
+def parts(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Deal n rows to the folds; fold k is scored where k is left out, and k + 1 stops the training.
 
-
-@dataclass(frozen=True)
-class Parts:
-    """Rows of the folds: training (folds, m) by index, stopping and scoring (folds, n) by mask."""
-
-    training: Tensor
-    stopping: Tensor
-    scoring: Tensor
-
-
-def parts(n: int, seed: int) -> Parts:
-    """Deal n rows to the folds; fold k is scored where k is left out, and k + 1 stops the training."""
+    Returns
+    -------
+    training : (folds, m) rows by index
+    stopping, scoring : (folds, n) masks
+    """
     folds = min(FOLDS, n)
     fold = np.random.default_rng(seed).permutation(np.arange(n) % folds)
     own = np.arange(folds)[:, None]
@@ -156,7 +170,91 @@ def parts(n: int, seed: int) -> Parts:
     training = [row if len(row) else np.flatnonzero(~scoring[k]) for k, row in enumerate(training)]
     fewest = min(len(row) for row in training)
     index = torch.from_numpy(np.stack([row[:fewest] for row in training]))
-    return Parts(index, torch.from_numpy(stopping).float(), torch.from_numpy(scoring).float())
+    return index, torch.from_numpy(stopping).float(), torch.from_numpy(scoring).float()
+
+
+class BufferedMLP:
+    """M perceptrons with tanh between the layers and one linear output, and gradients by hand.
+
+    A measure trains thousands of tiny networks for hundreds of steps, and autograd's fresh tensors cost more
+    than the arithmetic: here buffers are used again. Rows lie last, (M, units, rows), so that every
+    elementwise operation runs along them.
+
+    Parameters
+    ----------
+    start
+        The networks to begin as; their weights are copied.
+
+    Attributes
+    ----------
+    parameters : list of nn.Parameter
+        Weights (M, out, in) and biases (M, out, 1) of the layers in turn; changed from outside by an
+        optimiser.
+    """
+
+    def __init__(self, start: StackedMLP) -> None:
+        self.parameters: list[nn.Parameter] = []
+        for weight, bias in zip(start.weights, start.biases, strict=True):
+            for part in (weight, bias):
+                self.parameters.append(nn.Parameter(part.detach().clone(), requires_grad=False))
+        self._kept: list[Tensor] = []
+        self._buffers: dict[tuple[str, int], Tensor] = {}
+
+    @property
+    def layers(self) -> Sequence[tuple[Tensor, Tensor]]:
+        """Weights and biases, layer by layer."""
+        return list(zip(self.parameters[::2], self.parameters[1::2], strict=True))
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Outputs (M, 1, n) for inputs (M, d, n), in fresh memory."""
+        last = len(self.layers) - 1
+        for layer, (weight, bias) in enumerate(self.layers):
+            x = torch.baddbmm(bias, weight, x)
+            if layer < last:
+                # tanh(z) = 2σ(2z) − 1; see fairdash.nets.mlp.
+                x = torch.sigmoid(x.mul_(2)).mul_(2).sub_(1)
+        return x
+
+    def forward(self, x: Tensor) -> Tensor:
+        """As a call, but into the buffers, where :meth:`gradients` finds what it needs.
+
+        With tanh(z) = 2σ(2z) − 1 the buffers hold σ(2z); twos and ones go into the small matrices of the
+        next layer: 2(W tanh + b) = 4Wσ + 2(b − W1). Each spared pass over the rows counts.
+        """
+        self._kept = [x]
+        last = len(self.layers) - 1
+        for layer, (weight, bias) in enumerate(self.layers):
+            scale = 2.0 if layer < last else 1.0
+            bias = scale * (bias - weight.sum(dim=2, keepdim=True) if layer else bias)
+            z = self._buffer("output", layer, (*weight.shape[:2], x.shape[2]), x)
+            torch.baddbmm(bias, weight, x, alpha=2 * scale if layer else scale, out=z)
+            if layer < last:
+                self._kept.append(torch.sigmoid(z, out=z))
+            x = z
+        return x
+
+    def gradients(self, slope: Tensor) -> list[Tensor]:
+        """Gradients of the parameters, from the objective's slope in each output of the last forward."""
+        result: list[Tensor] = []
+        for layer in range(len(self.layers) - 1, -1, -1):
+            h, weight = self._kept[layer], self.layers[layer][0]
+            along, total = torch.bmm(slope, h.transpose(1, 2)), slope.sum(dim=2, keepdim=True)
+            result = [2 * along - total if layer else along, total, *result]
+            if layer:
+                # tanh′(z) = 1 − tanh²(z) = 4(σ − σ²).
+                back = self._buffer("slope", layer, h.shape, h)
+                # One output needs no sum over outputs: a product is quicker than a matrix product.
+                product = torch.mul if slope.shape[1] == 1 else torch.bmm
+                product(4 * weight.transpose(1, 2), slope, out=back)
+                bend = torch.addcmul(h, h, h, value=-1, out=self._buffer("bend", layer, h.shape, h))
+                slope = back.mul_(bend)
+        return result
+
+    def _buffer(self, name: str, layer: int, shape: Sequence[int], like: Tensor) -> Tensor:
+        have = self._buffers.get((name, layer))
+        if have is None or have.shape != torch.Size(shape):
+            have = self._buffers[name, layer] = torch.empty(*shape, dtype=like.dtype)
+        return have
 
 
 def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: float) -> None:
@@ -178,45 +276,36 @@ def spread_first_layer(net: StackedMLP, seed: int, *, slowest: float, steepest: 
         bias.copy_(torch.from_numpy(-slope * centre)[:, None].float().expand_as(bias))
 
 
-def batches(count: int, seed: int) -> Callable[[], Tensor | None]:
-    """A function that gives the rows of each step: None for all, or a random ``BATCH`` of them."""
-    generator = torch.Generator().manual_seed(seed)
-    if count <= 2 * BATCH:
-        return lambda: None
-    return lambda: torch.randperm(count, generator=generator)[:BATCH]
+class Learner(Protocol):
+    """Networks of M members whose objective is ascended."""
+
+    parameters: list[nn.Parameter]
+
+    def gradients(self, rows: Rows) -> list[Tensor]:
+        """The objective's gradients on the rows of a step, one a parameter."""
+        ...
+
+    def score(self, rows: Rows) -> Tensor:
+        """(M,), by which the training is stopped early."""
+        ...
 
 
-def ascend(
-    parameters: Sequence[nn.Parameter],
-    gradients: Callable[[], list[Tensor]],
-    *,
-    n_steps: int,
-    learning_rate: float,
-    score: Callable[[], Tensor] | None = None,
-) -> None:
-    """Maximise an objective of each member of a stack by Adam.
+def train(learner: Learner, learned: Rows, settings: Settings, held: Rows | None = None) -> None:
+    """Maximise the objective of each member by Adam on the learned rows: a short rise, then a cosine to 0.
 
-    Parameters
-    ----------
-    parameters
-        With the leading dimension M.
-    gradients
-        Gives the objective's gradients, one a parameter.
-    n_steps, learning_rate
-        Length and height of the schedule: a short rise, then a cosine to 0.
-    score
-        Gives (M,) values on stopping rows. Each member is left with the parameters that had the highest:
-        early stopping.
+    A step sees all rows, or a random ``BATCH`` of many. With `held` rows each member is left with the
+    parameters that scored best on them: early stopping.
     """
-    optimiser = StackedAdam(parameters, lr=learning_rate, maximize=True)
+    count, n_steps, parameters = learned.u.shape[2], settings.n_steps, learner.parameters
+    optimiser = StackedAdam(parameters, lr=_LEARNING_RATE, maximize=True)
+    generator = torch.Generator().manual_seed(settings.seed)
     best: Tensor | None = None
     kept: list[Tensor] = []
 
-    def look() -> None:
+    def look(held: Rows) -> None:
         nonlocal best, kept
-        assert score is not None
         with torch.no_grad():
-            value = score()
+            value = learner.score(held)
             if best is None:
                 best, kept = value, [one.detach().clone() for one in parameters]
                 return
@@ -226,12 +315,32 @@ def ascend(
                 old.copy_(torch.where(better[:, None, None], new, old))
 
     for step in range(n_steps):
-        if score is not None and step % _LOOK == 0:
-            look()
+        if held is not None and step % _LOOK == 0:
+            look(held)
+        rows = learned
+        if count > 2 * BATCH:
+            rows = learned.each(torch.randperm(count, generator=generator)[:BATCH])
         rise = min(1.0, (step + 1) / (_WARM_UP * n_steps))
-        optimiser.step(gradients(), rise * 0.5 * (1 + math.cos(math.pi * step / n_steps)))
-    if score is not None:
-        look()
+        optimiser.step(learner.gradients(rows), rise * 0.5 * (1 + math.cos(math.pi * step / n_steps)))
+    if held is not None:
+        look(held)
         with torch.no_grad():
             for new, old in zip(parameters, kept, strict=True):
                 new.copy_(old)
+
+
+def in_chunks(rows: Rows, members: int, value: Callable[[Rows], list[Tensor]]) -> list[Array]:
+    """Values of all pairs, (K,) each, of as many at a time as stay in the cache.
+
+    Parameters
+    ----------
+    members
+        Networks or copies of the rows that a pair needs.
+    value
+        From some of the pairs to their values.
+    """
+    count, _, n = rows.u.shape
+    at_once = max(1, AT_ONCE // (members * min(n, 2 * BATCH)))
+    every = torch.arange(count)
+    found = [value(rows.members(every[start : start + at_once])) for start in range(0, count, at_once)]
+    return [torch.cat(parts).double().numpy() for parts in zip(*found, strict=True)]

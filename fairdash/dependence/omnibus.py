@@ -23,13 +23,17 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.dependence.floors import draw_orders
-from fairdash.dependence.grouping import as_groups
-from fairdash.dependence.measuring import as_stack, as_weights
-from fairdash.dependence.omnibus_values import COMPONENTS, draw_signs, multiplied_values, permuted_values
+from fairdash.dependence.api import Pairs
+from fairdash.dependence.classical import standardised
+from fairdash.dependence.grouping import Index
+from fairdash.dependence.inference import check_count, draw_orders
+from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.spline_basis import WIDTH, basis
 from fairdash.errors import OptionError
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
+Signs = NDArray[np.int8]
 
 #: Permutations unless told otherwise, and multipliers of more rows than :data:`MOST_PERMUTED_ROWS`.
 N_PERMUTATIONS, N_MULTIPLIERS = 999, 499
@@ -42,6 +46,88 @@ MOST_PERMUTED_ROWS = 20_000
 #: Rounding may part values that are equal, and products are in single precision, which is twice as fast: this
 #: share of the largest one below counts as not below.
 _EQUAL = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Component:
+    """One of the measures that the test is of.
+
+    Attributes
+    ----------
+    id, title
+        Its name in results, and in plain words.
+    called
+        The same inside a sentence; ``{u}`` and ``{v}`` stand for the names of the two.
+    sees
+        The links that it is for.
+    """
+
+    id: str
+    title: str
+    called: str
+    sees: str
+
+
+_COMPONENTS = (
+    Component(
+        id="line",
+        title="Linear correlation (Pearson)",
+        called="the linear correlation",
+        sees="averages that rise or fall in proportion, and single values far out",
+    ),
+    Component(
+        id="trend",
+        title="Rank correlation (Spearman)",
+        called="the rank correlation",
+        sees="whatever rises or falls, however unevenly",
+    ),
+    Component(
+        id="smooth",
+        title="Squared correlations of 4 slow functions of either",
+        called="the sum of squared correlations of slow curves",
+        sees="curves, spreads that change, rings",
+    ),
+    Component(
+        id="waves_of_v",
+        title="The same with all 34 functions of v",
+        called="the sum of squared correlations with fast curves along {v}",
+        sees="what goes up and down many times along v, and jumps",
+    ),
+    Component(
+        id="waves_of_u",
+        title="The same with all 34 functions of u",
+        called="the sum of squared correlations with fast curves along {u}",
+        sees="what goes up and down many times along u, and jumps",
+    ),
+    Component(
+        id="ends",
+        title="The same with the top and bottom 3 % and 10 % of either",
+        called="the sum of squared correlations at the ends of the range",
+        sees="a few rows at the ends of the range that are unlike all others",
+    ),
+)
+#: The measures that the test is of, by id, in the order of every array of their values.
+COMPONENTS = MappingProxyType({one.id: one for one in _COMPONENTS})
+
+#: Slow functions of one side.
+_FEW = 4
+#: Ends of the range, as shares of the rows.
+_ENDS = (0.03, 0.1)
+#: Columns of the table of functions: 1, the values, slow functions, ends; then the fast functions.
+_VALUES, _SLOW = 1, slice(2, 2 + _FEW)
+_AT_ENDS = slice(2 + _FEW, 2 + _FEW + 2 * len(_ENDS))
+_FAST = slice(_AT_ENDS.stop, _AT_ENDS.stop + WIDTH - _FEW)
+_SLOW_AND_ENDS = slice(_SLOW.start, _AT_ENDS.stop)
+#: Which functions of u are multiplied with which of v, in scores.
+_BLOCKS = (
+    (slice(_VALUES, _VALUES + 1), slice(_VALUES, _VALUES + 1)),
+    (_SLOW, slice(_SLOW.start, _FAST.stop)),
+    (_AT_ENDS, _SLOW_AND_ENDS),
+    (_FAST, _SLOW),
+)
+_BLOCK_SHAPES = tuple((of_u.stop - of_u.start, of_v.stop - of_v.start) for of_u, of_v in _BLOCKS)
+#: Numbers in the permuted functions that are held at once.
+_PIECE = 250_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,24 +217,24 @@ def independence_test(
     means are estimated changes nothing to first order, because both factors are centred; so the signed sums
     have the law of the sum itself as rows grow (Wu 1986; van der Vaart and Wellner 1996, section 2.9).
     """
-    a, b = as_stack(u, v, single=True)
-    if b.ndim != 2:
+    pair = Pairs.of(u, v, sample_weight, groups, single=True)
+    if pair.v.ndim != 2:
         raise OptionError.of("The test takes one column v", "Give one column at a time.", column="v")
-    weight, codes = as_weights(sample_weight, a.shape), as_groups(groups, a.shape[1])
-    if weight is not None and not (counted := weight[0] > 0).all():
-        a, b, weight = a[:, counted], b[:, counted], weight[:, counted]
-        codes = None if codes is None else as_groups(codes[counted], int(counted.sum()))
-    n = a.shape[1]
+    if pair.weight is not None and not (counted := pair.weight[0] > 0).all():
+        pair = pair.rows(np.flatnonzero(counted))
+    n, codes = pair.u.shape[1], pair.groups
     by_multipliers = n > MOST_PERMUTED_ROWS
     if n_permutations is None:
         n_permutations = N_MULTIPLIERS if by_multipliers else N_PERMUTATIONS
-    own = None if weight is None else weight[0]
+    weight = None if pair.weight is None else pair.weight[0]
     if by_multipliers:
         signs = draw_signs(n if codes is None else int(codes.max()) + 1, n_permutations, random_state)
-        values = multiplied_values(a, b[0], signs if codes is None else signs[:, codes], weight=own)
+        if codes is not None:
+            signs = signs[:, codes]
+        values = multiplied_values(pair.u, pair.v[0], signs, weight=weight)
     else:
-        orders = draw_orders(b, n_permutations, random_state, codes)
-        values = permuted_values(a, b[0], orders, weight=own)
+        orders = draw_orders(pair.v, n_permutations, random_state, codes)
+        values = permuted_values(pair.u, pair.v[0], orders, weight=weight)
     found = [least_p(way) for way in values[:, :, 0]]
     p_value, each = max(found, key=lambda pair: pair[0])
     return IndependenceTest(
@@ -184,3 +270,162 @@ def least_p(values: Array) -> tuple[float, Array]:
         own[:] = reached / count
     least = shares.min(axis=0)
     return float((least <= least[0]).mean()), shares[:, 0]
+
+
+def permuted_values(u: Array, v: Array, orders: Index, *, weight: Array | None = None) -> Array:
+    """What each measure says of each u and of each order of v.
+
+    Parameters
+    ----------
+    u : (K, n) array
+    v : (n,) array
+    orders : (B, n) array
+        For each row the one whose v it gets; may be empty.
+    weight : (n,) array, optional
+
+    Returns
+    -------
+    (W, M, K, B + 1) array
+        Of the M measures, that of v as it is first. W = 2 with weights, which stay with u or move with v,
+        1 without. Correlations have their sign, sums of squared ones are at least 0.
+    """
+    n = u.shape[1]
+    every = np.concatenate([np.arange(n)[None], orders])
+    left, right = _functions(u), _functions(v[None])[0]
+    if weight is None:
+        return _of_orders(left, right, every)[None]
+    # Of mean 1, so that single precision does.
+    weight = weight / weight.mean()
+    stays = _of_orders(left * weight[:, None], right, every)
+    return np.stack([stays, _of_orders(left, right * weight[:, None], every)])
+
+
+def _of_orders(left: Array, right: Array, orders: Index) -> Array:
+    """The measures from functions (K, n, P) of u and (n, P) of v, one of which has the weights; (M, K, B)."""
+    members, n, width = left.shape
+    left, right = left.astype(np.float32), right.astype(np.float32)
+    few, fast = (left[:, :, part].swapaxes(1, 2).reshape(-1, n) for part in (slice(_FAST.start), _FAST))
+    narrow = np.ascontiguousarray(right[:, : _SLOW.stop])
+    result = np.empty((len(COMPONENTS), members, len(orders)))
+    step = max(1, _PIECE // (n * width))
+    for start in range(0, len(orders), step):
+        piece = orders[start : start + step].T
+        moved = right[piece].reshape(n, -1)
+        tall = (few @ moved).reshape(members, -1, piece.shape[1], width)
+        wide = (fast @ narrow[piece].reshape(n, -1)).reshape(members, -1, piece.shape[1], _SLOW.stop)
+        # Weighted covariances: the first functions are 1, whose products are sums of weights.
+        mass = tall[:, :1, :, :1]
+        mean_v = tall[:, :1] / mass
+        tall_c = tall / mass - (tall[..., :1] / mass) * mean_v
+        wide_c = wide / mass - (wide[..., :1] / mass) * mean_v[..., : _SLOW.stop]
+        result[:, :, start : start + step] = _measures(tall_c, wide_c)
+    return result
+
+
+def _measures(tall: Array, wide: Array) -> Array:
+    """From covariances of few functions of u with all of v, and of fast ones of u with few; (M, K, B)."""
+
+    def squares(of_u: slice, of_v: slice) -> Array:
+        block = tall[:, of_u, :, of_v]
+        return np.einsum("kpbq,kpbq->kb", block, block)
+
+    fast_u = wide[..., _SLOW]
+    smooth = squares(_SLOW, _SLOW)
+    return np.stack(
+        [
+            tall[:, _VALUES, :, _VALUES],
+            tall[:, _SLOW.start, :, _SLOW.start],
+            smooth,
+            smooth + squares(_SLOW, _FAST),
+            smooth + np.einsum("kpbq,kpbq->kb", fast_u, fast_u),
+            squares(_AT_ENDS, _SLOW_AND_ENDS) + squares(_SLOW, _AT_ENDS),
+        ]
+    )
+
+
+def draw_signs(count: int, n_permutations: int, random_state: int | None) -> Signs:
+    """Random signs of rows or groups, (B, count)."""
+    check_count(n_permutations)
+    rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
+    return 2 * rng.integers(0, 2, size=(n_permutations, count), dtype=np.int8) - 1
+
+
+def multiplied_values(u: Array, v: Array, signs: Signs, *, weight: Array | None = None) -> Array:
+    """As :func:`permuted_values`, from scores with random signs instead of permuted rows.
+
+    Parameters
+    ----------
+    u : (K, n) array
+    v : (n,) array
+    signs : (B, n) array
+        1 or −1; alike in a group.
+    weight : (n,) array, optional
+        There is no need of two ways: no weight moves.
+
+    Returns
+    -------
+    (1, M, K, B + 1) array
+    """
+    n = u.shape[1]
+    share = np.full(n, 1 / n) if weight is None else weight / weight.sum()
+    right = _centred(_functions(v[None])[0], share)
+    result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
+    step = max(1, _PIECE // (_FEW * right.shape[1] * 2))
+    for k, row in enumerate(u):
+        left = _centred(_functions(row[None])[0], share)
+        sums = np.zeros((len(signs) + 1, sum(p * q for p, q in _BLOCK_SHAPES)))
+        for start in range(0, n, step):
+            piece = slice(start, start + step)
+            scores = np.concatenate(
+                [
+                    (left[piece, of_u, None] * right[piece, None, of_v]).reshape(-1, p * q)
+                    for (of_u, of_v), (p, q) in zip(_BLOCKS, _BLOCK_SHAPES, strict=True)
+                ],
+                axis=1,
+            )
+            scores *= share[piece, None]
+            sums[0] += scores.sum(axis=0)
+            # Single precision does for the null, which holds approximately.
+            signed = signs[:, piece].astype(np.float32) @ (scores * n).astype(np.float32)
+            sums[1:] += signed / n
+        result[0, :, k] = _of_sums(sums)
+    return result
+
+
+def _of_sums(sums: Array) -> Array:
+    """The measures of sums of scores, (B, all blocks); (M, B)."""
+    count, start = len(sums), 0
+    tall = np.zeros((1, _FAST.start, count, _FAST.stop))
+    wide = np.zeros((1, _FAST.stop - _FAST.start, count, _SLOW.stop))
+    for (of_u, of_v), (p, q) in zip(_BLOCKS, _BLOCK_SHAPES, strict=True):
+        block = sums[:, start : start + p * q].reshape(count, p, q).swapaxes(0, 1)
+        start += p * q
+        if of_u is _FAST:
+            wide[0, :, :, of_v] = block
+        else:
+            tall[0, of_u, :, of_v] = block
+    return _measures(tall, wide)[:, 0]
+
+
+def _centred(functions: Array, share: Array) -> Array:
+    """Functions (n, P) less their weighted means, the constant aside."""
+    return functions - share @ functions
+
+
+def _functions(x: Array) -> Array:
+    """The functions of each row of a stack, (K, n, P): 1, the values, slow ones, ends, fast ones.
+
+    Their ranks count every row once: weights come in where products are summed. All but the first have mean
+    0; variance is 1, or 0 where there are not so many functions of the values that there are.
+    """
+    smooth = basis(x)
+    ranks = mid_ranks(x)
+    ends = [side for share in _ENDS for side in (ranks < share, ranks > 1 - share)]
+    result = np.empty((*x.shape, _FAST.stop))
+    result[..., 0] = 1.0
+    result[..., _VALUES] = standardised(x)
+    result[..., _AT_ENDS] = np.stack([standardised(side.astype(float)) for side in ends], axis=-1)
+    for row, member in enumerate(smooth.member):
+        own = smooth.tables[member][smooth.position[row]]
+        result[row, :, _SLOW], result[row, :, _FAST] = own[:, :_FEW], own[:, _FEW:]
+    return result

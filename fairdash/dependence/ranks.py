@@ -1,9 +1,14 @@
-"""Mid-ranks of stacks, with or without weights: equal values share a rank, so row order cannot matter."""
+"""Mid-ranks of stacks and their normal scores, with or without weights: equal values share a rank, so the
+order of the rows cannot matter.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
+#: Ranks are kept so far from 0 and 1: a weight may be too small to part its row's rank from them.
+_FROM_THE_END = 1e-12
 
 
 def mid_ranks(
@@ -47,6 +52,17 @@ def mid_ranks(
     ranks = np.empty(flat.shape)
     np.put_along_axis(ranks, order, (lower + upper) / 2, axis=-1)
     return ranks.reshape(shape)
+
+
+def normal_scores(
+    x: NDArray[np.float64], sample_weight: NDArray[np.float64] | None = None
+) -> NDArray[np.float64]:
+    """Φ⁻¹ of the (weighted) mid-ranks, which lie in (0, 1); ``(..., n) -> (..., n)``."""
+    from scipy.special import ndtri
+
+    ranks = np.clip(mid_ranks(x, sample_weight), _FROM_THE_END, 1 - _FROM_THE_END)
+    scores: NDArray[np.float64] = ndtri(ranks)
+    return scores
 
 
 def quantiles(

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.dependence import neural
-from fairdash.dependence.buffered_mlp import BufferedMLP
-from fairdash.dependence.neural import Rows
+from fairdash.dependence.neural import BufferedMLP, Rows, Settings
+from fairdash.dependence.ranks import normal_scores
 from fairdash.nets import StackedMLP
 
 Array = NDArray[np.float64]
@@ -29,8 +29,8 @@ Evaluation = Literal["cross_fit", "in_sample"]
 #: From h on scored and learned samples, of the joint law and of the product each, to (M,).
 Value = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
-_LEARNING_RATE = 1e-2
-_STEPS = 300
+#: Steps by default.
+_STEPS = {"cross_fit": 300, "in_sample": 300}
 #: Samples of the product of the margins for each row: in a step, for stopping and for the value.
 _SHIFTS_STEP, _SHIFTS_STOP, _SHIFTS_VALUE = 4, 8, 40
 
@@ -143,8 +143,11 @@ def _log_mean_exp(x: Tensor) -> Tensor:
 class _Ratio:
     """The log ratio h of M members, on samples of the joint law and of the product of the margins."""
 
-    def __init__(self, members: int, hidden: Sequence[int], seed: int) -> None:
-        self.net = BufferedMLP(StackedMLP([2, *hidden, 1], seeds=[seed] * members, first_bias_spread=1.0))
+    def __init__(self, members: int, settings: Settings) -> None:
+        widths, seeds = [2, *settings.hidden, 1], [settings.seed] * members
+        self.net = BufferedMLP(StackedMLP(widths, seeds=seeds, first_bias_spread=1.0))
+        self.parameters = self.net.parameters
+        self._first = torch.Generator().manual_seed(settings.seed + 1)
 
     @staticmethod
     def samples(rows: Rows, shifts: int, first: int = 1) -> Tensor:
@@ -159,9 +162,16 @@ class _Ratio:
         h, n = self.net(self.samples(rows, shifts))[:, 0], rows.u.shape[2]
         return h[:, :n], h[:, n:]
 
-    def gradients(self, rows: Rows, shifts: int, first: int) -> list[Tensor]:
-        """Gradients of the bound E_P[h] − ln E_Q[eʰ]."""
-        h, n = self.net.forward(self.samples(rows, shifts, first)), rows.u.shape[2]
+    def score(self, rows: Rows) -> Tensor:
+        """The bound E_P[h] − ln E_Q[eʰ], (M,)."""
+        joint, product = self(rows, _SHIFTS_STOP)
+        return joint.mean(dim=1) - _log_mean_exp(product)
+
+    def gradients(self, rows: Rows) -> list[Tensor]:
+        """Gradients of the bound."""
+        n = rows.u.shape[2]
+        first = int(torch.randint(1, max(2, n), (1,), generator=self._first))
+        h = self.net.forward(self.samples(rows, _SHIFTS_STEP, first))
         slope = torch.empty_like(h)
         slope[:, :, :n] = 1 / n
         slope[:, :, n:] = -torch.softmax(h[:, :, n:], dim=2)
@@ -178,73 +188,38 @@ def _estimate(
     n_steps: int | None,
 ) -> list[Array]:
     """The values wanted of each pair, from one training, (K,) each."""
-    steps = neural.checked(evaluation, n_steps, hidden, in_sample=_STEPS, cross_fit=_STEPS)
-    seed = neural.whole_seed(random_state)
+    settings = Settings.of(evaluation, hidden, n_steps, random_state, _STEPS)
     a, b, weight, _ = neural.in_order(u, v, None)
-    count, n = u.shape
+    n = u.shape[1]
     # From sorted to random order: a row's neighbours must not be like it, since they stand in for the
     # margins.
-    shuffled = np.random.default_rng([seed, n]).permutation(n)
-    rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, neural.normal_scores)
-    folds = min(neural.FOLDS, n) if evaluation == "cross_fit" else 1
-    at_once = max(1, neural.AT_ONCE // (folds * (1 + _SHIFTS_STEP) * min(n, 2 * neural.BATCH)))
-    values: list[list[Tensor]] = []
-    for start in range(0, count, at_once):
-        chunk = rows.members(torch.arange(start, min(start + at_once, count)))
-        if evaluation == "cross_fit":
-            values.append(_cross_fit(wanted, chunk, hidden, steps, seed))
-        else:
-            ratio = _Ratio(len(chunk.u), hidden, seed)
-            _train(ratio, chunk, steps, seed)
-            with torch.no_grad():
-                samples = ratio(chunk, _SHIFTS_VALUE)
-                values.append([value(*samples, *samples) for value in wanted])
-    return [torch.cat(parts).double().numpy() for parts in zip(*values, strict=True)]
+    shuffled = np.random.default_rng([settings.seed, n]).permutation(n)
+    rows = neural.as_rows(a[:, shuffled], b[:, shuffled], weight, normal_scores)
+    folds = min(neural.FOLDS, n) if settings.cross_fit else 1
+
+    def values(rows: Rows) -> list[Tensor]:
+        if settings.cross_fit:
+            return _cross_fit(wanted, rows, settings)
+        ratio = _Ratio(len(rows.u), settings)
+        neural.train(ratio, rows, settings)
+        with torch.no_grad():
+            samples = ratio(rows, _SHIFTS_VALUE)
+            return [value(*samples, *samples) for value in wanted]
+
+    return neural.in_chunks(rows, folds * (1 + _SHIFTS_STEP), values)
 
 
-def _train(ratio: _Ratio, learned: Rows, steps: int, seed: int, held: Rows | None = None) -> None:
-    """Ascend the bound on the learned rows; keep for each member the step best on the held ones."""
-    draw = neural.batches(learned.u.shape[2], seed)
-    first = torch.Generator().manual_seed(seed + 1)
-
-    def gradients() -> list[Tensor]:
-        batch = draw()
-        rows = learned if batch is None else learned.each(batch)
-        start = int(torch.randint(1, max(2, rows.u.shape[2]), (1,), generator=first))
-        return ratio.gradients(rows, _SHIFTS_STEP, start)
-
-    def score() -> Tensor:
-        assert held is not None
-        joint, product = ratio(held, _SHIFTS_STOP)
-        return joint.mean(dim=1) - _log_mean_exp(product)
-
-    neural.ascend(
-        ratio.net.parameters,
-        gradients,
-        n_steps=steps,
-        learning_rate=_LEARNING_RATE,
-        score=None if held is None else score,
-    )
-
-
-def _cross_fit(
-    wanted: Sequence[Value],
-    rows: Rows,
-    hidden: Sequence[int],
-    steps: int,
-    seed: int,
-) -> list[Tensor]:
+def _cross_fit(wanted: Sequence[Value], rows: Rows, settings: Settings) -> list[Tensor]:
     """Means over the folds of the values on rows left out, (K,) each."""
     count, _, n = rows.u.shape
-    split = neural.parts(n, seed)
-    folds = len(split.training)
+    training, stopping, scoring = neural.parts(n, settings.seed)
+    folds = len(training)
     every = rows.members(torch.arange(count).repeat_interleave(folds))
-    learned, stopping, scored = (
-        every.rows(index.repeat(count, 1))
-        for index in (split.training, _places(split.stopping), _places(split.scoring))
+    learned, held, scored = (
+        every.rows(index.repeat(count, 1)) for index in (training, _places(stopping), _places(scoring))
     )
-    ratio = _Ratio(count * folds, hidden, seed)
-    _train(ratio, learned, steps, seed, held=stopping)
+    ratio = _Ratio(count * folds, settings)
+    neural.train(ratio, learned, settings, held=held)
     with torch.no_grad():
         samples = *ratio(scored, _SHIFTS_VALUE), *ratio(learned, _SHIFTS_STOP)
         return [value(*samples).view(count, folds).mean(dim=1) for value in wanted]

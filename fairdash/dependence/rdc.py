@@ -12,6 +12,7 @@ from fairdash.dependence.spline_basis import Basis, tabulated
 from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
+Index = NDArray[np.intp]
 
 #: Directions with less than this share of the largest one's size are rounding (R's cancor has 1e-7).
 _NO_SIZE = 1e-7
@@ -26,6 +27,7 @@ def hgr_rdc(
     n_projections: int = 20,
     scale: float = 1 / 6,
     repeats: int = 1,
+    permutations: Index | None = None,
 ) -> Array:
     """RDC of each pair of a stack: the first canonical correlation of random sines of the ranks.
 
@@ -42,10 +44,12 @@ def hgr_rdc(
         Standard deviation of a projection's coefficients, times two (s in the source).
     repeats
         Number of draws, of which the median is given.
+    permutations : (B, n) array, optional
+        Orders of the rows of v.
 
     Returns
     -------
-    (K,) array
+    (K,) array, or (K, B) of permutations
         In [0, 1]. Sines this slow are close to polynomials of low degree in the ranks: fast associations are
         missed.
 
@@ -54,45 +58,10 @@ def hgr_rdc(
     OptionError
         If ``n_projections`` or ``repeats`` is below 1, or ``scale`` is not positive.
     """
-    values = [
-        _values(f, g, sample_weight)
-        for f, g in _features(u, v, sample_weight, random_state, n_projections, scale, repeats)
-    ]
-    return np.median(values, axis=0)
-
-
-def hgr_rdc_permuted(
-    u: Array,
-    v: Array,
-    permutations: NDArray[np.intp],
-    *,
-    random_state: int | None = None,
-    n_projections: int = 20,
-    scale: float = 1 / 6,
-    repeats: int = 1,
-) -> Array:
-    """:func:`hgr_rdc` of u with each permutation of v; ``(K, n), (K, n), (B, n) -> (K, B)``."""
-    draws = [
-        np.stack([_permuted(*_sides(f, g, k), permutations) for k in range(len(u))])
-        for f, g in _features(u, v, None, random_state, n_projections, scale, repeats)
-    ]
-    return np.median(draws, axis=0)
-
-
-def _features(
-    u: Array,
-    v: Array,
-    weight: Array | None,
-    random_state: int | None,
-    n_projections: int,
-    scale: float,
-    repeats: int,
-) -> list[tuple[Basis, Basis]]:
     for name, value in (("n_projections", n_projections), ("repeats", repeats)):
         if value != int(value) or value < 1:
-            raise OptionError.of(
-                "The number is not usable", "Give a whole number of at least 1.", column=name
-            )
+            hint = "Give a whole number of at least 1."
+            raise OptionError.of("The number is not usable", hint, column=name)
     if not 0 < scale < np.inf:
         raise OptionError.of("The scale is not usable", "Give a number above 0.", column="scale")
     rng = np.random.default_rng(random_state)
@@ -100,9 +69,9 @@ def _features(
     for _ in range(repeats):
         # Two columns, the rank and a constant: the source divides the scale by their number.
         slopes, shifts = scale / 2 * rng.normal(size=(2, n_projections))
-
-        draws.append((_directions(u, weight, slopes, shifts), _directions(v, weight, slopes, shifts)))
-    return draws
+        f, g = (_directions(x, sample_weight, slopes, shifts) for x in (u, v))
+        draws.append(_values(f, g, sample_weight, permutations))
+    return np.median(draws, axis=0)
 
 
 def _directions(x: Array, weight: Array | None, slopes: Array, shifts: Array) -> Basis:
@@ -133,22 +102,16 @@ def _principal(features: Array, mass: Array) -> Array:
     return result
 
 
-def _values(f: Basis, g: Basis, weight: Array | None) -> Array:
+def _values(f: Basis, g: Basis, weight: Array | None, permutations: Index | None) -> Array:
+    """The largest correlation of the directions of each pair, (K,), or of each permutation of v, (K, B)."""
     values = []
     for k in range(len(f.member)):
-        left, right = _sides(f, g, k)
+        left, right = (side.tables[side.member[k]][side.position[k]] for side in (f, g))
         mass = 1 / len(left) if weight is None else (weight[k] / weight[k].sum())[:, None]
-        values.append(min(float(np.linalg.norm((left * mass).T @ right, 2)), 1.0))
+        weighed = (left * mass).T
+        if permutations is None:
+            products = weighed @ right
+        else:
+            products = np.stack([weighed @ right.take(order, axis=0) for order in permutations])
+        values.append(np.minimum(np.linalg.norm(products, 2, axis=(-2, -1)), 1.0))
     return np.array(values)
-
-
-def _permuted(left: Array, right: Array, permutations: NDArray[np.intp]) -> Array:
-    """The value with the rows of one side in each order, (B,)."""
-    weighed = (left * (1 / len(left))).T
-    products = np.stack([weighed @ right.take(order, axis=0) for order in permutations])
-    return np.minimum(np.linalg.norm(products, 2, axis=(-2, -1)), 1.0)
-
-
-def _sides(f: Basis, g: Basis, k: int) -> tuple[Array, Array]:
-    """The directions of both variables on the rows of pair k, (n, p) each."""
-    return f.tables[f.member[k]][f.position[k]], g.tables[g.member[k]][g.position[k]]

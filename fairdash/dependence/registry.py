@@ -8,10 +8,114 @@ used.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from types import MappingProxyType
+from typing import Any
 
-from fairdash.dependence.entry import Measure as Measure
+_PACKAGE = "fairdash.dependence"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """What a measure of dependence is, and where its implementation lives.
+
+    Attributes
+    ----------
+    id
+        The name used in the API, the command line and result tables.
+    title
+        The name in plain words.
+    symbol
+        The name in formulas and figures.
+    lower, upper
+        The range of the quantity estimated. A held-out estimate of it may fall below ``lower`` by chance.
+    signed
+        Whether the sign is a direction, so that far below 0 is as much dependence as far above.
+    symmetric
+        Whether exchanging u and v leaves the value unchanged to the last digit. Cross-fitted values change by
+        chance, because the folds are dealt anew.
+    rank_based
+        Whether increasing maps of u or v leave the value unchanged.
+    rank_based_s
+        Whether increasing maps of v alone leave the value unchanged.
+    scale_free
+        Whether shifts and positive scales leave the value unchanged. FairQuant is in the units of u.
+    fitted
+        Whether functions are learned from the rows, so that ``evaluation="cross_fit"`` differs from
+        ``"in_sample"``.
+    seeded
+        Whether ``random_state`` matters.
+    quick
+        Whether a value takes milliseconds, so that a page may redraw it as a slider moves.
+    discrete
+        Whether only variables with few distinct values are accepted.
+    accepts_weights
+        Whether ``sample_weight`` has a meaning for it.
+    multivariate
+        Whether v may have several columns.
+    recorded
+        What a run writes down of how its values are estimated, so that later versions can say where theirs
+        differ; empty for measures that never changed.
+    interval_of
+        What an interval of it covers, where that is not the quantity in its title.
+    zero, one
+        What a value of 0 and of 1 mean.
+    fails_when
+        When its estimate misleads, in plain words.
+    source
+        Where the definition comes from.
+    implementation
+        ``"module:function"``; the function takes stacks ``(K, n)`` and returns ``(K,)``. Where permuting is
+        cheaper than starting again, it has the keyword ``permutations`` (B, n), orders of the rows of v, and
+        returns ``(K, B)``; with ``weight_moves``, whether weights go with v or stay with u, that holds with
+        weights above 0, too, and for orders in which rows come several times.
+    learned
+        The same for the learned transformations f and g, where there are any.
+    on_request
+        Whether pages that show every measure leave it out: it says nearly what another does, or what is asked
+        for by name only.
+    floats_per_row
+        About how many numbers a row of one pair needs in memory; stacks are cut into pieces by it.
+    """
+
+    id: str
+    title: str
+    symbol: str
+    zero: str
+    one: str
+    fails_when: str
+    source: str
+    implementation: str
+    lower: float = 0.0
+    upper: float = 1.0
+    signed: bool = False
+    symmetric: bool = True
+    rank_based: bool = False
+    rank_based_s: bool = False
+    scale_free: bool = True
+    fitted: bool = False
+    seeded: bool = False
+    quick: bool = True
+    discrete: bool = False
+    accepts_weights: bool = False
+    multivariate: bool = False
+    recorded: str = ""
+    interval_of: str = ""
+    learned: str | None = None
+    on_request: bool = False
+    floats_per_row: int = 8
+
+    def load(self, part: str = "implementation") -> Callable[..., Any]:
+        """Import and return the function that ``part`` names: implementation or learned."""
+        target = getattr(self, part)
+        if target is None:
+            raise LookupError(f"{self.id} has no {part}")
+        module, function = target.split(":")
+        loaded: Callable[..., Any] = getattr(import_module(f"{_PACKAGE}.{module}"), function)
+        return loaded
+
 
 _MEASURES = (
     Measure(
@@ -26,7 +130,6 @@ _MEASURES = (
         fails_when="The link is curved: on a U shape it reads 0. One outlier can make it or hide it.",
         source="Pearson (1895)",
         implementation="classical:pearson",
-        permuted="classical:pearson_permuted",
     ),
     Measure(
         id="spearman",
@@ -42,7 +145,6 @@ _MEASURES = (
         fails_when="The link is not monotone: on a U shape it reads 0.",
         source="Spearman (1904); mid-ranks for ties",
         implementation="classical:spearman",
-        permuted="classical:spearman_permuted",
     ),
     Measure(
         id="kendall",
@@ -79,7 +181,6 @@ _MEASURES = (
         fails_when="Tails are heavy: a bandwidth of the median distance is then too fine for the tail.",
         source="Gretton et al. (2005); normalised as in Cortes et al. (2012)",
         implementation="kernels:hsic",
-        permuted="kernels:hsic_permuted",
         floats_per_row=200,
     ),
     Measure(
@@ -93,7 +194,6 @@ _MEASURES = (
         fails_when="The link is fast: its waves are shorter than the bandwidth.",
         source="Póczos, Ghahramani and Schneider (2012)",
         implementation="kernels:chsic",
-        permuted="kernels:chsic_permuted",
         floats_per_row=200,
     ),
     Measure(
@@ -105,7 +205,6 @@ _MEASURES = (
         fails_when="The link is fast or tails are heavy: functions steeper than the kernel are penalised.",
         source="Bach and Jordan (2002)",
         implementation="kernels:kcca",
-        permuted="kernels:kcca_permuted",
         floats_per_row=200,
     ),
     Measure(
@@ -120,7 +219,7 @@ _MEASURES = (
         one="a function of u equals a function of v",
         fails_when="A variable is continuous: the table of counts would read 1, so it is refused.",
         source="Witsenhausen (1975); paper, section on HGR",
-        implementation="discrete:hgr_witsenhausen",
+        implementation="classical:hgr_witsenhausen",
     ),
     Measure(
         id="hgr_kde",
@@ -134,8 +233,6 @@ _MEASURES = (
         source="Mary et al. (2019); Witsenhausen (1975)",
         interval_of="the maximal correlation of the data as its kernels smooth them, which is below HGR",
         implementation="kde:hgr_kde",
-        permuted="kde:hgr_kde_permuted",
-        weighted_permuted="kde_null:hgr_kde_permuted",
         floats_per_row=130,
     ),
     Measure(
@@ -151,8 +248,7 @@ _MEASURES = (
         "and ten waves read near 0.",
         source="Mary et al. (2019) on the normal scores of van der Waerden (1952)",
         interval_of="the maximal correlation of the ranks as its kernels smooth them, which is below HGR",
-        implementation="kde_scores:hgr_kde_scores",
-        permuted="kde_scores:hgr_kde_scores_permuted",
+        implementation="kde:hgr_kde_scores",
         floats_per_row=130,
     ),
     Measure(
@@ -170,7 +266,6 @@ _MEASURES = (
         source="Lopez-Paz, Hennig and Schölkopf (2013); mid-ranks",
         interval_of="the largest correlation of its random sines of the ranks, which is not above HGR",
         implementation="rdc:hgr_rdc",
-        permuted="rdc:hgr_rdc_permuted",
         floats_per_row=60,
     ),
     Measure(
@@ -212,7 +307,6 @@ _MEASURES = (
         source="First canonical correlation of spline bases or of steps, without what noise adds to it (Bao, "
         "Hu, Pan and Zhou 2019); or, by choice, cross-fitted",
         implementation="spline:hgr_spline",
-        permuted="spline:hgr_spline_permuted",
         learned="spline:fitted_functions",
         floats_per_row=60,
     ),
@@ -228,8 +322,6 @@ _MEASURES = (
         source="Mary et al. (2019)",
         interval_of="the χ² divergence of the data as its kernels smooth them, which is below χ²",
         implementation="kde:chi2_kde",
-        permuted="kde:chi2_kde_permuted",
-        weighted_permuted="kde_null:chi2_kde_permuted",
         floats_per_row=130,
     ),
     Measure(
@@ -259,7 +351,7 @@ _MEASURES = (
         one="one nat; it has no upper end",
         fails_when="The link is nearly deterministic: it grows with the number of rows only.",
         source="Kraskov, Stögbauer and Grassberger (2004); ties as in Gao et al. (2017)",
-        implementation="neighbours:mi_ksg",
+        implementation="classical:mi_ksg",
     ),
     Measure(
         id="mi_mine",
@@ -294,7 +386,6 @@ _MEASURES = (
         "small: with 50 groups of 8 rows it reads mostly noise.",
         source="paper, section Real-world Experiments: 1/50 Σ|m_i − m|",
         implementation="fairquant:fairquant_values",
-        permuted="fairquant:fairquant_permuted",
     ),
     Measure(
         id="fairquant_cumulative",
@@ -311,7 +402,6 @@ _MEASURES = (
         "top of s: cumulative averages dilute it, so it reads far less.",
         source="the authors' public code: groups s ≤ quantile",
         implementation="fairquant:fairquant_cumulative_values",
-        permuted="fairquant:fairquant_cumulative_permuted",
     ),
     Measure(
         id="joint_distance_correlation",
@@ -324,7 +414,7 @@ _MEASURES = (
         fails_when="Columns are many: a link with one is diluted by the products of all. Rows are few: noise "
         "reads .1 and more. Its time grows with the square of the rows.",
         source="Terms with u of the joint distance covariance (c = 1) of Chakraborty and Zhang (2019)",
-        implementation="joint_distances:joint_distance_correlation",
+        implementation="distances:joint_distance_correlation",
         floats_per_row=40,
         on_request=True,
     ),

@@ -2,20 +2,27 @@
 
 HGR is the largest correlation of f(U) and g(V) over all functions. Over the span of finitely many functions
 it is the first singular value of their cross-covariance. How many functions to use is decided by what the
-training rows foretell for other rows; the value is the correlation on rows that neither chose nor fitted f
+training rows predict for other rows; the value is the correlation on rows that neither chose nor fitted f
 and g.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.dependence.spline_basis import Basis, basis
-from fairdash.dependence.spline_corrected import corrected_of, corrected_of_orders
-from fairdash.dependence.spline_fit import cross_covariances, effective, foretold_of, of_all_rows, pairs
+from fairdash.dependence.spline_basis import (
+    Basis,
+    basis,
+    cross_covariances,
+    effective,
+    of_all_rows,
+    pairs,
+    predicted_correlation,
+)
+from fairdash.dependence.spline_corrected import corrected_of
 from fairdash.errors import OptionError
 
 Array = NDArray[np.float64]
@@ -34,6 +41,7 @@ def hgr_spline(
     sample_weight: Array | None = None,
     groups: Index | None = None,
     evaluation: Evaluation = "corrected",
+    permutations: Index | None = None,
 ) -> Array:
     """Spline HGR of each pair of a stack; closed form, no seed.
 
@@ -57,10 +65,13 @@ def hgr_spline(
         when f, g and their smoothness were chosen. Signed: noise gives values on either side of 0.
         ``"in_sample"``: the first canonical correlation on the rows that chose it; noise gives a positive
         value.
+    permutations : (B, n) array, optional
+        Orders of the rows of v. The corrected value keeps its functions as they are; what is cross-fitted
+        chooses its folds anew.
 
     Returns
     -------
-    (K,) array
+    (K,) array, or (K, B) of permutations
         At most 1, which a deterministic link reaches if splines can follow it; 0 for independence.
 
     Raises
@@ -68,38 +79,18 @@ def hgr_spline(
     OptionError
         If ``evaluation`` is not one of the three.
     """
-    f, g = basis(u, sample_weight), basis(v, sample_weight)
     columns = 1 if v.ndim == 2 else v.shape[2]
-    if evaluation == "corrected":
-        return corrected_of(f, g, sample_weight, columns, groups)
-    return scores(f, g, sample_weight, evaluation, columns, groups)
-
-
-def hgr_spline_permuted(
-    u: Array,
-    v: Array,
-    permutations: Index,
-    *,
-    groups: Index | None = None,
-    evaluation: Evaluation = "corrected",
-) -> Array:
-    """:func:`hgr_spline` of u with each permutation of v; ``(K, n), (K, n) or (K, n, d), (B, n) -> (K, B)``.
-
-    The corrected value keeps its functions as they are; what is cross-fitted chooses its folds anew.
-    """
+    if permutations is None:
+        f, g = basis(u, sample_weight), basis(v, sample_weight)
+        return scores(f, g, sample_weight, evaluation, columns, groups)
     result = np.empty((len(u), len(permutations)))
     step = max(1, _PIECE // u.shape[1])
     for k in range(len(u)):
-        bases = (basis(u[k : k + 1]), basis(v[k : k + 1])) if evaluation == "corrected" else None
+        f, g = basis(u[k : k + 1]), basis(v[k : k + 1])
         for start in range(0, len(permutations), step):
-            piece = slice(start, start + step)
-            orders = permutations[piece]
-            if bases is not None:
-                columns = 1 if v.ndim == 2 else v.shape[2]
-                result[k, piece] = corrected_of_orders(*bases, orders, columns, groups)
-            else:
-                same = np.broadcast_to(u[k], orders.shape)
-                result[k, piece] = hgr_spline(same, v[k][orders], groups=groups, evaluation=evaluation)
+            orders = permutations[start : start + step]
+            same, moved = f.repeated(len(orders)), g.reordered(orders)
+            result[k, start : start + step] = scores(same, moved, None, evaluation, columns, groups)
     return result
 
 
@@ -109,6 +100,17 @@ def fitted_functions(u: Array, v: Array) -> tuple[Array, Array]:
     columns = 1 if v.ndim == 1 else v.shape[1]
     a, b, _ = _fit(*of_all_rows(f, g, None), effective(None, len(u))[0], columns)
     return f.tables[0][f.position[0]] @ a[0], g.tables[0][g.position[0]] @ b[0]
+
+
+def hgr_of_bases(f: Basis, g: Basis) -> Array:
+    """Spline HGR, cross-fitted, of one column with each member of `g`, (B,), each a number's or a category's.
+
+    >>> from fairdash.dependence.spline_basis import category_basis, number_basis
+    >>> v = np.linspace(0, 1, 200)
+    >>> float(hgr_of_bases(category_basis((v > 0.5).astype(int)), number_basis(v))[0].round(2))
+    0.95
+    """
+    return scores(f.repeated(len(g.member)), g, None, "cross_fit")
 
 
 def scores(
@@ -121,6 +123,8 @@ def scores(
 ) -> Array:
     """Value of each pair from its functions, (K,)."""
     count, n = f.position.shape
+    if evaluation == "corrected":
+        return corrected_of(f, g, weight, columns, groups)
     if evaluation == "in_sample":
         *_, value = _fit(*of_all_rows(f, g, weight), effective(weight, n)[:, 0], columns)
         return np.minimum(value, 1.0)
@@ -130,24 +134,16 @@ def scores(
             "Choose “cross_fit”, “in_sample” or “corrected”.",
             column="evaluation",
         )
-    folds = min(_FOLDS, n if groups is None else int(groups.max()) + 1)
-    place_u, place_v, mass = (
-        _by_fold(f, g, weight, folds) if groups is None else _by_group(f, g, weight, folds, groups)
-    )
+    place_u, place_v, mass = _by_fold(f, g, weight, groups)
+    folds = mass.shape[1]
     tall, wide = cross_covariances(
         f, g, place_u, place_v, None if weight is None and mass.size == n * count else mass
     )
+    tall, wide = tall.sum(axis=1, keepdims=True) - tall, wide.sum(axis=1, keepdims=True) - wide
     total = mass.sum(axis=-1)
-    if folds > 1:
-        tall, wide = tall.sum(axis=1, keepdims=True) - tall, wide.sum(axis=1, keepdims=True) - wide
-        total = total.sum(axis=-1, keepdims=True) - total
     # One heavy row may leave nothing to learn from.
-    total = np.maximum(total, 1e-300)[..., None, None]
-    a, b, value = _fit(
-        tall / total, wide / total, effective(weight, n) * (1 - 1 / folds if folds > 1 else 1.0), columns
-    )
-    if folds == 1:
-        return np.minimum(value[:, 0], 1.0)
+    total = np.maximum(total.sum(axis=-1, keepdims=True) - total, 1e-300)[..., None, None]
+    a, b, _ = _fit(tall / total, wide / total, effective(weight, n) * (1 - 1 / folds), columns)
     fu, gv = _left_out(f, a, place_u), _left_out(g, b, place_v)
     squares = (mass * fu**2).sum((1, 2)) * (mass * gv**2).sum((1, 2))
     result = np.divide((mass * fu * gv).sum((1, 2)), np.sqrt(squares), out=np.zeros(count), where=squares > 0)
@@ -182,11 +178,11 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
     """
     lead = tall.shape[:-2]
     a, b = np.zeros((*lead, tall.shape[-2])), np.zeros((*lead, wide.shape[-1]))
-    foretold, value = np.full(lead, -1.0), np.zeros(lead)
+    predicted, value = np.full(lead, -1.0), np.zeros(lead)
     for x, y, s, p, q in pairs(tall, wide, columns):
-        hope = foretold_of(s, p / rows, q / rows)
-        better = hope > foretold
-        foretold, value = np.where(better, hope, foretold), np.where(better, s, value)
+        hope = predicted_correlation(s, p / rows, q / rows)
+        better = hope > predicted
+        predicted, value = np.where(better, hope, predicted), np.where(better, s, value)
         # What an earlier choice wrote beyond this one's width is cleared.
         for kept, new in ((a, x), (b, y)):
             kept[better] = 0.0
@@ -194,49 +190,40 @@ def _fit(tall: Array, wide: Array, rows: Array, columns: int) -> tuple[Array, Ar
     return a, b, value
 
 
-def _by_fold(f: Basis, g: Basis, weight: Array | None, folds: int) -> tuple[Index, Index, Array]:
-    """Places in the tables of u and of v, and mass, of the rows of each fold; all (K, folds, ⌈n/folds⌉).
+def _by_fold(f: Basis, g: Basis, weight: Array | None, groups: Index | None) -> tuple[Index, Index, Array]:
+    """Places in the tables of u and of v, and mass, of the rows of each fold; all (K, folds, most rows).
 
-    A row's fold comes from the ranks of its u and its v alone, scrambled, so that neither the order of
-    the table nor the units matter; equal rows are dealt out evenly. A row of mass 0 fills each fold that
-    is short.
+    A row's fold comes from the ranks of its u and its v alone, scrambled, so that neither the order of the
+    table nor the units matter; equal rows are dealt out evenly. Groups are dealt by scrambled numbers, the
+    largest first, to the fold with the fewest rows, as scikit-learn's GroupKFold does; so all members have
+    the same folds. Rows of mass 0 fill each fold that is short.
     """
-    n = f.position.shape[1]
-    key = f.dense.astype(np.uint64) << np.uint64(32) | g.dense.astype(np.uint64)
-    order = np.argsort(_scrambled(key), axis=-1)
-    mass = np.ones(order.shape) if weight is None else np.take_along_axis(weight, order, axis=-1)
-    filler, shape = [(0, 0), (0, -n % folds)], (len(order), -1, folds)
-    parts = [np.take_along_axis(one.position, order, axis=-1) for one in (f, g)]
-    place_u, place_v = (np.ascontiguousarray(np.pad(x, filler).reshape(shape).swapaxes(1, 2)) for x in parts)
-    return place_u, place_v, np.pad(mass, filler).reshape(shape).swapaxes(1, 2)
+    count, n = f.position.shape
+    if groups is None:
+        folds = min(_FOLDS, n)
+        key = f.dense.astype(np.uint64) << np.uint64(32) | g.dense.astype(np.uint64)
+        order = np.argsort(_scrambled(key), axis=-1)
+        inside, fold = np.divmod(np.arange(n), folds)
+    else:
+        sizes = np.bincount(groups)
+        folds = min(_FOLDS, len(sizes))
+        number = _scrambled(np.arange(len(sizes), dtype=np.uint64))
+        fold_of, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(folds, dtype=np.intp)
+        for group in np.lexsort((number, -sizes)):
+            fold_of[group] = filled.argmin()
+            filled[fold_of[group]] += sizes[group]
+        order = np.argsort(fold_of[groups], kind="stable")[None]
+        fold = np.repeat(np.arange(folds), filled)
+        inside = np.arange(n) - np.repeat(np.cumsum(filled) - filled, filled)
+    shape = (count, folds, int(inside.max()) + 1)
 
+    def dealt(x: NDArray[Any]) -> NDArray[Any]:
+        result = np.zeros(shape, dtype=x.dtype)
+        result[:, fold, inside] = np.take_along_axis(x, np.broadcast_to(order, x.shape), axis=-1)
+        return result
 
-def _by_group(
-    f: Basis, g: Basis, weight: Array | None, folds: int, groups: Index
-) -> tuple[Index, Index, Array]:
-    """As :func:`_by_fold`, with every group in one fold: (K, folds, most rows of a fold).
-
-    Groups are dealt by scrambled numbers, largest first to the fold with the fewest rows, as
-    scikit-learn's GroupKFold does; so all members have the same folds.
-    """
-    sizes = np.bincount(groups)
-    number = _scrambled(np.arange(len(sizes), dtype=np.uint64))
-    fold, filled = np.empty(len(sizes), dtype=np.intp), np.zeros(folds, dtype=np.intp)
-    for group in np.lexsort((number, -sizes)):
-        fold[group] = filled.argmin()
-        filled[fold[group]] += sizes[group]
-    order = np.argsort(fold[groups], kind="stable")
-    inside = np.arange(len(groups)) - np.repeat(np.cumsum(filled) - filled, filled)
-    at = (slice(None), np.repeat(np.arange(folds), filled), inside)
-    shape = (len(f.position), folds, int(filled.max()))
-    places = []
-    for one in (f, g):
-        place = np.zeros(shape, dtype=one.position.dtype)
-        place[at] = one.position[:, order]
-        places.append(place)
-    mass = np.zeros(shape)
-    mass[at] = 1.0 if weight is None else weight[:, order]
-    return places[0], places[1], mass
+    mass = np.ones((count, n)) if weight is None else weight
+    return dealt(f.position), dealt(g.position), dealt(mass)
 
 
 def _scrambled(key: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -1,5 +1,5 @@
 """Smooth functions of the ranks: cubic splines, ordered from smooth to rough, uncorrelated on the rows at
-hand.
+hand; and canonical correlations between few functions of one variable and many of the other.
 
 The space is that of cubic B-splines with equal knots in (mid-)ranks. Its functions are ordered by roughness
 (Demmler and Reinsch 1975), so that the first p of them are the smoothest p dimensions of it, and are then
@@ -8,8 +8,8 @@ made uncorrelated with variance 1 in that order. They depend on x through its ra
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -28,6 +28,12 @@ _LARGEST_ATOM = 1 / 16
 _NOTHING_NEW = 1e-7
 #: Largest product of two functions that counts as none.
 _UNCORRELATED = 1e-6
+#: How many functions one side may have, and how many the other: an unsteady f needs many, but rarely both
+#: sides do.
+SIZES = ((2, 2), (4, 4), (6, 4), (10, 4), (18, 4), (WIDTH, 4))
+FEW = 4
+#: Pairs whose few functions are gathered at a time, so that they stay in the cache.
+_PIECE = 64
 
 
 @dataclass(frozen=True)
@@ -53,9 +59,19 @@ class Basis:
 
     def part(self, members: slice) -> Basis:
         """The functions of some members of the stack."""
-        return replace(
-            self, member=self.member[members], position=self.position[members], dense=self.dense[members]
+        return Basis(self.tables, self.member[members], self.position[members], self.dense[members])
+
+    def repeated(self, count: int) -> Basis:
+        """The only member's functions, so many times."""
+        shape, member = (count, self.position.shape[1]), np.zeros(count, dtype=np.intp)
+        return Basis(
+            self.tables, member, np.broadcast_to(self.position, shape), np.broadcast_to(self.dense, shape)
         )
+
+    def reordered(self, orders: Index) -> Basis:
+        """The only member's functions at the rows in several orders, (B, n): a member an order."""
+        member = np.zeros(len(orders), dtype=np.intp)
+        return Basis(self.tables, member, self.position[0][orders], self.dense[0][orders])
 
 
 def basis(x: Array, sample_weight: Array | None = None) -> Basis:
@@ -88,8 +104,39 @@ def basis(x: Array, sample_weight: Array | None = None) -> Basis:
     return Basis(tables=tables, member=np.arange(len(x)), position=plain.position, dense=plain.dense)
 
 
+def category_basis(codes: NDArray[np.integer]) -> Basis:
+    """Functions of a category: its levels from the commonest on, uncorrelated, with mean 0 and variance 1.
+
+    Parameters
+    ----------
+    codes : (n,) array
+        Level of each row, in any numbering.
+
+    Returns
+    -------
+    Basis
+        Of one member. More levels than a spline has functions are one level together, the rarest ones.
+    """
+    _, level, counts = np.unique(codes, return_inverse=True, return_counts=True)
+    rank = np.empty(len(counts), dtype=np.intp)
+    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
+
+    def levels(mass: Array) -> Array:
+        # One level fewer than there are: the last is told by the others.
+        functions = np.zeros((len(mass), WIDTH))
+        functions[:, : len(mass) - 1] = np.eye(len(mass))[:, :-1]
+        return orthonormal(functions, mass)
+
+    return tabulated(np.minimum(rank[level], WIDTH)[None], levels)
+
+
+def number_basis(values: Array) -> Basis:
+    """Smooth functions of the ranks of one column of numbers; ``(n,)`` to a basis of one member."""
+    return basis(np.asarray(values, dtype=np.float64)[None])
+
+
 def tabulated(
-    x: Array, functions: Callable[[Array], Array], untied: Callable[[int], Array] | None = None
+    x: Array | Index, functions: Callable[[Array], Array], untied: Callable[[int], Array] | None = None
 ) -> Basis:
     """Any functions of the ranks of a stack, computed once for all members whose ties lie alike.
 
@@ -231,3 +278,116 @@ def _from_smooth_to_rough() -> Array:
     ordered *= -np.sign((values @ ordered)[0])
     ordered.flags.writeable = False
     return ordered
+
+
+def cross_covariances(
+    f: Basis, g: Basis, place_u: Index, place_v: Index, mass: Array | None
+) -> tuple[Array, Array]:
+    """Sums of products over each fold: many functions of u with few of v, and few with many.
+
+    Returns
+    -------
+    tall : (K, folds, P, few) and wide : (K, folds, few, P) arrays
+    """
+    count, folds, size = place_u.shape
+    width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
+    few_v = FEW * width_v // WIDTH
+    tall, wide = np.empty((count, folds, width_u, few_v)), np.empty((count, folds, FEW, width_v))
+    # One member at a time in the same two buffers: they stay in the cache, which a whole stack would not.
+    left, right = np.empty((folds, size, width_u)), np.empty((folds, size, width_v))
+    for k in range(count):
+        np.take(f.tables[f.member[k]], place_u[k], axis=0, out=left, mode="clip")
+        np.take(g.tables[g.member[k]], place_v[k], axis=0, out=right, mode="clip")
+        if mass is not None:
+            left *= mass[k][..., None]
+        np.matmul(left.swapaxes(1, 2), right[..., :few_v], out=tall[k])
+        np.matmul(left[..., :FEW].swapaxes(1, 2), right, out=wide[k])
+    return tall, wide
+
+
+def of_all_rows(f: Basis, g: Basis, weight: Array | None) -> tuple[Array, Array]:
+    """Cross-covariances of each pair over all rows: many functions of u with few of v, and few with many.
+
+    Returns
+    -------
+    tall : (K, P, few) and wide : (K, few, P) arrays
+    """
+    count, n = f.position.shape
+    rows = np.arange(count)[:, None]
+    # Which place of v each place of u goes with, and the other way round.
+    of_u, of_v = np.empty_like(f.position), np.empty_like(g.position)
+    of_u[rows, f.position], of_v[rows, g.position] = g.position, f.position
+    share_u = share_v = None
+    if weight is not None:
+        share = weight / weight.sum(axis=-1, keepdims=True)
+        share_u, share_v = np.empty_like(share), np.empty_like(share)
+        share_u[rows, f.position], share_v[rows, g.position] = share, share
+    width_u, width_v = f.tables[0].shape[1], g.tables[0].shape[1]
+    few_u, few_v = FEW * width_u // WIDTH, FEW * width_v // WIDTH
+    tall, wide = np.empty((count, width_u, few_v)), np.empty((count, few_u, width_v))
+    # Members whose ties lie alike share their tables. Only the few functions are moved to where the other
+    # variable has its rows; the many stay in their table.
+    tables = f.member * len(g.tables) + g.member
+    for pair in np.unique(tables):
+        i, j = divmod(int(pair), len(g.tables))
+        narrow_u, narrow_v = (
+            np.ascontiguousarray(table[:, :few])
+            for table, few in ((f.tables[i], few_u), (g.tables[j], few_v))
+        )
+        members = np.flatnonzero(tables == pair)
+        for start in range(0, len(members), _PIECE):
+            own = members[start : start + _PIECE]
+            moved_v, moved_u = narrow_v[of_u[own]], narrow_u[of_v[own]]
+            if share_u is not None and share_v is not None:
+                moved_v *= share_u[own][..., None]
+                moved_u *= share_v[own][..., None]
+            tall[own] = f.tables[i].T @ moved_v
+            wide[own] = moved_u.swapaxes(1, 2) @ g.tables[j]
+    return (tall / n, wide / n) if weight is None else (tall, wide)
+
+
+def pairs(tall: Array, wide: Array, columns: int) -> Iterator[tuple[Array, Array, Array, int, int]]:
+    """For each choice of sizes the coefficients of f and of g, their correlation, and how many functions."""
+    for many, few in SIZES:
+        for p, q in [(many, few)] if many == few else [(many, few), (few, many)]:
+            if p >= q:
+                x, y, s = leading(tall[..., :p, : q * columns])
+            else:
+                y, x, s = leading(wide[..., :p, : q * columns].swapaxes(-1, -2))
+            yield x, y, s, p, q * columns
+
+
+def leading(c: Array) -> tuple[Array, Array, Array]:
+    """First singular triple of each (..., p, q) matrix, q small, from the 16th power of CᵀC."""
+    power = c.swapaxes(-1, -2) @ c
+    trace = np.einsum("...ii", power)[..., None, None]
+    # The largest eigenvalue is now at least 1/q, so that its 16th power is far from underflow.
+    power = power / np.where(trace > 0, trace, 1.0)
+    for _ in range(4):
+        power = power @ power
+    # The longest column is farthest from being orthogonal to the vector wanted.
+    longest = np.diagonal(power, axis1=-2, axis2=-1).argmax(axis=-1)
+    y = np.take_along_axis(power, longest[..., None, None], axis=-1)
+    y = y / np.maximum(np.linalg.norm(y, axis=-2, keepdims=True), 1e-300)
+    x = c @ y
+    s = np.linalg.norm(x, axis=-2, keepdims=True)
+    return (x / np.maximum(s, 1e-300))[..., 0], y[..., 0], s[..., 0, 0]
+
+
+def predicted_correlation(s: Array, p: Array, q: Array) -> Array:
+    """Correlation to expect on new rows, from the largest singular value s and the p and q functions a row.
+
+    The singular value of a signal in noise exceeds the signal's, and its vectors are tilted away. Correcting
+    for both gives √((s² − p − q)² − 4pq) / s, and 0 where noise alone reaches s (Gavish and Donoho 2017,
+    equation 7).
+    """
+    inside = np.maximum((s**2 - p - q) ** 2 - 4 * p * q, 0.0)
+    signal = s > np.sqrt(p) + np.sqrt(q)
+    return np.where(signal, np.sqrt(inside) / np.where(signal, s, 1.0), 0.0)
+
+
+def effective(weight: Array | None, n: int) -> Array:
+    """Kish's effective number of rows, (K, 1)."""
+    if weight is None:
+        return np.array([[float(n)]])
+    return (weight.sum(axis=-1) ** 2 / (weight**2).sum(axis=-1))[:, None]

@@ -8,17 +8,20 @@ which the value jumps.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.dependence.spline_basis import Basis
-from fairdash.dependence.spline_fit import between, effective, foretold_of, of_all_rows, pairs
-from fairdash.dependence.spline_steps import Cells, StepTables
+from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.spline_basis import Basis, effective, of_all_rows, pairs, predicted_correlation
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
+Codes = NDArray[np.uint16]
+Tables = list[tuple[Array, Array, Array]]
 
 #: Tracy–Widom statistics (:func:`evidence`) at which smooth functions begin to count and count in full; found
 #: on the laws of benchmarks/one_number_laws.py.
@@ -29,8 +32,16 @@ _STEPS = (4.0, 7.0)
 _ADVANTAGE = (1.5, 1.8)
 #: Of steps that predict nearly alike, within so much times √n, the finest follow jumps most closely.
 _ALIKE = (2.4, 2.6)
-#: Pairs that are looked at at a time, so that their tables stay in the cache.
-_PIECE = 64
+#: Pairs whose tables are held at a time.
+_PIECE = 256
+#: Effective rows that a cell must have: with fewer, chance alone makes large singular values.
+ROWS_A_CELL = 7.5
+#: By how much a bound may fall short of what it bounds in rounding.
+_ROUNDING = 1 + 1e-9
+#: How many equal cells one side may have where the other has those of :func:`tail_edges`.
+_MOST, _LEAST = 256, 32
+#: The lower half of the edges of cells that are narrow where the range ends.
+_TAIL = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.21, 0.25, 0.29, 1 / 3, 0.42, 0.5)
 
 
 def corrected(s: Array, p: Array, q: Array) -> Array:
@@ -96,31 +107,12 @@ def corrected_of(
     for start in range(0, count, _PIECE):
         piece = slice(start, start + _PIECE)
         a, b, own = f.part(piece), g.part(piece), None if weight is None else weight[piece]
-        best = _smooth(*of_all_rows(a, b, own), a, b, rows[piece], columns)
+        value, predicted = _smooth(*of_all_rows(a, b, own), a, b, rows[piece], columns)
         if columns == 1:
-            best = _or_steps(best, StepTables.of(Cells.of(a, fewest), Cells.of(b, fewest), own))
-        result[piece] = best.value
+            tables = step_tables(Cells.of(a, fewest), Cells.of(b, fewest), own)
+            value = _or_steps(value, predicted, rows[piece], tables)
+        result[piece] = value
     return result
-
-
-def corrected_of_orders(
-    f: Basis, g: Basis, orders: Index, columns: int, groups: Index | None = None
-) -> Array:
-    """Corrected value of one pair for each order of v; bases of one member, ``(B, n) -> (B,)``."""
-    count, n = orders.shape
-    moved = g.dense[0][orders] if groups is not None else g.dense
-    rows, fewest = _rows_of(np.array([float(n)]), f.dense, moved, None, columns, groups)
-    at_u = np.empty(n, dtype=np.intp)
-    at_u[f.position[0]] = np.arange(n)
-    of_u = g.position[0][orders[:, at_u]]
-    of_v = np.empty_like(of_u)
-    np.put_along_axis(of_v, of_u, np.broadcast_to(np.arange(n), of_u.shape), axis=-1)
-    found = between(f.tables[0], g.tables[0], of_u, of_v)
-    smooth = _smooth(*found, f, g, np.broadcast_to(rows, count), columns)
-    if columns > 1:
-        return smooth.value
-    a, b = Cells.of(f, fewest), Cells.of(g, fewest)
-    return _or_steps(smooth, StepTables.of(a.repeated(count), b.reordered(orders), None)).value
 
 
 def _rows_of(
@@ -149,35 +141,29 @@ def _alike(ranks: Index, groups: Index) -> Array:
     pairs_of_rows = (sizes * (sizes - 1)).sum()
     if pairs_of_rows == 0:
         return np.zeros(len(ranks))
+    if ranks.strides[0] == 0:
+        # One column, repeated.
+        ranks = ranks[:1]
     z = ranks - ranks.mean(axis=1, keepdims=True)
     z = z / np.maximum(z.std(axis=1, keepdims=True), 1e-300)
     together = np.array([(np.bincount(groups, own) ** 2).sum() - (own**2).sum() for own in z])
     return np.clip(together / pairs_of_rows, 0.0, 1.0)
 
 
-@dataclass(frozen=True)
-class _Link:
-    """What smooth functions show of each pair: its value, the most that a size predicts, rows; all (K,)."""
-
-    value: Array
-    predicted: Array
-    rows: Array
-
-
-def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: int) -> _Link:
-    """The smallest size of functions, raised by what larger ones have earned."""
+def _smooth(tall: Array, wide: Array, f: Basis, g: Basis, rows: Array, columns: int) -> tuple[Array, Array]:
+    """The smallest size of functions, raised by what larger ones earn; and the most that a size predicts."""
     of_u, of_v = _functions(f), _functions(g)
     sizes = [(s, of_u[:, many - 1], of_v[:, few - 1]) for _, _, s, many, few in pairs(tall, wide, columns)]
     s, p, q = sizes[0]
     # Noise adds pq / n to the squares of so few correlations.
     noise = np.minimum(p * q / rows, 1.0)
     base = np.sqrt(np.clip((s**2 - noise) / np.maximum(1 - noise, 1e-9), 0.0, 1.0))
-    predicted = [foretold_of(s, p / rows, q / rows) for s, p, q in sizes]
+    predicted = [predicted_correlation(s, p / rows, q / rows) for s, p, q in sizes]
     gains = [
         _between(evidence(s, p, q, rows), *_SMOOTH) * (corrected(s, p / rows, q / rows) - base)
         for s, p, q in sizes
     ]
-    return _Link(base + np.maximum(np.max(gains, axis=0), 0.0), np.max(predicted, axis=0), rows)
+    return base + np.maximum(np.max(gains, axis=0), 0.0), np.max(predicted, axis=0)
 
 
 def _functions(x: Basis) -> Array:
@@ -192,34 +178,154 @@ def _between(x: Array, low: float, high: float) -> Array:
     return t * t * (3 - 2 * t)
 
 
-def _or_steps(smooth: _Link, tables: StepTables) -> _Link:
-    """The smooth functions' link, moved to that of steps as far as these predict more."""
-    root = np.sqrt(smooth.rows)
-    least = smooth.predicted + _ADVANTAGE[0] / root
+def _or_steps(smooth: Array, predicted: Array, rows: Array, tables: Tables) -> Array:
+    """The value of smooth functions, moved to that of steps as far as these predict more."""
+    root = np.sqrt(rows)
+    least = predicted + _ADVANTAGE[0] / root
     which = np.arange(len(least))
     # Few pairs are worth an eigenvalue: powers of the table bound it, the higher the closer.
     for squarings in (2, 4):
         hopeful = np.zeros(len(which), dtype=bool)
-        for bound, p, q in tables.bounds(which, squarings):
-            rows = smooth.rows[which]
-            hopeful |= (foretold_of(bound, p / rows, q / rows) > least[which]) & (
-                evidence(bound, p, q, rows) > _STEPS[0]
+        for bound, p, q in bounds(tables, which, squarings):
+            own = rows[which]
+            hopeful |= (predicted_correlation(bound, p / own, q / own) > least[which]) & (
+                evidence(bound, p, q, own) > _STEPS[0]
             )
         which = which[hopeful]
         if not len(which):
             return smooth
-    rows, root = smooth.rows[which], root[which]
-    s, p, q = (np.array(each) for each in zip(*tables.correlations(which), strict=True))
-    told, found = foretold_of(s, p / rows, q / rows), corrected(s, p / rows, q / rows)
-    most, shown = told.max(axis=0), evidence(s, p, q, rows).max(axis=0)
+    own, root = rows[which], root[which]
+    s, p, q = (np.array(each) for each in zip(*correlations(tables, which), strict=True))
+    told, found = predicted_correlation(s, p / own, q / own), corrected(s, p / own, q / own)
+    most, shown = told.max(axis=0), evidence(s, p, q, own).max(axis=0)
     # From coarse to fine; cells of one size in the order of their values, whichever variable has the more.
     order = np.lexsort((found, p * q), axis=0)
     told, found = (np.take_along_axis(each, order, axis=0) for each in (told, found))
     value = np.zeros_like(most)
-    for one, predicted in zip(found, told, strict=True):
-        value = value + _between(root * (predicted - most), -_ALIKE[1], -_ALIKE[0]) * (one - value)
-    advantage = _between(root * (most - smooth.predicted[which]), *_ADVANTAGE)
+    for one, its_own in zip(found, told, strict=True):
+        value = value + _between(root * (its_own - most), -_ALIKE[1], -_ALIKE[0]) * (one - value)
+    advantage = _between(root * (most - predicted[which]), *_ADVANTAGE)
     share = _between(shown, *_STEPS) * advantage
-    moved = smooth.value.copy()
+    moved = smooth.copy()
     moved[which] += share * (value - moved[which])
-    return _Link(moved, smooth.predicted, smooth.rows)
+    return moved
+
+
+@dataclass(frozen=True)
+class Cells:
+    """In which cells each row of a stack lies.
+
+    Attributes
+    ----------
+    tails : (K, n) array
+        Cells between :func:`tail_edges`.
+    fine : (K, n) array or None
+        Equal cells, as many as the rows allow; None where they allow fewer than are of use.
+    n_tails, n_fine
+        How many there are.
+    """
+
+    tails: Codes
+    fine: Codes | None
+    n_tails: int
+    n_fine: int
+
+    @classmethod
+    def of(cls, x: Basis, rows: float) -> Cells:
+        """The cells of a variable by its mid-ranks; `rows` is the (fewest) effective number of them."""
+        n = x.position.shape[1]
+        edges = tail_edges(rows)
+        finest = _MOST
+        while finest * ROWS_A_CELL > rows:
+            finest //= 2
+        # Members whose ties lie alike share the ranks of their places.
+        ranks = np.empty((len(x.tables), n))
+        for table, first in zip(*np.unique(x.member, return_index=True), strict=True):
+            dense, position = x.dense[first], x.position[first]
+            if dense.max() < n - 1:
+                ranks[table, position] = mid_ranks(dense.astype(np.float64))
+            else:
+                ranks[table] = (np.arange(n) + 0.5) / n
+
+        def at(cell_of: Callable[[Array], NDArray[Any]]) -> Codes:
+            cells = cell_of(ranks).astype(np.uint16)
+            if len(cells) == 1:
+                return np.take(cells[0], x.position, mode="clip")
+            return np.take_along_axis(cells[x.member], x.position, axis=-1)
+
+        fine = None
+        if finest >= _LEAST:
+            fine = at(lambda rank: np.minimum(np.floor(rank * finest), finest - 1))
+        return cls(at(lambda rank: np.searchsorted(edges, rank)), fine, len(edges) + 1, finest)
+
+
+def step_tables(a: Cells, b: Cells, weight: Array | None) -> Tables:
+    """Of K pairs, from the cells of u and of v and the rows' weights (K, n), for each choice of cells.
+
+    Returns
+    -------
+    list of (gram, p, q)
+        QᵀQ, (K, c, c), of the table Q = share / √(share of the row × share of the column), without the
+        constants; and how many functions besides the constant either side had, (K,).
+    """
+    found = [_gram(_shares(a.tails, b.tails, a.n_tails, b.n_tails, weight))]
+    for fine, coarse in ((a, b), (b, a)):
+        if fine.fine is None:
+            break
+        shares = _shares(fine.fine, coarse.tails, fine.n_fine, coarse.n_tails, weight)
+        while shares.shape[1] >= _LEAST:
+            gram, of_rows, of_columns = _gram(shares)
+            found.append((gram, of_rows, of_columns) if fine is a else (gram, of_columns, of_rows))
+            shares = shares[:, ::2] + shares[:, 1::2]
+    return found
+
+
+def bounds(tables: Tables, which: Index, squarings: int) -> Iterator[tuple[Array, Array, Array]]:
+    """For each choice of cells what the first canonical correlation can't exceed, p and q; (k,) each."""
+    for gram, p, q in tables:
+        power = gram if len(which) == len(gram) else gram[which]
+        for _ in range(squarings):
+            power = power @ power
+        # The squares of a power's entries sum to those of its eigenvalues, of which one is the largest's.
+        total = np.einsum("kij,kij->k", power, power)
+        yield total ** (0.25 * 0.5**squarings) * _ROUNDING, p[which], q[which]
+
+
+def correlations(tables: Tables, which: Index) -> Iterator[tuple[Array, Array, Array]]:
+    """First canonical correlations of some of the pairs, in sample, p and q; (k,) each."""
+    for gram, p, q in tables:
+        squares = np.linalg.eigvalsh(gram[which])[:, -1]
+        yield np.sqrt(np.maximum(squares, 0.0)), p[which], q[which]
+
+
+def tail_edges(rows: float) -> Array:
+    """Ranks in (0, 1) between cells that are narrow in both tails, each of at least ROWS_A_CELL rows."""
+    lower = [0.0]
+    for edge in _TAIL:
+        if (edge - lower[-1]) * rows >= ROWS_A_CELL:
+            lower.append(edge)
+    below = np.array([edge for edge in lower[1:] if (0.5 - edge) * rows >= ROWS_A_CELL or edge == 0.5])
+    return np.union1d(below, 1 - below)
+
+
+def _shares(a: Codes, b: Codes, count_a: int, count_b: int, weight: Array | None) -> Array:
+    """Share of the mass in each pair of cells; ``(K, n), (K, n) -> (K, count_a, count_b)``."""
+    members = len(a)
+    place = a + np.arange(members)[:, None] * count_a
+    place *= count_b
+    place += b
+    mass = None if weight is None else (weight / weight.sum(axis=-1, keepdims=True)).ravel()
+    found = np.bincount(place.ravel(), mass, minlength=members * count_a * count_b)
+    shares: Array = found.reshape(members, count_a, count_b) / (a.shape[1] if weight is None else 1.0)
+    return shares
+
+
+def _gram(shares: Array) -> tuple[Array, Array, Array]:
+    """Q'Q without the constants, and how many functions besides the constant either side has."""
+    of_a, of_b = shares @ np.ones(shares.shape[2]), np.ones(shares.shape[1]) @ shares
+    rows, columns = (np.divide(1, x, out=np.zeros_like(x), where=x > 0) for x in (of_a, of_b))
+    root = np.sqrt(of_b)
+    scaled = shares.swapaxes(1, 2) @ (shares * rows[:, :, None])
+    gram = scaled * (np.sqrt(columns)[:, :, None] * np.sqrt(columns)[:, None, :])
+    gram -= root[:, :, None] * root[:, None, :]
+    return gram, (of_a > 0).sum(axis=1) - 1.0, (of_b > 0).sum(axis=1) - 1.0

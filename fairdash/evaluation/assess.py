@@ -12,11 +12,16 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.dependence.floors import null_values
+from fairdash.dependence.api import Estimator, Pairs
 from fairdash.dependence.grouping import as_groups
-from fairdash.dependence.measuring import as_stack, as_weights, values_of
-from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS, MOST_PERMUTED_ROWS
-from fairdash.dependence.omnibus_values import Signs, draw_signs, multiplied_values, permuted_values
+from fairdash.dependence.omnibus import (
+    ENOUGH_PERMUTATIONS,
+    MOST_PERMUTED_ROWS,
+    Signs,
+    draw_signs,
+    multiplied_values,
+    permuted_values,
+)
 from fairdash.dependence.registry import Measure
 from fairdash.evaluation.verdict import (
     ALPHA,
@@ -309,14 +314,14 @@ class Judge:
             s = self.sensitive[chosen].to_numpy(dtype=float)[rows]
             v = np.broadcast_to(s, (len(u), *s.shape))
             own = weight if measure.accepts_weights else None
-            a, b = as_stack(u, v, single=False, measure=measure)
-            each = as_weights(own, a.shape)
-            columns[title] = values_of(measure, a, b, each, self.random_state, {}, groups)
+            pairs = Pairs.of(u, v, own, groups, measure=measure)
+            estimator = Estimator(measure, random_state=self.random_state)
+            columns[title] = estimator.values(pairs)
             if not n_permutations:
                 columns[f"{title}_floor"] = columns[f"{title}_floor_q95"] = np.full(len(u), np.nan)
                 continue
             orders = permutations[chosen[0]]
-            values = null_values(measure, a, b, orders, each, self.random_state, {}, groups)
+            values = estimator.null(pairs, orders)
             sizes = np.abs(values) if measure.signed else values
             columns[f"{title}_floor"] = sizes.mean(axis=-1).max(axis=0)
             columns[f"{title}_floor_q95"] = np.quantile(sizes, 1 - ALPHA, axis=-1).max(axis=0)

@@ -54,8 +54,8 @@ class SweepResult(TrainedModels):
     names
         Target or sensitive column to its name for people, for those that have one.
     evaluations
-        Measure to how its values are estimated, :attr:`fairdash.dependence.entry.Measure.recorded`; empty in
-        a run of before it was written down.
+        Measure to how its values are estimated, :attr:`fairdash.dependence.registry.Measure.recorded`; empty
+        in a run of before it was written down.
     rows
         (n,) which rows of the data set these are, counted from 0, where a first look saw only some of them,
         drawn at random; None where they are all.

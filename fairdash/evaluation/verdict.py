@@ -36,7 +36,7 @@ EDGE, P_VALUE = "_edge", "_p"
 #: columns, the name of one in brackets.
 VERDICT = "verdict"
 #: What stands behind :data:`VERDICT` in the columns of the measure that shows a link best: its place among
-#: :data:`fairdash.dependence.omnibus_values.COMPONENTS`, and its mean over the splits; then :data:`EDGE`.
+#: :data:`fairdash.dependence.omnibus.COMPONENTS`, and its mean over the splits; then :data:`EDGE`.
 FOUND_BY, VALUE = "_by", "_value"
 VERDICT_ENDS = (P_VALUE, FOUND_BY, VALUE, EDGE)
 _ROUNDING = 1e-9
@@ -114,14 +114,14 @@ def with_verdict(
         The columns whose sign is a direction: the size of the mean is what is tested.
     tests
         Split and part to what the measures of the verdict say of each order of each sensitive column,
-        (W, M, K, B + 1), as :func:`fairdash.dependence.omnibus_values.permuted_values` gives it.
+        (W, M, K, B + 1), as :func:`fairdash.dependence.omnibus.permuted_values` gives it.
 
     Returns
     -------
     DataFrame
         With ``<column>_edge``, the largest mean over the splits that is no link at 5 %, and ``<column>_p``,
         the permutation p-value of the mean; alike in all splits of a method, weight and part. With weights
-        each is the larger of two, see :func:`fairdash.dependence.floors.null_values`. Models that diverged
+        each is the larger of two, see :meth:`fairdash.dependence.api.Estimator.null`. Models that diverged
         are left out of the means. NaN where there are no permutations. And :data:`VERDICT` with
         :data:`VERDICT_ENDS`, see :class:`Verdict`.
     """

@@ -13,6 +13,9 @@ from collections.abc import Iterable, Sequence
 import torch
 from torch import Tensor, nn
 
+#: How long the moments of a gradient remember, and what keeps a step finite (Kingma and Ba's).
+_BETAS, _EPSILON = (0.9, 0.999), 1e-8
+
 
 class StackedAdam:
     """Adam (Kingma and Ba 2015) over a stack.
@@ -40,15 +43,11 @@ class StackedAdam:
         parameters: Iterable[nn.Parameter],
         *,
         lr: float | Tensor,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
         weight_decay: float | Tensor = 0.0,
         maximize: bool = False,
         alive: Tensor | None = None,
     ) -> None:
         self.parameters = params = list(parameters)
-        self.betas = betas
-        self.eps = eps
         self.sign = 1.0 if maximize else -1.0
         # (K, P): row k holds every parameter of network k.
         self._weights = torch.cat([p.detach().flatten(1) for p in params], dim=1)
@@ -99,11 +98,11 @@ class StackedAdam:
         if self._decays:
             grads.addcmul_(self.weight_decay, self._weights)
         self.steps += 1
-        beta1, beta2 = self.betas
+        beta1, beta2 = _BETAS
         mean.lerp_(grads, 1 - beta1)
         square.mul_(beta2).addcmul_(grads, grads, value=1 - beta2)
         step_size = self.lr * (lr_factor / (1 - beta1**self.steps))
         if dead is not None:
             step_size = step_size.masked_fill(dead, 0.0)
-        denominator = square.sqrt().div_((1 - beta2**self.steps) ** 0.5).add_(self.eps)
+        denominator = square.sqrt().div_((1 - beta2**self.steps) ** 0.5).add_(_EPSILON)
         self._weights.add_(mean.div(denominator).mul_(step_size), alpha=self.sign)

@@ -9,13 +9,84 @@ torch.Size([3, 16, 1])
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from fairdash.nets.activations import ACTIVATIONS, Activation
+
+@dataclass(frozen=True, kw_only=True)
+class Activation:
+    """One way from a unit's z to its output: tanh or ReLU, in the form that a hand-written gradient wants.
+
+    A unit's output is ``factor * a + shift`` of the a that is kept, so that its affine part goes into the
+    next layer's small matrices and no pass over the batch is needed for it.
+
+    Parameters
+    ----------
+    function
+        The output itself, for what is not written by hand.
+    scale
+        What z is multiplied by before `keep`.
+    keep
+        The kept a from ``scale * z``, in place.
+    factor, shift
+        The output is ``factor * a + shift``.
+    gain, slope
+        The output's derivative by z is ``gain * slope(a)``.
+    first, inner, last
+        Squares of the bounds of uniform initial weights, times the number of inputs: of the first layer,
+        those between, and the output's; None for Xavier's bound, which knows the outputs too.
+    bias
+        Initial biases of hidden units are uniform between ± this.
+    """
+
+    function: Callable[[Tensor], Tensor]
+    scale: float
+    keep: Callable[[Tensor], Tensor]
+    factor: float
+    shift: float
+    gain: float
+    slope: Callable[[Tensor], Tensor]
+    first: float | None = None
+    inner: float | None = None
+    last: float | None = None
+    bias: float = 0.0
+
+
+ACTIVATIONS: Mapping[str, Activation] = MappingProxyType(
+    {
+        # tanh(z) = 2σ(2z) − 1, and tanh′(z) = 4(σ − σ²): torch's sigmoid is vectorised on CPUs and its tanh
+        # much less so.
+        "tanh": Activation(
+            function=torch.tanh,
+            scale=2.0,
+            keep=Tensor.sigmoid_,
+            factor=2.0,
+            shift=-1.0,
+            gain=4.0,
+            slope=lambda a: torch.addcmul(a, a, a, value=-1),
+        ),
+        # He et al. (2015) in between. Many inputs begin small, and so does the output: a table's rows are
+        # few, and what weights begin with is noise to the prediction. Biases spread the kinks over the rows.
+        "relu": Activation(
+            function=torch.relu,
+            scale=1.0,
+            keep=Tensor.relu_,
+            factor=1.0,
+            shift=0.0,
+            gain=1.0,
+            slope=lambda a: (a > 0).to(a.dtype),
+            first=0.75,
+            inner=6.0,
+            last=0.54,
+            bias=0.5,
+        ),
+    }
+)
 
 
 class StackedMLP(nn.Module):
@@ -34,12 +105,12 @@ class StackedMLP(nn.Module):
     first_bias_spread
         The first layer's biases are drawn uniformly from ± this number, 0 leaves them at the activation's.
     activation
-        What stands between the layers, in :data:`fairdash.nets.activations.ACTIVATIONS`.
+        What stands between the layers, in :data:`fairdash.nets.mlp.ACTIVATIONS`.
 
     Notes
     -----
     With tanh initial weights are Xavier uniform (Glorot and Bengio 2010), as in the paper; biases zero. With
-    ReLU they are what :class:`fairdash.nets.activations.Activation` says.
+    ReLU they are what :class:`fairdash.nets.mlp.Activation` says.
     Layer l maps (K, widths[l], batch) to (K, widths[l+1], batch): h ← tanh(W_l h + b_l), with weights
     (K, widths[l+1], widths[l]) and biases (K, widths[l+1], 1).
     """

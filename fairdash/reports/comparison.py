@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.dependence.omnibus_values import COMPONENTS
+from fairdash.dependence.omnibus import COMPONENTS
 from fairdash.evaluation import (
     CurvePoint,
     common_grid,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.dependence import REGISTRY
-from fairdash.dependence.omnibus_values import COMPONENTS
+from fairdash.dependence.omnibus import COMPONENTS
 from fairdash.errors import FairdashError
 from fairdash.evaluation.confirmation import Confirmation
 from fairdash.evaluation.verdict import EDGE, FOUND_BY, P_VALUE, VERDICT, VERDICT_ENDS

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
 from fairdash.dependence import measure as measure_pair
-from fairdash.dependence.measuring import measure_of
+from fairdash.dependence.api import measure_of
 from fairdash.errors import OptionError
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.regressor_tables import as_pandas, sensitive_table

@@ -28,8 +28,8 @@ from fairdash.data.suggestion import (
 )
 from fairdash.data.uploads import check_kept, forget_tables, read_upload, table_of_upload
 from fairdash.dependence import independence_test, measure
+from fairdash.dependence.classical import RankLink, rank_link
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
-from fairdash.dependence.rank_link import RankLink, rank_link
 from fairdash.errors import Problem
 from fairdash.evaluation import DEFAULT_MEASURE, cap_cost
 from fairdash.evaluation.result import SweepResult

@@ -8,7 +8,7 @@ import pytest
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import assess_dependence, independence_floor
-from fairdash.dependence.omnibus_values import COMPONENTS, permuted_values
+from fairdash.dependence.omnibus import COMPONENTS, permuted_values
 from fairdash.evaluation import assess_curve, assess_predictions, of_sensitive, with_edges
 from fairdash.evaluation.verdict import edge_and_p, is_link, part_permutations, verdict_on
 from fairdash.training.splits import random_splits

@@ -10,8 +10,8 @@ from fairdash.data import Dataset
 from fairdash.data.proxies import corrected_p_values, foretell, rank_proxies
 from fairdash.data.source import CatalogueSource
 from fairdash.dependence import exact, measure
-from fairdash.dependence.categories import category_basis, hgr_of_bases, number_basis
-from fairdash.dependence.spline import scores
+from fairdash.dependence.spline import hgr_of_bases, scores
+from fairdash.dependence.spline_basis import category_basis, number_basis
 from fairdash.errors import OptionError
 from fairdash.simulations.proxies import proxy_study, ranking_of_tables
 from fairdash.simulations.store import PROXIES, Study, tables_of, work

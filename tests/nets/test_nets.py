@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from fairdash.nets import StackedAdam, StackedMLP
-from fairdash.nets.activations import ACTIVATIONS
+from fairdash.nets.mlp import ACTIVATIONS
 
 
 @pytest.mark.parametrize("activation", list(ACTIVATIONS))

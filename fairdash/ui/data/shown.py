@@ -13,7 +13,7 @@ from fairdash.data.proxies import ProxyRanking
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.suggestion import claims_in_total
 from fairdash.dependence import REGISTRY
-from fairdash.dependence.rank_link import RankLink
+from fairdash.dependence.classical import RankLink
 from fairdash.evaluation import DEFAULT_MEASURE, group_averages
 from fairdash.evaluation.verdict import ALPHA
 from fairdash.figures.data import distribution_figure, link_figure, proxies_figure

@@ -1,0 +1,427 @@
+"""The verbs: one pair in and one number out; a stack of pairs in and a vector out. And what they stand on:
+pairs that have been checked, and a measure with its options.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.dependence.grouping import Index, as_groups
+from fairdash.dependence.registry import REGISTRY, Measure
+from fairdash.errors import OptionError, Problem
+from fairdash.utils.registry import get_entry
+
+Array = NDArray[np.float64]
+
+#: Numbers that a piece of a stack may need in memory (8 bytes each).
+_PIECE = 8_000_000
+#: Rows that a distinct value of a discrete variable must have on average: with fewer, a table of counts
+#: is mostly chance.
+_ROWS_A_VALUE = 5
+#: What an implementation is given by the machinery, and no option of whoever asks.
+_NO_OPTIONS = {"sample_weight", "random_state", "groups", "permutations", "weight_moves"}
+
+
+def measure(
+    id: str,
+    u: ArrayLike,
+    v: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    random_state: int | None = None,
+    **options: Any,
+) -> float:
+    """One measure of dependence between two variables.
+
+    Parameters
+    ----------
+    id
+        A key of :data:`~fairdash.dependence.REGISTRY`, such as ``"hgr_kde"``.
+    u : (n,) array
+        Finite numbers; a prediction or a residual, say.
+    v : (n,) array, or (n, d) where the measure is multivariate
+        Finite numbers; the sensitive attribute, say.
+    sample_weight : (n,) array, optional
+        Non-negative; refused where it has no meaning.
+    groups : (n,) array, optional
+        Which rows belong together, such as a policy's: cross-fitting keeps them in one fold, so that nothing
+        is scored on rows of a group that it learned from. Nothing else of a value depends on it.
+    random_state
+        The seed of measures that draw. The same seed gives the same value.
+    **options
+        Options of the measure, such as ``evaluation="in_sample"`` or ``grid="published"``.
+
+    Returns
+    -------
+    float
+        What 0 and 1 mean is in the registry. A constant input gives 0.
+
+    Raises
+    ------
+    OptionError
+        If the id or an option is not known, or an input is not finite or has the wrong shape.
+
+    Examples
+    --------
+    >>> measure("pearson", [1, 2, 3], [2, 4, 6])
+    1.0
+    """
+    one = Estimator(measure_of(id), options, random_state)
+    return float(one.values(Pairs.of(u, v, sample_weight, groups, single=True, measure=one.measure))[0])
+
+
+def measure_many(
+    id: str,
+    u: ArrayLike,
+    v: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    random_state: int | None = None,
+    **options: Any,
+) -> Array:
+    """One measure of dependence for each pair of a stack, in one computation.
+
+    Parameters
+    ----------
+    id
+        A key of :data:`~fairdash.dependence.REGISTRY`.
+    u : (K, n) array
+    v : (K, n) array, (n,) when all pairs share it, or (K, n, d) where the measure is multivariate
+    sample_weight : (n,) or (K, n) array, optional
+    groups : (n,) array, optional
+        As in :func:`measure`; the same for every member.
+    random_state
+        Every member uses the same seed, so that a value does not depend on the rest of the stack.
+    **options
+        Options of the measure.
+
+    Returns
+    -------
+    (K,) array
+        0 where an input is constant.
+
+    Raises
+    ------
+    OptionError
+        As :func:`measure`.
+    """
+    one = Estimator(measure_of(id), options, random_state)
+    return one.values(Pairs.of(u, v, sample_weight, groups, measure=one.measure))
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnedFunctions:
+    """f and g at the rows, each with mean 0 and variance 1; g rises with v on the whole, and f goes with g.
+
+    Attributes
+    ----------
+    u, f : (n,) arrays
+        Sorted by u: f as a curve.
+    v : (n,) or (n, d) array
+        Sorted by v where it is one column.
+    g : (n,) array
+    """
+
+    u: Array
+    f: Array
+    v: Array
+    g: Array
+
+
+def learned_functions(
+    id: str, u: ArrayLike, v: ArrayLike, *, random_state: int | None = None, **options: Any
+) -> LearnedFunctions:
+    """Fit f and g to all rows of one pair.
+
+    Parameters
+    ----------
+    id
+        ``"hgr_spline"`` or ``"hgr_nn"``.
+    u : (n,) array
+    v : (n,) or (n, d) array
+    random_state
+        Seed, where the measure draws.
+    **options
+        Of :func:`fairdash.dependence.hgr_nn.hgr_nn`: ``inputs``, ``hidden``, ``n_steps``.
+
+    Returns
+    -------
+    LearnedFunctions
+
+    Raises
+    ------
+    OptionError
+        If the measure learns no such functions, or an input is constant: there is nothing to learn then.
+    """
+    one = measure_of(id)
+    if one.learned is None:
+        able = ", ".join(other.id for other in REGISTRY.values() if other.learned)
+        raise OptionError.of(f"{one.title} has no f and g", f"Choose one of {able}.", column="measure")
+    pairs = Pairs.of(u, v, single=True, measure=one)
+    if not pairs.varying()[0]:
+        raise OptionError.of("An input is constant: no function of it varies", "Choose another column.")
+    if one.seeded:
+        options["random_state"] = random_state
+    a, b = pairs.u[0], pairs.v[0]
+    f, g = (_unit(function) for function in one.load("learned")(a, b, **options))
+    columns = b[:, None] if b.ndim == 1 else b
+    rising = sum(float(np.corrcoef(g, column)[0, 1]) for column in columns.T if np.ptp(column) > 0)
+    sign_g = -1.0 if rising < 0 else 1.0
+    sign_f = sign_g * (-1.0 if (f * g).mean() < 0 else 1.0)
+    by_u = np.argsort(a, kind="stable")
+    by_v = np.argsort(b, kind="stable") if b.ndim == 1 else np.arange(len(g))
+    return LearnedFunctions(u=a[by_u], f=sign_f * f[by_u], v=b[by_v], g=sign_g * g[by_v])
+
+
+def _unit(x: Array) -> Array:
+    centred = x - x.mean()
+    size = centred.std()
+    return centred / size if size > 0 else centred
+
+
+def measure_of(id: str) -> Measure:
+    """The measure of that id, or an :class:`OptionError` that lists the ids."""
+    return get_entry(REGISTRY, id, option="measure")
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """A stack of K pairs of n rows, checked by :meth:`of`.
+
+    Attributes
+    ----------
+    u : (K, n) array
+    v : (K, n) or (K, n, d) array
+    weight : (K, n) array, optional
+    groups : (n,) array, optional
+        Which of the groups 0 … G-1 each row belongs to.
+    """
+
+    u: Array
+    v: Array
+    weight: Array | None = None
+    groups: Index | None = None
+
+    @classmethod
+    def of(
+        cls,
+        u: ArrayLike,
+        v: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        *,
+        single: bool = False,
+        measure: Measure | None = None,
+    ) -> Pairs:
+        """One pair of columns or a stack of them, as float64, checked for what the measure can take.
+
+        Raises
+        ------
+        OptionError
+            As :func:`measure`.
+        """
+        a, b = _numbers(u, "u"), _numbers(v, "v")
+        wanted = 1 if single else 2
+        if a.ndim != wanted:
+            raise _fault("u", f"u has {a.ndim} dimensions", f"Give an array with {wanted}.")
+        if single:
+            a, b = a[None], b[None]
+        elif b.ndim == 1:
+            b = np.broadcast_to(b, (len(a), len(b)))
+        if b.ndim == 3 and b.shape[2] == 1:
+            b = b[:, :, 0]
+        if b.ndim not in (2, 3) or b.shape[:2] != a.shape or 0 in b.shape:
+            hint = "Give as many values of v as of u, and at least one."
+            raise _fault("v", "u and v don't have the same rows", hint)
+        if measure is not None:
+            _refuse(measure, a, b)
+        return cls(a, b, _weights(sample_weight, a.shape), as_groups(groups, a.shape[1]))
+
+    def rows(self, index: Index) -> Pairs:
+        """Some of the rows; their groups are numbered anew."""
+        groups = None if self.groups is None else as_groups(self.groups[index], len(index))
+        return replace(self._at(index), groups=groups)
+
+    def counted(self) -> Pairs:
+        """Without the rows that have no weight in any pair; groups keep their numbers."""
+        if self.weight is None or (counted := (self.weight > 0).any(axis=0)).all():
+            return self
+        return self._at(np.flatnonzero(counted))
+
+    def _at(self, index: Index) -> Pairs:
+        weight = None if self.weight is None else self.weight[:, index]
+        groups = None if self.groups is None else self.groups[index]
+        return Pairs(self.u[:, index], self.v[:, index], weight, groups)
+
+    def varying(self) -> NDArray[np.bool_]:
+        """Which pairs have no constant side, (K,); rows without weight don't count."""
+        varies = _varies(self.u, self.weight)
+        if self.v.ndim == 2:
+            return varies & _varies(self.v, self.weight)
+        return varies & np.any([_varies(x, self.weight) for x in np.moveaxis(self.v, 2, 0)], axis=0)
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A measure with its options and its seed.
+
+    Attributes
+    ----------
+    measure
+        What it estimates, and by which implementation.
+    options
+        Of the measure.
+    random_state
+        The seed, where the measure draws; the same for every pair.
+    """
+
+    measure: Measure
+    options: Mapping[str, Any] = field(default_factory=dict)
+    random_state: int | None = None
+
+    def values(self, pairs: Pairs) -> Array:
+        """The measure of each pair, (K,)."""
+        pairs = pairs.counted()
+        return self._applied(pairs, np.zeros(len(pairs.u)))
+
+    def null(self, pairs: Pairs, permutations: Index) -> Array:
+        """The measure of u with each permutation (B, n) of v: (1, K, B), or (2, K, B) with weights.
+
+        A weight that depends on one of the two variables must not be torn from it: otherwise the permuted
+        data have other weighted margins than the real ones. So there are two null distributions, the weight
+        kept with u and kept with v, and whoever asks whether a value is noise takes the larger p-value. That
+        holds its level where the weight depends on u alone, on v alone or on neither; a weight that depends
+        on both is not covered by either.
+        """
+        ways = (False,) if pairs.weight is None else (False, True)
+        return np.stack([self.permuted(pairs, permutations, weight_moves=way) for way in ways])
+
+    def permuted(self, pairs: Pairs, permutations: Index, *, weight_moves: bool = False) -> Array:
+        """The measure of u with each permutation of v, (K, B); by its own short cut where it has one.
+
+        The weight stays with u, or moves with v. A weighted margin changes as the weights move past it, which
+        a short cut must know of. The one without weights does not hold either where groups of unlike sizes
+        exchange their values, since the margin of v changes.
+        """
+        weight, result = pairs.weight, np.zeros((len(pairs.u), len(permutations)))
+        taken = keywords(self.measure.load())
+        way: dict[str, Any] = {}
+        if weight is None:
+            is_short = "permutations" in taken and _keep_margin(permutations, pairs.groups)
+        else:
+            is_short = "weight_moves" in taken and bool((weight > 0).all())
+            way["weight_moves"] = weight_moves
+        if is_short:
+            return self._applied(pairs, result, permutations=permutations, **way)
+        for row in range(len(pairs.u)):
+            fixed = np.broadcast_to(pairs.u[row], permutations.shape)
+            own = None if weight is None else np.broadcast_to(weight[row], fixed.shape)
+            if weight is not None and weight_moves:
+                own = weight[row][permutations]
+            result[row] = self.values(Pairs(fixed, pairs.v[row][permutations], own, pairs.groups))
+        return result
+
+    def _applied(self, pairs: Pairs, result: Array, **more: Any) -> Array:
+        """The result, filled for all pairs that vary, so many at a time as memory holds."""
+        one, implementation = self.measure, self.measure.load()
+        if pairs.weight is not None and not one.accepts_weights:
+            raise _fault(
+                "sample_weight",
+                f"{one.title} has no weighted form here",
+                "Leave the weights out, or choose a measure that takes them.",
+            )
+        taken = keywords(implementation)
+        known = taken - _NO_OPTIONS
+        if unknown := sorted(set(self.options) - known):
+            hint = f"Its options are {', '.join(sorted(known))}." if known else "It has no options."
+            what = f"{one.title} has no such option"
+            raise OptionError(*(Problem(what=what, hint=hint, column=name) for name in unknown))
+        more |= self.options
+        if one.seeded:
+            more["random_state"] = self.random_state
+        if pairs.groups is not None and "groups" in taken:
+            more["groups"] = pairs.groups
+        live = np.flatnonzero(pairs.varying())
+        step = max(1, _PIECE // (pairs.u.shape[1] * one.floats_per_row))
+        for start in range(0, len(live), step):
+            rows = live[start : start + step]
+            weight = {} if pairs.weight is None else {"sample_weight": pairs.weight[rows]}
+            result[rows] = implementation(pairs.u[rows], pairs.v[rows], **weight, **more)
+        return result
+
+
+def keywords(implementation: Callable[..., Any]) -> set[str]:
+    """Names of the keywords that an implementation takes."""
+    parameters = inspect.signature(implementation).parameters.values()
+    return {one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def _keep_margin(permutations: Index, groups: Index | None) -> bool:
+    """Whether every row comes once in each order, (B, n); that of groups of unlike sizes repeats some."""
+    n = permutations.shape[1]
+    return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
+
+
+def _refuse(measure: Measure, u: Array, v: Array) -> None:
+    if v.ndim == 3 and not measure.multivariate:
+        able = ", ".join(one.id for one in REGISTRY.values() if one.multivariate)
+        hint = f"Give one column, or choose {able}."
+        raise _fault("v", f"{measure.title} takes one sensitive column", hint)
+    if not measure.discrete:
+        return
+    live = Pairs(u, v).varying()
+    for name, stack in (("u", u[live]), ("v", v[live])):
+        for x in stack:
+            distinct = len(np.unique(x))
+            if distinct > max(len(x) / _ROWS_A_VALUE, 2):
+                what = (
+                    f"This measure is for discrete variables, but {name} has {distinct:,} distinct values in "
+                    f"{len(x):,} rows; of a continuous one it would read 1 whatever the dependence"
+                )
+                raise _fault(name, what, "Choose hgr_spline, hgr_kde or hgr_nn, or group the values first.")
+
+
+def _weights(sample_weight: ArrayLike | None, shape: tuple[int, ...]) -> Array | None:
+    """Weights as a stack (K, n), checked; ``None`` stays ``None``."""
+    if sample_weight is None:
+        return None
+    weight = _numbers(sample_weight, "sample_weight")
+    if weight.shape not in (shape, shape[-1:]):
+        raise _fault("sample_weight", "There are not as many weights as rows", "Give one weight a row.")
+    if negative := int((weight < 0).sum()):
+        raise _fault("sample_weight", "A weight is negative", "Weights must be at least 0.", negative)
+    weight = np.broadcast_to(weight, shape)
+    if not (weight.sum(axis=-1) > 0).all():
+        raise _fault("sample_weight", "All weights are zero", "At least one row must count.")
+    return weight
+
+
+def _numbers(x: ArrayLike, name: str) -> Array:
+    try:
+        numbers = np.asarray(x, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _fault(name, "Not every value is a number", "Give numbers only.") from None
+    bad = int(numbers.size - np.count_nonzero(np.isfinite(numbers)))
+    if bad:
+        raise _fault(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
+    return numbers
+
+
+def _varies(x: Array, weight: Array | None) -> NDArray[np.bool_]:
+    if weight is None:
+        return np.asarray(x.min(axis=-1) < x.max(axis=-1))
+    counted = weight > 0
+    low = np.where(counted, x, np.inf).min(axis=-1)
+    return np.asarray(low < np.where(counted, x, -np.inf).max(axis=-1))
+
+
+def _fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:
+    return OptionError.of(what, hint, column=name, count=count)
