@@ -41,12 +41,11 @@ if TYPE_CHECKING:
     from fairdash.tariff.files import read_tariff
     from fairdash.tariff.model import FairTariff
     from fairdash.tariff.rating import rate
-    from fairdash.training.lam_search import LamChoice
+    from fairdash.training.lam_search import LamChoice, Target
     from fairdash.training.regressor import FairRegressor
     from fairdash.training.scorer import make_scorer
     from fairdash.training.search import SearchGrid, SearchResult
     from fairdash.training.settings import TrainingSettings
-    from fairdash.training.target import Target
 
 _HOMES = {
     "AuditResult": "fairdash.auditing.evidence",
@@ -59,7 +58,7 @@ _HOMES = {
     "SearchGrid": "fairdash.training.search",
     "SearchResult": "fairdash.training.search",
     "SweepResult": "fairdash.assessment.result",
-    "Target": "fairdash.training.target",
+    "Target": "fairdash.training.lam_search",
     "TrainingSettings": "fairdash.training.settings",
     "assess_dependence": "fairdash.dependence",
     "audit": "fairdash.auditing.audit",

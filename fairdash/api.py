@@ -21,13 +21,12 @@ from fairdash.training.defaults import (
     default_plan,
     default_settings,
 )
-from fairdash.training.lam_search import LamSearch, search_lam
+from fairdash.training.lam_search import LamSearch, Target, search_lam
 from fairdash.training.methods import DEFAULT_METHOD
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import with_groups
 from fairdash.training.sweep import SweepProgress
-from fairdash.training.target import Target
 
 
 def sweep(
@@ -64,7 +63,7 @@ def sweep(
         As in :class:`fairdash.training.sweep.Sweep`.
     settings
         By default those of :class:`fairdash.TrainingSettings` with the loss that suits the target
-        (:func:`fairdash.training.suggested_loss.suggested_loss`), balanced where it has a log link.
+        (:func:`fairdash.training.defaults.suggested_loss`), balanced where it has a log link.
     split
         A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
         before, test after, by the data set's time). By default by group where there are groups.

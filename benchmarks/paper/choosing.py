@@ -25,8 +25,8 @@ from fairdash.training.crossvalidation import cross_validate, rows_of, standard_
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
+from fairdash.training.settings import StackedModel
 from fairdash.training.splits import Split, folds
-from fairdash.training.stacked_model import StackedModel
 
 Array = NDArray[np.float64]
 

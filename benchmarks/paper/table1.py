@@ -30,9 +30,8 @@ from fairdash.reproduction.table1 import QUICK
 from fairdash.seeds import Stream, rng_of
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, random_splits
-from fairdash.training.stacked_model import StackedModel
 
 #: The paper's rows and fairdash's own method, which is held to the error of the paper's Fair HGR NN.
 COMPARED = (*METHODS, "hgr_spline")

@@ -2,22 +2,37 @@
 
 from fairdash.assessment.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
 from fairdash.assessment.capping import cap_cost
-from fairdash.assessment.choose import Choice, knee, least_dependence, least_error
 from fairdash.assessment.confirmation import Confirmation, confirm_point
-from fairdash.assessment.distributions import common_grid, densities
-from fairdash.assessment.learning import Gain, gain_over_mean
-from fairdash.assessment.pareto import hypervolume, pareto_efficient, trained_points
-from fairdash.assessment.quantile_profile import blended_profiles, group_averages, quantile_profile
-from fairdash.assessment.result import SweepResult
-from fairdash.assessment.summary import corrected_standard_error, summarise_splits
+from fairdash.assessment.quantile_profile import (
+    blended_profiles,
+    common_grid,
+    densities,
+    group_averages,
+    merged_groups,
+    quantile_profile,
+    transfers_by_group,
+)
+from fairdash.assessment.result import (
+    Gain,
+    SweepResult,
+    corrected_standard_error,
+    gain_over_mean,
+    summarise_splits,
+)
 from fairdash.assessment.tradeoff_curve import (
+    Choice,
     CurvePoint,
     assess_curve,
     blend,
     curve_points,
     curve_predictions,
+    hypervolume,
+    knee,
+    least_dependence,
+    least_error,
+    pareto_efficient,
+    trained_points,
 )
-from fairdash.assessment.transfers import merged_groups, transfers_by_group
 from fairdash.assessment.verdict import with_edges
 
 __all__ = [

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from fairdash._version import versions
 from fairdash.assessment.assess import DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
-from fairdash.assessment.learning import Gain, gain_over_mean
-from fairdash.assessment.result import SweepResult
+from fairdash.assessment.result import Gain, SweepResult, gain_over_mean
 from fairdash.assessment.tradeoff_curve import assess_curve
 from fairdash.data.dataset import Dataset
 from fairdash.data.sample import draw_rows

@@ -19,9 +19,8 @@ from fairdash.assessment import (
     of_sensitive,
     summarise_splits,
 )
-from fairdash.assessment.quantile_profile import LARGEST_NUMBER_OF_GROUPS
+from fairdash.assessment.quantile_profile import DEFAULT_GROUPS, LARGEST_NUMBER_OF_GROUPS
 from fairdash.assessment.result import SweepResult
-from fairdash.assessment.transfers import DEFAULT_GROUPS
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
 from fairdash.registry import get_entry

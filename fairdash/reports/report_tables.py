@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.assessment import merged_groups, pareto_efficient, trained_points
-from fairdash.assessment.distributions import MOST_ROWS
+from fairdash.assessment.quantile_profile import MOST_ROWS
 from fairdash.assessment.verdict import EDGE
 from fairdash.dependence import REGISTRY
 from fairdash.figures.features import MOST_FEATURES

@@ -16,8 +16,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.losses import Loss
-from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.splits import Split, with_held_out
 from fairdash.units import Found, Unit, at_once, turns
 

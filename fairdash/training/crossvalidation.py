@@ -20,8 +20,8 @@ from fairdash.seeds import Stream, rng_of, seed_of
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import StackedModel
 from fairdash.training.splits import Split, corrected_standard_error, folds, initial_seed
-from fairdash.training.stacked_model import StackedModel
 from fairdash.units import Found, Unit, at_once
 
 #: Share of a fold's training rows that stopping early looks at; never the rows that it is scored on.

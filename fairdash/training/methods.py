@@ -80,7 +80,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 id="hgr_nn",
                 title="Fair HGR network",
                 meaning="Learns to leave an adversary no link to the sensitive attribute that it could find.",
-                penalty="fairdash.training.penalties.hgr_nn:HGRPenalty",
+                penalty="fairdash.training.penalties.adversarial:HGRPenalty",
                 adversarial=True,
                 source="Grari et al., supplement, Algorithm “Fair HGR NN”",
             ),
@@ -89,7 +89,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 title="Fair spline network",
                 meaning="Leaves no link to the sensitive attribute that smooth curves of both could show; "
                 "needs no adversary.",
-                penalty="fairdash.training.penalties.hgr_spline:SplineHGRPenalty",
+                penalty="fairdash.training.penalties.closed_forms:SplineHGRPenalty",
                 source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
                 "lower bound of HGR",
                 selection_measure="hgr_kde_scores",
@@ -99,7 +99,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 title="Fair correlations network",
                 meaning="Lowers every link that smooth curves of both could show, not the strongest alone, "
                 "on many rows at a time; needs no adversary.",
-                penalty="fairdash.training.penalties.cca_spline:CanonicalPenalty",
+                penalty="fairdash.training.penalties.closed_forms:CanonicalPenalty",
                 source="fairdash; sum of squared canonical correlations (Pillai 1955) of smooth functions, "
                 "the smooth part of χ² (Lancaster 1958)",
                 selection_measure="hgr_kde_scores",
@@ -110,7 +110,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 title="Fair χ² network",
                 meaning="Learns to leave an adversary no pair of prediction and sensitive attribute that is "
                 "likelier than chance; strong links weigh most.",
-                penalty="fairdash.training.penalties.chi2_nn:Chi2Penalty",
+                penalty="fairdash.training.penalties.adversarial:Chi2Penalty",
                 adversarial=True,
                 source="Grari et al., Algorithm 1, and supplement, Algorithm “Fair χ² NN”",
             ),
@@ -119,7 +119,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 title="Fair KDE network",
                 meaning="Lowers the χ² divergence of the smoothed joint law from independence; needs no "
                 "adversary.",
-                penalty="fairdash.training.penalties.chi2_kde:KDEPenalty",
+                penalty="fairdash.training.penalties.closed_forms:KDEPenalty",
                 source="Mary et al. 2019, “Fairness-aware learning for continuous attributes and "
                 "treatments”; baseline “Mary2019” of Grari et al.",
                 multivariate=False,
@@ -129,7 +129,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 title="Fair MINE network",
                 meaning="Learns to leave an adversary no information about the sensitive attribute that it "
                 "could find.",
-                penalty="fairdash.training.penalties.mine:MINEPenalty",
+                penalty="fairdash.training.penalties.adversarial:MINEPenalty",
                 adversarial=True,
                 source="Belghazi et al. 2018, “Mutual information neural estimation”; baseline “Fair MINE "
                 "NN” of Grari et al.",
@@ -138,7 +138,7 @@ METHODS: Mapping[str, Method] = MappingProxyType(
                 id="pearson",
                 title="Fair linear network",
                 meaning="Lowers the linear correlation with the sensitive attribute and sees no other link.",
-                penalty="fairdash.training.penalties.pearson:PearsonPenalty",
+                penalty="fairdash.training.penalties.closed_forms:PearsonPenalty",
                 source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
             ),
         )

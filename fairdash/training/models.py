@@ -22,9 +22,9 @@ from fairdash.training.importance import Importance, PermutationPlan
 from fairdash.training.methods import METHODS
 from fairdash.training.progress import OnProgress, StackReporter
 from fairdash.training.set_aside import SetAside
+from fairdash.training.settings import StackedModel
 from fairdash.training.splits import Split
 from fairdash.training.stack_trainer import StackTrainer, too_little_memory, train_in_legs, work_of
-from fairdash.training.stacked_model import StackedModel
 from fairdash.units import Found, Unit, at_once, turns, within
 
 _IN_HALVES = "The memory did not hold a whole stack of models at once; it was trained in halves."

@@ -26,10 +26,8 @@ from fairdash.training.crossvalidation import (
     standard_error,
 )
 from fairdash.training.methods import METHODS
-from fairdash.training.plan import SearchPlan
-from fairdash.training.settings import TrainingSettings
-from fairdash.training.stacked_model import StackedModel
-from fairdash.training.sweep import STANDARD
+from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.sweep import STANDARD, SearchPlan
 from fairdash.units import Unit, at_once
 
 
@@ -111,7 +109,7 @@ class SettingsSearch(SearchPlan):
     grid
         The values to try.
     method, n_folds, objective, random_state, settings, device
-        As in :class:`fairdash.training.plan.SearchPlan`; each method has good settings of its own.
+        As in :class:`fairdash.training.sweep.SearchPlan`; each method has good settings of its own.
 
     Raises
     ------

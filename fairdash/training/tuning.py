@@ -19,9 +19,8 @@ from fairdash.training.device import Device
 from fairdash.training.methods import STANDARD
 from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.progress import OnProgress
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, initial_seed, with_held_out
-from fairdash.training.stacked_model import StackedModel
 from fairdash.units import Unit, at_once
 
 #: Weight decays that are compared: from hardly any to what a thousand rows of a hundred columns want.

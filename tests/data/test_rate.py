@@ -20,8 +20,8 @@ from fairdash.data.shell import add_data_options, dataset_of
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import DataError
 from fairdash.text import amount
+from fairdash.training.defaults import suggested_loss
 from fairdash.training.losses import find_loss
-from fairdash.training.suggested_loss import suggested_loss
 
 ROLES = Roles(
     target="ClaimNb",

@@ -14,12 +14,12 @@ from fairdash.training.references.discrimination_free import (
     discrimination_free,
     sensitive_nodes,
 )
-from fairdash.training.references.predictions import (
+from fairdash.training.references.registry import REFERENCES, Reference
+from fairdash.training.references.trained import (
     DEFAULT_STRENGTHS,
     barycentre_predictions,
     discrimination_free_predictions,
 )
-from fairdash.training.references.registry import REFERENCES, Reference
 
 __all__ = [
     "DEFAULT_STRENGTHS",

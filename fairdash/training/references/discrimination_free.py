@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairdash.dependence.ranks import mid_ranks
-from fairdash.training.references.checks import Array, fault, one_column, weights
+from fairdash.training.references.barycentre import Array, fault, one_column, weights
 
 #: f(x, s): a table of n rows and their s (n,) in, predictions (n,) out.
 SensitivePredictor = Callable[[Any, Array], ArrayLike]

@@ -7,9 +7,8 @@ from typing import Any
 import streamlit as st
 
 from fairdash.errors import FairdashError
-from fairdash.training.architectures import ARCHITECTURES
 from fairdash.training.defaults import VALIDATION_SHARE
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import ARCHITECTURES, TrainingSettings
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
 from fairdash.ui.train.fields import TAKEN, numbers

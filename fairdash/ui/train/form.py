@@ -11,14 +11,13 @@ from fairdash.runs.launch import start_run
 from fairdash.runs.searches import SearchJob
 from fairdash.text import counted
 from fairdash.training import defaults
+from fairdash.training.defaults import suggested_loss
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.plan import SearchPlan
 from fairdash.training.set_aside import default_share
 from fairdash.training.split_kinds import SPLITS, kinds_for
-from fairdash.training.suggested_loss import suggested_loss
-from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.training.sweep import STANDARD, SearchPlan, Sweep
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner

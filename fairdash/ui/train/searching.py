@@ -14,10 +14,9 @@ from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_search
 from fairdash.text import counted
 from fairdash.training.defaults import LAMS
-from fairdash.training.lam_search import LamSearch
-from fairdash.training.plan import SearchPlan
+from fairdash.training.lam_search import ERROR, EXCESS, MEASURE, LamSearch, Target
 from fairdash.training.search import GRIDS, SettingsSearch
-from fairdash.training.target import ERROR, EXCESS, MEASURE, Target
+from fairdash.training.sweep import SearchPlan
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
