@@ -8,25 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.assessment import DEFAULT_MEASURES, Confirmation, SweepResult, confirm_point
-from fairdash.assessment.references import ReferenceResult as ReferenceResult
-from fairdash.assessment.references import references as references
+from fairdash.assessment.result import ReferenceResult as ReferenceResult
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 from fairdash.registry import get_entry
-from fairdash.training.defaults import (
-    LAMS,
-    N_SPLITS,
-    VALIDATION_SHARE,
-    default_plan,
-    default_settings,
-)
+from fairdash.training.defaults import LAMS, N_SPLITS, VALIDATION_SHARE, default_settings
 from fairdash.training.lam_search import LamSearch, Target, search_lam
-from fairdash.training.methods import DEFAULT_METHOD
+from fairdash.training.methods import DEFAULT_METHOD, STANDARD
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import with_groups
-from fairdash.training.sweep import SweepProgress
+from fairdash.training.sweep import SweepProgress, default_plan
 
 
 def sweep(
@@ -140,6 +133,62 @@ def sweep(
         references=references,
         progress=tell,
     )
+
+
+def references(
+    dataset: Dataset,
+    *,
+    n_splits: int = N_SPLITS,
+    random_state: int = 0,
+    validation_share: float = VALIDATION_SHARE,
+    split: str | None = None,
+    confirmation: float | None = None,
+    groups: ArrayLike | None = None,
+    settings: TrainingSettings | None = None,
+    strengths: Sequence[float] | None = None,
+    device: str = "auto",
+    measures: Sequence[str] = DEFAULT_MEASURES,
+) -> ReferenceResult:
+    """Demographic parity if the price may use s: the partial barycentre, and the discrimination-free premium.
+
+    Parameters
+    ----------
+    dataset
+        With one sensitive column.
+    n_splits, random_state, validation_share, split, confirmation, groups, settings, device, measures
+        As in :func:`fairdash.sweep`; the references' base is that sweep's standard model, told s as well, and
+        tuned for that.
+    strengths
+        How far the barycentre goes, each from 0 (the base) to 1 (independence of s).
+
+    Returns
+    -------
+    ReferenceResult
+
+    Raises
+    ------
+    OptionError
+        Several sensitive columns, a strength out of range, or another option that can't be used.
+    """
+    # They load scikit-learn, which whoever only names this verb has no use for.
+    from fairdash.assessment.execute_sweep import reference_prices
+    from fairdash.training.references import DEFAULT_STRENGTHS
+
+    dataset = with_groups(dataset, groups)
+    plan = default_plan(
+        dataset,
+        methods=(STANDARD,),
+        lams=(),
+        n_splits=n_splits,
+        random_state=random_state,
+        validation_share=validation_share,
+        split=split,
+        confirmation=confirmation,
+        settings=settings,
+        device=device,
+    )
+    strengths = DEFAULT_STRENGTHS if strengths is None else strengths
+    return reference_prices(dataset, plan, measures=measures, strengths=strengths)
 
 
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
@@ -337,11 +386,9 @@ def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None
     numbers = np.asarray(rows)
     whole = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
     if not whole or len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= n_rows:
-        raise OptionError(
-            Problem(
-                column="rows",
-                what="Not a list of row numbers of this data set",
-                hint=f"Give whole numbers from 0 to {n_rows - 1}.",
-            )
+        raise OptionError.of(
+            "Not a list of row numbers of this data set",
+            f"Give whole numbers from 0 to {n_rows - 1}.",
+            column="rows",
         )
     return np.unique(numbers).astype(np.int64)

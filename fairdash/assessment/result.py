@@ -219,3 +219,27 @@ class SweepResult(TrainedModels):
     def test_to_train(self) -> float:
         """Test rows of a split divided by its training rows."""
         return len(self.splits[0].test) / len(self.splits[0].train)
+
+
+@dataclass(frozen=True)
+class ReferenceResult:
+    """What prices that are told s would reach; never to be mixed with models that do not see it.
+
+    Parameters
+    ----------
+    frame
+        As :func:`fairdash.assessment.assess_predictions` gives it; ``method`` is an id of
+        :data:`fairdash.training.references.REFERENCES` and ``lam`` a strength from 0 to 1.
+    predictions, members, splits
+        As in :class:`fairdash.SweepResult`; the splits are those of a sweep with the same seed.
+    price
+        (J,) what exact independence adds to the error at least, in units of ``mse``: estimated on each
+        split's test rows against a model that is told s; see
+        :func:`fairdash.training.references.trained.train_references`.
+    """
+
+    frame: pd.DataFrame
+    predictions: NDArray[np.float64]
+    members: pd.DataFrame
+    splits: tuple[Split, ...]
+    price: NDArray[np.float64]

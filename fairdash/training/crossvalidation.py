@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY, independence_floor, measure_many
 from fairdash.dependence.grouping import FEWEST_GROUPS
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 from fairdash.registry import get_entry
 from fairdash.seeds import Stream, rng_of, seed_of
 from fairdash.training.device import resolve_device
@@ -302,12 +302,10 @@ def _folds(
     n_rows = dataset.n_rows
     # Two rows to score, and enough to train on whatever is set aside for stopping.
     if n_rows < max(2 * n_folds, 20):
-        raise OptionError(
-            Problem(
-                column="n_folds",
-                what="There are too few rows for so many folds",
-                hint=f"Choose fewer folds, or give more rows than {n_rows}.",
-            )
+        raise OptionError.of(
+            "There are too few rows for so many folds",
+            f"Choose fewer folds, or give more rows than {n_rows}.",
+            column="n_folds",
         )
     parts = folds(np.arange(n_rows), n_folds=n_folds, random_state=random_state, groups=dataset.groups)
     held_out = tuple(part.validation for part in parts)

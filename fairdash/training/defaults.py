@@ -11,7 +11,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -20,10 +19,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import DEFAULT_METHOD, METHODS, STANDARD
-from fairdash.training.set_aside import default_share
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.split_kinds import default_kind
-from fairdash.training.sweep import Sweep
 
 #: Fair methods that a whole sweep trains beside the default one.
 METHODS_BESIDE = ("chi2_kde", "hgr_nn")
@@ -53,46 +49,6 @@ def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSe
         loss = suggested_loss(dataset.target.to_numpy(), weight)[0]
     settings = TrainingSettings(loss=loss)
     return replace(settings, balance=LOSSES[loss].has_log_link)
-
-
-def default_plan(
-    dataset: Dataset,
-    *,
-    objective: str = "demographic_parity",
-    methods: Sequence[str] | None = None,
-    lams: Sequence[float] = LAMS,
-    n_splits: int = N_SPLITS,
-    random_state: int = 0,
-    validation_share: float = VALIDATION_SHARE,
-    split: str | None = None,
-    confirmation: float | None = None,
-    settings: TrainingSettings | None = None,
-    tune: bool | None = None,
-    tariff: bool | None = None,
-    device: str = "auto",
-) -> Sweep:
-    """The sweep of a data set; what is None follows from the data, as :func:`fairdash.sweep` says."""
-    own = default_settings(dataset) if settings is None else settings
-    return Sweep(
-        methods=default_methods(dataset) if methods is None else tuple(methods),
-        lams=tuple(float(lam) for lam in lams),
-        objective=objective,
-        n_splits=n_splits,
-        random_state=random_state,
-        validation_share=validation_share,
-        split=default_kind(dataset) if split is None else split,
-        confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
-        settings=own,
-        tune=settings is None if tune is None else tune,
-        # Prices are filed as tables; a table of hundreds of columns beside few rows is none.
-        tariff=own.loss_function.has_log_link if tariff is None else tariff,
-        device=device,
-    )
-
-
-def preview_of(plan: Sweep) -> Sweep:
-    """What a page shows in seconds, before a sweep is carried out: one split of its first fair method."""
-    return replace(plan, methods=plan.methods[:2], n_splits=1, tariff=False)
 
 
 def share_of_rows(n_rows: int) -> float:

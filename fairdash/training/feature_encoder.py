@@ -156,7 +156,7 @@ def _embedded(
     """Knots (m,) and heights (m, d) for a column (n,) whose rows weigh `mass`."""
     values, which = np.unique(column, return_inverse=True)
     share = np.bincount(which, weights=mass) / mass.sum()
-    return EMBEDDINGS[embedding].fit(values, share)
+    return EMBEDDINGS[embedding](values, share)
 
 
 def _codes(column: pd.Series, levels: tuple[Any, ...]) -> NDArray[np.int64]:
@@ -246,26 +246,6 @@ Array = NDArray[np.float64]
 _KNOTS, _BINS = 33, 8
 
 
-@dataclass(frozen=True, kw_only=True)
-class Embedding:
-    """One way to embed a number.
-
-    Parameters
-    ----------
-    id
-        Name in the API.
-    title
-        Name for people.
-    fit
-        From the different values (u,) of a column, rising, and their shares (u,) of the rows to knots (m,)
-        and the functions' values there (m, d); m and d are the same for every column.
-    """
-
-    id: str
-    title: str
-    fit: Callable[[Array, Array], tuple[Array, Array]]
-
-
 def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
     """The d functions of each of q columns: (n, q), (q, m) and (q, m, d) to (n, q, d)."""
     found = np.empty((*numbers.shape, heights.shape[2]))
@@ -304,12 +284,8 @@ def _bins(values: Array, share: Array) -> tuple[Array, Array]:
     return knots, heights - share @ reached
 
 
-EMBEDDINGS: Mapping[str, Embedding] = MappingProxyType(
-    {
-        embedding.id: embedding
-        for embedding in (
-            Embedding(id="scores", title="Normal scores of the ranks", fit=_scores),
-            Embedding(id="bins", title="Piecewise-linear encoding", fit=_bins),
-        )
-    }
+#: Embeddings by name. Each gets the different values (u,) of a column, rising, and their shares (u,) of the
+#: rows, and gives knots (m,) and the functions' values there, (m, d); m and d are the same for every column.
+EMBEDDINGS: Mapping[str, Callable[[Array, Array], tuple[Array, Array]]] = MappingProxyType(
+    {"scores": _scores, "bins": _bins}
 )

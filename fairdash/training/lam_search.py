@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairdash import units
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.errors import Checks, OptionError, Problem
+from fairdash.errors import Checks, OptionError
 from fairdash.registry import get_entry
 from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
@@ -122,7 +122,7 @@ class Target:
 
 
 def _refused(what: str) -> OptionError:
-    return OptionError(Problem(column="target", what=what, hint=_HOW_TO_WRITE))
+    return OptionError.of(what, _HOW_TO_WRITE, column="target")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -279,9 +279,7 @@ def choose_lam(frame: pd.DataFrame, plan: LamSearch) -> tuple[float, bool, str]:
     fair = usable[usable["lam"] > 0]
     if judged["diverged"].iloc[0] or fair.empty:
         who = "The standard model" if judged["diverged"].iloc[0] else "Every weight"
-        raise OptionError(
-            Problem(column="lr", what=f"{who} diverged in training", hint="Try a smaller learning rate.")
-        )
+        raise OptionError.of(f"{who} diverged in training", "Try a smaller learning rate.", column="lr")
     if target.kind == ERROR:
         met = fair[fair["meets"]]
         if met.empty:

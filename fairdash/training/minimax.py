@@ -18,7 +18,7 @@ from torch import Tensor
 from fairdash.nets import StackedAdam, StackedMLP
 from fairdash.training.losses import Loss
 from fairdash.training.objectives import Objective
-from fairdash.training.penalties import Penalty
+from fairdash.training.penalties.base import BasePenalty
 from fairdash.training.settings import batches_an_epoch
 
 #: Steps that an epoch has at least, if smaller batches would have as many: where batches are large it then
@@ -202,7 +202,7 @@ class MinimaxTrainer:
         self,
         *,
         predictor: StackedMLP,
-        penalty: Penalty | None,
+        penalty: BasePenalty | None,
         lam: Tensor,
         objective: Objective,
         loss: Loss,

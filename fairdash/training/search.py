@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.errors import Checks, OptionError, Problem
+from fairdash.errors import Checks, OptionError
 from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
     Dependence,
@@ -89,12 +89,7 @@ class SearchGrid:
 
 #: Grids by name: ``"default"``, and ``"small"`` of one architecture.
 GRIDS: Mapping[str, SearchGrid] = MappingProxyType(
-    {
-        "default": SearchGrid(),
-        "small": SearchGrid(
-            hidden=((32, 16, 8),), dropout=(0.0, 0.1), lr=(2e-3, 5e-3), weight_decay=(1e-2, 3e-2, 1e-1)
-        ),
-    }
+    {"default": SearchGrid(), "small": SearchGrid(hidden=((32, 16, 8),))}
 )
 
 
@@ -230,9 +225,7 @@ def search_settings(
         unit=unit,
     )
     if out_of_fold.diverged.all():
-        raise OptionError(
-            Problem(column="lr", what="Every candidate diverged", hint="Try smaller learning rates.")
-        )
+        raise OptionError.of("Every candidate diverged", "Try smaller learning rates.", column="lr")
     measure, dependence = METHODS[plan.method].selection_measure, []
     for fold, held_out in enumerate(out_of_fold.held_out):
         dependence.append(

@@ -8,11 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from types import MappingProxyType
 from typing import Self
 
 from fairdash.errors import Checks, OptionError
-from fairdash.registry import get_entry
+from fairdash.registry import by_id, get_entry
 from fairdash.training.losses import Loss, find_loss
 
 
@@ -220,37 +219,32 @@ class Architecture:
     source: str
 
 
-ARCHITECTURES: Mapping[str, Architecture] = MappingProxyType(
-    {
-        architecture.id: architecture
-        for architecture in (
-            Architecture(
-                id="tanh",
-                title="tanh on numbers",
-                meaning="Sees each number as it is: the networks of the paper.",
-                activation="tanh",
-                embedding=None,
-                source="Grari et al., supplement",
-            ),
-            Architecture(
-                id="scores",
-                title="ReLU on numbers and their ranks",
-                meaning="Sees each number twice, as it is and as the normal score of its rank, which neither "
-                "skew nor outliers touch.",
-                activation="relu",
-                embedding="scores",
-                source="fairdash; after Gorishniy et al. 2022, “On embeddings for numerical features in "
-                "tabular deep learning”",
-            ),
-            Architecture(
-                id="bins",
-                title="ReLU on a piecewise-linear encoding",
-                meaning="Sees each number as it is and through eight functions, each rising in one eighth of "
-                "the rows.",
-                activation="relu",
-                embedding="bins",
-                source="Gorishniy et al. 2022",
-            ),
-        )
-    }
+ARCHITECTURES: Mapping[str, Architecture] = by_id(
+    Architecture(
+        id="tanh",
+        title="tanh on numbers",
+        meaning="Sees each number as it is: the networks of the paper.",
+        activation="tanh",
+        embedding=None,
+        source="Grari et al., supplement",
+    ),
+    Architecture(
+        id="scores",
+        title="ReLU on numbers and their ranks",
+        meaning="Sees each number twice, as it is and as the normal score of its rank, which neither "
+        "skew nor outliers touch.",
+        activation="relu",
+        embedding="scores",
+        source="fairdash; after Gorishniy et al. 2022, “On embeddings for numerical features in "
+        "tabular deep learning”",
+    ),
+    Architecture(
+        id="bins",
+        title="ReLU on a piecewise-linear encoding",
+        meaning="Sees each number as it is and through eight functions, each rising in one eighth of "
+        "the rows.",
+        activation="relu",
+        embedding="bins",
+        source="Gorishniy et al. 2022",
+    ),
 )

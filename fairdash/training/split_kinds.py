@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.dependence.grouping import Blocks, as_groups
 from fairdash.errors import OptionError
-from fairdash.registry import get_entry
+from fairdash.registry import by_id, get_entry
 from fairdash.training.splits import TEST_SHARE, Split, random_splits
 
 Rows = NDArray[np.int64]
@@ -213,7 +212,8 @@ def _fault(option: str, what: str, hint: str) -> OptionError:
     return OptionError.of(what, hint, column=option)
 
 
-_KINDS = (
+#: Every way to divide the rows, by its id.
+SPLITS: Mapping[str, SplitKind] = by_id(
     SplitKind(
         id=RANDOM,
         title="At random",
@@ -242,6 +242,3 @@ _KINDS = (
         draw=_by_time,
     ),
 )
-
-#: Every way to divide the rows, by its id.
-SPLITS: Mapping[str, SplitKind] = MappingProxyType({kind.id: kind for kind in _KINDS})

@@ -35,7 +35,7 @@ from fairdash.training.methods import METHODS
 from fairdash.training.minimax import Batch, Batches, BestEpoch, MinimaxTrainer, Tables
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import StackedModel, TrainingSettings
-from fairdash.training.stack_trainer import ROWS_AT_ONCE
+from fairdash.training.stack_memory import ROWS_AT_ONCE
 
 if TYPE_CHECKING:
     from fairdash.nets import StackedAdam

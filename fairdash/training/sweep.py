@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
 from fairdash.registry import get_entry
+from fairdash.training.defaults import LAMS, N_SPLITS, VALIDATION_SHARE, default_methods, default_settings
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.methods import STANDARD as STANDARD
@@ -20,12 +21,20 @@ from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.progress import OnProgress
 from fairdash.training.progress import SweepProgress as SweepProgress
-from fairdash.training.set_aside import SetAside, draw_set_aside
+from fairdash.training.set_aside import SetAside, default_share, draw_set_aside
 from fairdash.training.settings import StackedModel, TrainingSettings
-from fairdash.training.split_kinds import RANDOM, SPLITS, TIME, check_groups, checked_kind, draw_splits
+from fairdash.training.split_kinds import (
+    RANDOM,
+    SPLITS,
+    TIME,
+    check_groups,
+    checked_kind,
+    default_kind,
+    draw_splits,
+)
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
-from fairdash.training.tuning import settings_of_splits, tuned_models, tuned_settings
+from fairdash.training.tuning import settings_of_splits, tune, tuned_settings
 from fairdash.units import Unit, at_once, is_from_the_end, within
 
 
@@ -158,7 +167,7 @@ class Sweep(TrainingPlan):
 
     methods: tuple[str, ...] = (STANDARD, DEFAULT_METHOD)
     lams: tuple[float, ...]
-    n_splits: int = 5
+    n_splits: int = N_SPLITS
     validation_share: float = 0.0
     tune: bool = False
     tariff: bool = False
@@ -205,6 +214,46 @@ class Sweep(TrainingPlan):
         )
 
 
+def default_plan(
+    dataset: Dataset,
+    *,
+    objective: str = "demographic_parity",
+    methods: Sequence[str] | None = None,
+    lams: Sequence[float] = LAMS,
+    n_splits: int = N_SPLITS,
+    random_state: int = 0,
+    validation_share: float = VALIDATION_SHARE,
+    split: str | None = None,
+    confirmation: float | None = None,
+    settings: TrainingSettings | None = None,
+    tune: bool | None = None,
+    tariff: bool | None = None,
+    device: str = "auto",
+) -> Sweep:
+    """The sweep of a data set; what is None follows from the data, as :func:`fairdash.sweep` says."""
+    own = default_settings(dataset) if settings is None else settings
+    return Sweep(
+        methods=default_methods(dataset) if methods is None else tuple(methods),
+        lams=tuple(float(lam) for lam in lams),
+        objective=objective,
+        n_splits=n_splits,
+        random_state=random_state,
+        validation_share=validation_share,
+        split=default_kind(dataset) if split is None else split,
+        confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
+        settings=own,
+        tune=settings is None if tune is None else tune,
+        # Prices are filed as tables; a table of hundreds of columns beside few rows is none.
+        tariff=own.loss_function.has_log_link if tariff is None else tariff,
+        device=device,
+    )
+
+
+def preview_of(plan: Sweep) -> Sweep:
+    """What a page shows in seconds, before a sweep is carried out: one split of its first fair method."""
+    return replace(plan, methods=plan.methods[:2], n_splits=1, tariff=False)
+
+
 def train_sweep(
     dataset: Dataset,
     sweep: Sweep,
@@ -237,7 +286,7 @@ def train_sweep(
     splits = sweep.splits(dataset)
     tuning, settings, standard = None, None, None
     if sweep.tune:
-        tuning, standard = tuned_models(
+        tuning, standard = tune(
             dataset,
             splits,
             sweep.settings,

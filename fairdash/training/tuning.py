@@ -43,7 +43,7 @@ def tune(
     device: Device,
     progress: OnProgress | None = None,
     unit: Unit = at_once,
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, TrainedModels]:
     """Compare the candidates on each split's validation rows, all of them in one stack.
 
     Parameters
@@ -62,30 +62,12 @@ def tune(
 
     Returns
     -------
-    DataFrame, one row a split and candidate
+    DataFrame and TrainedModels
+        The standard models that were chosen, one a split; where the splits have validation rows, the very
+        models that the chosen settings give. The frame has one row a split and candidate:
         ``split``, ``lr``, ``weight_decay``; ``loss`` on the rows held out, 1 is what the training rows' mean
         reaches there and infinite where the training diverged; ``chosen``, True for the smallest of a
         split. A smallest loss flatters: models are judged on test rows, which took no part.
-    """
-    frame, _ = tuned_models(
-        dataset, splits, settings, random_state=random_state, device=device, progress=progress, unit=unit
-    )
-    return frame
-
-
-def tuned_models(
-    dataset: Dataset,
-    splits: Sequence[Split],
-    settings: TrainingSettings,
-    *,
-    random_state: int,
-    device: Device,
-    progress: OnProgress | None = None,
-    unit: Unit = at_once,
-) -> tuple[pd.DataFrame, TrainedModels]:
-    """What :func:`tune` gives, and the standard models that were chosen, one a split.
-
-    Where the splits have validation rows, these are the very models that the chosen settings give.
     """
     parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
     tried = candidates(settings)

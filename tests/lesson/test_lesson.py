@@ -31,7 +31,7 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
 from fairdash.reports.stage import four_numbers
 from fairdash.text import number
-from fairdash.training.defaults import default_plan
+from fairdash.training.sweep import default_plan
 from fairdash.ui.home import parts as home
 from tests.serving import ROOT
 

@@ -11,7 +11,7 @@ from fairdash.data.leak_check import check_data
 from fairdash.data.source import load_source
 from fairdash.dependence.rank_link import rank_link
 from fairdash.text import amount
-from fairdash.training.defaults import default_plan
+from fairdash.training.sweep import default_plan
 from fairdash.ui import cached
 from fairdash.ui.text import number
 from tests.data.workbooks import workbook

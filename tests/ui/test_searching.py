@@ -14,7 +14,7 @@ from fairdash.runs.status import CANCELLED, DONE
 from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.settings import TrainingSettings
-from fairdash.ui.train.fields import GRID, METHOD, OBJECTIVE
+from fairdash.ui.train.searching import GRID, METHOD, OBJECTIVE
 from tests.ui.conftest import SOURCE, open_page, words
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2)

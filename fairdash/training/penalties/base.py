@@ -13,8 +13,25 @@ from fairdash.training.settings import TrainingSettings
 
 
 class BasePenalty(nn.Module):
-    """A closed-form penalty: its class has to say only ``forward(u, v, sample_weight)``."""
+    """What the training loop asks of a penalty, for K models at once; here with no adversary of its own.
 
+    A closed-form penalty has to say only ``forward(u, v, sample_weight)``: Ψ of shape (K,), differentiable
+    in u (K, batch, 1). v (K, batch, q) is encoded; sample_weight is (K, batch, 1), and a weight of 2 counts a
+    row twice. :meth:`parameters` are the adversary's, with the leading dimension K.
+
+    Parameters
+    ----------
+    seeds
+        One a model.
+    s
+        The encoded training rows of every split, (S, n, q).
+    which_split
+        Each model's split, (K,).
+    settings
+        How the models are trained.
+    """
+
+    #: Whether what the adversary climbs is Ψ itself: one gradient then serves both players.
     climbs_itself = True
 
     def __init__(
@@ -29,7 +46,24 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Every column with mean 0 and standard deviation 1 on the training rows; a constant one is 0."""
+        """What the penalty needs to know of each row's sensitive features, the same whatever their units.
+
+        Here every column with mean 0 and standard deviation 1 on the training rows; a constant one is 0.
+
+        Parameters
+        ----------
+        s
+            Sensitive features of all rows, as each split has them, (S, N, d).
+        train
+            Row numbers of each split's training rows, S in all: nothing is learned from other rows.
+        weight
+            (S, N, 1) weights of the rows, or None: a weight of 2 counts a row twice.
+
+        Returns
+        -------
+        Tensor
+            (S, N, q).
+        """
         encoded = []
         for j, (rows, chosen) in enumerate(zip(s, train, strict=True)):
             learned = rows[chosen]
@@ -44,11 +78,11 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 closed forms have no networks
-        """Numbers that live at once for each row of a mini-batch, about."""
+        """Numbers that live at once for each row of a mini-batch and model, about."""
         return 16.0
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Ψ itself."""
+        """What the adversary climbs, (K,): Ψ itself, or a bound that is steadier to climb."""
         psi: Tensor = self(u, v, sample_weight)
         return psi
 

@@ -10,16 +10,14 @@
 
 from fairdash.training.references.barycentre import Barycentre, fit_barycentre, price_of_independence
 from fairdash.training.references.discrimination_free import (
+    DEFAULT_STRENGTHS,
     SensitiveNodes,
+    barycentre_predictions,
     discrimination_free,
+    discrimination_free_predictions,
     sensitive_nodes,
 )
 from fairdash.training.references.registry import REFERENCES, Reference
-from fairdash.training.references.trained import (
-    DEFAULT_STRENGTHS,
-    barycentre_predictions,
-    discrimination_free_predictions,
-)
 
 __all__ = [
     "DEFAULT_STRENGTHS",

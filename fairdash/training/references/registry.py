@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
+
+from fairdash.registry import by_id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,37 +39,31 @@ class Reference:
     source: str
 
 
-REFERENCES: Mapping[str, Reference] = MappingProxyType(
-    {
-        reference.id: reference
-        for reference in (
-            Reference(
-                id="barycentre",
-                title="Reference (uses s): Wasserstein barycentre",
-                meaning="Moves each prediction of a model that is told s to the value that its rank among "
-                "people with the same s has in one common law: the smallest change, in mean square, that "
-                "makes predictions independent of s. In part, it goes some of the way.",
-                limits="It needs everyone's s when it sets a price. Its path is the shortest in Wasserstein "
-                "distance and takes all kinds of dependence down alike. A model that is trained to lower a "
-                "measure can get below it on the way, even without s, as it gives up first what that "
-                "measure sees for the least error; only an independent prediction can't.",
-                objective="demographic_parity",
-                is_curve=True,
-                source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”; "
-                "Le Gouic et al. (2020), “Projection to fairness in statistical learning”",
-            ),
-            Reference(
-                id="discrimination_free",
-                title="Reference (uses s): discrimination-free premium",
-                meaning="Fits a model of the features and s, then averages it over s as it is spread in the "
-                "whole population.",
-                limits="It removes the direct use of s and no more: features that follow s still move the "
-                "premium, so predictions may depend on s.",
-                objective="demographic_parity",
-                is_curve=False,
-                source="Lindholm, Richman, Tsanakas, Wüthrich (2022), "
-                "“Discrimination-free insurance pricing”",
-            ),
-        )
-    }
+REFERENCES: Mapping[str, Reference] = by_id(
+    Reference(
+        id="barycentre",
+        title="Reference (uses s): Wasserstein barycentre",
+        meaning="Moves each prediction of a model that is told s to the value that its rank among "
+        "people with the same s has in one common law: the smallest change, in mean square, that "
+        "makes predictions independent of s. In part, it goes some of the way.",
+        limits="It needs everyone's s when it sets a price. Its path is the shortest in Wasserstein "
+        "distance and takes all kinds of dependence down alike. A model that is trained to lower a "
+        "measure can get below it on the way, even without s, as it gives up first what that "
+        "measure sees for the least error; only an independent prediction can't.",
+        objective="demographic_parity",
+        is_curve=True,
+        source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”; "
+        "Le Gouic et al. (2020), “Projection to fairness in statistical learning”",
+    ),
+    Reference(
+        id="discrimination_free",
+        title="Reference (uses s): discrimination-free premium",
+        meaning="Fits a model of the features and s, then averages it over s as it is spread in the "
+        "whole population.",
+        limits="It removes the direct use of s and no more: features that follow s still move the "
+        "premium, so predictions may depend on s.",
+        objective="demographic_parity",
+        is_curve=False,
+        source="Lindholm, Richman, Tsanakas, Wüthrich (2022), “Discrimination-free insurance pricing”",
+    ),
 )

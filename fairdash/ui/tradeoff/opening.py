@@ -9,10 +9,10 @@ from fairdash.reports.comparison import Comparison
 from fairdash.runs.launch import start_again, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import FIRST, Run
-from fairdash.training.defaults import default_plan, preview_of, share_of_rows
+from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.sweep import STANDARD
+from fairdash.training.sweep import STANDARD, default_plan, preview_of
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
 from fairdash.ui.owner import current_owner
