@@ -1,4 +1,4 @@
-"""The stack's parts: the descent, the matrix of terms, and tariffs of many λ and splits."""
+"""The stack's parts: the descent, the loss's slope, the matrix of terms, and tariffs of many λ and splits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fairdash.tariff.design import base_and_values, design, linear_predictor
 from fairdash.tariff.fit import FitOptions, fit_stack
 from fairdash.tariff.many import fit_tariffs
 from fairdash.tariff.naming import FAIR_TARIFF
-from fairdash.training.losses import find_loss
+from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.splits import random_splits
 from tests.tariff.test_model import OPTIONS, policies
 
@@ -62,6 +62,16 @@ def test_steps_that_run_out_are_told():
     found = minimise(_rosenbrock, start, max_iter=3, on_step=told.append)
     assert told == pytest.approx([1 / 3, 2 / 3, 1])
     assert not found.converged.any()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_slope_of_a_loss_is_that_of_its_deviance(loss):
+    rng = np.random.default_rng(0)
+    y = torch.tensor(rng.gamma(2, 1, size=20))
+    eta = torch.tensor(rng.normal(size=(3, 20)), requires_grad=True)
+    found = find_loss(loss)
+    (expected,) = torch.autograd.grad(found.unit_deviance(eta, y).sum(), eta)
+    assert found.slope(eta.detach(), y).numpy() == pytest.approx(expected.numpy(), rel=1e-10)
 
 
 @pytest.mark.parametrize(
