@@ -31,7 +31,7 @@ from fairdash.assessment.assess import DEFAULT_MEASURE
 from fairdash.assessment.verdict import ALPHA
 from fairdash.dependence import independence_test, measure_many
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
-from fairdash.training.set_aside import SetAside
+from fairdash.training.split_kinds import SetAside
 
 RESULTS = Path(__file__).parent / "results"
 N_TEST, N_ASIDE = 400, 1_000

@@ -19,7 +19,7 @@ from fairdash.registry import get_entry
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.set_aside import SetAside
+from fairdash.training.split_kinds import SetAside
 from fairdash.training.sweep import STANDARD
 
 #: Permutations behind the one test, and behind the floor of the value that stands beside it.

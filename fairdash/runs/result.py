@@ -18,7 +18,7 @@ import pandas as pd
 from fairdash.assessment import Gain, SweepResult, with_edges
 from fairdash.records import from_plain, to_plain
 from fairdash.storage import cant_keep, write_whole
-from fairdash.training.set_aside import SetAside
+from fairdash.training.split_kinds import SetAside
 from fairdash.training.splits import Split
 from fairdash.training.sweep import Sweep
 

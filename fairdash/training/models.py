@@ -28,8 +28,8 @@ from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.importance import PermutationPlan, importance_of_all, importance_of_stack
 from fairdash.training.methods import METHODS
 from fairdash.training.progress import OnProgress, StackReporter
-from fairdash.training.set_aside import SetAside
 from fairdash.training.settings import StackedModel
+from fairdash.training.split_kinds import SetAside
 from fairdash.training.splits import Split
 from fairdash.training.stack_memory import (
     OutOfMemoryError,

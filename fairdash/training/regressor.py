@@ -231,9 +231,7 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
             The file can't be written.
         """
         check_is_fitted(self)
-        from fairdash.training.regressor import write_regressor
-
-        write_regressor(self, path)
+        write_whole(Path(path), regressor_file(self), hint="Free some space, or choose another place.")
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Self:
@@ -244,9 +242,21 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         StorageError
             The file can't be read, is damaged or of another kind, or a newer version wrote it.
         """
-        from fairdash.training.regressor import read_regressor
-
-        return read_regressor(cls, path)
+        arrays, metadata = _read(Path(path))
+        kind, _, number = metadata.get("format", "").partition("/")
+        if kind != _KIND or not number.isdecimal():
+            raise StorageError.of(
+                "This file does not hold a model of fairdash's", "Choose a file that save() wrote."
+            )
+        if int(number) > _FORMAT:
+            raise StorageError.of("A newer fairdash wrote this model", "Update fairdash to read it.")
+        text = metadata.get("about", "")
+        if metadata.get("sha256") != _digest(text, arrays):
+            raise _damaged()
+        try:
+            return _regressor(cls, json.loads(text), arrays)
+        except (ValueError, KeyError, TypeError) as error:
+            raise _damaged() from error
 
 
 Regressor = TypeVar("Regressor", bound="FairRegressor")
@@ -258,11 +268,6 @@ _FORMAT = 2
 _FITTED = ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_")
 #: Arrays of the encoder; the last two only where it has functions of numbers.
 _OF_ENCODER = ("median", "mean", "scale", "knots", "heights")
-
-
-def write_regressor(model: FairRegressor, path: str | PathLike[str]) -> None:
-    """Write a fitted regressor, whole or not at all; StorageError if that fails."""
-    write_whole(Path(path), regressor_file(model), hint="Free some space, or choose another place.")
 
 
 def regressor_file(model: FairRegressor) -> bytes:
@@ -296,25 +301,6 @@ def regressor_file(model: FairRegressor) -> bytes:
     arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {"format": f"{_KIND}/{_FORMAT}", "about": text, "sha256": _digest(text, arrays)}
     return _in_order(save(arrays, metadata))
-
-
-def read_regressor(cls: type[Regressor], path: str | PathLike[str]) -> Regressor:
-    """The regressor that :func:`write_regressor` wrote; StorageError if it can't be read."""
-    arrays, metadata = _read(Path(path))
-    kind, _, number = metadata.get("format", "").partition("/")
-    if kind != _KIND or not number.isdecimal():
-        raise StorageError.of(
-            "This file does not hold a model of fairdash's", "Choose a file that save() wrote."
-        )
-    if int(number) > _FORMAT:
-        raise StorageError.of("A newer fairdash wrote this model", "Update fairdash to read it.")
-    text = metadata.get("about", "")
-    if metadata.get("sha256") != _digest(text, arrays):
-        raise _damaged()
-    try:
-        return _regressor(cls, json.loads(text), arrays)
-    except (ValueError, KeyError, TypeError) as error:
-        raise _damaged() from error
 
 
 def _regressor(

@@ -72,7 +72,7 @@ def fit_regressor(
     if device.note:
         warnings.warn(device.note, UserWarning, stacklevel=3)
     lam = 0.0 if METHODS[model.method].penalty is None else float(model.lam)
-    trained = train_single(
+    model.predictor_, trained, model.n_iter_ = train_single(
         rows,
         method=model.method,
         lam=lam,
@@ -83,12 +83,10 @@ def fit_regressor(
         validation_share=model.validation_fraction,
         on_step=on_step,
     )
-    model.predictor_ = trained.predictor
     model.lam_ = lam
-    model.n_iter_ = trained.n_epochs
-    model.best_epoch_ = trained.best_epoch
+    model.best_epoch_ = int(trained.best_epoch[0])
     model.device_ = device.name
-    if trained.diverged:
+    if trained.diverged[0]:
         warnings.warn(
             "The training stopped being finite; the last finite weights predict. Try a lower lr or "
             "adversary_lr.",

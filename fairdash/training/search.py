@@ -21,7 +21,7 @@ from fairdash.training.crossvalidation import (
     Dependence,
     OutOfFold,
     cross_validate,
-    dependence_unit,
+    dependence_of,
     rows_of,
     standard_error,
 )
@@ -226,23 +226,22 @@ def search_settings(
     )
     if out_of_fold.diverged.all():
         raise OptionError.of("Every candidate diverged", "Try smaller learning rates.", column="lr")
-    measure, dependence = METHODS[plan.method].selection_measure, []
+    measure, by_fold = METHODS[plan.method].selection_measure, []
     for fold, held_out in enumerate(out_of_fold.held_out):
-        dependence.append(
-            dependence_unit(
-                unit,
-                str(fold),
-                within,
-                out_of_fold.predictions,
-                held_out,
-                objective=plan.objective,
-                measure=measure,
-                random_state=plan.random_state,
-            )
+        dependence = dependence_of(
+            within,
+            out_of_fold.predictions,
+            held_out,
+            objective=plan.objective,
+            measure=measure,
+            random_state=plan.random_state,
+            unit=unit,
+            name=str(fold),
         )
+        by_fold.append(dependence)
         if progress is not None:
             progress(TRAINING_SHARE + (1 - TRAINING_SHARE) * (fold + 1) / plan.n_folds)
-    frame = _frame(candidates, out_of_fold, dependence, lam)
+    frame = _frame(candidates, out_of_fold, by_fold, lam)
     priced = "" if plan.method == STANDARD else f" + {lam:g} × excess of {REGISTRY[measure].symbol}"
     return SearchResult(
         best=candidates[frame.index[0]],

@@ -57,28 +57,6 @@ class Rows:
     weight: NDArray[np.float64] | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainedModel:
-    """One model and how its training went.
-
-    Parameters
-    ----------
-    predictor
-        The model.
-    n_epochs
-        Epochs trained.
-    best_epoch
-        The epoch whose weights the model has.
-    diverged
-        Whether training stopped being finite; the model has its last finite weights.
-    """
-
-    predictor: Predictor
-    n_epochs: int
-    best_epoch: int
-    diverged: bool
-
-
 def train_single(
     rows: Rows,
     *,
@@ -90,7 +68,7 @@ def train_single(
     device: str,
     validation_share: float,
     on_step: Callable[[float], None] | None = None,
-) -> TrainedModel:
+) -> tuple[Predictor, TrainedStack, int]:
     """Train on `rows`; without s, or with λ = 0, the standard network.
 
     Parameters
@@ -106,6 +84,10 @@ def train_single(
         Share of the rows that stopping early looks at; not used unless the settings have `patience`.
     on_step
         As in :func:`fairdash.training.stack.train_stack`.
+
+    Returns
+    -------
+    The model, the stack that it is the only one of, and how many epochs were trained.
     """
     import torch
 
@@ -148,12 +130,8 @@ def train_single(
         on_step=on_step,
         on_epoch=lambda epoch: epochs.append(epoch.number),
     )
-    return TrainedModel(
-        predictor=Predictor.of(trained, encoder=encoder, target_scale=scale, settings=settings),
-        n_epochs=len(epochs),
-        best_epoch=int(trained.best_epoch[0]),
-        diverged=bool(trained.diverged[0]),
-    )
+    predictor = Predictor.of(trained, encoder=encoder, target_scale=scale, settings=settings)
+    return predictor, trained, len(epochs)
 
 
 def _parts(n_rows: int, seed: int, validation_share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -21,15 +21,17 @@ from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.progress import OnProgress
 from fairdash.training.progress import SweepProgress as SweepProgress
-from fairdash.training.set_aside import SetAside, default_share, draw_set_aside
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.split_kinds import (
     RANDOM,
     SPLITS,
     TIME,
+    SetAside,
     check_groups,
     checked_kind,
     default_kind,
+    default_share,
+    draw_set_aside,
     draw_splits,
 )
 from fairdash.training.splits import Split, with_held_out
@@ -53,7 +55,7 @@ class TrainingPlan:
         Id in :data:`fairdash.training.split_kinds.SPLITS`: how test rows are chosen.
     confirmation_share
         Share of the rows to set aside first, 0 for none, below 1: they take part in nothing until a chosen
-        point is confirmed on them; see :mod:`fairdash.training.set_aside`.
+        point is confirmed on them; see :mod:`fairdash.training.split_kinds`.
     settings
         Architecture and schedule, or what the settings to compare have in common.
     device
@@ -89,7 +91,7 @@ class TrainingPlan:
         """Note what is wrong with the options that a plan adds to these."""
 
     def set_aside(self, dataset: Dataset) -> NDArray[np.int64]:
-        """Numbers of the rows set aside; errors as :func:`fairdash.training.set_aside.draw_set_aside`."""
+        """Numbers of the rows set aside; errors as :func:`fairdash.training.split_kinds.draw_set_aside`."""
         checked_kind(dataset, self.split)
         return draw_set_aside(dataset, self.confirmation_share, latest=self.split == TIME)
 
@@ -281,6 +283,7 @@ def train_sweep(
     unit
         Asked for what there is under ``"tuning/"``, ``"train/"`` and ``"set-aside/"``.
     """
+    tell: OnProgress = (lambda _: None) if progress is None else progress
     device = resolve_device(sweep.device)
     check_groups(dataset)
     splits = sweep.splits(dataset)
@@ -292,9 +295,7 @@ def train_sweep(
             sweep.settings,
             random_state=sweep.random_state,
             device=device,
-            progress=None
-            if progress is None
-            else lambda at: progress(replace(at, phase="tuning", curve=None)),
+            progress=lambda at: tell(replace(at, phase="tuning", curve=None)),
             unit=within(unit, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
@@ -314,9 +315,7 @@ def train_sweep(
             random_state=sweep.random_state,
             device=device,
             importance=importance,
-            progress=None
-            if progress is None
-            else lambda at: progress(replace(at, fraction=share * at.fraction)),
+            progress=lambda at: tell(replace(at, fraction=share * at.fraction)),
             unit=within(unit, "train"),
         )
 
@@ -326,9 +325,7 @@ def train_sweep(
             sweep if tuning is None else replace(sweep, settings=tuned_settings(tuning, sweep.settings)),
             aside,
             device,
-            None
-            if progress is None
-            else lambda at: progress(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
+            lambda at: tell(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
             within(unit, "set-aside"),
         )
 
@@ -374,7 +371,7 @@ def _predict_set_aside(
     sweep: Sweep,
     rows: NDArray[np.int64],
     device: Device,
-    progress: OnProgress | None,
+    progress: OnProgress,
     unit: Unit,
 ) -> SetAside:
     """Train each method and λ on all other rows, and predict these."""

@@ -23,7 +23,7 @@ from fairdash.runs.models import ModelSpec, refit
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text
-from fairdash.training.set_aside import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
+from fairdash.training.split_kinds import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
 from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep
 from tests.runs.finished import PLAN, SOURCE, finished
 from tests.ui.conftest import move, open_page, words

@@ -17,9 +17,8 @@ from fairdash.training.defaults import VALIDATION_SHARE, suggested_loss
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.set_aside import default_share
 from fairdash.training.settings import ARCHITECTURES, TrainingSettings
-from fairdash.training.split_kinds import SPLITS, kinds_for
+from fairdash.training.split_kinds import SPLITS, default_share, kinds_for
 from fairdash.training.sweep import STANDARD, SearchPlan, Sweep
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
