@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.assessment import DEFAULT_MEASURES, Confirmation, SweepResult, confirm_point
-from fairdash.assessment.result import ReferenceResult as ReferenceResult
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
-from fairdash.registry import get_entry
+from fairdash.evaluation import DEFAULT_MEASURES, Confirmation, SweepResult, confirm_point
+from fairdash.evaluation.result import ReferenceResult as ReferenceResult
 from fairdash.training.defaults import LAMS, N_SPLITS, VALIDATION_SHARE, default_settings
 from fairdash.training.lam_search import LamSearch, Target, search_lam
 from fairdash.training.methods import DEFAULT_METHOD, STANDARD
@@ -20,6 +19,7 @@ from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSe
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import with_groups
 from fairdash.training.sweep import SweepProgress, default_plan
+from fairdash.utils.registry import get_entry
 
 
 def sweep(
@@ -100,7 +100,7 @@ def sweep(
     (6, 3)
     """
     # It loads scikit-learn, which whoever only names this verb has no use for.
-    from fairdash.assessment.execute_sweep import execute_sweep
+    from fairdash.evaluation.execute_sweep import execute_sweep
 
     dataset = with_groups(dataset, groups)
     for name in measures:
@@ -171,7 +171,7 @@ def references(
         Several sensitive columns, a strength out of range, or another option that can't be used.
     """
     # They load scikit-learn, which whoever only names this verb has no use for.
-    from fairdash.assessment.execute_sweep import reference_prices
+    from fairdash.evaluation.execute_sweep import reference_prices
     from fairdash.training.references import DEFAULT_STRENGTHS
 
     dataset = with_groups(dataset, groups)

@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash import units
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import Checks, OptionError
-from fairdash.registry import get_entry
+from fairdash.jobs import steps as units
+from fairdash.jobs.steps import Unit, at_once
 from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
     cross_validate,
@@ -29,7 +29,7 @@ from fairdash.training.methods import METHODS, STANDARD
 from fairdash.training.search import SearchResult
 from fairdash.training.settings import StackedModel
 from fairdash.training.sweep import SearchPlan, check_lams
-from fairdash.units import Unit, at_once
+from fairdash.utils.registry import get_entry
 
 MEASURE, EXCESS, ERROR = "measure", "excess", "error"
 _TEXT = re.compile(

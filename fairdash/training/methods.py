@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from fairdash.registry import by_id
+from fairdash.utils.registry import by_id
 
 if TYPE_CHECKING:
     from fairdash.training.penalties.base import BasePenalty

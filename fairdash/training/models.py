@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.registry import get_entry
-from fairdash.seeds import Stream, seed_of
+from fairdash.jobs.steps import Found, Unit, at_once, turns, within
 from fairdash.training.device import Device
 from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.importance import PermutationPlan, importance_of_all, importance_of_stack
@@ -37,7 +36,8 @@ from fairdash.training.stack_memory import (
     naming_lack_of_memory,
     too_little_memory,
 )
-from fairdash.units import Found, Unit, at_once, turns, within
+from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, seed_of
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
-from fairdash.registry import by_id
+from fairdash.utils.registry import by_id
 
 Array = TypeVar("Array")  # numpy array or torch tensor
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import Checks, OptionError
+from fairdash.jobs.steps import Unit, at_once
 from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
     Dependence,
@@ -28,7 +29,6 @@ from fairdash.training.crossvalidation import (
 from fairdash.training.methods import METHODS
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.sweep import STANDARD, SearchPlan
-from fairdash.units import Unit, at_once
 
 
 @dataclass(frozen=True, kw_only=True)

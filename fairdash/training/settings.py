@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from fairdash.errors import Checks, OptionError
-from fairdash.registry import by_id, get_entry
 from fairdash.training.losses import Loss, find_loss
+from fairdash.utils.registry import by_id, get_entry
 
 
 @dataclass(frozen=True, kw_only=True)

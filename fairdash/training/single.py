@@ -25,11 +25,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.seeds import Stream, seed_of
 from fairdash.training.feature_encoder import FeatureEncoder, TargetScale
 from fairdash.training.methods import STANDARD
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import initial_seed
+from fairdash.utils.seeds import Stream, seed_of
 
 if TYPE_CHECKING:
     from fairdash.training.stack import TrainedStack

@@ -17,9 +17,9 @@ from fairdash.data.building import FEWEST_ROWS
 from fairdash.data.dataset import Dataset
 from fairdash.dependence.grouping import Blocks, as_groups
 from fairdash.errors import OptionError
-from fairdash.registry import by_id, get_entry
-from fairdash.seeds import Stream, rng_of
 from fairdash.training.splits import TEST_SHARE, Split, random_splits
+from fairdash.utils.registry import by_id, get_entry
+from fairdash.utils.seeds import Stream, rng_of
 
 Rows = NDArray[np.int64]
 

@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.errors import OptionError
-from fairdash.seeds import Stream, seed_of
+from fairdash.utils.seeds import Stream, seed_of
 
 Figures = TypeVar("Figures", float, NDArray[np.float64], pd.Series)
 #: Share of the rows that is tested on.

@@ -29,13 +29,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.nets import StackedMLP
-from fairdash.registry import get_entry
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS
 from fairdash.training.minimax import Batch, Batches, BestEpoch, MinimaxTrainer, Tables
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.stack_memory import ROWS_AT_ONCE
+from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
     from fairdash.nets import StackedAdam

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairdash.errors import DeviceError
-from fairdash.registry import get_entry
 from fairdash.training.methods import METHODS
 from fairdash.training.settings import TrainingSettings
+from fairdash.utils.registry import get_entry
 
 #: Memory that the networks and batches of one stack may take on a CPU: about what its cache holds. More
 #: models at once are no slower to launch, but each pass over them then waits for the memory.

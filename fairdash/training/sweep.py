@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
-from fairdash.registry import get_entry
+from fairdash.jobs.steps import Unit, at_once, is_from_the_end, within
 from fairdash.training.defaults import LAMS, N_SPLITS, VALIDATION_SHARE, default_methods, default_settings
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
@@ -37,7 +37,7 @@ from fairdash.training.split_kinds import (
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
 from fairdash.training.tuning import settings_of_splits, tune, tuned_settings
-from fairdash.units import Unit, at_once, is_from_the_end, within
+from fairdash.utils.registry import get_entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class TrainingPlan:
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
     random_state
         Seed of the splits or folds, the initial weights, the mini-batches and the permutations; see
-        :mod:`fairdash.seeds`.
+        :mod:`fairdash.utils.seeds`.
     split
         Id in :data:`fairdash.training.split_kinds.SPLITS`: how test rows are chosen.
     confirmation_share

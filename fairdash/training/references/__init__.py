@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from fairdash.registry import by_id
 from fairdash.training.references.barycentre import Barycentre, fit_barycentre, price_of_independence
 from fairdash.training.references.discrimination_free import (
     DEFAULT_STRENGTHS,
@@ -23,6 +22,7 @@ from fairdash.training.references.discrimination_free import (
     discrimination_free_predictions,
     sensitive_nodes,
 )
+from fairdash.utils.registry import by_id
 
 __all__ = [
     "DEFAULT_STRENGTHS",

@@ -11,7 +11,6 @@ from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, Problem
 from fairdash.runs.launch import start_run
 from fairdash.runs.searches import SearchJob
-from fairdash.text import counted
 from fairdash.training import defaults
 from fairdash.training.defaults import VALIDATION_SHARE, suggested_loss
 from fairdash.training.losses import LOSSES
@@ -37,6 +36,7 @@ from fairdash.ui.train.searching import (
     numbers,
     show_search,
 )
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")

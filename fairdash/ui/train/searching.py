@@ -8,14 +8,13 @@ from types import MappingProxyType
 import pandas as pd
 import streamlit as st
 
-from fairdash.assessment import DEFAULT_MEASURE
 from fairdash.data.source import DatasetSource
 from fairdash.dependence import REGISTRY
 from fairdash.errors import FairdashError, OptionError
+from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.runs.launch import start_search
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.status import DONE
-from fairdash.text import counted
 from fairdash.training.defaults import LAMS
 from fairdash.training.lam_search import ERROR, EXCESS, MEASURE, LamSearch, Target
 from fairdash.training.methods import METHODS
@@ -29,6 +28,7 @@ from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.state import choose_search
 from fairdash.ui.text import number, safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

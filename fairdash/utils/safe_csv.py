@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairdash.text import visible
+from fairdash.utils.text import visible
 
 #: A spreadsheet takes a text that begins so for a formula (OWASP, "CSV Injection").
 _ACTIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")

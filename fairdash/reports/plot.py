@@ -11,7 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment import (
+from fairdash.dependence import REGISTRY
+from fairdash.errors import OptionError
+from fairdash.evaluation import (
     assess_predictions,
     group_averages,
     of_sensitive,
@@ -19,29 +21,27 @@ from fairdash.assessment import (
     summarise_splits,
     transfers_by_group,
 )
-from fairdash.assessment.verdict import EDGE
-from fairdash.dependence import REGISTRY
-from fairdash.errors import OptionError
+from fairdash.evaluation.verdict import EDGE
 from fairdash.figures import data as data_figures
 from fairdash.figures.front import front_without_marks, with_marks
 from fairdash.figures.labels import Label
 from fairdash.figures.quantile_profile import profile_figure
 from fairdash.figures.theme import theme_of
 from fairdash.figures.transfers import transfers_figure
-from fairdash.registry import get_entry
 from fairdash.reports.fronts import ERROR_TITLES
 from fairdash.reports.numbers import label
 from fairdash.training.baselines import train_baselines
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD
+from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from fairdash.api import ReferenceResult
-    from fairdash.assessment.result import SweepResult
     from fairdash.data.dataset import Dataset
+    from fairdash.evaluation.result import SweepResult
 
 __all__ = ["dependence", "front", "profile", "transfers"]
 

@@ -28,17 +28,17 @@ from fairdash._version import __version__
 from fairdash.data.source import DatasetSource
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.patterns import PATTERNS
-from fairdash.detached import LOCK, is_at_work, sign
 from fairdash.jobs import engine
-from fairdash.records import from_plain, to_plain
+from fairdash.jobs.process import LOCK, is_at_work, sign
+from fairdash.simulations.estimates import scene_study
+from fairdash.simulations.gaussians import gaussian_study
+from fairdash.simulations.noise_axis import noise_axis_study
+from fairdash.simulations.power import power_study
+from fairdash.simulations.proxies import proxy_study
+from fairdash.simulations.scene import Scene
+from fairdash.simulations.stack import Progress, studied, target_of
 from fairdash.storage import cache_folder, cant_keep, sha256, write_whole
-from fairdash.studies.estimates import scene_study
-from fairdash.studies.gaussians import gaussian_study
-from fairdash.studies.noise_axis import noise_axis_study
-from fairdash.studies.power import power_study
-from fairdash.studies.proxies import proxy_study
-from fairdash.studies.scene import Scene
-from fairdash.studies.stack import Progress, studied, target_of
+from fairdash.utils.records import from_plain, to_plain
 
 #: A change of what a study computes changes this number, so that older results are not shown.
 _FORMAT = 3

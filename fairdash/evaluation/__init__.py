@@ -1,9 +1,9 @@
 """Predictions in, tidy frames out: accuracy, dependence beside its floor, and who pays."""
 
-from fairdash.assessment.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
-from fairdash.assessment.capping import cap_cost
-from fairdash.assessment.confirmation import Confirmation, confirm_point
-from fairdash.assessment.quantile_profile import (
+from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
+from fairdash.evaluation.capping import cap_cost
+from fairdash.evaluation.confirmation import Confirmation, confirm_point
+from fairdash.evaluation.quantile_profile import (
     blended_profiles,
     common_grid,
     densities,
@@ -12,14 +12,14 @@ from fairdash.assessment.quantile_profile import (
     quantile_profile,
     transfers_by_group,
 )
-from fairdash.assessment.result import (
+from fairdash.evaluation.result import (
     Gain,
     SweepResult,
     corrected_standard_error,
     gain_over_mean,
     summarise_splits,
 )
-from fairdash.assessment.tradeoff_curve import (
+from fairdash.evaluation.tradeoff_curve import (
     Choice,
     CurvePoint,
     assess_curve,
@@ -33,7 +33,7 @@ from fairdash.assessment.tradeoff_curve import (
     pareto_efficient,
     trained_points,
 )
-from fairdash.assessment.verdict import with_edges
+from fairdash.evaluation.verdict import with_edges
 
 __all__ = [
     "DEFAULT_MEASURE",

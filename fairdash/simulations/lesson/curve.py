@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.exact import pattern_hgr
 from fairdash.dependence.patterns import HALF_WIDTH
-from fairdash.studies import Scene, Truth, truth_of
-from fairdash.studies.scene import POINTS
+from fairdash.simulations import Scene, Truth, truth_of
+from fairdash.simulations.scene import POINTS
 
 Array = NDArray[np.float64]
 Points = tuple[tuple[float, float], ...]

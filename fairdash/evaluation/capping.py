@@ -9,19 +9,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment.assess import DEFAULT_MEASURE, N_PERMUTATIONS, Judge
-from fairdash.assessment.quantile_profile import quantile_profile
-from fairdash.assessment.verdict import part_permutations
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import quantile_groups
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, DataError
-from fairdash.seeds import Stream, seed_of
+from fairdash.evaluation.assess import DEFAULT_MEASURE, N_PERMUTATIONS, Judge
+from fairdash.evaluation.quantile_profile import quantile_profile
+from fairdash.evaluation.verdict import part_permutations
 from fairdash.tariff.cap import cap_premiums
-from fairdash.text import at_lines
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split
+from fairdash.utils.seeds import Stream, seed_of
+from fairdash.utils.text import at_lines
 
 Array = NDArray[np.float64]
 
@@ -58,7 +58,7 @@ def cap_cost(
     max_change
         Largest change, at least 0.
     objective, loss, measure, n_permutations, random_state
-        As :func:`fairdash.assessment.assess_predictions` takes them, by which the figures are.
+        As :func:`fairdash.evaluation.assess_predictions` takes them, by which the figures are.
     sensitive
         The sensitive column in view; the first if None.
 

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence.exact import gaussian
-from fairdash.studies.stack import OURS, Progress, described, over_stack, studied, target_of
-from fairdash.studies.supplement import unit_of
+from fairdash.simulations.stack import OURS, Progress, described, over_stack, studied, target_of
+from fairdash.simulations.supplement import unit_of
 
 Array = NDArray[np.float64]
 

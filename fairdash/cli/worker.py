@@ -1,4 +1,4 @@
-"""The process that works at a lane of jobs, one after the other: ``python -m fairdash.worker LANE``.
+"""The process that works at a lane of jobs, one after the other: ``python -m fairdash.cli.worker LANE``.
 
 It is started where there is work, outlives the browser and the app, and ends when there was none for a while.
 One that was killed is started again by the next visit of a page; DBOS then has it go on with the job that it
@@ -22,16 +22,16 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from fairdash import detached
-from fairdash.detached import environment
 from fairdash.errors import Cancelled
 from fairdash.jobs import engine, heartbeat
+from fairdash.jobs import process as detached
 from fairdash.jobs.kept import keep_once, kept
-from fairdash.memory import limit_memory
+from fairdash.jobs.process import environment
+from fairdash.jobs.steps import Found, Unit, from_files, to_files
 from fairdash.storage import make_parents
 from fairdash.storage.bundle import AlteredError
-from fairdash.traces import trace_of
-from fairdash.units import Found, Unit, from_files, to_files
+from fairdash.utils.error_log import trace_of
+from fairdash.utils.memory import limit_memory
 
 if TYPE_CHECKING:
     from fairdash.runs.store import Run
@@ -44,7 +44,7 @@ STUDIES = "studies"
 #: A job whose process has died so often is given up.
 MOST_DEATHS = 20
 
-log = logging.getLogger("fairdash.worker")
+log = logging.getLogger("fairdash.cli.worker")
 
 
 def main(lane: str, *, parent: int | None = None) -> int:
@@ -81,7 +81,7 @@ def serve(lanes: Sequence[str]) -> int:
             # Where the database is gone, each would end at once.
             if not is_there and time.monotonic() - begun.get(lane, -math.inf) > SECONDS_BETWEEN_STARTS:
                 begun[lane] = time.monotonic()
-                command = [sys.executable, "-m", "fairdash.worker", lane, str(os.getpid())]
+                command = [sys.executable, "-m", "fairdash.cli.worker", lane, str(os.getpid())]
                 children[lane] = subprocess.Popen(command, env=environment())  # noqa: S603 (our own module)
         if told.wait(SECONDS_BETWEEN_LOOKS):
             break
@@ -105,7 +105,7 @@ def carry_out(place: str, part: str) -> int:
     # A process takes seconds to import what it has no use for, beside a page that somebody waits for.
     room, _, id = place.partition("/")
     if room == STUDIES:
-        from fairdash.studies import worker as studies
+        from fairdash.simulations import worker as studies
 
         return studies.main(id)
     return _carry_out_run(id, part)
@@ -273,9 +273,9 @@ def _stand_by(lane: str, parent: int | None) -> None:
 def _import_all(lane: str) -> None:
     """Everything that a job of the lane needs, before there is one; beyond it the memory is limited."""
     if lane == engine.STUDIES:
-        import fairdash.studies.worker
+        import fairdash.simulations.worker
     else:
-        import fairdash.assessment.execute_sweep
+        import fairdash.evaluation.execute_sweep
         import fairdash.runs.worker
         import fairdash.training.stack  # noqa: F401
 
@@ -285,8 +285,8 @@ def _import_all(lane: str) -> None:
 
 def _rehearse() -> None:
     """Carry out the smallest first look: torch and others load much of themselves when it is first used."""
-    from fairdash.assessment.execute_sweep import execute_sweep
     from fairdash.data.source import CatalogueSource
+    from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.training.sweep import default_plan, preview_of
 
     dataset = CatalogueSource(dataset="household", options={"n": 100}).load()

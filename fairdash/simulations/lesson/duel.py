@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairdash.lesson.curve import signed
-from fairdash.lesson.data import row_of, table
+from fairdash.simulations.lesson.curve import signed
+from fairdash.simulations.lesson.data import row_of, table
 
 LAM = 4.0
 STEPS = tuple(range(0, 401, 10))

@@ -19,8 +19,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.assessment.assess import DEFAULT_MEASURES, Judge
-from fairdash.assessment.verdict import (
+from fairdash.data.dataset import Dataset
+from fairdash.evaluation.assess import DEFAULT_MEASURES, Judge
+from fairdash.evaluation.verdict import (
     EDGE,
     FOUND_BY,
     P_VALUE,
@@ -30,11 +31,10 @@ from fairdash.assessment.verdict import (
     Verdict,
     verdict_on,
 )
-from fairdash.data.dataset import Dataset
+from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD
-from fairdash.units import Found, Unit, at_once, turns
 
 PARTS = ("validation", "test")
 #: Stops of the slider, at most about so many; as many between any two trained weights.
@@ -128,7 +128,7 @@ def assess_curve(
     Parameters
     ----------
     dataset, predictions, members, splits, objective, loss, measures, random_state, progress
-        As in :func:`fairdash.assessment.assess_predictions`; `members` has the standard model of each split.
+        As in :func:`fairdash.evaluation.assess_predictions`; `members` has the standard model of each split.
     frame
         What that function has said of these models.
     unit
@@ -346,7 +346,7 @@ def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
 
 
 def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
-    """The rows of trained models among those of all stops (:func:`fairdash.assessment.assess_curve`).
+    """The rows of trained models among those of all stops (:func:`fairdash.evaluation.assess_curve`).
 
     Every method's path begins with the standard model; it is taken once, from the path of `standard_of`.
     """

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment import corrected_standard_error
-from fairdash.reproduction.results import FAIRNESS, OBJECTIVES, StudyResult, row_of
+from fairdash.evaluation import corrected_standard_error
+from fairdash.reports.paper.results import FAIRNESS, OBJECTIVES, StudyResult, row_of
 from fairdash.training.sweep import STANDARD
 
 Array = NDArray[np.float64]

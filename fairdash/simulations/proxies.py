@@ -8,7 +8,7 @@ import pandas as pd
 
 from fairdash.data.dataset import Dataset
 from fairdash.data.proxies import ProxyRanking, ranking_steps
-from fairdash.studies.stack import Progress
+from fairdash.simulations.stack import Progress
 
 VALUES, RANKING, JOINT = "values", "ranking", "joint"
 

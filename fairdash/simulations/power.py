@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
-from fairdash.studies.scene import Scene
-from fairdash.studies.stack import Progress, over_stack, studied
+from fairdash.simulations.scene import Scene
+from fairdash.simulations.stack import Progress, over_stack, studied
 
 Array = NDArray[np.float64]
 

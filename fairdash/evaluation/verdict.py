@@ -106,7 +106,7 @@ def with_verdict(
     Parameters
     ----------
     frame
-        One row a model and part, as :func:`fairdash.assessment.assess_predictions` makes it; in each split
+        One row a model and part, as :func:`fairdash.evaluation.assess_predictions` makes it; in each split
         and part the models stand in the order of the nulls.
     nulls
         Split and part to what independence reads there; parts without permutations are left out.

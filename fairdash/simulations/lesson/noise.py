@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.lesson.curve import signed
-from fairdash.lesson.data import row_of, table
-from fairdash.studies import Scene
+from fairdash.simulations import Scene
+from fairdash.simulations.lesson.curve import signed
+from fairdash.simulations.lesson.data import row_of, table
 
 Array = NDArray[np.float64]
 

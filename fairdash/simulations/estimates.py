@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY, independence_floor, learned_functions
-from fairdash.studies.scene import Scene
-from fairdash.studies.stack import OURS, PUBLISHED, Progress, published_way, studied, values_of
+from fairdash.simulations.scene import Scene
+from fairdash.simulations.stack import OURS, PUBLISHED, Progress, published_way, studied, values_of
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment.verdict import (
+from fairdash.data.dataset import Dataset
+from fairdash.dependence import REGISTRY
+from fairdash.dependence.floors import null_values
+from fairdash.dependence.grouping import as_groups
+from fairdash.dependence.measuring import as_stack, as_weights, values_of
+from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS, MOST_PERMUTED_ROWS
+from fairdash.dependence.omnibus_values import Signs, draw_signs, multiplied_values, permuted_values
+from fairdash.dependence.registry import Measure
+from fairdash.evaluation.verdict import (
     ALPHA,
     EDGE,
     FOUND_BY,
@@ -21,20 +29,12 @@ from fairdash.assessment.verdict import (
     part_permutations,
     with_verdict,
 )
-from fairdash.data.dataset import Dataset
-from fairdash.dependence import REGISTRY
-from fairdash.dependence.floors import null_values
-from fairdash.dependence.grouping import as_groups
-from fairdash.dependence.measuring import as_stack, as_weights, values_of
-from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS, MOST_PERMUTED_ROWS
-from fairdash.dependence.omnibus_values import Signs, draw_signs, multiplied_values, permuted_values
-from fairdash.dependence.registry import Measure
-from fairdash.registry import get_entry
-from fairdash.seeds import Stream, rng_of, seed_of
+from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split
-from fairdash.units import Found, Unit, at_once, turns
+from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 DEFAULT_MEASURES = (
     "hgr_spline",
@@ -114,10 +114,10 @@ def assess_predictions(
         divided by the average's; and for each measure ``id``, ``id_floor`` (mean of the same
         estimator with the sensitive column permuted) and ``id_floor_q95`` (its 95 % quantile), both of this
         one split; ``id_edge`` and ``id_p``, the test of the mean over all splits
-        (:func:`fairdash.assessment.verdict.with_verdict`), alike in all of them; and ``verdict_p``, that of
+        (:func:`fairdash.evaluation.verdict.with_verdict`), alike in all of them; and ``verdict_p``, that of
         one test of several measures, whatever `measures` are, with ``verdict_by``, ``verdict_value`` and
         ``verdict_edge`` of the one that shows a link best
-        (:class:`fairdash.assessment.verdict.Verdict`). All of these are of test rows, NaN elsewhere: training
+        (:class:`fairdash.evaluation.verdict.Verdict`). All of these are of test rows, NaN elsewhere: training
         rows have been fitted to, their figures flatter the model, and validation rows are for choices between
         models.
 

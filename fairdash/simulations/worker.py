@@ -1,13 +1,13 @@
-"""Carrying out one study, in whatever process has taken it (:mod:`fairdash.worker`)."""
+"""Carrying out one study, in whatever process has taken it (:mod:`fairdash.cli.worker`)."""
 
 from __future__ import annotations
 
 import logging
 
-from fairdash.studies.store import fail, work
-from fairdash.traces import trace_of
+from fairdash.simulations.store import fail, work
+from fairdash.utils.error_log import trace_of
 
-log = logging.getLogger("fairdash.studies")
+log = logging.getLogger("fairdash.simulations")
 
 
 def main(key: str) -> int:

@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairdash.assessment.assess import DEFAULT_MEASURE
-from fairdash.assessment.tradeoff_curve import blend, curve_points
-from fairdash.assessment.verdict import ALPHA
 from fairdash.dependence.inference import assess_dependence
 from fairdash.dependence.omnibus import independence_test
 from fairdash.errors import OptionError
-from fairdash.registry import get_entry
+from fairdash.evaluation.assess import DEFAULT_MEASURE
+from fairdash.evaluation.tradeoff_curve import blend, curve_points
+from fairdash.evaluation.verdict import ALPHA
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.sweep import STANDARD
+from fairdash.utils.registry import get_entry
 
 #: Permutations behind the one test, and behind the floor of the value that stands beside it.
 N_PERMUTATIONS, N_FOR_FLOOR = 999, 99
@@ -127,7 +127,7 @@ def confirm_point(
         The rows and what models of all other rows predict for them.
     method, lam
         A trained weight or a blend of its neighbours, as
-        :func:`fairdash.assessment.tradeoff_curve.curve_points` has them; λ = 0 is the standard model.
+        :func:`fairdash.evaluation.tradeoff_curve.curve_points` has them; λ = 0 is the standard model.
     objective
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
     before

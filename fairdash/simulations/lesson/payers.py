@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from fairdash.lesson.data import row_of, table
-from fairdash.text import error_change, number
+from fairdash.simulations.lesson.data import row_of, table
+from fairdash.utils.text import error_change, number
 
 LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 #: Edges of the groups of age.

@@ -5,6 +5,6 @@ and seconds, is made by ``python -m fairdash reproduce table1 --dataset crime`` 
 ``benchmarks/paper`` has the studies.
 """
 
-from fairdash.reproduction.results import About, StudyResult, committed, read_result
+from fairdash.reports.paper.results import About, StudyResult, committed, read_result
 
 __all__ = ["About", "StudyResult", "committed", "read_result"]

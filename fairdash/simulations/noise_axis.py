@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from fairdash.studies.scene import Scene
-from fairdash.studies.stack import Progress, coefficients, described, over_stack
-from fairdash.studies.truth import truth_of
+from fairdash.simulations.scene import Scene
+from fairdash.simulations.stack import Progress, coefficients, described, over_stack
+from fairdash.simulations.truth import truth_of
 
 #: The ten noise levels on which estimators are compared.
 FIG2_NOISES: tuple[float, ...] = tuple(np.linspace(0.5, 9.0, 10).round(3).tolist())

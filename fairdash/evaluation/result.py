@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment.confirmation import Confirmation
+from fairdash.evaluation.confirmation import Confirmation
 from fairdash.training.losses import Loss
 from fairdash.training.models import TrainedModels
 from fairdash.training.splits import Split
@@ -23,7 +23,7 @@ def summarise_splits(frame: pd.DataFrame, *, test_to_train: float | None = None)
     Parameters
     ----------
     frame
-        As :func:`fairdash.assessment.assess_predictions` gives it. Models that diverged are left out.
+        As :func:`fairdash.evaluation.assess_predictions` gives it. Models that diverged are left out.
     test_to_train
         Number of test rows divided by that of training rows; None if the frame has both parts.
 
@@ -144,10 +144,10 @@ class SweepResult(TrainedModels):
         The plan that was carried out.
     frames
         Objective to the figures of every trained model, one row a model and part, columns as
-        :func:`fairdash.assessment.assess_predictions` gives them: models that were trained for one objective
+        :func:`fairdash.evaluation.assess_predictions` gives them: models that were trained for one objective
         are assessed by both.
     paths
-        Objective to the figures of every stop, as :func:`fairdash.assessment.assess_curve` gives them.
+        Objective to the figures of every stop, as :func:`fairdash.evaluation.assess_curve` gives them.
     target
         (n,) the target of the rows that were predicted.
     sensitive
@@ -228,7 +228,7 @@ class ReferenceResult:
     Parameters
     ----------
     frame
-        As :func:`fairdash.assessment.assess_predictions` gives it; ``method`` is an id of
+        As :func:`fairdash.evaluation.assess_predictions` gives it; ``method`` is an id of
         :data:`fairdash.training.references.REFERENCES` and ``lam`` a strength from 0 to 1.
     predictions, members, splits
         As in :class:`fairdash.SweepResult`; the splits are those of a sweep with the same seed.

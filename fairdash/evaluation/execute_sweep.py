@@ -12,12 +12,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash._version import versions
-from fairdash.assessment.assess import DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
-from fairdash.assessment.result import Gain, ReferenceResult, SweepResult, gain_over_mean
-from fairdash.assessment.tradeoff_curve import assess_curve
 from fairdash.data.dataset import Dataset
 from fairdash.data.sample import draw_rows
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation.assess import DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
+from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
+from fairdash.evaluation.tradeoff_curve import assess_curve
+from fairdash.jobs.steps import Unit, at_once, within
 from fairdash.tariff.fit import FitOptions
 from fairdash.tariff.many import FittedTariffs, fit_tariffs
 from fairdash.training.baselines import train_baselines
@@ -30,7 +31,6 @@ from fairdash.training.references.trained import train_references
 from fairdash.training.split_kinds import check_groups
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
-from fairdash.units import Unit, at_once, within
 
 #: Permutations behind a floor of a preview, and of one that sees a sample of a table that took its time to
 #: read: as few as still reach 5 %.
