@@ -31,7 +31,7 @@ from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.evaluation import confirm_point
 from fairdash.evaluation.assess import DEFAULT_MEASURE
 from fairdash.evaluation.verdict import ALPHA
-from fairdash.training.set_aside import SetAside
+from fairdash.training.split_kinds import SetAside
 
 RESULTS = Path(__file__).parent / "results"
 N_TEST, N_ASIDE = 400, 1_000

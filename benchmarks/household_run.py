@@ -11,9 +11,8 @@ from dataclasses import replace
 
 import fairdash as fd
 from fairdash.data.dataset import Dataset
-from fairdash.training.defaults import default_plan
 from fairdash.training.methods import DEFAULT_METHOD
-from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.training.sweep import STANDARD, Sweep, default_plan
 
 
 def household_run(

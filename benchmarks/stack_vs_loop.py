@@ -28,9 +28,8 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 from fairdash.training.methods import METHODS
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.stack import StackData, train_stack
-from fairdash.training.stacked_model import StackedModel
 
 RESULT = Path(__file__).parent / "results" / "stack_vs_loop.csv"
 Batches = Callable[..., Iterable[Sequence[torch.Tensor]]]

@@ -28,7 +28,7 @@ import pandas as pd
 import fairdash as fd
 from fairdash.evaluation import corrected_standard_error
 from fairdash.training.baselines import TREES, linear_predictions, train_baselines
-from fairdash.training.preprocessing import encode_rows
+from fairdash.training.feature_encoder import encode_rows
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.sweep import Sweep, train_sweep

@@ -51,8 +51,8 @@ from fairdash.tariff.design import design
 from fairdash.tariff.fit import AVERAGES, FitOptions, fit_glm, fit_stack
 from fairdash.tariff.shrinkage import choose_alpha
 from fairdash.training.losses import find_loss
-from fairdash.training.penalties.category_penalty import of_ranks
-from fairdash.training.penalties.hgr_spline import smooth_functions
+from fairdash.training.penalties.base import of_ranks
+from fairdash.training.penalties.closed_forms import smooth_functions
 from fairdash.training.splits import Split, corrected_standard_error, random_splits, with_held_out
 
 Array = NDArray[np.float64]

@@ -13,10 +13,9 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.estimator_tables import RESULTS, markdown
-from fairdash.training.architectures import ARCHITECTURES
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import ARCHITECTURES, TrainingSettings
 from fairdash.training.sweep import STANDARD
 
 PAGE = Path(__file__).parent.parent / "docs" / "training.md"

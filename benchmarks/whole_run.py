@@ -33,7 +33,8 @@ def seconds(name: str, rows: int) -> None:
     from fairdash.data.source import CatalogueSource
     from fairdash.runs.launch import start_run
     from fairdash.runs.status import DONE
-    from fairdash.training.defaults import default_plan, preview_of, share_of_rows
+    from fairdash.training.defaults import share_of_rows
+    from fairdash.training.sweep import default_plan, preview_of
 
     has_n = any(option.name == "n" for option in CATALOGUE[name].options)
     source = CatalogueSource(dataset=name, options={"n": rows} if has_n else {})

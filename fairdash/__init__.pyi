@@ -32,9 +32,9 @@ from fairdash.tariff.files import read_tariff as read_tariff
 from fairdash.tariff.model import FairTariff as FairTariff
 from fairdash.tariff.rating import rate as rate
 from fairdash.training.lam_search import LamChoice as LamChoice
+from fairdash.training.lam_search import Target as Target
 from fairdash.training.regressor import FairRegressor as FairRegressor
 from fairdash.training.scorer import make_scorer as make_scorer
 from fairdash.training.search import SearchGrid as SearchGrid
 from fairdash.training.search import SearchResult as SearchResult
 from fairdash.training.settings import TrainingSettings as TrainingSettings
-from fairdash.training.target import Target as Target

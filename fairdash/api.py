@@ -9,24 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 from fairdash.evaluation import DEFAULT_MEASURES, Confirmation, SweepResult, confirm_point
-from fairdash.evaluation.references import ReferenceResult as ReferenceResult
-from fairdash.evaluation.references import references as references
-from fairdash.training.defaults import (
-    LAMS,
-    N_SPLITS,
-    VALIDATION_SHARE,
-    default_plan,
-    default_settings,
-)
-from fairdash.training.lam_search import LamSearch, search_lam
-from fairdash.training.methods import DEFAULT_METHOD
+from fairdash.evaluation.result import ReferenceResult as ReferenceResult
+from fairdash.training.defaults import LAMS, N_SPLITS, VALIDATION_SHARE, default_settings
+from fairdash.training.lam_search import LamSearch, Target, search_lam
+from fairdash.training.methods import DEFAULT_METHOD, STANDARD
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import with_groups
-from fairdash.training.sweep import SweepProgress
-from fairdash.training.target import Target
+from fairdash.training.sweep import SweepProgress, default_plan
 from fairdash.utils.registry import get_entry
 
 
@@ -64,7 +56,7 @@ def sweep(
         As in :class:`fairdash.training.sweep.Sweep`.
     settings
         By default those of :class:`fairdash.TrainingSettings` with the loss that suits the target
-        (:func:`fairdash.training.suggested_loss.suggested_loss`), balanced where it has a log link.
+        (:func:`fairdash.training.defaults.suggested_loss`), balanced where it has a log link.
     split
         A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
         before, test after, by the data set's time). By default by group where there are groups.
@@ -141,6 +133,62 @@ def sweep(
         references=references,
         progress=tell,
     )
+
+
+def references(
+    dataset: Dataset,
+    *,
+    n_splits: int = N_SPLITS,
+    random_state: int = 0,
+    validation_share: float = VALIDATION_SHARE,
+    split: str | None = None,
+    confirmation: float | None = None,
+    groups: ArrayLike | None = None,
+    settings: TrainingSettings | None = None,
+    strengths: Sequence[float] | None = None,
+    device: str = "auto",
+    measures: Sequence[str] = DEFAULT_MEASURES,
+) -> ReferenceResult:
+    """Demographic parity if the price may use s: the partial barycentre, and the discrimination-free premium.
+
+    Parameters
+    ----------
+    dataset
+        With one sensitive column.
+    n_splits, random_state, validation_share, split, confirmation, groups, settings, device, measures
+        As in :func:`fairdash.sweep`; the references' base is that sweep's standard model, told s as well, and
+        tuned for that.
+    strengths
+        How far the barycentre goes, each from 0 (the base) to 1 (independence of s).
+
+    Returns
+    -------
+    ReferenceResult
+
+    Raises
+    ------
+    OptionError
+        Several sensitive columns, a strength out of range, or another option that can't be used.
+    """
+    # They load scikit-learn, which whoever only names this verb has no use for.
+    from fairdash.evaluation.execute_sweep import reference_prices
+    from fairdash.training.references import DEFAULT_STRENGTHS
+
+    dataset = with_groups(dataset, groups)
+    plan = default_plan(
+        dataset,
+        methods=(STANDARD,),
+        lams=(),
+        n_splits=n_splits,
+        random_state=random_state,
+        validation_share=validation_share,
+        split=split,
+        confirmation=confirmation,
+        settings=settings,
+        device=device,
+    )
+    strengths = DEFAULT_STRENGTHS if strengths is None else strengths
+    return reference_prices(dataset, plan, measures=measures, strengths=strengths)
 
 
 def confirm(result: SweepResult, *, method: str, lam: float, objective: str | None = None) -> Confirmation:
@@ -338,11 +386,9 @@ def row_numbers(rows: ArrayLike | None, n_rows: int) -> NDArray[np.int64] | None
     numbers = np.asarray(rows)
     whole = numbers.ndim == 1 and np.issubdtype(numbers.dtype, np.integer)
     if not whole or len(numbers) == 0 or numbers.min() < 0 or numbers.max() >= n_rows:
-        raise OptionError(
-            Problem(
-                column="rows",
-                what="Not a list of row numbers of this data set",
-                hint=f"Give whole numbers from 0 to {n_rows - 1}.",
-            )
+        raise OptionError.of(
+            "Not a list of row numbers of this data set",
+            f"Give whole numbers from 0 to {n_rows - 1}.",
+            column="rows",
         )
     return np.unique(numbers).astype(np.int64)

@@ -52,8 +52,8 @@ def hgr_spline(u: Tensor, s: Tensor, *, sample_weight: Tensor | None = None) -> 
 
     Notes
     -----
-    The penalty of the method ``"hgr_spline"`` (:mod:`fairdash.training.penalties.hgr_spline`), with s encoded
-    by its ranks within the batch.
+    The penalty of the method ``"hgr_spline"`` (:mod:`fairdash.training.penalties.closed_forms`), with s
+    encoded by its ranks within the batch.
     """
     return _term("hgr_spline", u, s, sample_weight)
 

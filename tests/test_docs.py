@@ -332,7 +332,7 @@ def test_the_page_on_equals_says_what_was_counted():
     assert (table.loc[table["case"].str.startswith("product"), "found"] >= 0.9).all()
 
 
-@pytest.mark.parametrize("module", ["feature_encoder", "predictor", "regressor", "scorer"])
+@pytest.mark.parametrize("module", ["feature_encoder", "single", "regressor", "scorer"])
 def test_the_examples_of_the_regressors_modules_hold(module):
     result = doctest.testmod(import_module(f"fairdash.training.{module}"))
     assert result.attempted > 2

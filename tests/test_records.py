@@ -6,11 +6,10 @@ import pytest
 
 from fairdash.errors import Fix, OptionError
 from fairdash.simulations.scene import Scene
-from fairdash.training.lam_search import LamSearch
+from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
-from fairdash.training.target import Target
 from fairdash.utils.records import from_plain, to_plain
 
 RECORDS = [

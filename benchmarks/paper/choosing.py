@@ -23,8 +23,8 @@ from fairdash.training.crossvalidation import cross_validate, rows_of, standard_
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
+from fairdash.training.settings import StackedModel
 from fairdash.training.splits import Split, folds
-from fairdash.training.stacked_model import StackedModel
 from fairdash.utils.records import to_plain
 from fairdash.utils.seeds import Stream, seed_of
 

@@ -21,13 +21,12 @@ from fairdash.data.dataset import Dataset
 from fairdash.dependence import independence_floor, measure_many
 from fairdash.evaluation import quantile_profile
 from fairdash.reports.paper.results import HOUSEHOLD_TARGETS, StudyResult
-from fairdash.training.lam_search import LamSearch, search_lam
+from fairdash.training.lam_search import MEASURE, LamSearch, Target, search_lam
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, train_sweep
-from fairdash.training.target import MEASURE, Target
 from fairdash.utils.records import to_plain
 
 Array = NDArray[np.float64]

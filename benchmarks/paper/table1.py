@@ -28,9 +28,8 @@ from fairdash.reports.paper.results import METHODS, OBJECTIVES, STANDS_FOR, Stud
 from fairdash.reports.paper.table1 import QUICK
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, random_splits
-from fairdash.training.stacked_model import StackedModel
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
 

@@ -287,7 +287,7 @@ def _rehearse() -> None:
     """Carry out the smallest first look: torch and others load much of themselves when it is first used."""
     from fairdash.data.source import CatalogueSource
     from fairdash.evaluation.execute_sweep import execute_sweep
-    from fairdash.training.defaults import default_plan, preview_of
+    from fairdash.training.sweep import default_plan, preview_of
 
     dataset = CatalogueSource(dataset="household", options={"n": 100}).load()
     plan = preview_of(default_plan(dataset))

@@ -2,22 +2,37 @@
 
 from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
 from fairdash.evaluation.capping import cap_cost
-from fairdash.evaluation.choose import Choice, knee, least_dependence, least_error
 from fairdash.evaluation.confirmation import Confirmation, confirm_point
-from fairdash.evaluation.distributions import common_grid, densities
-from fairdash.evaluation.learning import Gain, gain_over_mean
-from fairdash.evaluation.pareto import hypervolume, pareto_efficient, trained_points
-from fairdash.evaluation.quantile_profile import blended_profiles, group_averages, quantile_profile
-from fairdash.evaluation.result import SweepResult
-from fairdash.evaluation.summary import corrected_standard_error, summarise_splits
+from fairdash.evaluation.quantile_profile import (
+    blended_profiles,
+    common_grid,
+    densities,
+    group_averages,
+    merged_groups,
+    quantile_profile,
+    transfers_by_group,
+)
+from fairdash.evaluation.result import (
+    Gain,
+    SweepResult,
+    corrected_standard_error,
+    gain_over_mean,
+    summarise_splits,
+)
 from fairdash.evaluation.tradeoff_curve import (
+    Choice,
     CurvePoint,
     assess_curve,
     blend,
     curve_points,
     curve_predictions,
+    hypervolume,
+    knee,
+    least_dependence,
+    least_error,
+    pareto_efficient,
+    trained_points,
 )
-from fairdash.evaluation.transfers import merged_groups, transfers_by_group
 from fairdash.evaluation.verdict import with_edges
 
 __all__ = [

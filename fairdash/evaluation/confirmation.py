@@ -18,7 +18,7 @@ from fairdash.evaluation.verdict import ALPHA
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.set_aside import SetAside
+from fairdash.training.split_kinds import SetAside
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.registry import get_entry
 

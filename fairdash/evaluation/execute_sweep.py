@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,7 @@ from fairdash._version import versions
 from fairdash.data.dataset import Dataset, draw_rows
 from fairdash.dependence import REGISTRY
 from fairdash.evaluation.assess import DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
-from fairdash.evaluation.learning import Gain, gain_over_mean
-from fairdash.evaluation.result import SweepResult
+from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
 from fairdash.evaluation.tradeoff_curve import assess_curve
 from fairdash.jobs.steps import Unit, at_once, within
 from fairdash.tariff.fit import FitOptions
@@ -26,7 +25,9 @@ from fairdash.training.device import TITLES
 from fairdash.training.methods import METHODS
 from fairdash.training.models import TrainedModels
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.references import DEFAULT_STRENGTHS
 from fairdash.training.references.trained import train_references
+from fairdash.training.split_kinds import check_groups
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
 
@@ -40,6 +41,7 @@ TRAINING_SHARE, REFERENCES_SHARE = 0.65, 0.1
 #: Of the training's share, what finding its settings takes.
 TUNING_SHARE = 0.15
 
+Array = NDArray[np.float64]
 #: Hears what is being done and the share of the work that is done.
 Progress = Callable[[str, float], None]
 
@@ -90,8 +92,8 @@ def execute_sweep(
     n_permutations = N_PERMUTATIONS
     if is_preview:
         n_permutations = PREVIEW_PERMUTATIONS if rows is None else SAMPLE_PERMUTATIONS
-    with_references = references and not is_preview and _has_references(dataset)
-    assessed = _assessed(plan, measures)
+    parts = _Parts(dataset, plan, measures, is_preview=is_preview, progress=progress, unit=unit)
+    with_references = references and not is_preview and parts.has_references
     tuned = TUNING_SHARE if plan.tune else 0.0
 
     def on_training(at: SweepProgress) -> None:
@@ -117,32 +119,23 @@ def execute_sweep(
         progress=on_training,
         unit=unit,
     )
-    splits = trained.splits
     frames, paths, baselines = {}, {}, {}
-    guesses = _standing_by(dataset, plan, splits, is_preview=is_preview, progress=progress, unit=unit)
+    guesses, benchmarks = parts.standing_by()
     # Models that were trained for one objective are judged by both.
     for step, objective in enumerate(_objectives(plan)):
-        frames[objective], paths[objective] = _judged(
-            dataset, assessed, trained, objective, n_permutations, partial(on_measuring, 2 * step), unit
+        frames[objective], paths[objective] = parts.judged(
+            trained, objective, n_permutations, partial(on_measuring, 2 * step)
         )
-        benchmarks, predictions = guesses
-        baselines[objective] = assess_predictions(
-            dataset,
-            predictions,
+        baselines[objective] = parts.assessed(
+            guesses,
             benchmarks,
-            splits,
             objective=objective,
             n_permutations=0 if is_preview else n_permutations,
             parts=("test",),
-            **assessed,
         )
     told_s, price = None, None
     if with_references:
-
-        def on_references() -> None:
-            progress("training references that use the sensitive attribute", 1 - REFERENCES_SHARE)
-
-        told_s, price = _references(dataset, plan, assessed, splits, on_references, unit)
+        told_s, _, _, price = parts.references(parts=("test",))
     roles = dataset.roles
     named = (roles.target, *roles.sensitive)
     return SweepResult(
@@ -168,22 +161,26 @@ def execute_sweep(
 
 
 def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
-    """Ask for the units of a whole run in another order: what another process at the run comes to last.
-
-    Parameters
-    ----------
-    dataset, plan
-        As :func:`execute_sweep` has them; nothing of a preview.
-    unit
-        It comes ``from_the_end`` (:func:`fairdash.jobs.steps.turns`), and waits for what another has begun.
-    """
-    splits, assessed = plan.splits(dataset), _assessed(plan, DEFAULT_MEASURES)
-    _standing_by(dataset, plan, splits, is_preview=False, progress=lambda *_: None, unit=unit)
-    if _has_references(dataset):
-        _references(dataset, plan, assessed, splits, lambda: None, unit)
+    """Ask for the units of a whole run in another order: what another process at the run comes to last."""
+    parts = _Parts(dataset, plan, unit=unit)
+    parts.standing_by()
+    if parts.has_references:
+        parts.references(parts=("test",))
     trained = train_sweep(dataset, plan, importance=True, unit=unit)
     for objective in reversed(_objectives(plan)):
-        _judged(dataset, assessed, trained, objective, N_PERMUTATIONS, lambda *_: None, unit)
+        parts.judged(trained, objective, N_PERMUTATIONS)
+
+
+def reference_prices(
+    dataset: Dataset, plan: Sweep, *, measures: Sequence[str], strengths: Sequence[float]
+) -> ReferenceResult:
+    """What :func:`fairdash.references` gives: the references of a plan's splits, measured on all parts."""
+    check_groups(dataset)
+    parts = _Parts(dataset, plan, measures)
+    frame, predictions, members, price = parts.references(strengths)
+    # Rows set aside are shown by nothing.
+    predictions[:, plan.set_aside(dataset)] = np.nan
+    return ReferenceResult(frame, predictions, members, parts.splits, price)
 
 
 def _objectives(plan: Sweep) -> list[str]:
@@ -191,43 +188,120 @@ def _objectives(plan: Sweep) -> list[str]:
     return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
 
 
-def _assessed(plan: Sweep, measures: Sequence[str]) -> dict[str, Any]:
-    """Options of every assessment of a plan."""
-    return {
-        "loss": plan.settings.loss_function,
-        "measures": measures,
-        "random_state": plan.random_state,
-    }
+class _Parts:
+    """The parts of a run, each to be asked for alone and in any order."""
 
+    def __init__(
+        self,
+        dataset: Dataset,
+        plan: Sweep,
+        measures: Sequence[str] = DEFAULT_MEASURES,
+        *,
+        is_preview: bool = False,
+        progress: Progress = lambda *_: None,
+        unit: Unit = at_once,
+    ) -> None:
+        self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
+        self.progress, self.unit = progress, unit
+        self.has_references = dataset.sensitive.shape[1] == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES
+        #: Of every assessment.
+        self._options: dict[str, Any] = {
+            "loss": plan.settings.loss_function,
+            "measures": measures,
+            "random_state": plan.random_state,
+        }
 
-def _standing_by(
-    dataset: Dataset,
-    plan: Sweep,
-    splits: Sequence[Split],
-    *,
-    is_preview: bool,
-    progress: Progress,
-    unit: Unit,
-) -> tuple[pd.DataFrame, NDArray[np.float64]]:
-    """Members and predictions of what stands beside the models: baselines, and tariffs if they are wanted."""
-    loss = plan.settings.loss_function
-    members, predictions = train_baselines(
-        dataset, splits, loss=loss, random_state=plan.random_state, with_trees=not is_preview, unit=unit
-    )
-    if is_preview or not plan.tariff:
-        return members, predictions
-    tariffs = tariffs_of_plan(
-        dataset,
-        plan,
-        splits,
-        lams=tuple(dict.fromkeys((0.0, *plan.lams))),
-        on_step=lambda _: progress("fitting tariffs", TRAINING_SHARE),
-        unit=within(unit, "tariffs"),
-    )
-    return (
-        pd.concat([members, tariffs.members[list(members.columns)]], ignore_index=True),
-        np.concatenate([predictions, tariffs.predictions]),
-    )
+    @cached_property
+    def splits(self) -> tuple[Split, ...]:
+        return self.plan.splits(self.dataset)
+
+    def assessed(self, members: pd.DataFrame, predictions: Array, **options: Any) -> pd.DataFrame:
+        return assess_predictions(self.dataset, predictions, members, self.splits, **self._options, **options)
+
+    def judged(
+        self,
+        trained: TrainedModels,
+        objective: str,
+        n_permutations: int,
+        progress: Callable[[int, float], None] = lambda *_: None,
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Frame and path by one objective; `progress` hears 0 or 1 for them and the share of it."""
+        unit = within(self.unit, f"assess/{objective}")
+        frame = self.assessed(
+            trained.members,
+            trained.predictions,
+            objective=objective,
+            n_permutations=n_permutations,
+            progress=partial(progress, 0),
+            unit=within(unit, "front"),
+        )
+        path = assess_curve(
+            self.dataset,
+            trained.predictions,
+            frame,
+            trained.members,
+            self.splits,
+            objective=objective,
+            progress=partial(progress, 1),
+            unit=within(unit, "path"),
+            **self._options,
+        )
+        return frame, path
+
+    def standing_by(self) -> tuple[pd.DataFrame, Array]:
+        """Members and predictions of what stands beside the models: baselines, and tariffs if wanted."""
+        plan = self.plan
+        members, predictions = train_baselines(
+            self.dataset,
+            self.splits,
+            loss=plan.settings.loss_function,
+            random_state=plan.random_state,
+            with_trees=not self.is_preview,
+            unit=self.unit,
+        )
+        if self.is_preview or not plan.tariff:
+            return members, predictions
+        tariffs = tariffs_of_plan(
+            self.dataset,
+            plan,
+            self.splits,
+            lams=tuple(dict.fromkeys((0.0, *plan.lams))),
+            on_step=lambda _: self.progress("fitting tariffs", TRAINING_SHARE),
+            unit=within(self.unit, "tariffs"),
+        )
+        return (
+            pd.concat([members, tariffs.members[list(members.columns)]], ignore_index=True),
+            np.concatenate([predictions, tariffs.predictions]),
+        )
+
+    def references(
+        self, strengths: Sequence[float] = DEFAULT_STRENGTHS, **options: Any
+    ) -> tuple[pd.DataFrame, Array, pd.DataFrame, Array]:
+        """The references' frame, predictions and members, and the price of independence."""
+
+        def on_step(*_: object) -> None:
+            self.progress("training references that use the sensitive attribute", 1 - REFERENCES_SHARE)
+
+        on_step()
+        members, predictions, price = train_references(
+            self.dataset,
+            self.splits,
+            settings=self.plan.settings,
+            strengths=strengths,
+            random_state=self.plan.random_state,
+            device=self.plan.device,
+            on_step=on_step,
+            unit=within(self.unit, "references"),
+        )
+        frame = self.assessed(
+            members,
+            predictions,
+            objective="demographic_parity",
+            progress=on_step,
+            unit=within(self.unit, "assess/references"),
+            **options,
+        )
+        return frame, predictions, members, price
 
 
 def tariffs_of_plan(
@@ -253,70 +327,6 @@ def tariffs_of_plan(
     )
 
 
-def _judged(
-    dataset: Dataset,
-    assessed: dict[str, Any],
-    trained: TrainedModels,
-    objective: str,
-    n_permutations: int,
-    progress: Callable[[int, float], None],
-    unit: Unit,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Frame and path by one objective; `progress` hears 0 or 1 for them and the share of it."""
-    models: dict[str, Any] = {"members": trained.members, "splits": trained.splits, "objective": objective}
-    frame = assess_predictions(
-        dataset,
-        trained.predictions,
-        n_permutations=n_permutations,
-        progress=partial(progress, 0),
-        unit=within(unit, f"assess/{objective}/front"),
-        **models,
-        **assessed,
-    )
-    path = assess_curve(
-        dataset,
-        trained.predictions,
-        frame,
-        progress=partial(progress, 1),
-        unit=within(unit, f"assess/{objective}/path"),
-        **models,
-        **assessed,
-    )
-    return frame, path
-
-
-def _references(
-    dataset: Dataset,
-    plan: Sweep,
-    assessed: dict[str, Any],
-    splits: Sequence[Split],
-    on_step: Callable[[], None],
-    unit: Unit,
-) -> tuple[pd.DataFrame, NDArray[np.float64]]:
-    """The references' frame, and the price of independence."""
-    told_s, prices, price = train_references(
-        dataset,
-        splits,
-        settings=plan.settings,
-        random_state=plan.random_state,
-        device=plan.device,
-        on_step=on_step,
-        unit=within(unit, "references"),
-    )
-    frame = assess_predictions(
-        dataset,
-        prices,
-        told_s,
-        splits,
-        objective="demographic_parity",
-        parts=("test",),
-        progress=lambda _: on_step(),
-        unit=within(unit, "assess/references"),
-        **assessed,
-    )
-    return frame, price
-
-
 def _gain(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
     """What the standard models that did not diverge gain over the average; None if there are none."""
     members = trained.members
@@ -330,7 +340,3 @@ def _gain(dataset: Dataset, plan: Sweep, trained: TrainedModels) -> Gain | None:
         loss=plan.settings.loss_function,
         weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
     )
-
-
-def _has_references(dataset: Dataset) -> bool:
-    return dataset.sensitive.shape[1] == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES

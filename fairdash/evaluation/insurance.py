@@ -99,6 +99,15 @@ def bands_of(x: Array, weight: Array, count: int = N_BANDS) -> NDArray[np.intp]:
 DEVIANCES: Mapping[str, float] = MappingProxyType({"poisson": 1.0, "tweedie": 1.5, "gamma": 2.0})
 
 
+def mean_deviance(outcome: Array, price: Array, weight: Array, *, power: float) -> float:
+    """Mean deviance by exposure, scikit-learn's; NaN where there is none of such prices and outcomes."""
+    from sklearn.metrics import mean_tweedie_deviance
+
+    if power and (price.min() <= 0 or outcome.min() < 0 or (power >= 2 and outcome.min() <= 0)):
+        return np.nan
+    return float(mean_tweedie_deviance(outcome, price, sample_weight=weight, power=power))
+
+
 def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.DataFrame:
     """Mean deviances of the outcome from each price, by exposure, as scikit-learn's.
 
@@ -115,8 +124,6 @@ def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.
         price tells no more than the mean, 1 where it tells all. Missing where it is not defined: a price or
         an outcome below 0, for a gamma one at 0.
     """
-    from sklearn.metrics import mean_tweedie_deviance
-
     mean = float(weight @ outcome / weight.sum())
     rows = []
     for deviance, power in DEVIANCES.items():
@@ -128,12 +135,7 @@ def deviances(prices: Mapping[str, Array], outcome: Array, weight: Array) -> pd.
                 ("balanced", price * level),
                 ("constant", np.full_like(price, mean)),
             ):
-                known = of.min() > 0 and (outcome.min() > 0 if power >= 2 else outcome.min() >= 0)
-                row[key] = (
-                    float(mean_tweedie_deviance(outcome, of, sample_weight=weight, power=power))
-                    if known
-                    else np.nan
-                )
+                row[key] = mean_deviance(outcome, of, weight, power=power)
             row["explained"] = 1 - row["balanced"] / row["constant"] if row["constant"] else np.nan
             rows.append(row)
     return pd.DataFrame(rows)
@@ -160,7 +162,6 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
         uncertainty (the mean outcome's). value = miscalibration − discrimination + uncertainty.
     """
     from sklearn.isotonic import IsotonicRegression
-    from sklearn.metrics import mean_tweedie_deviance
 
     recalibrated = IsotonicRegression(out_of_bounds="clip").fit_transform(
         price, outcome, sample_weight=weight
@@ -168,12 +169,12 @@ def murphy(price: Array, outcome: Array, weight: Array) -> pd.DataFrame:
     mean = np.full_like(price, weight @ outcome / weight.sum())
     rows = []
     for score, power in {"squared_error": 0.0, **DEVIANCES}.items():
-        if power and (price.min() <= 0 or outcome.min() < 0 or (power >= 2 and outcome.min() <= 0)):
+        if np.isnan(mean_deviance(outcome, price, weight, power=power)):
             continue
         # Where all of a block cost nothing the deviances' limit is 0, and they are asked just above it.
         least = 1e-12 * float(mean[0]) if power else -np.inf
         of_price, of_recalibrated, of_mean = (
-            float(mean_tweedie_deviance(outcome, np.maximum(each, least), sample_weight=weight, power=power))
+            mean_deviance(outcome, np.maximum(each, least), weight, power=power)
             for each in (price, recalibrated, mean)
         )
         rows.append(

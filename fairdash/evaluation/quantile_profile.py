@@ -1,8 +1,8 @@
-"""Average prediction, or residual, by quantile group of the sensitive attribute."""
+"""Predictions by the sensitive attribute: averages of quantile groups, who pays, and how they are spread."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -203,3 +203,175 @@ def group_averages(
 def _group_count(n_rows: int) -> int:
     """Groups that leave about ROWS_PER_GROUP rows in each, within what a chart can show."""
     return int(np.clip(n_rows // ROWS_PER_GROUP, 2, LARGEST_NUMBER_OF_GROUPS))
+
+
+Predictions = Mapping[int, NDArray[np.float64]]
+DEFAULT_GROUPS = 5
+
+
+def transfers_by_group(
+    before: Predictions,
+    after: Predictions,
+    s: NDArray[np.float64],
+    splits: Sequence[Split],
+    *,
+    weight: NDArray[np.float64] | None = None,
+    n_groups: int = DEFAULT_GROUPS,
+    groups: NDArray[np.intp] | None = None,
+) -> pd.DataFrame:
+    """Change of the predictions' sum in quantile groups of `s`, on test rows.
+
+    Parameters
+    ----------
+    before, after
+        Split to predictions (n,) of all rows; splits that one of them lacks are left out.
+    s : (n,) array
+        The sensitive attribute; groups are cut on all rows, equal values are never parted.
+    splits
+        All splits of the run.
+    weight : (n,) array, optional
+        Exposure: a prediction counts as often.
+    n_groups
+        Groups wanted; fewer where a split's test rows would leave under 20 rows in one.
+    groups
+        (n,) the rows' groups, numbered from 0 without gaps, where they are known already.
+
+    Returns
+    -------
+    DataFrame, one row a group, means over the splits
+        ``group``, ``s_low``, ``s_high``, ``n`` (test rows), ``heads`` (their exposure), ``before`` and
+        ``after`` (average prediction), ``total`` (Σ w·(after − before), so that all groups together give the
+        change of the whole sum) and ``per_head`` (``total`` divided by ``heads``).
+    """
+    used = sorted(before.keys() & after.keys())
+    each = np.ones(len(s)) if weight is None else weight
+    if groups is None:
+        groups = merged_groups(s, [splits[j].test for j in used], n_groups=n_groups)
+    count = int(groups.max()) + 1
+    sums = np.zeros((4, count))
+    for j in used:
+        rows = splits[j].test
+        own = groups[rows]
+        for k, values in enumerate(
+            (np.ones(len(rows)), each[rows], each[rows] * before[j][rows], each[rows] * after[j][rows])
+        ):
+            sums[k] += np.bincount(own, weights=values, minlength=count) / len(used)
+    n, heads, total_before, total_after = sums
+    by_group = pd.Series(s).groupby(groups)
+    return pd.DataFrame(
+        {
+            "group": np.arange(count),
+            "s_low": by_group.min().to_numpy(),
+            "s_high": by_group.max().to_numpy(),
+            "n": n,
+            "heads": heads,
+            "before": total_before / heads,
+            "after": total_after / heads,
+            "total": total_after - total_before,
+            "per_head": (total_after - total_before) / heads,
+        }
+    )
+
+
+def merged_groups(
+    s: NDArray[np.float64],
+    parts: Sequence[NDArray[np.int64]],
+    *,
+    n_groups: int,
+    fewest: int = ROWS_PER_GROUP,
+) -> NDArray[np.intp]:
+    """Quantile group of each row, neighbours joined until every part has `fewest` rows in every group.
+
+    A single group is left where the parts are too small for two.
+    """
+    groups = quantile_groups(s, n_groups)
+    count = int(groups.max()) + 1
+    rows = np.array([np.bincount(groups[part], minlength=count) for part in parts]).min(axis=0)
+    joined, number, gathered = np.empty(count, dtype=np.intp), 0, 0
+    for group in range(count):
+        joined[group] = number
+        gathered += rows[group]
+        if gathered >= fewest:
+            number, gathered = number + 1, 0
+    # What is left over at the end belongs to the last whole group.
+    joined = np.minimum(joined, max(number - 1, 0))
+    return joined[groups]
+
+
+THIRDS = ("low", "middle", "high")
+N_POINTS = 120
+MOST_ROWS = 4000
+#: What is spread less than this share of its size is constant.
+_ROUNDING = 1e-6
+
+
+def densities(
+    values: NDArray[np.float64],
+    s: NDArray[np.float64],
+    *,
+    grid: NDArray[np.float64],
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Gaussian kernel densities (Scott's bandwidth) of `values` within groups of `s`.
+
+    Parameters
+    ----------
+    values, s : (n,) arrays
+        Predictions or residuals of some rows, and their sensitive attribute; at most 4,000 of them, drawn at
+        random, are used.
+    grid
+        Where the densities are wanted, in the units of `values`.
+
+    Returns
+    -------
+    DataFrame, one row a group and grid point
+        ``group`` ("low", "middle", "high"; fewer where ties or few rows leave fewer), ``s_low``, ``s_high``,
+        ``n``, ``mean``, ``x``, ``density`` (integrates to 1), ``is_constant``: the group's values lie within
+        one step of the grid; its density is then 0 everywhere but in one cell.
+    """
+    from scipy.stats import gaussian_kde
+
+    if len(values) > MOST_ROWS:
+        rows = np.random.default_rng(random_state).choice(len(values), MOST_ROWS, replace=False)
+        values, s = values[rows], s[rows]
+    groups = merged_groups(s, [np.arange(len(s))], n_groups=len(THIRDS))
+    names = THIRDS if groups.max() == 2 else (THIRDS[0], THIRDS[2])
+    parts = []
+    for group in range(int(groups.max()) + 1):
+        own, own_s = values[groups == group], s[groups == group]
+        step = float(grid[1] - grid[0])
+        is_constant = bool(np.ptp(own) <= step)
+        if is_constant:
+            density = np.zeros(len(grid))
+            density[np.abs(grid - own.mean()).argmin()] = 1 / step
+        else:
+            # Scott's, but no narrower than the grid: a kernel between two of its points would not be seen.
+            width = max(len(own) ** -0.2, step / float(own.std(ddof=1)))
+            density = gaussian_kde(own, bw_method=width)(grid)
+        parts.append(
+            pd.DataFrame(
+                {
+                    "group": names[group],
+                    "s_low": own_s.min(),
+                    "s_high": own_s.max(),
+                    "n": len(own),
+                    "mean": own.mean(),
+                    "x": grid,
+                    "density": density,
+                    "is_constant": is_constant,
+                }
+            )
+        )
+    return pd.concat(parts, ignore_index=True)
+
+
+def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points over the range of all `values` but their outermost half per cent, with a margin."""
+    together = np.concatenate(values)
+    low, high = np.quantile(together, [0.005, 0.995])
+    margin = 0.08 * (high - low)
+    size = max(abs(low), abs(high))
+    if high - low <= _ROUNDING * size:
+        # Constant but for rounding: its digits are no spread to look into.
+        margin = 0.5 * size or 0.5
+    return np.linspace(low - margin, high + margin, N_POINTS)

@@ -1,8 +1,8 @@
-"""What a sweep has found: what was trained, what it is worth, and the rows behind it."""
+"""What a sweep has found: what was trained, what it is worth beside noise, and the rows behind it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,9 +10,128 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.evaluation.confirmation import Confirmation
-from fairdash.evaluation.learning import Gain
+from fairdash.training.losses import Loss
 from fairdash.training.models import TrainedModels
+from fairdash.training.splits import Split
+from fairdash.training.splits import corrected_standard_error as corrected_standard_error
 from fairdash.training.sweep import Sweep
+
+
+def summarise_splits(frame: pd.DataFrame, *, test_to_train: float | None = None) -> pd.DataFrame:
+    """Mean and corrected standard error over the splits of each method, λ and part.
+
+    Parameters
+    ----------
+    frame
+        As :func:`fairdash.evaluation.assess_predictions` gives it. Models that diverged are left out.
+    test_to_train
+        Number of test rows divided by that of training rows; None if the frame has both parts.
+
+    Returns
+    -------
+    DataFrame
+        One row a ``method``, ``lam``, ``part``; ``n_splits``; for every figure its mean and, as
+        ``<figure>_se``, the Nadeau–Bengio standard error (NaN with a single split).
+    """
+    keys = ["method", "lam", "part"]
+    whole = frame[~frame["diverged"]]
+    figures = [c for c in frame.columns if c not in (*keys, "split", "diverged", "n", "best_epoch")]
+    if test_to_train is None:
+        rows = frame.groupby("part")["n"].mean()
+        test_to_train = rows["test"] / rows["train"]
+    groups = whole.groupby(keys, sort=False)
+    means = groups[figures].mean()
+    counts = groups.size()
+    variances = groups[figures].var(ddof=1)
+    # All columns at once: one after the other as Series this took longer than to draw them.
+    of_rows = counts.to_numpy()[:, None]
+    errors = pd.DataFrame(
+        corrected_standard_error(variances.to_numpy(), n_splits=of_rows, test_to_train=test_to_train),
+        index=variances.index,
+        columns=variances.columns,
+    )
+    table = means.join(errors.add_suffix("_se"))
+    table.insert(0, "n_splits", counts)
+    return table.reset_index()
+
+
+#: Chance of saying that a model of no use has learned something.
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gain:
+    """How much less a model errs than the average of its training rows, on test rows.
+
+    Parameters
+    ----------
+    error
+        The model's loss on the test rows divided by the average's on the same rows, mean over the splits:
+        1 is no gain, 0 is perfect.
+    error_se
+        Its standard error: Nadeau and Bengio's over several splits, and never below what the rows' own noise
+        would leave if the splits shared no row.
+    is_beyond_noise
+        Whether the gain is larger than chance makes it in 5 % of samples.
+    """
+
+    error: float
+    error_se: float
+    is_beyond_noise: bool
+
+
+def gain_over_mean(
+    target: NDArray[np.float64],
+    predictions: Mapping[int, NDArray[np.float64]],
+    splits: Sequence[Split],
+    *,
+    loss: Loss,
+    weight: NDArray[np.float64] | None = None,
+) -> Gain:
+    """The gain of one model a split over its training rows' mean, by the loss that it was trained for.
+
+    Parameters
+    ----------
+    target : (n,) array
+    predictions
+        Split to the predictions (n,) of its model.
+    splits
+        All splits of the run.
+    weight : (n,) array, optional
+        Exposure: a row counts as often.
+
+    Notes
+    -----
+    The test is one-sided and normal, on the differences of the two losses, which share the test rows' own
+    hardness. The rows' noise bounds its standard error from below, because two or three splits can agree by
+    chance.
+    """
+    from scipy.stats import norm
+
+    mass = np.ones(len(target)) if weight is None else weight
+    gains, errors = [], []
+    for j, y_pred in predictions.items():
+        rows, train = splits[j].test, splits[j].train
+        mean = np.full(len(target), np.average(target[train], weights=mass[train]))
+        of_model, of_mean = (loss.deviances(target[rows], guess[rows]) for guess in (y_pred, mean))
+        base = np.average(of_mean, weights=mass[rows])
+        if base == 0:  # a constant target: there is nothing to gain
+            return Gain(error=1.0, error_se=0.0, is_beyond_noise=False)
+        each = (of_mean - of_model) / base
+        gains.append(np.average(each, weights=mass[rows]))
+        share = mass[rows] / mass[rows].sum()
+        errors.append(np.sqrt(np.sum((share * (each - gains[-1])) ** 2)))
+    gain, error = float(np.mean(gains)), float(np.sqrt(np.mean(np.square(errors)) / len(gains)))
+    if len(gains) > 1:
+        first = splits[next(iter(predictions))]
+        over_splits = corrected_standard_error(
+            float(np.var(gains, ddof=1)),
+            n_splits=len(gains),
+            test_to_train=len(first.test) / len(first.train),
+        )
+        error = max(error, over_splits)
+    limit = float(norm.ppf(1 - ALPHA))
+    return Gain(error=1 - gain, error_se=error, is_beyond_noise=gain > max(limit * error, 1e-9))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -100,3 +219,27 @@ class SweepResult(TrainedModels):
     def test_to_train(self) -> float:
         """Test rows of a split divided by its training rows."""
         return len(self.splits[0].test) / len(self.splits[0].train)
+
+
+@dataclass(frozen=True)
+class ReferenceResult:
+    """What prices that are told s would reach; never to be mixed with models that do not see it.
+
+    Parameters
+    ----------
+    frame
+        As :func:`fairdash.evaluation.assess_predictions` gives it; ``method`` is an id of
+        :data:`fairdash.training.references.REFERENCES` and ``lam`` a strength from 0 to 1.
+    predictions, members, splits
+        As in :class:`fairdash.SweepResult`; the splits are those of a sweep with the same seed.
+    price
+        (J,) what exact independence adds to the error at least, in units of ``mse``: estimated on each
+        split's test rows against a model that is told s; see
+        :func:`fairdash.training.references.trained.train_references`.
+    """
+
+    frame: pd.DataFrame
+    predictions: NDArray[np.float64]
+    members: pd.DataFrame
+    splits: tuple[Split, ...]
+    price: NDArray[np.float64]

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.evaluation.assess import DEFAULT_MEASURES, Judge
@@ -276,3 +276,125 @@ def _of_trained(frame: pd.DataFrame, of_split: pd.DataFrame, split: int, part: s
     by_lam = rows.sort_values("method", key=lambda names: names != STANDARD, kind="stable")
     by_lam = by_lam.drop_duplicates("lam").set_index("lam")
     return by_lam.drop(columns=["method", "split", "part", "diverged", "best_epoch"], errors="ignore")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was found.
+
+    Parameters
+    ----------
+    method, lam
+        The stop of a path.
+    reached
+        Whether it meets what was asked for; if not, it is the stop that comes closest.
+    """
+
+    method: str
+    lam: float
+    reached: bool
+
+
+def least_error(path: pd.DataFrame, measure: str, *, at_most: float, error: str = "mse") -> Choice:
+    """The stop with the smallest error whose dependence is at most `at_most`; else the least dependent one.
+
+    Parameters
+    ----------
+    path
+        Validation rows' means over the splits: columns ``method``, ``lam``, `error` and `measure`.
+    """
+    return _best(path, limited=measure, limit=at_most, wanted=error)
+
+
+def least_dependence(path: pd.DataFrame, measure: str, *, growth: float, error: str = "mse") -> Choice:
+    """The least dependent stop whose error is at most `growth` (0.1 for 10 %) above the standard model's.
+
+    λ = 0 always qualifies where `growth` is 0 or more.
+    """
+    standard = path.loc[path["lam"] == 0, error].iloc[0]
+    return _best(path, limited=error, limit=standard * (1 + growth), wanted=measure)
+
+
+def knee(path: pd.DataFrame, measure: str, *, error: str = "mse") -> Choice:
+    """The stop that lies furthest below the line between the most accurate and the least dependent one.
+
+    Both axes count from 0 to 1 between those two. Satopää et al. (2011), "Finding a 'kneedle' in a
+    haystack". `reached` is False where no stop lies below the line: there is no knee then, and the
+    standard model is given.
+    """
+    usable = path.dropna(subset=[error, measure])
+    errors, values = (usable[column].to_numpy(dtype=float) for column in (error, measure))
+    accurate, fair = errors.argmin(), values.argmin()
+    x = (values - values[fair]) / ((values[accurate] - values[fair]) or 1.0)
+    y = (errors - errors[accurate]) / ((errors[fair] - errors[accurate]) or 1.0)
+    below = 1 - x - y
+    best = int(below.argmax())
+    if below[best] <= 1e-9:
+        return Choice(str(usable["method"].iloc[best]), 0.0, False)
+    return _at(usable, best, reached=True)
+
+
+def _best(path: pd.DataFrame, *, limited: str, limit: float, wanted: str) -> Choice:
+    within = path[path[limited] <= limit]
+    if within.empty:
+        return _at(path, int(path[limited].to_numpy(dtype=float).argmin()), reached=False)
+    return _at(within, int(within[wanted].to_numpy(dtype=float).argmin()), reached=True)
+
+
+def _at(path: pd.DataFrame, place: int, *, reached: bool) -> Choice:
+    return Choice(str(path["method"].iloc[place]), float(path["lam"].iloc[place]), reached)
+
+
+def trained_points(paths: pd.DataFrame, *, standard_of: str) -> pd.DataFrame:
+    """The rows of trained models among those of all stops (:func:`fairdash.evaluation.assess_curve`).
+
+    Every method's path begins with the standard model; it is taken once, from the path of `standard_of`.
+    """
+    trained = paths[paths["share"] == 0]
+    return trained[(trained["lam"] > 0) | (trained["method"] == standard_of)]
+
+
+def pareto_efficient(error: ArrayLike, dependence: ArrayLike) -> NDArray[np.bool_]:
+    """Mark the points that no other point beats: as small in both, smaller in one.
+
+    Parameters
+    ----------
+    error, dependence : (K,) arrays
+        Smaller is better in both. A point with a NaN is never efficient and beats none.
+
+    Returns
+    -------
+    (K,) array of bool
+    """
+    points = np.column_stack([np.asarray(error, dtype=float), np.asarray(dependence, dtype=float)])
+    no_worse = (points[:, None, :] <= points[None, :, :]).all(axis=2)
+    better = (points[:, None, :] < points[None, :, :]).any(axis=2)
+    beaten = (no_worse & better).any(axis=0)
+    efficient: NDArray[np.bool_] = ~beaten & np.isfinite(points).all(axis=1)
+    return efficient
+
+
+def hypervolume(error: ArrayLike, dependence: ArrayLike, *, corner: tuple[float, float]) -> float:
+    """Share of the box between (0, 0) and `corner` that the points dominate (Zitzler and Thiele, 1999).
+
+    Parameters
+    ----------
+    error, dependence : (K,) arrays
+        Smaller is better in both; values below 0 count as 0, points with a NaN not at all.
+    corner
+        Error and dependence, both above 0, beyond which a point counts for nothing.
+
+    Returns
+    -------
+    float
+        0: no point lies within the box; 1: one lies at (0, 0). Larger is better.
+    """
+    points = np.column_stack([np.asarray(error, dtype=float), np.asarray(dependence, dtype=float)])
+    points = np.maximum(points[np.isfinite(points).all(axis=1)], 0.0)
+    points = points[(points < corner).all(axis=1)]
+    area, lowest = 0.0, corner[1]
+    for e, d in points[np.lexsort((points[:, 1], points[:, 0]))]:
+        if d < lowest:
+            area += (corner[0] - e) * (lowest - d)
+            lowest = d
+    return float(area / (corner[0] * corner[1]))

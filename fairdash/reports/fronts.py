@@ -22,9 +22,8 @@ from fairdash.evaluation import (
     of_sensitive,
     summarise_splits,
 )
-from fairdash.evaluation.quantile_profile import LARGEST_NUMBER_OF_GROUPS
+from fairdash.evaluation.quantile_profile import DEFAULT_GROUPS, LARGEST_NUMBER_OF_GROUPS
 from fairdash.evaluation.result import SweepResult
-from fairdash.evaluation.transfers import DEFAULT_GROUPS
 from fairdash.training.baselines import MEAN, PRICE
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES

@@ -15,7 +15,7 @@ from fairdash.evaluation import (
     pareto_efficient,
     trained_points,
 )
-from fairdash.evaluation.distributions import MOST_ROWS
+from fairdash.evaluation.quantile_profile import MOST_ROWS
 from fairdash.evaluation.verdict import EDGE, P_VALUE, VERDICT
 from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import MOST_FEATURES

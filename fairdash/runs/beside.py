@@ -50,7 +50,7 @@ def second_hand(run: Run, dataset: Dataset, plan: Sweep) -> Iterator[None]:
 
 def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
     from fairdash.training.device import resolve_device
-    from fairdash.training.stack_trainer import seconds_of
+    from fairdash.training.models import seconds_of
 
     if os.environ.get("FAIRDASH_NO_STANDBY"):
         return False

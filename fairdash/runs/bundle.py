@@ -151,7 +151,7 @@ def model_bundle(model: FairRegressor, card: Mapping[str, Any]) -> bytes:
         lam=card["model"]["lam"],
         limits=_lines(card["limits"], first="  - "),
     )
-    from fairdash.training.regressor_file import regressor_file
+    from fairdash.training.regressor import regressor_file
 
     files = {
         "README.txt": readme.encode(),

@@ -17,7 +17,7 @@ import pandas as pd
 
 from fairdash.evaluation import Gain, SweepResult, with_edges
 from fairdash.storage import cant_keep, write_whole
-from fairdash.training.set_aside import SetAside
+from fairdash.training.split_kinds import SetAside
 from fairdash.training.splits import Split
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import from_plain, to_plain

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from fairdash.dependence.hgr_network import shares
 from fairdash.training.penalties.base import BasePenalty
-from fairdash.training.penalties.cca_spline import CanonicalPenalty
+from fairdash.training.penalties.closed_forms import CanonicalPenalty
 
 #: Times this, a λ of at most 1 goes from the GLM to averages that hardly follow s.
 _STRENGTH = 10.0
@@ -38,7 +38,7 @@ class AveragesPenalty(BasePenalty):
     """Ψ = (10 Var E[U | s] + (1 + 25 λ) R Var U + λ / 60 Var U) / v, v the variance of the GLM's premium.
 
     E[U | s] is the projection of U on cubic splines of the ranks of s, and R what
-    :class:`fairdash.training.penalties.cca_spline.CanonicalPenalty` finds, which sees links that averages
+    :class:`fairdash.training.penalties.closed_forms.CanonicalPenalty` finds, which sees links that averages
     don't show; λ counts as 30 there if it is larger. The last part leads to the flat premium; it is left out
     for residuals, as a flat premium's follow s as the target does. Where relativities are fixed, the last
     part counts the premium ÷ them: no other factor should undo them but for their link with s.

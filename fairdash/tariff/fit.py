@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.errors import Checks, OptionError
+from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.preprocessing import TargetScale
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]

@@ -39,8 +39,7 @@ from fairdash.tariff.relativities import in_words, relativities_table
 from fairdash.tariff.terms import Interaction, Levels
 from fairdash.training.losses import find_loss
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.regressor_fit import rows_to_fit, seed_to_fit
-from fairdash.training.regressor_predict import in_columns, rows_to_predict
+from fairdash.training.regressor_fit import in_columns, rows_to_fit, rows_to_predict, seed_to_fit
 from fairdash.utils.registry import get_entry
 
 Array = NDArray[np.float64]

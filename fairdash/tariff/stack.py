@@ -10,7 +10,7 @@ from torch import Tensor
 from fairdash.tariff.averages import AveragesPenalty
 from fairdash.training.losses import Loss
 from fairdash.training.objectives import Objective
-from fairdash.training.penalties import Penalty
+from fairdash.training.penalties.base import BasePenalty
 from fairdash.training.settings import TrainingSettings
 
 
@@ -60,7 +60,7 @@ class TariffStack:
         loss: Loss,
         alpha: float,
         objective: Objective,
-        penalty_class: type[Penalty],
+        penalty_class: type[BasePenalty],
         offset: Tensor | None = None,
         balanced: bool = False,
         number: torch.dtype = torch.float64,

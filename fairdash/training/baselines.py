@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Found, Unit, at_once, turns
+from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.losses import Loss
-from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.splits import Split, with_held_out
 
 #: Trees at most, and the share of each one's step; how many are kept is found on held-out rows.

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY, independence_floor, measure_many
 from fairdash.dependence.grouping import FEWEST_GROUPS
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 from fairdash.jobs.steps import Found, Unit, at_once
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.settings import StackedModel
 from fairdash.training.splits import Split, corrected_standard_error, folds, initial_seed
-from fairdash.training.stacked_model import StackedModel
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
@@ -180,50 +180,40 @@ def dependence_of(
     measure: str,
     random_state: int,
     n_permutations: int | None = None,
+    unit: Unit = at_once,
+    name: str = "",
 ) -> Dependence:
     """Measure K models' predictions (K, n) on some `rows`, each value beside its independence floor.
 
     A model whose predictions are NaN has NaN. The floors come from `n_permutations` permutations;
-    :func:`permutations_of` the measure if None.
+    :func:`permutations_of` the measure if None. It is a unit called ``"dependence/<name>"``.
     """
-    audit = get_entry(OBJECTIVES, objective, option="objective").audit
-    there = ~np.isnan(predictions[:, rows]).any(axis=1)
-    u = audit(predictions[there][:, rows], dataset.target.to_numpy(dtype=float)[rows])
-    n_permutations = permutations_of(measure) if n_permutations is None else n_permutations
-    of_each = np.full((3, len(predictions)), np.nan)
-    if not there.any():
-        return Dependence(*of_each)
-    columns, groups = [], None if dataset.groups is None else dataset.groups[rows]
-    for column in dataset.sensitive.columns:
-        v = np.broadcast_to(dataset.sensitive[column].to_numpy(dtype=float)[rows], u.shape)
-        value = np.abs(measure_many(measure, u, v, groups=groups, random_state=random_state))
-        floor = independence_floor(
-            measure,
-            u,
-            v,
-            n_permutations=n_permutations,
-            groups=groups,
-            random_state=random_state,
-        )
-        columns.append(np.stack([value, floor.mean, floor.q95]))
-    figures = np.stack(columns)
-    largest = (figures[:, 0] - figures[:, 1]).argmax(axis=0)
-    of_each[:, there] = figures[largest, :, np.arange(len(u))].T
-    return Dependence(*of_each)
-
-
-def dependence_unit(
-    unit: Unit,
-    name: str,
-    dataset: Dataset,
-    predictions: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    **options: Any,
-) -> Dependence:
-    """What :func:`dependence_of` finds, as a unit called ``"dependence/<name>"``."""
 
     def find() -> Found:
-        return vars(dependence_of(dataset, predictions, rows, **options))
+        audit = get_entry(OBJECTIVES, objective, option="objective").audit
+        there = ~np.isnan(predictions[:, rows]).any(axis=1)
+        u = audit(predictions[there][:, rows], dataset.target.to_numpy(dtype=float)[rows])
+        count = permutations_of(measure) if n_permutations is None else n_permutations
+        of_each = np.full((3, len(predictions)), np.nan)
+        if not there.any():
+            return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
+        columns, groups = [], None if dataset.groups is None else dataset.groups[rows]
+        for column in dataset.sensitive.columns:
+            v = np.broadcast_to(dataset.sensitive[column].to_numpy(dtype=float)[rows], u.shape)
+            value = np.abs(measure_many(measure, u, v, groups=groups, random_state=random_state))
+            floor = independence_floor(
+                measure,
+                u,
+                v,
+                n_permutations=count,
+                groups=groups,
+                random_state=random_state,
+            )
+            columns.append(np.stack([value, floor.mean, floor.q95]))
+        figures = np.stack(columns)
+        largest = (figures[:, 0] - figures[:, 1]).argmax(axis=0)
+        of_each[:, there] = figures[largest, :, np.arange(len(u))].T
+        return dict(zip(("value", "floor", "floor_q95"), of_each, strict=True))
 
     return Dependence(**unit(f"dependence/{name}", find))
 
@@ -252,28 +242,23 @@ def dependence_out_of_fold(
         Whether the excess is that of the folds. Never with folds of under :data:`ENOUGH_ROWS` rows, or of too
         few groups to exchange.
     """
-
-    def of(name: str, rows: NDArray[np.int64], n_permutations: int | None = None) -> Dependence:
-        return dependence_unit(
-            unit,
-            name,
-            dataset,
-            out_of_fold.predictions,
-            rows,
-            objective=objective,
-            measure=measure,
-            random_state=random_state,
-            n_permutations=n_permutations,
-        )
-
-    together = of("together", np.arange(dataset.n_rows))
+    of = partial(
+        dependence_of,
+        dataset,
+        out_of_fold.predictions,
+        objective=objective,
+        measure=measure,
+        random_state=random_state,
+        unit=unit,
+    )
+    together = of(np.arange(dataset.n_rows), name="together")
     diluted = np.zeros(len(out_of_fold.predictions), dtype=bool)
     if not all(_is_enough(dataset, rows) for rows in out_of_fold.held_out):
         return together, diluted
     # The folds' permutations together make up as many as one floor of all rows has.
     few = math.ceil(permutations_of(measure) / len(out_of_fold.held_out))
     each = enumerate(out_of_fold.held_out)
-    by_fold = np.stack([of(f"{f}", rows, n_permutations=few).excess for f, rows in each], axis=1)
+    by_fold = np.stack([of(rows, n_permutations=few, name=f"{f}").excess for f, rows in each], axis=1)
     mean = by_fold.mean(axis=1)
     diluted = mean - 2 * standard_error(by_fold) > together.excess
     value = np.where(diluted, together.floor + mean, together.value)
@@ -302,12 +287,10 @@ def _folds(
     n_rows = dataset.n_rows
     # Two rows to score, and enough to train on whatever is set aside for stopping.
     if n_rows < max(2 * n_folds, 20):
-        raise OptionError(
-            Problem(
-                column="n_folds",
-                what="There are too few rows for so many folds",
-                hint=f"Choose fewer folds, or give more rows than {n_rows}.",
-            )
+        raise OptionError.of(
+            "There are too few rows for so many folds",
+            f"Choose fewer folds, or give more rows than {n_rows}.",
+            column="n_folds",
         )
     parts = folds(np.arange(n_rows), n_folds=n_folds, random_state=random_state, groups=dataset.groups)
     held_out = tuple(part.validation for part in parts)

@@ -1,18 +1,25 @@
-"""What is trained where nobody has chosen: one set of defaults for page, command line and notebook."""
+"""What is trained where nobody has chosen: one set of defaults for page, command line and notebook.
+
+>>> import numpy as np
+>>> suggested_loss(np.array([0.0, 1.0, 0.0, 2.0, 0.0]))[0]
+'poisson'
+>>> suggested_loss(np.array([0.0, 4.0, 0.0]), np.array([1.0, 0.25, 0.5]))[0]  # a claim in three months
+'poisson'
+>>> suggested_loss(np.array([0.0, 0.0, 812.5, 0.0]))[0], suggested_loss(np.array([12.0, 14.5, 13.1]))[0]
+('tweedie', 'squared_error')
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import DEFAULT_METHOD, METHODS, STANDARD
-from fairdash.training.set_aside import default_share
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.split_kinds import default_kind
-from fairdash.training.suggested_loss import suggested_loss
-from fairdash.training.sweep import Sweep
 
 #: Fair methods that a whole sweep trains beside the default one.
 METHODS_BESIDE = ("chi2_kde", "hgr_nn")
@@ -44,46 +51,65 @@ def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSe
     return replace(settings, balance=LOSSES[loss].has_log_link)
 
 
-def default_plan(
-    dataset: Dataset,
-    *,
-    objective: str = "demographic_parity",
-    methods: Sequence[str] | None = None,
-    lams: Sequence[float] = LAMS,
-    n_splits: int = N_SPLITS,
-    random_state: int = 0,
-    validation_share: float = VALIDATION_SHARE,
-    split: str | None = None,
-    confirmation: float | None = None,
-    settings: TrainingSettings | None = None,
-    tune: bool | None = None,
-    tariff: bool | None = None,
-    device: str = "auto",
-) -> Sweep:
-    """The sweep of a data set; what is None follows from the data, as :func:`fairdash.sweep` says."""
-    own = default_settings(dataset) if settings is None else settings
-    return Sweep(
-        methods=default_methods(dataset) if methods is None else tuple(methods),
-        lams=tuple(float(lam) for lam in lams),
-        objective=objective,
-        n_splits=n_splits,
-        random_state=random_state,
-        validation_share=validation_share,
-        split=default_kind(dataset) if split is None else split,
-        confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
-        settings=own,
-        tune=settings is None if tune is None else tune,
-        # Prices are filed as tables; a table of hundreds of columns beside few rows is none.
-        tariff=own.loss_function.has_log_link if tariff is None else tariff,
-        device=device,
-    )
-
-
-def preview_of(plan: Sweep) -> Sweep:
-    """What a page shows in seconds, before a sweep is carried out: one split of its first fair method."""
-    return replace(plan, methods=plan.methods[:2], n_splits=1, tariff=False)
-
-
 def share_of_rows(n_rows: int) -> float:
     """The share of a table's rows that its preview sees, 1 for all of them."""
     return 1.0 if n_rows <= MOST_ROWS else ROWS_DRAWN / n_rows
+
+
+#: Larger whole numbers are amounts without their cents.
+LARGEST_COUNT = 100
+_FEW_ZEROS, _MANY_ZEROS = 0.2, 0.5
+#: An exponential law's standard deviation is its mean: amounts that spread as much are skewed.
+_SPREAD = 1.0
+#: An average of several claims spreads less than a single one.
+_SPREAD_OF_AVERAGES = 0.5
+
+
+def suggested_loss(target: NDArray[np.float64], weight: NDArray[np.float64] | None = None) -> tuple[str, str]:
+    """Suggest a loss that the target can have.
+
+    Poisson for counts, and for rates that are counts once the exposure is put back; Tweedie for amounts of
+    which half or more are zero, or that have zeros and spread as widely as their mean; gamma for positive
+    amounts that spread so, or half so widely where they are averages over a count, such as a cost per claim;
+    squared error otherwise.
+
+    Parameters
+    ----------
+    target : (n,) array
+        Finite.
+    weight : (n,) array, optional
+        Exposure, above 0.
+
+    Returns
+    -------
+    tuple of str
+        An id in :data:`fairdash.training.losses.LOSSES`; and what the target is like, to end a sentence:
+        empty for squared error, which suits any.
+    """
+    if target.min() < 0:
+        return "squared_error", ""
+    zeros = float(np.mean(target == 0))
+    if weight is None:
+        counts = _counts(target) and len(np.unique(target)) > 2
+    else:
+        counts = _counts(target * weight) or _counts(target)
+    if counts and zeros >= _FEW_ZEROS:
+        return "poisson", "the target is a count or a rate of counts"
+    if zeros >= _MANY_ZEROS and target.max() > 1:
+        return "tweedie", f"{100 * zeros:.0f} % of the target's rows are zero"
+    mean = float(np.average(target, weights=weight))
+    averages = weight is not None and _counts(weight) and len(np.unique(weight)) > 1
+    spread = _SPREAD_OF_AVERAGES if averages else _SPREAD
+    if np.average((target - mean) ** 2, weights=weight) >= (spread * mean) ** 2:
+        if target.min() > 0:
+            return "gamma", "the target is positive and spreads about as widely as its mean"
+        if target.max() > 1:
+            return (
+                "tweedie",
+                "the target is zero in some rows, never below, and spreads about as widely as its mean",
+            )
+    return "squared_error", ""
+
+
+def _counts(values: NDArray[np.float64]) -> bool:
+    return bool(values.max() <= LARGEST_COUNT and np.allclose(values, np.round(values), rtol=0, atol=1e-6))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 
 #: torch's names of the devices, in words that end "training on …".
 TITLES = {"cuda": "the GPU (CUDA)", "mps": "the GPU (Apple)", "cpu": "the CPU"}
@@ -47,12 +47,8 @@ def resolve_device(name: str) -> Device:
     if name == "auto":
         return Device(next(device for device, available in there.items() if available()))
     if name not in there:
-        raise OptionError(
-            Problem(
-                column="device",
-                what="This device is not known",
-                hint=f"Choose one of: auto, {', '.join(there)}.",
-            )
+        raise OptionError.of(
+            "This device is not known", f"Choose one of: auto, {', '.join(there)}.", column="device"
         )
     if not there[name]():
         return Device("cpu", f"The device {name} is not there; trained on the CPU instead.")

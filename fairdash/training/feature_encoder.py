@@ -5,20 +5,26 @@
 >>> encoder = FeatureEncoder.fit(policies)
 >>> encoder.transform(policies).round(2).tolist()
 [[-1.22, 0.0, 1.0], [1.22, 1.0, 0.0], [0.0, 0.0, 1.0]]
+
+Gorishniy, Rubachev and Babenko (2022), “On embeddings for numerical features in tabular deep learning”.
+Each function is known by its values at knots, is linear between them and constant beyond, so that a fitted
+one is two arrays.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.training.embeddings import EMBEDDINGS, evaluate
+from fairdash.data.dataset import Dataset
+from fairdash.training.losses import Loss
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,7 +46,7 @@ class FeatureEncoder:
         level that is not known.
     knots, heights
         (q, m) and (q, m, d): d functions of each number, seen beside its standardised value, by their values
-        at m knots each, as :mod:`fairdash.training.embeddings` has them; None for no such functions.
+        at m knots each, as :mod:`fairdash.training.feature_encoder` has them; None for no such functions.
     """
 
     numbers: tuple[Hashable, ...]
@@ -72,7 +78,7 @@ class FeatureEncoder:
         sample_weight
             Weights of the rows learned from; a weight of 2 counts a row twice.
         embedding
-            Id in :data:`fairdash.training.embeddings.EMBEDDINGS`; None to see a number as it is and no more.
+            Id in :data:`EMBEDDINGS`; None to see a number as it is and no more.
         """
         numbers = [c for c in features.columns if pd.api.types.is_numeric_dtype(features[c].dtype)]
         categories = [c for c in features.columns if c not in numbers]
@@ -150,7 +156,7 @@ def _embedded(
     """Knots (m,) and heights (m, d) for a column (n,) whose rows weigh `mass`."""
     values, which = np.unique(column, return_inverse=True)
     share = np.bincount(which, weights=mass) / mass.sum()
-    return EMBEDDINGS[embedding].fit(values, share)
+    return EMBEDDINGS[embedding](values, share)
 
 
 def _codes(column: pd.Series, levels: tuple[Any, ...]) -> NDArray[np.int64]:
@@ -170,3 +176,116 @@ def _median(column: NDArray[np.float64], sample_weight: NDArray[np.float64] | No
     middle = mass[-1] / 2
     below, above = np.searchsorted(mass, middle, side="left"), np.searchsorted(mass, middle, side="right")
     return float((values[below] + values[min(above, len(values) - 1)]) / 2)
+
+
+@dataclass(frozen=True)
+class TargetScale:
+    """The target in the units of a loss, and back: ``(y - shift) / unit``.
+
+    Squared error has the training rows' mean 0 and standard deviation 1; the losses with a log link have
+    mean 1, since only a factor leaves a deviance's meaning alone.
+    """
+
+    shift: float
+    unit: float
+
+    @classmethod
+    def of(cls, y: NDArray[np.float64], loss: Loss, sample_weight: NDArray[np.float64] | None) -> TargetScale:
+        """The scale of some training rows, (n,); a constant target keeps its own unit."""
+        mean = float(np.average(y, weights=sample_weight))
+        if loss.has_log_link:
+            return cls(0.0, mean if mean > 0 else 1.0)
+        sd = float(np.average((y - mean) ** 2, weights=sample_weight) ** 0.5)
+        return cls(mean, sd if sd > 0 else 1.0)
+
+    def apply(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        return (y - self.shift) / self.unit
+
+    def undo(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        return y * self.unit + self.shift
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """All rows of a data set as one split's training rows scale them.
+
+    Parameters
+    ----------
+    x
+        (n, p) float32.
+    y
+        (n,) target in the loss's units.
+    target_scale
+        The way back.
+    encoder
+        Where the columns of x come from.
+    """
+
+    x: NDArray[np.float32]
+    y: NDArray[np.float64]
+    target_scale: TargetScale
+    encoder: FeatureEncoder
+
+
+def encode_rows(
+    dataset: Dataset, train: NDArray[np.int64], loss: Loss, *, embedding: str | None = None
+) -> EncodedRows:
+    """Encode every row; only the rows `train` are learned from. `embedding` as the encoder has it."""
+    weight = None if dataset.weight is None else dataset.weight.to_numpy()[train]
+    encoder = FeatureEncoder.fit(dataset.features, rows=train, sample_weight=weight, embedding=embedding)
+    y = dataset.target.to_numpy(dtype=float)
+    scale = TargetScale.of(y[train], loss, weight)
+    # Row by row in memory, as batches are drawn.
+    x = np.ascontiguousarray(encoder.transform(dataset.features), dtype=np.float32)
+    return EncodedRows(x, scale.apply(y), scale, encoder)
+
+
+Array = NDArray[np.float64]
+
+#: Knots of the normal scores, bins of the piecewise-linear encoding.
+_KNOTS, _BINS = 33, 8
+
+
+def evaluate(numbers: Array, knots: Array, heights: Array) -> Array:
+    """The d functions of each of q columns: (n, q), (q, m) and (q, m, d) to (n, q, d)."""
+    found = np.empty((*numbers.shape, heights.shape[2]))
+    for j, (column, at) in enumerate(zip(numbers.T, knots, strict=True)):
+        for k, values in enumerate(heights[j].T):
+            found[:, j, k] = np.interp(column, at, values)
+    return found
+
+
+def _middles(share: Array) -> Array:
+    """Mid-ranks of the values from 0 to 1: the share of the rows below, and half of those at it."""
+    return np.cumsum(share) - share / 2
+
+
+def _scores(values: Array, share: Array) -> tuple[Array, Array]:
+    """Normal scores of the mid-ranks, with mean 0 and variance 1 over the rows: no outlier, no skew."""
+    from scipy.special import ndtri
+
+    middle = _middles(share)
+    chosen = np.minimum(np.searchsorted(middle, np.linspace(0, 1, _KNOTS) - 1e-9), len(values) - 1)
+    knots = values[chosen]
+    heights = ndtri(middle[chosen])
+    reached = np.interp(values, knots, heights)
+    mean = share @ reached
+    spread = (share @ (reached - mean) ** 2) ** 0.5
+    return knots, ((heights - mean) / (spread if spread > 1e-9 else 1.0))[:, None]
+
+
+def _bins(values: Array, share: Array) -> tuple[Array, Array]:
+    """A function a bin between quantiles: 0 below it, 1 above, linear within; less its mean over the rows."""
+    edges = np.searchsorted(_middles(share), np.arange(1, _BINS) / _BINS - 1e-9)
+    knots = values[np.concatenate([[0], np.minimum(edges, len(values) - 1), [len(values) - 1]])]
+    heights = (np.arange(_BINS + 1)[:, None] > np.arange(_BINS)).astype(float)
+    # At knots that coincide the functions jump: a heap of equal numbers is told from those below it.
+    reached = np.stack([np.interp(values, knots, column) for column in heights.T], axis=1)
+    return knots, heights - share @ reached
+
+
+#: Embeddings by name. Each gets the different values (u,) of a column, rising, and their shares (u,) of the
+#: rows, and gives knots (m,) and the functions' values there, (m, d); m and d are the same for every column.
+EMBEDDINGS: Mapping[str, Callable[[Array, Array], tuple[Array, Array]]] = MappingProxyType(
+    {"scores": _scores, "bins": _bins}
+)

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.data.dataset import Dataset
+from fairdash.jobs.steps import Found
 from fairdash.training.splits import Split
 from fairdash.utils.seeds import Stream, rng_of
 
@@ -164,3 +166,60 @@ def permutation_importance(
         if on_feature is not None:
             on_feature()
     return Importance(tuple(blocks), gain / of_average[:, None], reliance)
+
+
+def importance_of_stack(
+    plan: PermutationPlan,
+    dataset: Dataset,
+    splits: Sequence[Split],
+    which_split: Sequence[int],
+    predict: Callable[[Tensor], NDArray[np.float64]],
+    x: Tensor,
+    *,
+    device: str,
+    blocks: Mapping[Hashable, slice],
+    on_feature: Callable[[], None],
+) -> Importance:
+    """Permutation importance of a stack's models; `x` has the rows of the splits that it uses, (S, n, p).
+
+    Parameters
+    ----------
+    which_split
+        Of each of the K models.
+    device
+        Where they predict; only the rows that are looked at are taken there.
+    predict, blocks, on_feature
+        As in :func:`permutation_importance`.
+    """
+    import torch
+
+    y = dataset.target.to_numpy(dtype=float)
+    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy()
+    used = sorted(set(which_split))
+    own = [torch.from_numpy(plan.rows[split]) for split in used]
+    rows = np.stack([plan.rows[split] for split in which_split])
+
+    def error_of_average(split: int) -> float:
+        on, of = plan.rows[split], splits[split].train
+        mean = np.average(y[of], weights=weight[of])
+        return float(np.average((y[on] - mean) ** 2, weights=weight[on]))
+
+    return permutation_importance(
+        predict,
+        torch.stack([table[numbers] for table, numbers in zip(x, own, strict=True)]).to(device),
+        y[rows],
+        weight=weight[rows],
+        of_average=np.array([error_of_average(split) for split in which_split]),
+        blocks={name: blocks[name] for name in dataset.features.columns},
+        shuffles=lambda feature: [plan.shuffle(split, feature=feature) for split in used],
+        on_feature=on_feature,
+    )
+
+
+def importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataFrame:
+    """One table in the models' order, from what was found of some of them each."""
+    tables = []
+    for found in parts:
+        own, members = members.iloc[: len(found["error"])], members.iloc[len(found["error"]) :]
+        tables.append(Importance(tuple(found["features"]), found["error"], found["reliance"]).frame(own))
+    return pd.concat(tables, ignore_index=True)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.errors import OptionError, Problem
-from fairdash.utils.registry import get_entry
+from fairdash.utils.registry import by_id, get_entry
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,23 +85,13 @@ class Loss:
 
     def deviances(self, y: NDArray[np.float64], y_pred: NDArray[np.float64]) -> NDArray[np.float64]:
         """Deviance of each row, y and y_pred of shape (n,): what :meth:`mean_deviance` averages."""
-        from scipy.special import xlogy
+        import torch
 
-        p = self.power
-        each: NDArray[np.float64]
-        if p == 0:
-            each = (y - y_pred) ** 2
-        elif p == 1:
-            each = 2 * (xlogy(y, y / y_pred) - y + y_pred)
-        elif p == 2:
-            each = 2 * (np.log(y_pred / y) + y / y_pred - 1)
-        else:
-            each = 2 * (
-                np.power(y, 2 - p) / ((1 - p) * (2 - p))
-                - y * np.power(y_pred, 1 - p) / (1 - p)
-                + np.power(y_pred, 2 - p) / (2 - p)
-            )
-        return each
+        mu = torch.from_numpy(y_pred)
+        found: NDArray[np.float64] = self.unit_deviance(
+            mu.log() if self.has_log_link else mu, torch.from_numpy(y)
+        ).numpy()
+        return found
 
     def mean_deviance(
         self,
@@ -183,36 +172,31 @@ class Loss:
         )
 
 
-LOSSES: Mapping[str, Loss] = MappingProxyType(
-    {
-        loss.id: loss
-        for loss in (
-            Loss(
-                id="squared_error",
-                title="Squared error",
-                meaning="Any number; the prediction aims at the mean.",
-                power=0,
-            ),
-            Loss(
-                id="poisson",
-                title="Poisson deviance",
-                meaning="Counts and rates, such as claims a year; effects multiply.",
-                power=1,
-            ),
-            Loss(
-                id="tweedie",
-                title="Tweedie deviance",
-                meaning="Costs that are often zero, such as yearly claims costs; effects multiply.",
-                power=1.5,
-            ),
-            Loss(
-                id="gamma",
-                title="Gamma deviance",
-                meaning="Positive amounts, such as the cost of a claim; effects multiply.",
-                power=2,
-            ),
-        )
-    }
+LOSSES: Mapping[str, Loss] = by_id(
+    Loss(
+        id="squared_error",
+        title="Squared error",
+        meaning="Any number; the prediction aims at the mean.",
+        power=0,
+    ),
+    Loss(
+        id="poisson",
+        title="Poisson deviance",
+        meaning="Counts and rates, such as claims a year; effects multiply.",
+        power=1,
+    ),
+    Loss(
+        id="tweedie",
+        title="Tweedie deviance",
+        meaning="Costs that are often zero, such as yearly claims costs; effects multiply.",
+        power=1.5,
+    ),
+    Loss(
+        id="gamma",
+        title="Gamma deviance",
+        meaning="Positive amounts, such as the cost of a claim; effects multiply.",
+        power=2,
+    ),
 )
 
 
@@ -228,11 +212,9 @@ def find_loss(name: str, *, tweedie_power: float = 1.5) -> Loss:
     if name != "tweedie":
         return loss
     if not 1 < tweedie_power < 2:
-        raise OptionError(
-            Problem(
-                column="tweedie_power",
-                what="The power of the Tweedie deviance is out of its range",
-                hint="Choose a number between 1 (towards Poisson) and 2 (towards gamma).",
-            )
+        raise OptionError.of(
+            "The power of the Tweedie deviance is out of its range",
+            "Choose a number between 1 (towards Poisson) and 2 (towards gamma).",
+            column="tweedie_power",
         )
     return Loss(id=loss.id, title=loss.title, meaning=loss.meaning, power=tweedie_power)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from fairdash.utils.registry import by_id
+
 if TYPE_CHECKING:
-    from fairdash.training.penalties import Penalty
+    from fairdash.training.penalties.base import BasePenalty
 
 #: Id of the method without a penalty.
 STANDARD = "standard"
@@ -56,91 +57,85 @@ class Method:
     selection_measure: str = "hgr_spline"
     rows_a_step: int = 0
 
-    def penalty_class(self) -> type[Penalty] | None:
+    def penalty_class(self) -> type[BasePenalty] | None:
         """The class of Ψ, for its ``encode`` and to build it; None for no penalty."""
         if self.penalty is None:
             return None
         module, name = self.penalty.split(":")
-        found: type[Penalty] = getattr(import_module(module), name)
+        found: type[BasePenalty] = getattr(import_module(module), name)
         return found
 
 
-METHODS: Mapping[str, Method] = MappingProxyType(
-    {
-        method.id: method
-        for method in (
-            Method(
-                id="standard",
-                title="Standard network",
-                meaning="Fits the target as well as it can and takes no account of the sensitive attribute.",
-                penalty=None,
-                source="Grari et al., baseline “Standard NN”",
-            ),
-            Method(
-                id="hgr_nn",
-                title="Fair HGR network",
-                meaning="Learns to leave an adversary no link to the sensitive attribute that it could find.",
-                penalty="fairdash.training.penalties.hgr_nn:HGRPenalty",
-                adversarial=True,
-                source="Grari et al., supplement, Algorithm “Fair HGR NN”",
-            ),
-            Method(
-                id="hgr_spline",
-                title="Fair spline network",
-                meaning="Leaves no link to the sensitive attribute that smooth curves of both could show; "
-                "needs no adversary.",
-                penalty="fairdash.training.penalties.hgr_spline:SplineHGRPenalty",
-                source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
-                "lower bound of HGR",
-                selection_measure="hgr_kde_scores",
-            ),
-            Method(
-                id="cca_spline",
-                title="Fair correlations network",
-                meaning="Lowers every link that smooth curves of both could show, not the strongest alone, "
-                "on many rows at a time; needs no adversary.",
-                penalty="fairdash.training.penalties.cca_spline:CanonicalPenalty",
-                source="fairdash; sum of squared canonical correlations (Pillai 1955) of smooth functions, "
-                "the smooth part of χ² (Lancaster 1958)",
-                selection_measure="hgr_kde_scores",
-                rows_a_step=2048,
-            ),
-            Method(
-                id="chi2_nn",
-                title="Fair χ² network",
-                meaning="Learns to leave an adversary no pair of prediction and sensitive attribute that is "
-                "likelier than chance; strong links weigh most.",
-                penalty="fairdash.training.penalties.chi2_nn:Chi2Penalty",
-                adversarial=True,
-                source="Grari et al., Algorithm 1, and supplement, Algorithm “Fair χ² NN”",
-            ),
-            Method(
-                id="chi2_kde",
-                title="Fair KDE network",
-                meaning="Lowers the χ² divergence of the smoothed joint law from independence; needs no "
-                "adversary.",
-                penalty="fairdash.training.penalties.chi2_kde:KDEPenalty",
-                source="Mary et al. 2019, “Fairness-aware learning for continuous attributes and "
-                "treatments”; baseline “Mary2019” of Grari et al.",
-                multivariate=False,
-            ),
-            Method(
-                id="mine",
-                title="Fair MINE network",
-                meaning="Learns to leave an adversary no information about the sensitive attribute that it "
-                "could find.",
-                penalty="fairdash.training.penalties.mine:MINEPenalty",
-                adversarial=True,
-                source="Belghazi et al. 2018, “Mutual information neural estimation”; baseline “Fair MINE "
-                "NN” of Grari et al.",
-            ),
-            Method(
-                id="pearson",
-                title="Fair linear network",
-                meaning="Lowers the linear correlation with the sensitive attribute and sees no other link.",
-                penalty="fairdash.training.penalties.pearson:PearsonPenalty",
-                source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
-            ),
-        )
-    }
+METHODS: Mapping[str, Method] = by_id(
+    Method(
+        id="standard",
+        title="Standard network",
+        meaning="Fits the target as well as it can and takes no account of the sensitive attribute.",
+        penalty=None,
+        source="Grari et al., baseline “Standard NN”",
+    ),
+    Method(
+        id="hgr_nn",
+        title="Fair HGR network",
+        meaning="Learns to leave an adversary no link to the sensitive attribute that it could find.",
+        penalty="fairdash.training.penalties.adversarial:HGRPenalty",
+        adversarial=True,
+        source="Grari et al., supplement, Algorithm “Fair HGR NN”",
+    ),
+    Method(
+        id="hgr_spline",
+        title="Fair spline network",
+        meaning="Leaves no link to the sensitive attribute that smooth curves of both could show; "
+        "needs no adversary.",
+        penalty="fairdash.training.penalties.closed_forms:SplineHGRPenalty",
+        source="fairdash; first canonical correlation (Hotelling 1936) of smooth functions, as a "
+        "lower bound of HGR",
+        selection_measure="hgr_kde_scores",
+    ),
+    Method(
+        id="cca_spline",
+        title="Fair correlations network",
+        meaning="Lowers every link that smooth curves of both could show, not the strongest alone, "
+        "on many rows at a time; needs no adversary.",
+        penalty="fairdash.training.penalties.closed_forms:CanonicalPenalty",
+        source="fairdash; sum of squared canonical correlations (Pillai 1955) of smooth functions, "
+        "the smooth part of χ² (Lancaster 1958)",
+        selection_measure="hgr_kde_scores",
+        rows_a_step=2048,
+    ),
+    Method(
+        id="chi2_nn",
+        title="Fair χ² network",
+        meaning="Learns to leave an adversary no pair of prediction and sensitive attribute that is "
+        "likelier than chance; strong links weigh most.",
+        penalty="fairdash.training.penalties.adversarial:Chi2Penalty",
+        adversarial=True,
+        source="Grari et al., Algorithm 1, and supplement, Algorithm “Fair χ² NN”",
+    ),
+    Method(
+        id="chi2_kde",
+        title="Fair KDE network",
+        meaning="Lowers the χ² divergence of the smoothed joint law from independence; needs no adversary.",
+        penalty="fairdash.training.penalties.closed_forms:KDEPenalty",
+        source="Mary et al. 2019, “Fairness-aware learning for continuous attributes and "
+        "treatments”; baseline “Mary2019” of Grari et al.",
+        multivariate=False,
+    ),
+    Method(
+        id="mine",
+        title="Fair MINE network",
+        meaning="Learns to leave an adversary no information about the sensitive attribute that it "
+        "could find.",
+        penalty="fairdash.training.penalties.adversarial:MINEPenalty",
+        adversarial=True,
+        source="Belghazi et al. 2018, “Mutual information neural estimation”; baseline “Fair MINE "
+        "NN” of Grari et al.",
+    ),
+    Method(
+        id="pearson",
+        title="Fair linear network",
+        meaning="Lowers the linear correlation with the sensitive attribute and sees no other link.",
+        penalty="fairdash.training.penalties.closed_forms:PearsonPenalty",
+        source="Pearson's ρ as the penalty of the generic problem of Grari et al.",
+    ),
 )

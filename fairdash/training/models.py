@@ -1,14 +1,19 @@
-"""Many models of one data set: any mixture of methods, λ, splits, seeds and settings, cut into stacks.
+"""Many models of one data set: any mixture of methods, λ, splits, seeds and settings, trained as stacks.
 
-Sweeps, searches and references all train through here.
+To cut a stack for units of a few seconds would cost its speed: on Crime five stacks of a split each take two
+thirds longer than one of five. A leg is some of the epochs, and hands on where all its models stand, so that
+the weights are the very same however often the training is gone on with.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -18,15 +23,33 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.jobs.steps import Found, Unit, at_once, turns, within
 from fairdash.training.device import Device
-from fairdash.training.importance import Importance, PermutationPlan
+from fairdash.training.feature_encoder import EncodedRows, encode_rows
+from fairdash.training.importance import PermutationPlan, importance_of_all, importance_of_stack
 from fairdash.training.methods import METHODS
 from fairdash.training.progress import OnProgress, StackReporter
-from fairdash.training.set_aside import SetAside
+from fairdash.training.settings import StackedModel
+from fairdash.training.split_kinds import SetAside
 from fairdash.training.splits import Split
-from fairdash.training.stack_trainer import StackTrainer, too_little_memory, train_in_legs, work_of
-from fairdash.training.stacked_model import StackedModel
+from fairdash.training.stack_memory import (
+    OutOfMemoryError,
+    StackMemory,
+    naming_lack_of_memory,
+    too_little_memory,
+)
 from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, seed_of
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from fairdash.training.stack import StackData, State
+
+#: What a leg takes, about, on a slow core; and how many there are at most, each then a twentieth of a stack.
+SECONDS_A_LEG, MOST_LEGS = 5.0, 20
+#: Seconds that a slow core takes for a unit of :func:`work_of` and a training row.
+_SECONDS_A_ROW = 1e-6
+#: Those that a GPU takes for a mini-batch instead, however many models there are: it waits for the launches.
+_SECONDS_A_BATCH = 1e-3
 _IN_HALVES = "The memory did not hold a whole stack of models at once; it was trained in halves."
 
 
@@ -176,18 +199,9 @@ def train_models(
         device=device.name,
         seconds=time.monotonic() - started,
         notes=tuple(filter(None, [device.note, _IN_HALVES if halved else ""])),
-        importance=_importance_of_all(founds, members) if importance else None,
+        importance=importance_of_all(founds, members) if importance else None,
         curves=pd.concat(itertools.chain(*told), ignore_index=True),
     )
-
-
-def _importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataFrame:
-    """One table in the models' order, from what was found of some of them each."""
-    tables = []
-    for found in parts:
-        own, members = members.iloc[: len(found["error"])], members.iloc[len(found["error"]) :]
-        tables.append(Importance(tuple(found["features"]), found["error"], found["reliance"]).frame(own))
-    return pd.concat(tables, ignore_index=True)
 
 
 def _stacks(models: Sequence[StackedModel], trainer: StackTrainer) -> list[list[int]]:
@@ -237,3 +251,197 @@ def _check(dataset: Dataset, splits: Sequence[Split], models: Sequence[StackedMo
         )
     of_target.finish()
     checks.finish()
+
+
+class StackTrainer:
+    """What the stacks of one call share: the data set, encoded once a split and loss, and the device."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        splits: Sequence[Split],
+        *,
+        objective: str,
+        random_state: int,
+        device: str,
+        permutations: PermutationPlan | None,
+    ) -> None:
+        self.dataset = dataset
+        self.splits = splits
+        self.objective = objective
+        self.batch_seeds = [seed_of(Stream.MINI_BATCHES, random_state, split) for split in range(len(splits))]
+        self.device = device
+        self.permutations = permutations
+        self._encoded: dict[tuple[int, float, str | None], EncodedRows] = {}
+
+    def encoded(self, model: StackedModel) -> EncodedRows:
+        """The rows as the model's split, loss and architecture have them."""
+        loss, embedding = model.settings.loss_function, model.settings.network.embedding
+        key = (model.split, loss.power, embedding)
+        if key not in self._encoded:
+            train = self.splits[model.split].train
+            self._encoded[key] = encode_rows(self.dataset, train, loss, embedding=embedding)
+        return self._encoded[key]
+
+    def train(
+        self,
+        stack: Sequence[StackedModel],
+        report: StackReporter,
+        *,
+        state: State | None = None,
+        until: int | None = None,
+    ) -> Found:
+        """Train one stack, or a leg of it; :class:`OutOfMemoryError` if the device can't hold it.
+
+        Parameters
+        ----------
+        state, until
+            As :func:`fairdash.training.stack.train_stack` has them.
+
+        Returns
+        -------
+        The state to go on from. At the end of the training instead (K,) ``diverged`` and ``best_epoch``;
+        (K, n) ``predictions`` for all rows, in the target's units; and, if it was asked for, the importance
+        as ``features``, ``error`` and ``reliance``.
+        """
+        from fairdash.training.stack import train_stack
+
+        used = sorted({model.split for model in stack})
+        with naming_lack_of_memory():
+            data = self._data(stack, used)
+            trained = train_stack(
+                data,
+                [replace(model, split=used.index(model.split)) for model in stack],
+                objective=self.objective,
+                batch_seeds=[self.batch_seeds[split] for split in used],
+                device=self.device,
+                on_step=report.step,
+                on_epoch=report.epoch,
+                state=state,
+                until=until,
+            )
+            if trained.state is not None:
+                return trained.state
+            scales = [self.encoded(model).target_scale for model in stack]
+
+            def predict(x: Tensor) -> NDArray[np.float64]:
+                scaled = trained.predict(x)
+                return np.stack([scale.undo(each) for scale, each in zip(scales, scaled, strict=True)])
+
+            found = {
+                "diverged": trained.diverged,
+                "best_epoch": trained.best_epoch,
+                "predictions": predict(data.x),
+            }
+            if self.permutations is None:
+                return found
+            leaning = importance_of_stack(
+                self.permutations,
+                self.dataset,
+                self.splits,
+                [model.split for model in stack],
+                predict,
+                data.x,
+                device=self.device,
+                blocks=self.encoded(stack[0]).encoder.blocks,
+                # The share stays where it is; this is the place to be cancelled at.
+                on_feature=lambda: report.step(1.0),
+            )
+        return {**found, **vars(leaning), "features": list(leaning.features)}
+
+    def models_per_stack(self, model: StackedModel) -> int:
+        """How many models like this one: what the cache of a CPU holds, or a share of a GPU's memory."""
+        rows = self.encoded(model).x
+        memory = StackMemory.of(
+            model.method,
+            model.settings,
+            n_inputs=rows.shape[1],
+            n_rows=len(rows),
+            n_sensitive=self.dataset.sensitive.shape[1],
+        )
+        return memory.models_that_fit(self.device, n_splits=len(self.splits))
+
+    def _data(self, stack: Sequence[StackedModel], used: Sequence[int]) -> StackData:
+        """The rows of the splits `used`, as the stack's models have them."""
+        import torch
+
+        from fairdash.training.stack import StackData
+
+        any_of = {model.split: model for model in stack}
+        rows = [self.encoded(any_of[split]) for split in used]
+        s = torch.tensor(self.dataset.sensitive.to_numpy(dtype=float))
+        weight = self.dataset.weight
+        if weight is not None:
+            each = torch.from_numpy((weight / weight.mean()).to_numpy(dtype=np.float32))[:, None]
+        return StackData(
+            x=torch.from_numpy(np.stack([each.x for each in rows])),
+            y=torch.from_numpy(np.stack([each.y for each in rows]).astype(np.float32)[:, :, None]),
+            s=s.expand(len(used), *s.shape),
+            train=tuple(torch.from_numpy(self.splits[split].train) for split in used),
+            validation=tuple(torch.from_numpy(self.splits[split].validation) for split in used),
+            weight=None if weight is None else each.expand(len(used), *each.shape),
+        )
+
+
+def train_in_legs(
+    trainer: StackTrainer, stack: Sequence[StackedModel], report: StackReporter, unit: Unit
+) -> tuple[Found | None, list[pd.DataFrame]]:
+    """What :meth:`StackTrainer.train` finds of a stack, None if the device can't hold it; and its curves."""
+    n_epochs, legs = stack[0].settings.n_epochs, _legs(trainer, stack)
+    found: Found | None = None
+    curves: list[pd.DataFrame] = []
+    for leg in range(1, legs + 1):
+        until = round(n_epochs * leg / legs)
+        found = unit(str(until), partial(_leg, trainer, stack, report, found, until))
+        if not found["fits"]:
+            return None, []
+        is_over = "predictions" in found
+        report.leg(found["curves"], share=1.0 if is_over else until / n_epochs)
+        curves.append(found["curves"])
+        if is_over:
+            break
+    return found, curves
+
+
+def work_of(models: Sequence[StackedModel]) -> float:
+    """The models' share of the time, roughly: the adversary's steps are what takes it."""
+    total = 0.0
+    for model in models:
+        method = get_entry(METHODS, model.method, option="method")
+        closed_form = 0.0 if method.penalty is None else 0.5
+        steps = model.settings.adversary_steps if method.adversarial else closed_form
+        # With large batches an epoch goes through the rows of a small table several times.
+        passes = 4.0 if method.rows_a_step > model.settings.batch_size else 1.0
+        total += model.settings.n_epochs * (1.0 + steps) * passes
+    return total
+
+
+def seconds_of(models: Sequence[StackedModel], n_rows: int) -> float:
+    """What their training takes a slow core, roughly, on so many rows each."""
+    return work_of(models) * n_rows * _SECONDS_A_ROW
+
+
+def _legs(trainer: StackTrainer, stack: Sequence[StackedModel]) -> int:
+    """How many legs: by plan and data alone, never by a clock, so that they are the same when it goes on."""
+    settings, rows = stack[0].settings, min(len(trainer.splits[model.split].train) for model in stack)
+    seconds = seconds_of(stack, rows)
+    if trainer.device != "cpu":
+        seconds = work_of(stack[:1]) * rows / settings.batch_size * _SECONDS_A_BATCH
+    return max(1, min(MOST_LEGS, settings.n_epochs, math.ceil(seconds / SECONDS_A_LEG)))
+
+
+def _leg(
+    trainer: StackTrainer,
+    stack: Sequence[StackedModel],
+    report: StackReporter,
+    before: Found | None,
+    until: int,
+) -> Found:
+    """One leg, from where the one before it has ended."""
+    report.begin()
+    try:
+        found = trainer.train(stack, report, state=before, until=until)
+    except OutOfMemoryError:
+        # Found, too: who goes on with this must not try the same stack again.
+        return {"fits": False}
+    return {**found, "curves": report.end(), "fits": True}

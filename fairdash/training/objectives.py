@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TypeVar
+
+from fairdash.utils.registry import by_id
 
 Array = TypeVar("Array")  # numpy array or torch tensor
 
@@ -39,24 +40,19 @@ class Objective:
         return y_pred - y if self.uses_target else y_pred  # type: ignore[operator]
 
 
-OBJECTIVES: Mapping[str, Objective] = MappingProxyType(
-    {
-        objective.id: objective
-        for objective in (
-            Objective(
-                id="demographic_parity",
-                title="Demographic parity",
-                audited="prediction",
-                meaning="Predictions do not depend on the sensitive attribute.",
-                uses_target=False,
-            ),
-            Objective(
-                id="equalized_residuals",
-                title="Equalized residuals",
-                audited="residual",
-                meaning="Errors (prediction minus truth) do not depend on the sensitive attribute.",
-                uses_target=True,
-            ),
-        )
-    }
+OBJECTIVES: Mapping[str, Objective] = by_id(
+    Objective(
+        id="demographic_parity",
+        title="Demographic parity",
+        audited="prediction",
+        meaning="Predictions do not depend on the sensitive attribute.",
+        uses_target=False,
+    ),
+    Objective(
+        id="equalized_residuals",
+        title="Equalized residuals",
+        audited="residual",
+        meaning="Errors (prediction minus truth) do not depend on the sensitive attribute.",
+        uses_target=True,
+    ),
 )

@@ -1,10 +1,12 @@
-"""Fitting a :class:`fairdash.training.regressor.FairRegressor`: what is given, checked, and the training."""
+"""What an estimator's fit and predict are given, checked; and the training."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Callable
-from numbers import Integral
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from dataclasses import fields
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -19,7 +21,6 @@ from fairdash.training.device import resolve_device
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.regressor_options import check_options, find_columns, settings_of
 from fairdash.training.regressor_tables import (
     as_pandas,
     checked_weights,
@@ -27,6 +28,7 @@ from fairdash.training.regressor_tables import (
     constant_problem,
     number_problems,
     require_cells,
+    require_columns,
     require_unique,
     sensitive_table,
 )
@@ -70,7 +72,7 @@ def fit_regressor(
     if device.note:
         warnings.warn(device.note, UserWarning, stacklevel=3)
     lam = 0.0 if METHODS[model.method].penalty is None else float(model.lam)
-    trained = train_single(
+    model.predictor_, trained, model.n_iter_ = train_single(
         rows,
         method=model.method,
         lam=lam,
@@ -81,12 +83,10 @@ def fit_regressor(
         validation_share=model.validation_fraction,
         on_step=on_step,
     )
-    model.predictor_ = trained.predictor
     model.lam_ = lam
-    model.n_iter_ = trained.n_epochs
-    model.best_epoch_ = trained.best_epoch
+    model.best_epoch_ = int(trained.best_epoch[0])
     model.device_ = device.name
-    if trained.diverged:
+    if trained.diverged[0]:
         warnings.warn(
             "The training stopped being finite; the last finite weights predict. Try a lower lr or "
             "adversary_lr.",
@@ -216,3 +216,157 @@ def seed_to_fit(random_state: int | np.random.RandomState | None) -> int:
         check_random_state(random_state)
         return int(random_state)
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def rows_to_predict(
+    model: Any,
+    X: Any,
+    *,
+    columns: Sequence[Hashable],
+    numbers: Collection[Hashable],
+    has_text: bool,
+) -> pd.DataFrame:
+    """The fitted columns of X, in their order and clean.
+
+    Parameters
+    ----------
+    model
+        A fitted estimator, with ``sensitive_names_``; those of its columns may be missing.
+    columns
+        Those that are looked at, by name or position.
+    numbers
+        Which of them must be numbers.
+    has_text
+        Whether the others may hold text.
+
+    Raises
+    ------
+    DataError
+        A column is missing, or can't be used.
+    """
+    X = as_pandas(X)
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None and isinstance(X, pd.DataFrame):
+        require_unique(X)
+        require_columns(X, columns)
+        table = X
+    else:
+        checked = validate_data(
+            model,
+            X,
+            reset=False,
+            dtype=object if has_text else np.float64,
+            ensure_all_finite="allow-nan",
+        )
+        table = pd.DataFrame(checked, columns=names)
+    sensitive = [name for name in model.sensitive_names_ if name in table.columns]
+    if sensitive:
+        sensitive_table(table[sensitive], name="X")
+    return clean_features(table[list(columns)], numbers=numbers)
+
+
+def in_columns(counts: Mapping[Hashable, int]) -> str:
+    """Columns with how many of their cells are meant: “zone” (3), “roof” (12)."""
+    return ", ".join(f"“{name}” ({count:,})" for name, count in counts.items())
+
+
+def settings_of(params: dict[str, Any]) -> TrainingSettings:
+    """The training settings among an estimator's parameters; OptionError naming all that can't be used.
+
+    A list serves where a tuple is meant.
+    """
+    values: dict[str, Any] = {}
+    checks = Checks(OptionError)
+    for field in fields(TrainingSettings):
+        value = params[field.name]
+        wanted = _wanted(field.default, value)
+        checks.require(wanted is None, field.name, "Not a usable training setting", f"Give {wanted}.")
+        values[field.name] = tuple(value) if isinstance(field.default, tuple) and wanted is None else value
+    checks.finish()
+    return TrainingSettings(**values)
+
+
+def _wanted(default: Any, value: Any) -> str | None:
+    """What should stand in place of `value`, in words; None if it is of its default's kind."""
+    if isinstance(default, tuple):
+        fits = isinstance(value, (Sequence, np.ndarray)) and all(_is_whole(each) for each in value)
+        return None if fits else "whole numbers, such as (32, 16, 8)"
+    if isinstance(default, bool):
+        return None if isinstance(value, (bool, np.bool_)) else "True or False"
+    if isinstance(default, str):
+        return None if isinstance(value, str) else "a name"
+    if default is None:
+        return None if value is None or _is_whole(value) else "a whole number, or None"
+    if isinstance(default, int):
+        return None if _is_whole(value) else "a whole number"
+    return None if _is_number(value) else "a number"
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_options(*, lam: Any, validation_fraction: Any) -> None:
+    """OptionError if the weight λ or the share of validation rows can't be used."""
+    checks = Checks(OptionError)
+    checks.require(
+        _is_number(lam) and math.isfinite(lam) and lam >= 0,
+        "lam",
+        "Not a usable weight λ",
+        "Give a number of at least 0.",
+    )
+    checks.require(
+        _is_number(validation_fraction) and 0 < validation_fraction < 1,
+        "validation_fraction",
+        "The share of validation rows is out of its range",
+        "Choose a number between 0 and 1, such as 0.1.",
+    )
+    checks.finish()
+
+
+def find_columns(wanted: Any, columns: Sequence[Hashable]) -> list[Hashable]:
+    """The columns that `wanted` names, or counts from 0; each once, in the order of `wanted`.
+
+    Parameters
+    ----------
+    wanted
+        A name or a position, or several; None for no column.
+    columns
+        Names of the columns of X, or 0, 1, … where they have no names.
+
+    Raises
+    ------
+    OptionError
+        A column is not there, or all columns are named.
+    """
+    if wanted is None:
+        return []
+    several = not isinstance(wanted, (str, Integral))
+    found: list[Hashable] = []
+    lacking = []
+    for each in wanted if several else [wanted]:
+        if isinstance(each, str) and each in columns:
+            found.append(each)
+        elif _is_whole(each) and 0 <= each < len(columns):
+            found.append(columns[int(each)])
+        else:
+            lacking.append(str(each))
+    checks = Checks(OptionError)
+    checks.require(
+        not lacking,
+        "sensitive_columns",
+        f"X has no column {', '.join(lacking)}",
+        "Name columns of the DataFrame, or count them from 0.",
+    )
+    checks.require(
+        lacking or len(set(found)) < len(columns),
+        "sensitive_columns",
+        f"X has {len(columns)} feature(s), and all are sensitive",
+        "The predictor never sees a sensitive column: add others to X.",
+    )
+    checks.finish()
+    return list(dict.fromkeys(found))

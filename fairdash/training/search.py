@@ -15,22 +15,20 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
-from fairdash.errors import Checks, OptionError, Problem
+from fairdash.errors import Checks, OptionError
 from fairdash.jobs.steps import Unit, at_once
 from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
     Dependence,
     OutOfFold,
     cross_validate,
-    dependence_unit,
+    dependence_of,
     rows_of,
     standard_error,
 )
 from fairdash.training.methods import METHODS
-from fairdash.training.plan import SearchPlan
-from fairdash.training.settings import TrainingSettings
-from fairdash.training.stacked_model import StackedModel
-from fairdash.training.sweep import STANDARD
+from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.sweep import STANDARD, SearchPlan
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,12 +89,7 @@ class SearchGrid:
 
 #: Grids by name: ``"default"``, and ``"small"`` of one architecture.
 GRIDS: Mapping[str, SearchGrid] = MappingProxyType(
-    {
-        "default": SearchGrid(),
-        "small": SearchGrid(
-            hidden=((32, 16, 8),), dropout=(0.0, 0.1), lr=(2e-3, 5e-3), weight_decay=(1e-2, 3e-2, 1e-1)
-        ),
-    }
+    {"default": SearchGrid(), "small": SearchGrid(hidden=((32, 16, 8),))}
 )
 
 
@@ -111,7 +104,7 @@ class SettingsSearch(SearchPlan):
     grid
         The values to try.
     method, n_folds, objective, random_state, settings, device
-        As in :class:`fairdash.training.plan.SearchPlan`; each method has good settings of its own.
+        As in :class:`fairdash.training.sweep.SearchPlan`; each method has good settings of its own.
 
     Raises
     ------
@@ -232,26 +225,23 @@ def search_settings(
         unit=unit,
     )
     if out_of_fold.diverged.all():
-        raise OptionError(
-            Problem(column="lr", what="Every candidate diverged", hint="Try smaller learning rates.")
-        )
-    measure, dependence = METHODS[plan.method].selection_measure, []
+        raise OptionError.of("Every candidate diverged", "Try smaller learning rates.", column="lr")
+    measure, by_fold = METHODS[plan.method].selection_measure, []
     for fold, held_out in enumerate(out_of_fold.held_out):
-        dependence.append(
-            dependence_unit(
-                unit,
-                str(fold),
-                within,
-                out_of_fold.predictions,
-                held_out,
-                objective=plan.objective,
-                measure=measure,
-                random_state=plan.random_state,
-            )
+        dependence = dependence_of(
+            within,
+            out_of_fold.predictions,
+            held_out,
+            objective=plan.objective,
+            measure=measure,
+            random_state=plan.random_state,
+            unit=unit,
+            name=str(fold),
         )
+        by_fold.append(dependence)
         if progress is not None:
             progress(TRAINING_SHARE + (1 - TRAINING_SHARE) * (fold + 1) / plan.n_folds)
-    frame = _frame(candidates, out_of_fold, dependence, lam)
+    frame = _frame(candidates, out_of_fold, by_fold, lam)
     priced = "" if plan.method == STANDARD else f" + {lam:g} × excess of {REGISTRY[measure].symbol}"
     return SearchResult(
         best=candidates[frame.index[0]],

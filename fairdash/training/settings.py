@@ -1,15 +1,18 @@
-"""Everything that decides how a stack of models is trained, apart from its data."""
+"""Everything that decides how a stack of models is trained, apart from its data.
+
+It decides nothing else: penalties, λ, schedule and the number of units are settings of their own.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from fairdash.errors import Checks, OptionError
-from fairdash.training.architectures import ARCHITECTURES, Architecture
 from fairdash.training.losses import Loss, find_loss
-from fairdash.utils.registry import get_entry
+from fairdash.utils.registry import by_id, get_entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +22,7 @@ class TrainingSettings:
     Parameters
     ----------
     architecture
-        Id in :data:`fairdash.training.architectures.ARCHITECTURES`: what the predictor sees of a number, and
+        Id in :data:`fairdash.training.settings.ARCHITECTURES`: what the predictor sees of a number, and
         what stands between its layers.
     hidden
         Units of the predictor's hidden layers.
@@ -159,3 +162,89 @@ _LOWEST = {
 }
 #: Settings that the models of one stack need not share.
 _PER_MODEL = frozenset({"lr", "weight_decay", "adversary_lr", "dropout"})
+
+
+@dataclass(frozen=True)
+class StackedModel:
+    """One model to train in a stack.
+
+    Parameters
+    ----------
+    method
+        Id in :data:`fairdash.training.methods.METHODS`; the same for all models of a stack.
+    lam
+        Weight λ ≥ 0 of the penalty.
+    settings
+        How it is trained; the models of a stack share its ``stack_key``.
+    split
+        Which split's training rows it sees: index into the first dimension of the data. Cross-validation
+        gives its candidates every fold.
+    seed
+        Seed of its initial weights.
+    """
+
+    method: str
+    lam: float
+    settings: TrainingSettings
+    split: int = 0
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """One kind of predictor.
+
+    Parameters
+    ----------
+    id
+        Name in the API.
+    title
+        Name for people.
+    meaning
+        One plain sentence.
+    activation
+        Id in :data:`fairdash.nets.activations.ACTIVATIONS`.
+    embedding
+        Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of what is seen of each number beside its
+        standardised value; None for nothing.
+    source
+        Where it comes from.
+    """
+
+    id: str
+    title: str
+    meaning: str
+    activation: str
+    embedding: str | None
+    source: str
+
+
+ARCHITECTURES: Mapping[str, Architecture] = by_id(
+    Architecture(
+        id="tanh",
+        title="tanh on numbers",
+        meaning="Sees each number as it is: the networks of the paper.",
+        activation="tanh",
+        embedding=None,
+        source="Grari et al., supplement",
+    ),
+    Architecture(
+        id="scores",
+        title="ReLU on numbers and their ranks",
+        meaning="Sees each number twice, as it is and as the normal score of its rank, which neither "
+        "skew nor outliers touch.",
+        activation="relu",
+        embedding="scores",
+        source="fairdash; after Gorishniy et al. 2022, “On embeddings for numerical features in "
+        "tabular deep learning”",
+    ),
+    Architecture(
+        id="bins",
+        title="ReLU on a piecewise-linear encoding",
+        meaning="Sees each number as it is and through eight functions, each rising in one eighth of "
+        "the rows.",
+        activation="relu",
+        embedding="bins",
+        source="Gorishniy et al. 2022",
+    ),
+)

@@ -1,22 +1,38 @@
-"""One model of one table: the engine's stack with a single model."""
+"""One model of one table: the engine's stack with a single model.
+
+>>> import pandas as pd
+>>> rooms = pd.DataFrame({"rooms": [1.0, 3.0]})
+>>> model = Predictor(
+...     encoder=FeatureEncoder.fit(rooms),
+...     weights=(np.array([[2.0]]),),
+...     biases=(np.array([0.5]),),
+...     has_log_link=False,
+...     factor=10.0,
+...     shift=100.0,
+... )
+>>> model.predict(rooms).tolist()
+[85.0, 125.0]
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.training.feature_encoder import FeatureEncoder
+from fairdash.training.feature_encoder import FeatureEncoder, TargetScale
 from fairdash.training.methods import STANDARD
-from fairdash.training.predictor import Predictor
-from fairdash.training.preprocessing import TargetScale
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import initial_seed
-from fairdash.training.stacked_model import StackedModel
 from fairdash.utils.seeds import Stream, seed_of
+
+if TYPE_CHECKING:
+    from fairdash.training.stack import TrainedStack
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,28 +57,6 @@ class Rows:
     weight: NDArray[np.float64] | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrainedModel:
-    """One model and how its training went.
-
-    Parameters
-    ----------
-    predictor
-        The model.
-    n_epochs
-        Epochs trained.
-    best_epoch
-        The epoch whose weights the model has.
-    diverged
-        Whether training stopped being finite; the model has its last finite weights.
-    """
-
-    predictor: Predictor
-    n_epochs: int
-    best_epoch: int
-    diverged: bool
-
-
 def train_single(
     rows: Rows,
     *,
@@ -74,13 +68,13 @@ def train_single(
     device: str,
     validation_share: float,
     on_step: Callable[[float], None] | None = None,
-) -> TrainedModel:
+) -> tuple[Predictor, TrainedStack, int]:
     """Train on `rows`; without s, or with λ = 0, the standard network.
 
     Parameters
     ----------
     method, lam, objective, settings
-        As in :class:`fairdash.training.stacked_model.StackedModel` and
+        As in :class:`fairdash.training.settings.StackedModel` and
         :func:`fairdash.training.stack.train_stack`.
     seed
         Of the initial weights, the mini-batches and the validation rows.
@@ -90,6 +84,10 @@ def train_single(
         Share of the rows that stopping early looks at; not used unless the settings have `patience`.
     on_step
         As in :func:`fairdash.training.stack.train_stack`.
+
+    Returns
+    -------
+    The model, the stack that it is the only one of, and how many epochs were trained.
     """
     import torch
 
@@ -132,12 +130,8 @@ def train_single(
         on_step=on_step,
         on_epoch=lambda epoch: epochs.append(epoch.number),
     )
-    return TrainedModel(
-        predictor=Predictor.of(trained, encoder=encoder, target_scale=scale, settings=settings),
-        n_epochs=len(epochs),
-        best_epoch=int(trained.best_epoch[0]),
-        diverged=bool(trained.diverged[0]),
-    )
+    predictor = Predictor.of(trained, encoder=encoder, target_scale=scale, settings=settings)
+    return predictor, trained, len(epochs)
 
 
 def _parts(n_rows: int, seed: int, validation_share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -145,3 +139,70 @@ def _parts(n_rows: int, seed: int, validation_share: float) -> tuple[NDArray[np.
     n_validation = int(np.ceil(n_rows * validation_share))
     order = np.random.default_rng(seed_of(Stream.STOPPING_ROWS, seed, 0)).permutation(n_rows)
     return np.sort(order[n_validation:]), np.sort(order[:n_validation])
+
+
+_ACTIVATIONS: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = MappingProxyType(
+    {"tanh": np.tanh, "relu": lambda z: np.maximum(z, 0.0)}
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Predictor:
+    """From rows of a table to predictions in the target's units: ``factor * h(x) + shift``.
+
+    Parameters
+    ----------
+    encoder
+        How a row becomes the network's inputs x.
+    weights, biases
+        Of each layer, (out, in) and (out,).
+    activation
+        What stands between the layers: ``"tanh"`` or ``"relu"``.
+    has_log_link
+        Whether h(x) is the exponential of the last layer's output rather than that output.
+    factor, shift
+        The way back to the target's units, and the correction that balances the predictions.
+    """
+
+    encoder: FeatureEncoder
+    weights: tuple[NDArray[np.float64], ...]
+    biases: tuple[NDArray[np.float64], ...]
+    has_log_link: bool
+    factor: float
+    shift: float
+    activation: str = "tanh"
+
+    @classmethod
+    def of(
+        cls,
+        trained: TrainedStack,
+        *,
+        encoder: FeatureEncoder,
+        target_scale: TargetScale,
+        settings: TrainingSettings,
+    ) -> Predictor:
+        """The only model of a stack."""
+        weights, biases = (
+            tuple(layer.detach()[0].double().cpu().numpy().copy() for layer in layers)
+            for layers in (trained.predictor.weights, trained.predictor.biases)
+        )
+        return cls(
+            encoder=encoder,
+            weights=weights,
+            biases=tuple(bias[:, 0] for bias in biases),
+            has_log_link=settings.loss_function.has_log_link,
+            activation=settings.network.activation,
+            factor=target_scale.unit * float(trained.factor[0]),
+            shift=float(target_scale.undo(trained.shift)[0]),
+        )
+
+    def predict(self, features: pd.DataFrame) -> NDArray[np.float64]:
+        """Predictions (n,) for a table (n, p) that has the encoder's columns, in any order."""
+        return self.predict_encoded(self.encoder.transform(features))
+
+    def predict_encoded(self, h: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same for rows as the encoder gives them, (n, q)."""
+        for weight, bias in zip(self.weights[:-1], self.biases[:-1], strict=True):
+            h = _ACTIVATIONS[self.activation](h @ weight.T + bias)
+        eta = (h @ self.weights[-1].T + self.biases[-1])[:, 0]
+        return self.factor * (np.exp(eta) if self.has_log_link else eta) + self.shift

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.errors import OptionError, Problem
+from fairdash.errors import OptionError
 from fairdash.utils.seeds import Stream, seed_of
 
+Figures = TypeVar("Figures", float, NDArray[np.float64], pd.Series)
 #: Share of the rows that is tested on.
 TEST_SHARE = 0.2
 
@@ -85,12 +86,10 @@ def folds(
     own = None if groups is None else np.asarray(groups)[rows]
     most, what = (len(rows), "rows") if own is None else (len(pd.unique(own)), "groups")
     if not 2 <= n_folds <= most:
-        raise OptionError(
-            Problem(
-                column="n_folds",
-                what=f"The {what} can't be dealt into that many folds",
-                hint=f"Choose a number from 2 to {most:,}.",
-            )
+        raise OptionError.of(
+            f"The {what} can't be dealt into that many folds",
+            f"Choose a number from 2 to {most:,}.",
+            column="n_folds",
         )
     parts: Sequence[NDArray[np.int64]]
     if own is None:
@@ -126,23 +125,7 @@ def initial_seed(random_state: int, split: int) -> int:
     return seed_of(Stream.INITIAL_WEIGHTS, random_state, split)
 
 
-@overload
-def corrected_standard_error(variance: float, *, n_splits: int, test_to_train: float) -> float: ...
-
-
-@overload
-def corrected_standard_error(
-    variance: NDArray[np.float64], *, n_splits: NDArray[np.integer], test_to_train: float
-) -> NDArray[np.float64]: ...
-
-
-@overload
-def corrected_standard_error(
-    variance: pd.Series, *, n_splits: pd.Series | int, test_to_train: float
-) -> pd.Series: ...
-
-
-def corrected_standard_error(variance: Any, *, n_splits: Any, test_to_train: float) -> Any:
+def corrected_standard_error(variance: Figures, *, n_splits: Any, test_to_train: float) -> Figures:
     """Standard error of a mean over J overlapping random splits: √((1/J + n_test/n_train) σ²).
 
     Nadeau and Bengio (2003), "Inference for the generalization error", eq. 9. `variance` is the sample

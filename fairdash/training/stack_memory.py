@@ -1,4 +1,4 @@
-"""Memory that a stack takes, foretold: what a device can't hold is cut before it is tried.
+"""Memory that a stack takes, predicted: what a device can't hold is cut before it is tried.
 
 Counted are the numbers that live at once, in single precision. The factors are what the CPU's allocator was
 seen to hand out; tests/training/test_stack_memory.py compares.
@@ -7,12 +7,23 @@ seen to hand out; tests/training/test_stack_memory.py compares.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
+
+from fairdash.errors import DeviceError
 from fairdash.training.methods import METHODS
 from fairdash.training.settings import TrainingSettings
 from fairdash.utils.registry import get_entry
 
+#: Memory that the networks and batches of one stack may take on a CPU: about what its cache holds. More
+#: models at once are no slower to launch, but each pass over them then waits for the memory.
+BYTES_PER_STACK_ON_CPU = 24 * 2**20
+#: Share of a GPU's free memory that one stack may take.
+SHARE_OF_GPU = 0.5
+MOST_MODELS_PER_STACK = 2000
 _BYTES = 4
 #: A weight has a gradient and two moments beside it.
 _A_WEIGHT = 4
@@ -62,6 +73,45 @@ class StackMemory:
             rows=_BYTES * (n_rows * (n_inputs + n_sensitive + 2) + batch * n_inputs),
         )
 
+    def models_that_fit(self, device: str, *, n_splits: int) -> int:
+        """How many such models a stack may hold: what a CPU's cache holds, or a share of a GPU's memory."""
+        import torch
+
+        if device == "cuda":
+            room = SHARE_OF_GPU * torch.cuda.mem_get_info()[0] - n_splits * self.rows
+            most = room / max(self.training, self.predicting)
+        else:
+            most = BYTES_PER_STACK_ON_CPU / self.training
+        return int(np.clip(most, 1, MOST_MODELS_PER_STACK))
+
     def bytes_of(self, n_models: int, *, n_splits: int) -> float:
         """The most that such a stack takes at any time."""
         return n_splits * self.rows + n_models * max(self.training, self.predicting)
+
+
+class OutOfMemoryError(Exception):
+    """The device can't hold a stack; told apart from other failures so that a smaller one is tried."""
+
+
+def too_little_memory() -> DeviceError:
+    """The same in words for whoever asked for the training, where no smaller one is to be tried."""
+    return DeviceError.of(
+        "The memory does not suffice to train these models, even in smaller groups",
+        "Choose smaller batches or networks, or another device.",
+    )
+
+
+@contextmanager
+def naming_lack_of_memory() -> Iterator[None]:
+    """Turn what torch raises for lack of memory, another type on each device, into OutOfMemoryError."""
+    import torch
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise OutOfMemoryError from error
+    except RuntimeError as error:
+        # The CPU's allocator has no type of its own.
+        if "can't allocate memory" not in str(error):
+            raise
+        raise OutOfMemoryError from error

@@ -1,32 +1,139 @@
-"""A sweep: methods × λ × splits of one data set, planned, trained as stacks and predicted."""
+"""Plans of training, and a sweep: methods × λ × splits of one data set, trained as stacks and predicted."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.errors import Checks
+from fairdash.errors import Checks, OptionError
 from fairdash.jobs.steps import Unit, at_once, is_from_the_end, within
+from fairdash.training.defaults import LAMS, N_SPLITS, VALIDATION_SHARE, default_methods, default_settings
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.methods import STANDARD as STANDARD
 from fairdash.training.models import TrainedModels, train_models
-from fairdash.training.plan import TrainingPlan, check_lams
+from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.progress import OnProgress
 from fairdash.training.progress import SweepProgress as SweepProgress
-from fairdash.training.set_aside import SetAside
-from fairdash.training.settings import TrainingSettings
-from fairdash.training.split_kinds import check_groups, draw_splits
+from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.split_kinds import (
+    RANDOM,
+    SPLITS,
+    TIME,
+    SetAside,
+    check_groups,
+    checked_kind,
+    default_kind,
+    default_share,
+    draw_set_aside,
+    draw_splits,
+)
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
-from fairdash.training.stacked_model import StackedModel
-from fairdash.training.tuning import settings_of_splits, tuned_models, tuned_settings
+from fairdash.training.tuning import settings_of_splits, tune, tuned_settings
 from fairdash.utils.registry import get_entry
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPlan:
+    """What is trained for, how, where and from which seed.
+
+    Parameters
+    ----------
+    objective
+        Id in :data:`fairdash.training.objectives.OBJECTIVES`.
+    random_state
+        Seed of the splits or folds, the initial weights, the mini-batches and the permutations; see
+        :mod:`fairdash.utils.seeds`.
+    split
+        Id in :data:`fairdash.training.split_kinds.SPLITS`: how test rows are chosen.
+    confirmation_share
+        Share of the rows to set aside first, 0 for none, below 1: they take part in nothing until a chosen
+        point is confirmed on them; see :mod:`fairdash.training.split_kinds`.
+    settings
+        Architecture and schedule, or what the settings to compare have in common.
+    device
+        ``"auto"``, ``"cpu"``, ``"cuda"`` or ``"mps"``.
+
+    Raises
+    ------
+    OptionError
+        With every option that can't be used.
+    """
+
+    objective: str = "demographic_parity"
+    random_state: int = 0
+    split: str = RANDOM
+    confirmation_share: float = 0.0
+    settings: TrainingSettings = field(default_factory=TrainingSettings)
+    device: str = "auto"
+
+    def __post_init__(self) -> None:
+        get_entry(OBJECTIVES, self.objective, option="objective")
+        get_entry(SPLITS, self.split, option="split")
+        checks = Checks(OptionError)
+        checks.require(
+            0 <= self.confirmation_share < 1,
+            "confirmation_share",
+            "The share of rows set aside is out of its range",
+            "Choose a number from 0 to below 1, such as 0.2.",
+        )
+        self._check(checks)
+        checks.finish()
+
+    def _check(self, checks: Checks) -> None:
+        """Note what is wrong with the options that a plan adds to these."""
+
+    def set_aside(self, dataset: Dataset) -> NDArray[np.int64]:
+        """Numbers of the rows set aside; errors as :func:`fairdash.training.split_kinds.draw_set_aside`."""
+        checked_kind(dataset, self.split)
+        return draw_set_aside(dataset, self.confirmation_share, latest=self.split == TIME)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchPlan(TrainingPlan):
+    """What every search says: candidates of one method are compared by cross-validation.
+
+    Parameters
+    ----------
+    method
+        Id in :data:`fairdash.training.methods.METHODS`.
+    n_folds
+        Folds of the cross-validation, 2 or more.
+    objective, random_state, split, settings, device
+        As in :class:`TrainingPlan`.
+    """
+
+    method: str = DEFAULT_METHOD
+    n_folds: int = 5
+
+    def _check(self, checks: Checks) -> None:
+        get_entry(METHODS, self.method, option="method")
+        checks.require(
+            self.n_folds >= 2,
+            "n_folds",
+            "Cross-validation needs several folds",
+            "Choose 2 or more; 5 and 10 are usual.",
+        )
+
+
+def check_lams(checks: Checks, lams: Sequence[float], *, needed: bool) -> None:
+    """Note why these weights can't be used as a grid; an empty one can if none is `needed`."""
+    usable = all(math.isfinite(lam) and lam >= 0 for lam in lams)
+    checks.require(lams or not needed, "lams", "The λ grid is empty", "Give at least one weight λ.")
+    checks.require(usable, "lams", "A weight λ is negative or not a number", "Use numbers from 0 up.")
+    checks.require(
+        not usable or len(set(lams)) == len(lams),
+        "lams",
+        "A weight λ stands twice in the grid",
+        "Name each weight once.",
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +159,7 @@ class Sweep(TrainingPlan):
         Whether a run fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at these weights, too; they are not
         among the sweep's own models.
     objective, random_state, split, confirmation_share, settings, device
-        As in :class:`fairdash.training.plan.TrainingPlan`.
+        As in :class:`fairdash.training.sweep.TrainingPlan`.
 
     Raises
     ------
@@ -62,7 +169,7 @@ class Sweep(TrainingPlan):
 
     methods: tuple[str, ...] = (STANDARD, DEFAULT_METHOD)
     lams: tuple[float, ...]
-    n_splits: int = 5
+    n_splits: int = N_SPLITS
     validation_share: float = 0.0
     tune: bool = False
     tariff: bool = False
@@ -109,6 +216,46 @@ class Sweep(TrainingPlan):
         )
 
 
+def default_plan(
+    dataset: Dataset,
+    *,
+    objective: str = "demographic_parity",
+    methods: Sequence[str] | None = None,
+    lams: Sequence[float] = LAMS,
+    n_splits: int = N_SPLITS,
+    random_state: int = 0,
+    validation_share: float = VALIDATION_SHARE,
+    split: str | None = None,
+    confirmation: float | None = None,
+    settings: TrainingSettings | None = None,
+    tune: bool | None = None,
+    tariff: bool | None = None,
+    device: str = "auto",
+) -> Sweep:
+    """The sweep of a data set; what is None follows from the data, as :func:`fairdash.sweep` says."""
+    own = default_settings(dataset) if settings is None else settings
+    return Sweep(
+        methods=default_methods(dataset) if methods is None else tuple(methods),
+        lams=tuple(float(lam) for lam in lams),
+        objective=objective,
+        n_splits=n_splits,
+        random_state=random_state,
+        validation_share=validation_share,
+        split=default_kind(dataset) if split is None else split,
+        confirmation_share=default_share(dataset.n_rows) if confirmation is None else confirmation,
+        settings=own,
+        tune=settings is None if tune is None else tune,
+        # Prices are filed as tables; a table of hundreds of columns beside few rows is none.
+        tariff=own.loss_function.has_log_link if tariff is None else tariff,
+        device=device,
+    )
+
+
+def preview_of(plan: Sweep) -> Sweep:
+    """What a page shows in seconds, before a sweep is carried out: one split of its first fair method."""
+    return replace(plan, methods=plan.methods[:2], n_splits=1, tariff=False)
+
+
 def train_sweep(
     dataset: Dataset,
     sweep: Sweep,
@@ -136,20 +283,19 @@ def train_sweep(
     unit
         Asked for what there is under ``"tuning/"``, ``"train/"`` and ``"set-aside/"``.
     """
+    tell: OnProgress = (lambda _: None) if progress is None else progress
     device = resolve_device(sweep.device)
     check_groups(dataset)
     splits = sweep.splits(dataset)
     tuning, settings, standard = None, None, None
     if sweep.tune:
-        tuning, standard = tuned_models(
+        tuning, standard = tune(
             dataset,
             splits,
             sweep.settings,
             random_state=sweep.random_state,
             device=device,
-            progress=None
-            if progress is None
-            else lambda at: progress(replace(at, phase="tuning", curve=None)),
+            progress=lambda at: tell(replace(at, phase="tuning", curve=None)),
             unit=within(unit, "tuning"),
         )
         settings = settings_of_splits(tuning, sweep.settings)
@@ -169,9 +315,7 @@ def train_sweep(
             random_state=sweep.random_state,
             device=device,
             importance=importance,
-            progress=None
-            if progress is None
-            else lambda at: progress(replace(at, fraction=share * at.fraction)),
+            progress=lambda at: tell(replace(at, fraction=share * at.fraction)),
             unit=within(unit, "train"),
         )
 
@@ -181,9 +325,7 @@ def train_sweep(
             sweep if tuning is None else replace(sweep, settings=tuned_settings(tuning, sweep.settings)),
             aside,
             device,
-            None
-            if progress is None
-            else lambda at: progress(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
+            lambda at: tell(replace(at, fraction=share + (1 - share) * at.fraction, curve=None)),
             within(unit, "set-aside"),
         )
 
@@ -229,7 +371,7 @@ def _predict_set_aside(
     sweep: Sweep,
     rows: NDArray[np.int64],
     device: Device,
-    progress: OnProgress | None,
+    progress: OnProgress,
     unit: Unit,
 ) -> SetAside:
     """Train each method and λ on all other rows, and predict these."""

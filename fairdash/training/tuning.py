@@ -20,9 +20,8 @@ from fairdash.training.device import Device
 from fairdash.training.methods import STANDARD
 from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.progress import OnProgress
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, initial_seed, with_held_out
-from fairdash.training.stacked_model import StackedModel
 
 #: Weight decays that are compared: from hardly any to what a thousand rows of a hundred columns want.
 WEIGHT_DECAYS = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2, 6e-2)
@@ -44,7 +43,7 @@ def tune(
     device: Device,
     progress: OnProgress | None = None,
     unit: Unit = at_once,
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, TrainedModels]:
     """Compare the candidates on each split's validation rows, all of them in one stack.
 
     Parameters
@@ -63,30 +62,12 @@ def tune(
 
     Returns
     -------
-    DataFrame, one row a split and candidate
+    DataFrame and TrainedModels
+        The standard models that were chosen, one a split; where the splits have validation rows, the very
+        models that the chosen settings give. The frame has one row a split and candidate:
         ``split``, ``lr``, ``weight_decay``; ``loss`` on the rows held out, 1 is what the training rows' mean
         reaches there and infinite where the training diverged; ``chosen``, True for the smallest of a
         split. A smallest loss flatters: models are judged on test rows, which took no part.
-    """
-    frame, _ = tuned_models(
-        dataset, splits, settings, random_state=random_state, device=device, progress=progress, unit=unit
-    )
-    return frame
-
-
-def tuned_models(
-    dataset: Dataset,
-    splits: Sequence[Split],
-    settings: TrainingSettings,
-    *,
-    random_state: int,
-    device: Device,
-    progress: OnProgress | None = None,
-    unit: Unit = at_once,
-) -> tuple[pd.DataFrame, TrainedModels]:
-    """What :func:`tune` gives, and the standard models that were chosen, one a split.
-
-    Where the splits have validation rows, these are the very models that the chosen settings give.
     """
     parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
     tried = candidates(settings)

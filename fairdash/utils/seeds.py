@@ -52,7 +52,7 @@ class Stream(IntEnum):
     CONDITIONAL_FOLDS = 20
     CONDITIONAL_ROWS = 21
     CONDITIONAL_DRAWS = 22
-    #: Rows set aside for a confirmation: of no seed of the user's, see :mod:`fairdash.training.set_aside`.
+    #: Rows set aside for a confirmation: of no seed of the user's, see :mod:`fairdash.training.split_kinds`.
     CONFIRMATION_ROWS = 11
     #: Which fold of an audit a row is in; and draws behind an audit's simultaneous limits.
     AUDIT_FOLDS = 23

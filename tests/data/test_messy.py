@@ -9,7 +9,7 @@ from fairdash.data import Roles, keep_upload, suggest_roles
 from fairdash.data.readers.reading import read_table
 from fairdash.data.source import UploadSource
 from fairdash.data.suggestion import pricing_targets
-from fairdash.training.suggested_loss import suggested_loss
+from fairdash.training.defaults import suggested_loss
 
 HEADER = "Vertragsnr;Alter des Fahrers;Prämie;Schadenaufwand;Schadenanzahl;Laufzeit;km-Klasse"
 CLASSES = ("0-9", "10-19", "20+")

@@ -18,8 +18,8 @@ from fairdash.data.rate import looks_like_total
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.suggestion import pricing_targets
 from fairdash.errors import DataError
+from fairdash.training.defaults import suggested_loss
 from fairdash.training.losses import find_loss
-from fairdash.training.suggested_loss import suggested_loss
 from fairdash.utils.text import amount
 
 ROLES = Roles(

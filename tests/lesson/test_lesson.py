@@ -30,7 +30,7 @@ from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
 from fairdash.reports.stage import four_numbers
 from fairdash.simulations.lesson import curve, duel, noise, payers
 from fairdash.simulations.lesson.scenes import SCENES
-from fairdash.training.defaults import default_plan
+from fairdash.training.sweep import default_plan
 from fairdash.ui.home import parts as home
 from fairdash.utils.text import number
 from tests.serving import ROOT

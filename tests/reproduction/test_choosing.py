@@ -12,9 +12,8 @@ from benchmarks.paper import choosing
 from benchmarks.paper.choosing import BLENDS, Protocol, carry_out, cross_validated, error_and_u
 from fairdash.data.catalogue import load_dataset
 from fairdash.reports.paper.results import row_of
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import random_splits
-from fairdash.training.stacked_model import StackedModel
 
 SETTINGS = TrainingSettings(
     hidden=(6,), adversary_hidden=(4,), batch_size=32, n_epochs=6, warm_up_epochs=2, adversary_steps=1

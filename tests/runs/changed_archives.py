@@ -30,7 +30,7 @@ from fairdash.runs.result import write_result
 from fairdash.runs.store import FIRST, Run
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import SEAL, open_sealed_text, seal, sealed_text
-from fairdash.training.set_aside import SetAside
+from fairdash.training.split_kinds import SetAside
 from tests.runs.finished import PLAN, finished
 
 SEALED = ("spec.json", "status.json", "name.json", "log.json", "confirmations.json")

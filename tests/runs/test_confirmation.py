@@ -22,9 +22,8 @@ from fairdash.runs.models import ModelSpec, refit
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import create_run
 from fairdash.storage.bundle import sealed_text
-from fairdash.training.defaults import default_plan, preview_of
-from fairdash.training.set_aside import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
-from fairdash.training.sweep import Sweep, train_sweep
+from fairdash.training.split_kinds import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
+from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep
 from fairdash.utils.records import from_plain, to_plain
 from tests.runs.finished import PLAN, SOURCE, finished
 from tests.ui.conftest import move, open_page, words

@@ -12,7 +12,7 @@ import pytest
 from fairdash.errors import Cancelled
 from fairdash.evaluation.execute_sweep import execute_sweep, lend_a_hand
 from fairdash.jobs.steps import from_files, to_files
-from fairdash.training import stack, stack_trainer
+from fairdash.training import models, stack
 from fairdash.training.lam_search import search_lam
 from fairdash.training.search import search_settings
 from tests.runs.test_runs import PLAN, SOURCE
@@ -55,7 +55,7 @@ class Kept:
 @pytest.fixture(autouse=True)
 def short_legs(monkeypatch):
     """Legs of an epoch or a few, as a large table has them."""
-    monkeypatch.setattr(stack_trainer, "SECONDS_A_LEG", 2e-3)
+    monkeypatch.setattr(models, "SECONDS_A_LEG", 2e-3)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -77,7 +77,7 @@ def job(request, dataset):
     carry_out = JOBS[request.param]
     undisturbed = carry_out(dataset, lambda name, compute, /: compute())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stack_trainer, "SECONDS_A_LEG", 2e-3)
+        patch.setattr(models, "SECONDS_A_LEG", 2e-3)
         kept = Kept()
         assert_same(carry_out(dataset, kept), undisturbed)
     return carry_out, undisturbed, kept

@@ -28,11 +28,10 @@ from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.storage import data_folder
 from fairdash.storage.bundle import SEAL, open_sealed_text, sealed_text
-from fairdash.training.defaults import default_plan, default_settings
-from fairdash.training.lam_search import LamSearch
+from fairdash.training.defaults import default_settings
+from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.sweep import Sweep
-from fairdash.training.target import Target
+from fairdash.training.sweep import Sweep, default_plan
 from tests.data.test_rate import ROLES, claims
 from tests.golden.home import source as claims_of_policies
 from tests.serving import until

@@ -15,11 +15,10 @@ from fairdash.runs.listing import list_runs
 from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.status import CANCELLED, DONE, FAILED
 from fairdash.runs.store import Run
-from fairdash.training.lam_search import LamSearch, search_lam
+from fairdash.training.lam_search import LamSearch, Target, search_lam
 from fairdash.training.search import SearchGrid, SettingsSearch, search_settings
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
-from fairdash.training.target import Target
 from tests.runs.test_runs import wait
 
 SOURCE = CatalogueSource(dataset="household", options={"n": 200})

@@ -194,7 +194,7 @@ def test_premiums_of_test_rows_are_kept_by_split(run: Run) -> None:
 
 def test_a_first_look_has_none_and_a_run_without_says_nothing() -> None:
     from fairdash.data.source import CatalogueSource
-    from fairdash.training.defaults import default_plan, preview_of
+    from fairdash.training.sweep import default_plan, preview_of
 
     whole = default_plan(source().load())
     first = preview_of(whole)

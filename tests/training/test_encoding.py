@@ -12,8 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from fairdash.training.embeddings import EMBEDDINGS
-from fairdash.training.feature_encoder import FeatureEncoder
+from fairdash.training.feature_encoder import EMBEDDINGS, FeatureEncoder
 
 
 def _frame(n=60, seed=0):

@@ -13,7 +13,7 @@ from sklearn.inspection import permutation_importance as sklearns
 
 import fairdash as fd
 from fairdash.errors import Cancelled
-from fairdash.training import importance, stack, stack_trainer
+from fairdash.training import importance, stack, stack_memory
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.importance import Importance, PermutationPlan, permutation_importance
 from fairdash.training.splits import random_splits
@@ -184,7 +184,7 @@ def test_the_same_seed_gives_the_same_and_other_models_change_nothing(found, mon
     again = train_sweep(table(), PLAN, importance=True)
     pd.testing.assert_frame_equal(again.importance, found)
     # Alone in its stack, and with no other split; float32 sums in another order.
-    monkeypatch.setattr(stack_trainer, "MOST_MODELS_PER_STACK", 1)
+    monkeypatch.setattr(stack_memory, "MOST_MODELS_PER_STACK", 1)
     alone = train_sweep(table(), replace(PLAN, methods=("hgr_spline",), lams=(1.0,)), importance=True)
     there = found[(found["method"] == "hgr_spline") & (found["lam"] == 1.0)].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone.importance, there, rtol=1e-3, atol=1e-5)

@@ -8,8 +8,8 @@ from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import mean_poisson_deviance
 
 import fairdash as fd
+from fairdash.training.feature_encoder import encode_rows
 from fairdash.training.losses import LOSSES
-from fairdash.training.preprocessing import encode_rows
 from fairdash.training.settings import TrainingSettings
 
 

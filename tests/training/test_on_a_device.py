@@ -14,9 +14,8 @@ from torch.utils._pytree import tree_leaves
 
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.stack import StackData, _prepared, _train_epochs
-from fairdash.training.stacked_model import StackedModel
 
 SETTINGS = TrainingSettings(
     hidden=(8, 4),

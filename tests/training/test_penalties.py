@@ -10,7 +10,7 @@ import torch
 
 from fairdash.nets import StackedAdam
 from fairdash.training.methods import METHODS
-from fairdash.training.penalties import ratio
+from fairdash.training.penalties import adversarial
 from fairdash.training.settings import TrainingSettings
 
 SETTINGS = TrainingSettings(adversary_hidden=(8, 8))
@@ -125,7 +125,9 @@ def test_the_adversarys_gradient_equals_finite_differences(method):
 
 @every_penalty
 def test_a_row_of_weight_zero_is_as_good_as_left_out(method, monkeypatch):
-    monkeypatch.setattr(ratio, "_PAIRS", 40)  # all pairs of the batch: which ones are drawn does not matter
+    monkeypatch.setattr(
+        adversarial, "_PAIRS", 40
+    )  # all pairs of the batch: which ones are drawn does not matter
     u, s = _gaussian(0.6, 30)
     penalty, v = _penalty(method, s, [1, 2, 3])
     weight = torch.ones_like(u)
@@ -138,7 +140,7 @@ def test_a_row_of_weight_zero_is_as_good_as_left_out(method, monkeypatch):
 @pytest.mark.parametrize("method", [method for method in PENALTIES if method != "chi2_kde"])
 def test_a_weight_of_two_is_a_row_twice(method, monkeypatch):
     """χ²_KDE is left out: its bandwidth narrows with the number of rows, by Kish's formula under weights."""
-    monkeypatch.setattr(ratio, "_PAIRS", 60)
+    monkeypatch.setattr(adversarial, "_PAIRS", 60)
     u, s = _gaussian(0.6, 30)
     penalty, v = _penalty(method, s, [1, 2, 3])
     times = 1 + torch.arange(30) % 3
@@ -200,7 +202,7 @@ def test_encoding_counts_a_row_of_weight_two_twice(method):
 @every_penalty
 def test_a_constant_u_has_no_dependence_and_a_finite_gradient(method, dtype, weighted, monkeypatch):
     # With all pairs, the product of the margins has the weighted margins themselves, not by chance alone.
-    monkeypatch.setattr(ratio, "_PAIRS", 64)
+    monkeypatch.setattr(adversarial, "_PAIRS", 64)
     _, s = _gaussian(0.0, 64, dtype=dtype)
     penalty, v = _penalty(method, s, [1, 2, 3])
     u = torch.full_like(s, 0.7, requires_grad=True)

@@ -11,12 +11,13 @@ import torch
 
 from fairdash.dependence.kde import chi2_kde
 from fairdash.training.methods import METHODS
-from fairdash.training.penalties.cca_spline import CanonicalPenalty
-from fairdash.training.penalties.chi2_kde import KDEPenalty
-from fairdash.training.penalties.chi2_nn import Chi2Penalty
-from fairdash.training.penalties.hgr_spline import SplineHGRPenalty
-from fairdash.training.penalties.mine import MINEPenalty
-from fairdash.training.penalties.pearson import PearsonPenalty
+from fairdash.training.penalties.adversarial import Chi2Penalty, MINEPenalty
+from fairdash.training.penalties.closed_forms import (
+    CanonicalPenalty,
+    KDEPenalty,
+    PearsonPenalty,
+    SplineHGRPenalty,
+)
 from fairdash.training.settings import TrainingSettings
 
 RNG = np.random.default_rng

@@ -20,15 +20,13 @@ from fairdash.training.crossvalidation import (
     standard_error,
 )
 from fairdash.training.device import resolve_device
-from fairdash.training.lam_search import LamSearch, choose_lam, search_lam
+from fairdash.training.lam_search import LamSearch, Target, choose_lam, search_lam
 from fairdash.training.methods import METHODS
 from fairdash.training.models import train_models
 from fairdash.training.search import GRIDS, SearchGrid, SettingsSearch, search_settings
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, random_splits
-from fairdash.training.stacked_model import StackedModel
 from fairdash.training.sweep import initial_seed
-from fairdash.training.target import Target
 from fairdash.utils.records import from_plain, to_plain
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=20, warm_up_epochs=2)

@@ -15,9 +15,9 @@ from fairdash.errors import OptionError
 from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs.result import read_result, write_result
 from fairdash.training.crossvalidation import cross_validate, rows_of
+from fairdash.training.settings import StackedModel
 from fairdash.training.split_kinds import SPLITS, default_kind, draw_splits, kinds_for
 from fairdash.training.splits import folds, random_splits, with_held_out
-from fairdash.training.stacked_model import StackedModel
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import from_plain, to_plain
 from tests.training.test_sweep import QUICK

@@ -11,15 +11,13 @@ import torch
 from fairdash.dependence import independence_floor, measure
 from fairdash.dependence.hgr_network import standardise
 from fairdash.errors import Cancelled
-from fairdash.training.batches import Batch, Batches, Tables
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS
-from fairdash.training.minimax import MinimaxTrainer
+from fairdash.training.minimax import Batch, Batches, MinimaxTrainer, Tables
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.penalties.hgr_nn import HGRPenalty
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.penalties.adversarial import HGRPenalty
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.stack import StackData, train_stack
-from fairdash.training.stacked_model import StackedModel
 
 FAIR = [method for method in METHODS if METHODS[method].penalty is not None]
 SETTINGS = TrainingSettings(

@@ -10,9 +10,8 @@ import torch
 from sklearn.metrics import d2_tweedie_score
 
 from fairdash.training.losses import LOSSES
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.stack import StackData, train_stack
-from fairdash.training.stacked_model import StackedModel
 
 SETTINGS = TrainingSettings(
     hidden=(8, 4), adversary_hidden=(6, 6), batch_size=32, n_epochs=5, warm_up_epochs=0, adversary_steps=2

@@ -13,12 +13,11 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import DataError
 from fairdash.evaluation import gain_over_mean
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES, train_baselines
-from fairdash.training.defaults import default_plan, preview_of
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
-from fairdash.training.sweep import Sweep, train_sweep
+from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep
 from fairdash.training.tuning import WEIGHT_DECAYS, settings_of_splits, tune, tuned_settings
 from fairdash.utils.records import from_plain, to_plain
 
@@ -76,7 +75,7 @@ def test_the_default_plan_learns_rare_claims_where_one_decay_for_all_would_give_
 def test_each_split_has_the_decay_that_predicts_its_own_validation_rows_best():
     dataset = claims(600)
     splits = random_splits(600, n_splits=2, random_state=0, validation_share=0.2)
-    frame = tune(dataset, splits, QUICK, random_state=0, device=CPU)
+    frame, _ = tune(dataset, splits, QUICK, random_state=0, device=CPU)
     assert len(frame) == 2 * len(WEIGHT_DECAYS)
     best = frame.loc[frame.groupby("split")["loss"].idxmin(), "weight_decay"].tolist()
     own = settings_of_splits(frame, QUICK)
@@ -95,7 +94,7 @@ def test_test_rows_take_no_part_in_tuning_nor_in_the_baselines(validation_share)
     other = dataset.target.copy()
     other.iloc[splits[0].test] = 1000.0
     poisoned = replace(dataset, target=other)
-    frames = [tune(each, splits, QUICK, random_state=0, device=CPU) for each in (dataset, poisoned)]
+    frames = [tune(each, splits, QUICK, random_state=0, device=CPU)[0] for each in (dataset, poisoned)]
     pd.testing.assert_frame_equal(*frames)
     for loss in (LOSSES["squared_error"], LOSSES["poisson"]):
         fits = [train_baselines(each, splits, loss=loss)[1] for each in (dataset, poisoned)]

@@ -19,7 +19,7 @@ from fairdash.data.uploads import list_uploads
 from fairdash.dependence import measure, quantile_groups
 from fairdash.simulations.store import PROXIES, Study, work
 from fairdash.storage import write_whole
-from fairdash.training.defaults import default_plan
+from fairdash.training.sweep import default_plan
 from fairdash.ui.cached import link_of
 from tests.data.test_rate import ROLES, claims
 from tests.data.workbooks import formula, workbook

@@ -10,7 +10,7 @@ from streamlit.delta_generator import DeltaGenerator
 from fairdash.data.leak_check import check_data
 from fairdash.data.source import load_source
 from fairdash.dependence.classical import rank_link
-from fairdash.training.defaults import default_plan
+from fairdash.training.sweep import default_plan
 from fairdash.ui import cached
 from fairdash.ui.text import number
 from fairdash.utils.text import amount

@@ -18,7 +18,7 @@ from fairdash.runs.listing import list_runs
 from fairdash.runs.status import DONE
 from fairdash.runs.store import Run, create_run
 from fairdash.ui.pages import PAGES
-from fairdash.ui.train.fields import GRID, METHOD
+from fairdash.ui.train.searching import GRID, METHOD
 from tests.ui.conftest import PLAN, ROOT, SOURCE, charts, move, open_page, words
 
 

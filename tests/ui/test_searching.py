@@ -11,11 +11,10 @@ from fairdash.runs import worker
 from fairdash.runs.listing import list_runs
 from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.status import CANCELLED, DONE
-from fairdash.training.lam_search import LamSearch
+from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.target import Target
-from fairdash.ui.train.fields import GRID, METHOD, OBJECTIVE
+from fairdash.ui.train.searching import GRID, METHOD, OBJECTIVE
 from tests.ui.conftest import SOURCE, open_page, words
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2)

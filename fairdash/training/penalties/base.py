@@ -1,18 +1,37 @@
-"""What most penalties share: standardised sensitive features, and no adversary of their own."""
+"""What penalties share: encodings of the sensitive features, and no adversary of their own."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from fairdash.training.settings import TrainingSettings
 
 
 class BasePenalty(nn.Module):
-    """A closed-form penalty: its class has to say only ``forward(u, v, sample_weight)``."""
+    """What the training loop asks of a penalty, for K models at once; here with no adversary of its own.
 
+    A closed-form penalty has to say only ``forward(u, v, sample_weight)``: Ψ of shape (K,), differentiable
+    in u (K, batch, 1). v (K, batch, q) is encoded; sample_weight is (K, batch, 1), and a weight of 2 counts a
+    row twice. :meth:`parameters` are the adversary's, with the leading dimension K.
+
+    Parameters
+    ----------
+    seeds
+        One a model.
+    s
+        The encoded training rows of every split, (S, n, q).
+    which_split
+        Each model's split, (K,).
+    settings
+        How the models are trained.
+    """
+
+    #: Whether what the adversary climbs is Ψ itself: one gradient then serves both players.
     climbs_itself = True
 
     def __init__(
@@ -27,7 +46,24 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
-        """Every column with mean 0 and standard deviation 1 on the training rows; a constant one is 0."""
+        """What the penalty needs to know of each row's sensitive features, the same whatever their units.
+
+        Here every column with mean 0 and standard deviation 1 on the training rows; a constant one is 0.
+
+        Parameters
+        ----------
+        s
+            Sensitive features of all rows, as each split has them, (S, N, d).
+        train
+            Row numbers of each split's training rows, S in all: nothing is learned from other rows.
+        weight
+            (S, N, 1) weights of the rows, or None: a weight of 2 counts a row twice.
+
+        Returns
+        -------
+        Tensor
+            (S, N, q).
+        """
         encoded = []
         for j, (rows, chosen) in enumerate(zip(s, train, strict=True)):
             learned = rows[chosen]
@@ -42,10 +78,67 @@ class BasePenalty(nn.Module):
 
     @staticmethod
     def floats_a_row(settings: TrainingSettings) -> float:  # noqa: ARG004 closed forms have no networks
-        """Numbers that live at once for each row of a mini-batch, about."""
+        """Numbers that live at once for each row of a mini-batch and model, about."""
         return 16.0
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """Ψ itself."""
+        """What the adversary climbs, (K,): Ψ itself, or a bound that is steadier to climb."""
         psi: Tensor = self(u, v, sample_weight)
         return psi
+
+
+Array = NDArray[np.float64]
+
+
+def of_ranks(
+    s: Tensor,
+    train: Sequence[Tensor],
+    functions: Callable[[Array], Array],
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Functions of the ranks of every column, side by side; (S, N, d) -> (S, N, q).
+
+    A row that isn't among the training rows lies on the straight line between its neighbours there, or
+    at the end of them. Functions that are 0 at every row of every split are left out, except one.
+
+    Parameters
+    ----------
+    s
+        Sensitive features of all rows, as each split has them.
+    train
+        Row numbers of each split's training rows.
+    functions
+        From the masses of the m distinct values, in ascending order, to the (m, P) values of the functions.
+    weight
+        (S, N, 1) weights of the rows, or None: a weight of 2 counts a row twice.
+    """
+    masses = torch.ones_like(s[..., 0]) if weight is None else weight[..., 0]
+    encoded = np.stack(
+        [
+            np.concatenate([_of_column(column, chosen, mass[chosen], functions) for column in rows.T], axis=1)
+            for rows, chosen, mass in zip(
+                s.double().cpu().numpy(),
+                [chosen.cpu().numpy() for chosen in train],
+                masses.double().cpu().numpy(),
+                strict=True,
+            )
+        ]
+    )
+    used = np.flatnonzero((encoded != 0).any(axis=(0, 1)))
+    return torch.from_numpy(encoded[:, :, used if len(used) else [0]]).to(s)
+
+
+def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
+    """Normal quantiles of the mid-ranks of every column, (S, N, d): the same for any increasing map of s."""
+    from scipy.special import ndtri
+
+    # A constant column has the mid-rank ½, and so scores 0 everywhere.
+    return of_ranks(s, train, lambda mass: ndtri(np.cumsum(mass) - mass / 2)[:, None], weight)
+
+
+def _of_column(
+    column: Array, train: NDArray[np.int64], mass: Array, functions: Callable[[Array], Array]
+) -> Array:
+    values, which = np.unique(column[train], return_inverse=True)
+    table = functions(np.bincount(which, weights=mass) / mass.sum())
+    return np.stack([np.interp(column, values, function) for function in table.T], axis=1)

@@ -8,18 +8,21 @@
 (True, True)
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
 from fairdash.training.references.barycentre import Barycentre, fit_barycentre, price_of_independence
 from fairdash.training.references.discrimination_free import (
+    DEFAULT_STRENGTHS,
     SensitiveNodes,
+    barycentre_predictions,
     discrimination_free,
+    discrimination_free_predictions,
     sensitive_nodes,
 )
-from fairdash.training.references.predictions import (
-    DEFAULT_STRENGTHS,
-    barycentre_predictions,
-    discrimination_free_predictions,
-)
-from fairdash.training.references.registry import REFERENCES, Reference
+from fairdash.utils.registry import by_id
 
 __all__ = [
     "DEFAULT_STRENGTHS",
@@ -34,3 +37,64 @@ __all__ = [
     "price_of_independence",
     "sensitive_nodes",
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """A price that is told the sensitive attribute, to compare with models that are not.
+
+    Parameters
+    ----------
+    id
+        Name in the API. Never the id of a method.
+    title
+        Name for people; it says that s is used.
+    meaning
+        One or two plain sentences.
+    limits
+        What it does not do, in plain words.
+    objective
+        Id of the objective it is drawn for, in :data:`fairdash.training.objectives.OBJECTIVES`.
+    is_curve
+        Whether it has a strength from 0 to 1, and so a curve; otherwise it is one point a split.
+    source
+        Where it was published.
+    """
+
+    id: str
+    title: str
+    meaning: str
+    limits: str
+    objective: str
+    is_curve: bool
+    source: str
+
+
+REFERENCES: Mapping[str, Reference] = by_id(
+    Reference(
+        id="barycentre",
+        title="Reference (uses s): Wasserstein barycentre",
+        meaning="Moves each prediction of a model that is told s to the value that its rank among "
+        "people with the same s has in one common law: the smallest change, in mean square, that "
+        "makes predictions independent of s. In part, it goes some of the way.",
+        limits="It needs everyone's s when it sets a price. Its path is the shortest in Wasserstein "
+        "distance and takes all kinds of dependence down alike. A model that is trained to lower a "
+        "measure can get below it on the way, even without s, as it gives up first what that "
+        "measure sees for the least error; only an independent prediction can't.",
+        objective="demographic_parity",
+        is_curve=True,
+        source="Chzhen et al. (2020), “Fair regression with Wasserstein barycenters”; "
+        "Le Gouic et al. (2020), “Projection to fairness in statistical learning”",
+    ),
+    Reference(
+        id="discrimination_free",
+        title="Reference (uses s): discrimination-free premium",
+        meaning="Fits a model of the features and s, then averages it over s as it is spread in the "
+        "whole population.",
+        limits="It removes the direct use of s and no more: features that follow s still move the "
+        "premium, so predictions may depend on s.",
+        objective="demographic_parity",
+        is_curve=False,
+        source="Lindholm, Richman, Tsanakas, Wüthrich (2022), “Discrimination-free insurance pricing”",
+    ),
+)

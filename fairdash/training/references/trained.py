@@ -16,19 +16,17 @@ from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import STANDARD
 from fairdash.training.models import train_models
-from fairdash.training.references.discrimination_free import SensitivePredictor
-from fairdash.training.references.predictions import (
+from fairdash.training.references.discrimination_free import (
     DEFAULT_STRENGTHS,
+    SensitivePredictor,
     barycentre_predictions,
     discrimination_free_predictions,
     one_sensitive,
 )
 from fairdash.training.regressor import FairRegressor
-from fairdash.training.regressor_fit import fit_regressor
-from fairdash.training.regressor_predict import rows_to_predict
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.regressor_fit import fit_regressor, rows_to_predict
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, initial_seed
-from fairdash.training.stacked_model import StackedModel
 from fairdash.training.tuning import settings_of_splits, tune
 
 
@@ -85,7 +83,7 @@ def train_references(
     seen = _told_s(dataset)
 
     where = resolve_device(device)
-    tuning = tune(
+    tuning, _ = tune(
         seen,
         splits,
         settings,

@@ -14,10 +14,10 @@ from fairdash.runs.launch import start_again, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.log import read
 from fairdash.runs.store import FIRST, RESULT, Run
-from fairdash.training.defaults import default_plan, preview_of, share_of_rows
+from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.sweep import STANDARD
+from fairdash.training.sweep import STANDARD, default_plan, preview_of
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.frame import show_problems

@@ -1,4 +1,5 @@
-"""The adversary of the χ² and the MINE penalty: a network that learns how much likelier a pair (u, s) is
+"""Penalties by an adversary: neural HGR, and χ² and mutual information by networks for ratios of densities.
+
 than chance.
 
 h(u, s) estimates the logarithm of p(u, s) / (p(u) p(s)) by climbing the bound of Donsker and Varadhan,
@@ -15,11 +16,31 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from fairdash.dependence.hgr_network import shares, standardise
+from fairdash.dependence.hgr_network import HGRNetwork, shares, standardise
 from fairdash.nets import StackedMLP
-from fairdash.training.penalties.base import BasePenalty
-from fairdash.training.penalties.category_penalty import normal_scores
+from fairdash.training.penalties.base import BasePenalty, normal_scores
 from fairdash.training.settings import TrainingSettings
+
+
+class HGRPenalty(BasePenalty):
+    """Ψ = J(θ_f, θ_g): the batch correlation of the adversary's standardised f(U) and g(S)."""
+
+    def __init__(
+        self, *, seeds: Sequence[int], s: Tensor, which_split: Tensor, settings: TrainingSettings
+    ) -> None:
+        super().__init__(seeds=seeds, s=s, which_split=which_split, settings=settings)
+        self.networks = HGRNetwork(hidden=settings.adversary_hidden, seeds=seeds, n_sensitive=s.shape[2])
+
+    @staticmethod
+    def floats_a_row(settings: TrainingSettings) -> float:
+        """Two networks' units, with their slopes."""
+        return 3.5 * sum(settings.adversary_hidden)
+
+    def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """J of shape (K,), between −1 and 1: below 0 the adversary lags behind."""
+        j: Tensor = self.networks(u, v, sample_weight)
+        return j
+
 
 #: Pairs of the product of the margins for each row of a batch. The paper draws one, with which one of three
 #: simulated χ² fronts was worse; three and six changed nothing but the time.
@@ -97,3 +118,32 @@ def log_mean_exp(x: Tensor, share: Tensor | None) -> Tensor:
     if share is None:
         return torch.logsumexp(x, dim=1) - math.log(x.shape[1])
     return torch.logsumexp(x + share.log(), dim=1)
+
+
+class Chi2Penalty(RatioPenalty):
+    """Ψ = E_P[f] − E_Q[f + f²/4] of the batch, with f = 2(c eʰ − 1) and the scale c that is best for it.
+
+    Then Ψ = E_P[eʰ]² / E_Q[e²ʰ] − 1. The adversary climbs the steadier bound of Donsker and Varadhan, of
+    which the same ratio eʰ is the best: climbing Ψ itself, as published, is ruled by the largest ratio of
+    the batch.
+    """
+
+    climbs_itself = False
+
+    def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Ψ of shape (K,), above −1: 0 for independence, below 0 where the adversary lags behind."""
+        h = self.log_ratios(u, v, sample_weight)
+        # A batch of b rows can show no larger ratio than b: beyond, one pair would outweigh all others.
+        rows = math.log(u.shape[1])
+        cap = (log_mean_exp(h.product, h.product_share) + rows).unsqueeze(1)
+        joint = log_mean_exp(torch.minimum(h.joint, cap), h.joint_share)
+        square = log_mean_exp(2 * torch.minimum(h.product, cap), h.product_share)
+        return torch.expm1(2 * joint - square)
+
+
+class MINEPenalty(RatioPenalty):
+    """Ψ = E_P[h] − ln E_Q[eʰ] of the batch, in nats: the bound that the adversary climbs."""
+
+    def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Ψ of shape (K,): 0 for independence, below 0 where the adversary lags behind; no upper end."""
+        return self.adversary_objective(u, v, sample_weight)

@@ -1,0 +1,338 @@
+"""Penalties in closed form: linear correlation, χ² of smoothed batches, correlations of smooth functions.
+
+HGR is the largest correlation of f(U) and g(S) over all functions. Here f is a sum of Gaussian bumps on the
+standardised U, and g one of cubic splines of the ranks of S. Over such sums the best pair is a
+singular vector, so that no adversary has to be trained.
+
+The largest of them, :mod:`fairdash.training.penalties.closed_forms`, is all that one pair of functions shows:
+while the predictor lowers it another pair takes its place, and its gradient jumps. The sum lowers all pairs
+at once; with ever more functions it would become χ² (Lancaster 1958).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from fairdash.dependence.hgr_network import shares, standardise
+from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
+from fairdash.training.penalties.base import BasePenalty, normal_scores, of_ranks
+
+#: How much of the sensitive features' correlation matrix gives way to the identity, so that columns that
+#: follow from one another don't make it singular.
+_RIDGE_OF_COLUMNS = 1e-4
+
+
+class PearsonPenalty(BasePenalty):
+    """Ψ = |ρ(U, S)|, or the multiple correlation R = √(cᵀC⁻¹c) of U with several columns of S.
+
+    c holds the correlations of U with each column, C those among the columns, all of the batch. Between 0
+    and 1; independent batches of b rows give about √(2 / (π b)), or √(d / b) with d columns.
+    """
+
+    def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Ψ of shape (K,), from 0 to 1."""
+        share = shares(sample_weight)
+        part = torch.full_like(u, 1 / u.shape[1]) if share is None else share
+        columns = standardise(v, share).transpose(1, 2)
+        among = torch.bmm(columns * part.transpose(1, 2), columns.transpose(1, 2))
+        one = torch.eye(v.shape[2], dtype=v.dtype, device=v.device)
+        c = torch.bmm(columns, part * standardise(u, share))
+        weights = torch.linalg.solve(torch.lerp(among, one.expand_as(among), _RIDGE_OF_COLUMNS), c.detach())
+        square = torch.bmm(c.transpose(1, 2), weights)[:, 0, 0]
+        # R = cᵀα with α = C⁻¹c / R held: as α is the best there is, its own change does not matter. Unlike
+        # the root's, this gradient is finite at 0.
+        root = square.detach().clamp_min(0.0).sqrt()
+        return torch.where(root > 0, square / torch.where(root > 0, root, 1.0), square)
+
+
+#: Standard deviations beyond which a value counts as that many: what a map of U or of S loses can only
+#: lower χ², and a single outlier must not make the grid of all models long.
+_LARGEST = 4.0
+#: How far the grid reaches beyond them, in bandwidths: 99.7 % of an outermost kernel.
+_BEYOND = 3.0
+#: Exponent beyond which a kernel is as good as 0: smaller numbers would leave float32's normal range, and
+#: exp takes five times as long there.
+_FURTHEST = 30.0
+#: Marginal mass of a grid line under which it carries no information beyond rounding.
+_NO_MASS = 1e-12
+
+
+class KDEPenalty(BasePenalty):
+    """Ψ = χ²_KDE(U, S) = Σ p(i, j)² / (p(i) p(j)) − 1 on a grid, for one sensitive column.
+
+    At least 0, without an upper end; independent batches of 256 rows give about .05. As
+    :func:`fairdash.dependence.kde.chi2_kde` with its covering grid, one bandwidth between its lines, except
+    that the grid is the same for every batch: the published one ends at 2.5 standard deviations and does not
+    see what lies outside. The bandwidth shrinks with the effective number of rows, which equal weights of 2
+    leave as it is.
+    """
+
+    @staticmethod
+    def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
+        """Normal quantiles of the mid-ranks.
+
+        The kernels have one bandwidth for all rows. On a standardised S with a heavy tail it would be wider
+        than the bulk of the rows, and would not see them differ.
+        """
+        return normal_scores(s, train, weight)
+
+    def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Ψ of shape (K,), at least 0."""
+        share = shares(sample_weight)
+        # Silverman's rule in two dimensions, for Kish's effective number of rows.
+        if share is None:
+            bandwidth = torch.full_like(u[:, :1], u.shape[1] ** (-1 / 6))
+        else:
+            bandwidth = (share * share).sum(dim=1, keepdim=True) ** (1 / 6)
+        f, g = (_kernels(standardise(x, share).transpose(1, 2), bandwidth) for x in (u, v))
+        joint = torch.bmm(f, g.transpose(1, 2) if share is None else share * g.transpose(1, 2))
+        joint = joint / joint.sum(dim=(1, 2), keepdim=True)
+        rows, columns = joint.sum(dim=2, keepdim=True), joint.sum(dim=1, keepdim=True)
+        # Said of what is empty: a model whose U is not a number stays not a number.
+        empty = (rows <= _NO_MASS) | (columns <= _NO_MASS)
+        product = torch.where(empty, 1.0, rows * columns)
+        # Σ p²/(p p) − 1 as a sum of squares, because the difference of two ones loses the digits.
+        distance = torch.where(empty, 0.0, joint - product)
+        return (distance * distance / product).sum(dim=(1, 2))
+
+
+def _kernels(x: Tensor, bandwidth: Tensor) -> Tensor:
+    """Kernel of every row at every line of the grid, (K, G, batch), for x (K, 1, batch)."""
+    # Weighted rows count for fewer and have wider kernels: the lines of equal weights suffice for them.
+    lines = math.ceil(2 * _LARGEST * x.shape[2] ** (1 / 6) + 2 * _BEYOND) + 1
+    # All lengths in units of √2 bandwidths.
+    unit = 2**0.5 * bandwidth
+    index = torch.arange(lines, dtype=x.dtype, device=x.device)[:, None] * 0.5**0.5
+    line = index - (_LARGEST / unit + _BEYOND * 0.5**0.5)
+    kernels: Tensor = _Kernels.apply(x.clamp(-_LARGEST, _LARGEST) / unit, line)
+    return kernels
+
+
+class _Kernels(torch.autograd.Function):
+    """exp(−(line − x)²) as one node of autograd, in place: fresh memory costs more than the arithmetic."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, line: Tensor) -> Tensor:
+        distance = line - x
+        kernels = (distance * distance).clamp_(max=_FURTHEST).neg_().exp_()
+        ctx.save_for_backward(distance, kernels)
+        return kernels
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None]:
+        distance, kernels = ctx.saved_tensors
+        slope = (grad_outputs[0] * kernels).mul_(distance).sum(dim=1, keepdim=True)
+        return slope.mul_(2), None
+
+
+#: Functions of each column of S: as many as cubic splines with 6 intervals have, less the constant.
+_SPLINES = 8
+#: Added to either covariance, as a share of its mean diagonal. It keeps the few rows of a batch from
+#: finding a correlation by chance.
+RIDGE = 0.1
+#: Added to the covariance of the bumps: with a constant U nothing else is left.
+_TINY = 1e-6
+
+
+@dataclass(frozen=True)
+class Bumps:
+    """Functions of the standardised U: as many Gaussian bumps, evenly spaced on ± `reach`."""
+
+    count: int
+    reach: float
+
+    @property
+    def width(self) -> float:
+        """Their standard deviation: the distance between their centres."""
+        return 2 * self.reach / (self.count - 1)
+
+    def distances(self, inside: Tensor) -> Tensor:
+        """To every bump's centre, (K, count, batch) for values (K, 1, batch) within the reach."""
+        centres = torch.linspace(
+            -self.reach, self.reach, self.count, dtype=inside.dtype, device=inside.device
+        )
+        return inside - centres[:, None]
+
+
+_BUMPS = Bumps(10, 2.5)
+
+
+class SplineHGRPenalty(BasePenalty):
+    """Ψ = the first singular value of A^(−½) C B^(−½), of the batch.
+
+    C is the covariance of the bumps of U with the splines of S; A and B are their own covariances, each
+    with its ridge. Between 0 (no correlation between any of the functions) and 1, which the ridge keeps
+    it below. Independent batches do not give 0 but a floor, of .24 with 256 rows and one column.
+    """
+
+    @staticmethod
+    def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
+        """Splines of the mid-ranks of each column, uncorrelated with variance 1 on the training rows.
+
+        Of several columns the functions stand side by side, so that g is a sum of one of each. Functions
+        that ties leave nothing to are left out: a binary S has one.
+        """
+        return of_ranks(s, train, smooth_functions, weight)
+
+    def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Ψ of shape (K,), from 0 to 1."""
+        share = shares(sample_weight)
+        psi: Tensor = _CanonicalCorrelation.apply(standardise(u, share), v, share)
+        return psi
+
+
+def smooth_functions(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The smoothest functions of the ranks, from the masses of the distinct values; (m,) to (m, q)."""
+    return orthonormal(splines(axis_of(mass))[:, :_SPLINES], mass)
+
+
+class Moments(NamedTuple):
+    """Both players' functions on a batch and their covariances, each with its ridge.
+
+    (K, count, batch) for the bumps, so that every pass over these numbers runs along the batch; `part` is the
+    rows' share, `mean` that of v, and a, b, c are A, B and C of :class:`SplineHGRPenalty`.
+    """
+
+    inside: Tensor
+    part: Tensor
+    values: Tensor
+    centred: Tensor
+    v: Tensor
+    mean: Tensor
+    a: Tensor
+    b: Tensor
+    c: Tensor
+
+    @classmethod
+    def of(cls, bumps: Bumps, z: Tensor, v: Tensor, share: Tensor | None) -> Moments:
+        """From standardised z (K, batch, 1) and v (K, batch, q)."""
+        inside = z.transpose(1, 2).clamp(-bumps.reach, bumps.reach)
+        if share is None:
+            part = torch.full_like(z[:1], 1 / z.shape[1]).transpose(1, 2)
+        else:
+            part = share.transpose(1, 2)
+        values = torch.exp(bumps.distances(inside).square_().mul_(-0.5 / bumps.width**2))
+        centred = values - (part * values).sum(dim=2, keepdim=True)
+        weighed = part * centred
+        a = torch.bmm(weighed, centred.transpose(1, 2))
+        ridge = RIDGE * a.diagonal(dim1=1, dim2=2).mean(dim=1) + _TINY
+        a.diagonal(dim1=1, dim2=2).add_(ridge[:, None])
+        c = torch.bmm(weighed, v)
+        mean = torch.bmm(part.expand(len(v), -1, -1), v)
+        b = torch.bmm((part.transpose(1, 2) * v).transpose(1, 2), v) - mean.transpose(1, 2) * mean
+        # On the training rows the functions of S have variance 1: that is their mean diagonal. A batch
+        # that happens to hold one value of S leaves the ridge alone, and with it Ψ = 0.
+        b.diagonal(dim1=1, dim2=2).add_(RIDGE)
+        return cls(inside, part, values, centred, v, mean, a, b, c)
+
+    def slope(self, bumps: Bumps, of_bumps: Tensor) -> Tensor:
+        """∂Ψ/∂z (K, batch, 1) from what Ψ changes by with each bump's value, for a share of 1."""
+        # φ′(z) = −(z − centre) / width² φ
+        bend = bumps.distances(self.inside).mul_(self.values).mul_(of_bumps).sum(dim=1, keepdim=True)
+        slope = -self.part / bumps.width**2 * bend
+        # Beyond the outermost bumps U is held, and so has no slope.
+        return torch.where(self.inside.abs() < bumps.reach, slope, 0.0).transpose(1, 2)
+
+
+class _CanonicalCorrelation(torch.autograd.Function):
+    """One node of autograd, its gradient worked by hand: autograd through svdvals takes half as long again.
+
+    With α and β the weights of the best pair, αᵀAα = βᵀBβ = 1 and Ψ = αᵀCβ, and because they are the best,
+    their own change does not matter: dΨ = αᵀ dC β − ½ Ψ αᵀ dA α (the envelope theorem). B stays as it is,
+    because S does.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
+        moments = Moments.of(_BUMPS, z, v, share)
+        # The two factors don't raise: a model whose U is not finite must not stop the others.
+        lower, _ = torch.linalg.cholesky_ex(moments.a)
+        half = torch.linalg.solve_triangular(lower, moments.c, upper=False)
+        lower_b, _ = torch.linalg.cholesky_ex(moments.b)
+        m = torch.linalg.solve_triangular(lower_b, half.transpose(1, 2), upper=False)  # (K, q, bumps)
+        square = torch.bmm(m.transpose(1, 2), m)
+        sound = torch.isfinite(square).all(dim=2).all(dim=1)
+        values, vectors = torch.linalg.eigh(torch.where(sound[:, None, None], square, 0.0))
+        psi = torch.where(sound, values[:, -1].clamp_min(0.0).sqrt(), torch.nan)
+
+        alpha = torch.linalg.solve_triangular(lower.transpose(1, 2), vectors[:, :, -1:], upper=True)
+        beta = torch.linalg.solve_triangular(
+            lower_b.transpose(1, 2), torch.bmm(m, vectors[:, :, -1:]), upper=True
+        )
+        beta = beta / psi.clamp_min(1e-12)[:, None, None]
+        ctx.save_for_backward(*moments, psi, alpha, beta)
+        return psi
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None, None]:
+        *moments, psi, alpha, beta = ctx.saved_tensors
+        own = Moments(*moments)
+        psi = psi[:, None, None]
+        f = torch.bmm(alpha.transpose(1, 2), own.centred)
+        g = torch.bmm(own.v - own.mean, beta).transpose(1, 2)
+        # ∂Ψ/∂φ_i = w_i (α (g_i − Ψ f_i) − Ψ ridge |α|² φ̃_i / P), the last from the ridge's mean diagonal.
+        shrink = psi * (RIDGE / _BUMPS.count) * (alpha * alpha).sum(dim=1, keepdim=True)
+        of_bumps = torch.baddbmm(-shrink * own.centred, alpha, g - psi * f)
+        return grad_outputs[0][:, None, None] * own.slope(_BUMPS, of_bumps), None, None
+
+
+#: Further out than HGR_spline's: an estimator on new rows sees what the tails of U still tell.
+_WIDE_BUMPS = Bumps(12, 3.5)
+#: What a correlation with the j-th function of S counts for is 1 / (1 + this times j²).
+_ROUGHNESS = 0.3
+
+
+class CanonicalPenalty(SplineHGRPenalty):
+    """Ψ = tr A⁻¹ C B⁻¹ Cᵀ of the batch, at least 0 and below the number of functions of S.
+
+    A, B and C are those of :class:`SplineHGRPenalty`. The functions of S are scaled so that the ridge leaves
+    1 / (1 + .3 j²) of the j-th, from smooth to rough: what the rough ones show is mostly chance.
+    """
+
+    @staticmethod
+    def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
+        """As HGR_spline's, each function divided by its place from smooth to rough, and scaled."""
+        return of_ranks(s, train, _scaled, weight)
+
+    def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Ψ of shape (K,)."""
+        share = shares(sample_weight)
+        psi: Tensor = _SquaredCorrelations.apply(standardise(u, share), v, share)
+        return psi
+
+
+def _scaled(mass: NDArray[np.float64]) -> NDArray[np.float64]:
+    functions = smooth_functions(mass)
+    return functions / (np.sqrt(_ROUGHNESS / RIDGE) * np.arange(1, functions.shape[1] + 1))
+
+
+class _SquaredCorrelations(torch.autograd.Function):
+    """One node of autograd: dΨ = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA. B stays as it is, because S does."""
+
+    @staticmethod
+    def forward(ctx: Any, z: Tensor, v: Tensor, share: Tensor | None) -> Tensor:
+        own = Moments.of(_WIDE_BUMPS, z, v, share)
+        # The factors don't raise: a model whose U is not finite must not stop the others.
+        ac = torch.cholesky_solve(own.c, torch.linalg.cholesky_ex(own.a)[0])  # A⁻¹C, (K, bumps, q)
+        acb = torch.cholesky_solve(ac.transpose(1, 2), torch.linalg.cholesky_ex(own.b)[0]).transpose(1, 2)
+        ctx.save_for_backward(*own, ac, acb)
+        return (acb * own.c).sum(dim=(1, 2))
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor, None, None]:
+        *moments, ac, acb = ctx.saved_tensors
+        own = Moments(*moments)
+        of_a = torch.bmm(acb, ac.transpose(1, 2))  # A⁻¹CB⁻¹CᵀA⁻¹
+        # ∂Ψ/∂φ_i = 2 w_i (A⁻¹CB⁻¹ g_i − of_a φ̃_i − ridge tr(of_a) φ̃_i / P), the last from the mean diagonal.
+        shrink = (RIDGE / _WIDE_BUMPS.count) * of_a.diagonal(dim1=1, dim2=2).sum(dim=1)
+        of_a.diagonal(dim1=1, dim2=2).add_(shrink[:, None])
+        of_bumps = torch.bmm(acb, (own.v - own.mean).transpose(1, 2)) - torch.bmm(of_a, own.centred)
+        return 2 * grad_outputs[0][:, None, None] * own.slope(_WIDE_BUMPS, of_bumps), None, None
