@@ -23,7 +23,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.local_files import find_folder
 from fairdash.data.motor import CLAIMS, FILE
 from fairdash.data.roles import Roles
-from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.defaults import LAMS
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep

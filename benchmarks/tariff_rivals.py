@@ -46,9 +46,9 @@ import fairdash as fd
 from fairdash.data import motor
 from fairdash.data.local_files import find_folder, read_verified
 from fairdash.tariff.choosing import TermOptions, choose_terms
-from fairdash.tariff.design import design
 from fairdash.tariff.fit import AVERAGES, FitOptions, fit_glm, fit_stack
-from fairdash.tariff.shrinkage import choose_alpha
+from fairdash.tariff.many import choose_alpha
+from fairdash.tariff.terms import design
 from fairdash.training.losses import find_loss
 from fairdash.training.penalties.category_penalty import of_ranks
 from fairdash.training.penalties.hgr_spline import smooth_functions

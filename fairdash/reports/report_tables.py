@@ -19,7 +19,7 @@ from fairdash.reports.fronts import Estimate
 from fairdash.reports.numbers import number, signed, with_unit
 from fairdash.reports.report_figures import profiles
 from fairdash.reports.words import named
-from fairdash.tariff.naming import FAIR_TARIFF, title_of
+from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, PRICE
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES

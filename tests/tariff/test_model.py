@@ -20,9 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fairdash as fd
 from fairdash.errors import DataError, OptionError
-from fairdash.tariff.design import design
 from fairdash.tariff.fit import PENALTIES
-from fairdash.tariff.terms import Bands, Curve, Interaction, Levels
+from fairdash.tariff.terms import Bands, Curve, Interaction, Levels, design
 from fairdash.training.losses import find_loss
 
 #: Few steps: in tables of more columns than rows, later ones are decided by what rounding leaves.

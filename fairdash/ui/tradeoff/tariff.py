@@ -13,7 +13,7 @@ from fairdash.runs.launch import start_model
 from fairdash.runs.log import note
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
-from fairdash.tariff.naming import FAIR_TARIFF, title_of
+from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.files import download_of
 from fairdash.ui.frame import chart, theme
