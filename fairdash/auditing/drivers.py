@@ -15,10 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from fairdash.auditing.curve import Basis, basis_of, fit_curve
+from fairdash.auditing.curve import basis_of, fit_curve, told_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, typical_gap, within
 from fairdash.auditing.models import (
+    MOST_ROWS,
     OF_A_PRICE,
     Costs,
     Fitted,
@@ -30,7 +31,6 @@ from fairdash.auditing.models import (
     out_of_fold,
     points,
     ratio_of_means,
-    sampled,
     share_explained_in_words,
 )
 from fairdash.auditing.table import AuditTable
@@ -39,9 +39,8 @@ from fairdash.text import percent
 
 Array = NDArray[np.float64]
 
-#: Rows whose Shapley values are taken, at most, and folds of the means given s.
+#: Rows whose Shapley values are taken, at most.
 MOST_EXPLAINED = 2_000
-_FOLDS = 5
 #: A price uses s itself where s makes the surrogate better by more than this share of the price's variance:
 #: trees are never exact, and s may mend a little of what they miss.
 USES_ITSELF = 0.005
@@ -180,7 +179,7 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
     from fairdash.data.dataset import Dataset
     from fairdash.data.proxies import rank_proxies
 
-    part = sampled(table, _PROXY_ROWS)
+    part = table.sampled(_PROXY_ROWS)
     name = table.columns.sensitive
     ranking = rank_proxies(
         Dataset(
@@ -228,7 +227,7 @@ def _fits(drivers: Drivers, costs: Costs | None, *, told: float) -> pd.DataFrame
 
 def drivers_of(table: AuditTable, *, random_state: int | None = 0) -> Drivers:
     """Through what the price of a table with features follows s."""
-    part = sampled(table)
+    part = table.sampled(MOST_ROWS)
     without = out_of_fold(part, part.price, OF_A_PRICE, random_state=random_state)
     with_s = out_of_fold(part, part.price, OF_A_PRICE, part.sensitive, random_state=random_state)
     itself = gained(part.price, without, with_s, part)
@@ -236,7 +235,7 @@ def drivers_of(table: AuditTable, *, random_state: int | None = 0) -> Drivers:
     more = (part.sensitive,) if uses else ()
     fitted = OF_A_PRICE.fit(part.features, part.price, part.weight, *more, random_state=random_state)
     networks = out_of_fold(part, part.price, Networks(), *more, random_state=random_state)
-    few = sampled(part, MOST_EXPLAINED)
+    few = part.sampled(MOST_EXPLAINED)
     values = shapley_values(fitted, few.features, *((few.sensitive,) if uses else ()))
     parts = shares_of_link(values, few)
     names = [*map(str, few.features), *([table.columns.sensitive] if uses else [])]
@@ -281,25 +280,11 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
     whole = parts.sum(axis=1)
     basis = basis_of(table)
     columns = np.column_stack([whole, parts])
-    around = columns - table.weight @ columns / table.weight.sum()
-    left = columns - _told_by_s(columns, table, basis)
+    around = columns - table.share @ columns
+    lam = fit_curve(whole, table, basis).lam
+    left = columns - told_out_of_fold(columns, table, basis, lam=lam)
     told = around * around[:, :1] - left * left[:, :1]
     return [ratio_of_means(each, around[:, 0] ** 2, table) for each in told.T]
-
-
-def _told_by_s(columns: Array, table: AuditTable, basis: Basis) -> Array:
-    """E[·|s] of each column (n, k), learned on the other folds with the penalty that suits the first."""
-    lam = fit_curve(columns[:, 0], table, basis).lam
-    folds = table.folds(_FOLDS)
-    told = np.empty_like(columns)
-    for fold in range(_FOLDS):
-        out = folds == fold
-        weighted = basis.rows[~out].multiply(table.weight[~out][:, None] / table.weight[~out].sum())
-        gram = np.asarray((basis.rows[~out].T @ weighted).todense())
-        gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram))
-        moments = np.asarray(weighted.T @ columns[~out])
-        told[out] = basis.rows[out] @ np.linalg.solve(gram + lam * basis.penalty, moments)
-    return told
 
 
 def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tuple[Estimate, Array]:
@@ -320,7 +305,7 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
         PD in [0, 1]: 0 where the price is such a price, 1 where none is nearer than a constant. Its interval
         takes μ as known. And the weights v (K,) of the nearest one.
     """
-    share = table.weight / table.weight.sum()
+    share = table.share
     around = price - share @ price
     total = float(share @ around**2)
     if total <= 0:

@@ -75,7 +75,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     answer = Part(sentences=())
     for k, among in enumerate(sets):
         data.say(f"{QUESTIONS[4].title} {few(among)}", 4, k / len(sets))
-        part, curve = controlled_curve(table, table.price, among, random_state=data.seed)
+        part, curve = controlled_curve(table, among, random_state=data.seed)
         gap, band = largest_gap(curve, data.delta, random_state=data.seed)
         if among is factors:
             p_value = p_among_equals(table, table.price, among, random_state=data.seed)
@@ -84,7 +84,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
             found = Measured(found=gap, p_value=p_value, table=part, curve=curve)
             answer = Part(
                 sentences=(*said, drawn) if part.n < table.n else said,
-                tables={"controlled_curve": band.frame()},
+                tables={"controlled_curve": band},
                 criteria={"conditional_independence": found},
             )
         if len(among) == 1:
@@ -157,21 +157,15 @@ def _parts(
     table: AuditTable, basis: Basis, lam: float, low: int, high: int, cost: Array | None
 ) -> dict[str, tuple[float, float]]:
     """Value and variance of the gap, and of its parts."""
-    weights = np.zeros(len(basis.at))
-    weights[high] += 1
-    weights[low] -= 1
     price = fit_curve(table.price, table, basis, lam=lam)
     correction = table.n_units / max(table.n_units - price.edf, 1.0)
-    gap, of_gap = price.contrast(weights, table)
+    gap, of_gap = price.difference(low, high, table)
     found = {"gap": (gap, of_gap)}
     if cost is not None:
-        share = table.weight / table.weight.sum()
-        ratio = float(share @ table.price / (share @ cost))
-        apart, of_apart = fit_curve(cost, table, basis, lam=lam).contrast(weights, table)
+        ratio = table.mean_price / table.mean(cost)
+        apart, of_apart = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
         # The loss ratio is estimated too: d(ratio) = (π − ratio Y) / E[Y].
-        of_ratio = np.bincount(table.units, weights=share * (table.price - ratio * cost)) / float(
-            share @ cost
-        )
+        of_ratio = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
         of_earned = ratio * of_apart + apart * of_ratio
         found["earned"] = (ratio * apart, of_earned)
         found["left"] = (gap - ratio * apart, of_gap - of_earned)
@@ -215,30 +209,20 @@ def earned(bridge: Bridge, mean: float, name: str) -> str:
 
 
 def controlled_curve(
-    table: AuditTable, y: Array, factors: tuple[str, ...], *, random_state: int | None = 0
+    table: AuditTable, factors: tuple[str, ...], *, random_state: int | None = 0
 ) -> tuple[AuditTable, Curve]:
-    """The curve of y (n,) along s among rows that are equal in some factors, and the rows looked at.
+    """The price's curve along s among rows that are equal in some factors, and the rows looked at.
 
-    These are all, or some that the seed has drawn; the curve's level is that of the mean price.
+    These are all, or some that the seed has drawn. Among equals only differences along s are known; the curve's
+    level is that of the mean price.
     """
-    most = _MOST_ROWS if len(factors) == 1 else TREE_ROWS
-    # Folds are cut of what the kept rows are dealt, which is to fill [0, 1) again.
-    share = min(1.0, most / table.n)
-    kept = table.deal < share
-    part, y = table.take(kept), y[kept]
-    part = replace(part, deal=part.deal / share)
+    part = table.sampled(_MOST_ROWS if len(factors) == 1 else TREE_ROWS)
     basis = basis_of(part)
-    both = np.column_stack([y, basis.rows.toarray()])
+    both = np.column_stack([part.price, basis.rows.toarray()])
     left = _left(both, part, factors, random_state=random_state)
     curve = fit_curve(left[:, 0], part, basis, rows=left[:, 1:])
-    return part, _level(curve, basis, part, y)
-
-
-def _level(curve: Curve, basis: Basis, table: AuditTable, y: Array) -> Curve:
-    """The curve at the level of y's mean: among equals only differences along s are known."""
-    share = table.weight / table.weight.sum()
-    shift = float(share @ (y - np.asarray(basis.rows @ curve.coefficients).ravel()))
-    return replace(curve, values=curve.values + shift)
+    shift = part.mean_price - part.mean(np.asarray(basis.rows @ curve.coefficients).ravel())
+    return part, replace(curve, values=curve.values + shift)
 
 
 def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None) -> Array:

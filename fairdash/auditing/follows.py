@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from fairdash.auditing.curve import Basis, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.earned import fixed_bridge
-from fairdash.auditing.gaps import LEVEL, Band, Gap, largest_gap, noise_in_words, typical_gap
+from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, typical_gap
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
 from fairdash.text import percent
@@ -31,7 +32,7 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
     if table.candidate is not None:
         curve = fit_curve(table.candidate, table, data.basis)
         other, band = largest_gap(curve, data.delta, random_state=data.seed)
-        tables["candidate_curve"] = band.frame()
+        tables["candidate_curve"] = band
         measures.append(data.measure("candidate_gap", other))
     return Part(
         sentences=_follows_in_words(gap, data, any_link=data.independence.p_value),
@@ -77,7 +78,7 @@ def where(data: AuditData, _: Answered) -> Part:
         else f"{basis.at[j]:,.4g}"
         for j in (gap.lowest, gap.highest)
     )
-    least, most = data.band.value.min(), data.band.value.max()
+    least, most = data.band["value"].min(), data.band["value"].max()
     said = (
         f"The price is lowest at {lowest} of “{name}” ({least:,.4g}, {percent(least / mean)} of the mean) "
         f"and highest at {highest} ({most:,.4g}, {percent(most / mean)})."
@@ -85,12 +86,12 @@ def where(data: AuditData, _: Answered) -> Part:
     dearest = dearest_curve(data.table, basis, random_state=data.seed)
     if dearest is None:
         return Part(sentences=(said,))
-    return Part(
-        sentences=(said, _dearest_in_words(*dearest, name)), tables={"dearest_curve": dearest[0].frame()}
-    )
+    return Part(sentences=(said, _dearest_in_words(*dearest, name)), tables={"dearest_curve": dearest[0]})
 
 
-def dearest_curve(table: AuditTable, basis: Basis, *, random_state: int | None) -> tuple[Band, float] | None:
+def dearest_curve(
+    table: AuditTable, basis: Basis, *, random_state: int | None
+) -> tuple[pd.DataFrame, float] | None:
     """The share of rows along s that are among the dearest 5 %, with its band, and that of all; in [0, 1].
 
     It is a curve as the price's is, of an indicator: s is not cut into bands. Where many rows have one
@@ -99,17 +100,18 @@ def dearest_curve(table: AuditTable, basis: Basis, *, random_state: int | None) 
     """
     least = quantiles(table.price, table.weight, np.array([1 - DEAREST]))[0]
     among = (table.price >= least).astype(float)
-    share = float(table.weight @ among / table.weight.sum())
+    share = table.mean(among)
     if share > _MOST:
         return None
     _, band = largest_gap(fit_curve(among, table, basis), share, random_state=random_state)
-    return band.within(0.0, 1.0), share
+    ends = ["value", "low", "high"]
+    return band.assign(**band[ends].clip(0.0, 1.0)), share
 
 
-def _dearest_in_words(band: Band, share: float, name: str) -> str:
+def _dearest_in_words(band: pd.DataFrame, share: float, name: str) -> str:
     """Where the dearest rows are."""
     most, least = (
-        f"{band.at[j]:,.4g}, {percent(band.value[j])} ({percent(band.low[j])} to {percent(band.high[j])})"
-        for j in (int(np.argmax(band.value)), int(np.argmin(band.value)))
+        f"{point['at']:,.4g}, {percent(point['value'])} ({percent(point['low'])} to {percent(point['high'])})"
+        for point in (band.loc[band["value"].idxmax()], band.loc[band["value"].idxmin()])
     )
     return f"Of the rows about “{name}” {most} are among the dearest {percent(share)} of all; about {least}."

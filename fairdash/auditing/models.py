@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -174,13 +174,6 @@ OF_A_MEAN = Trees(max_iter=60)
 _FEWEST_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 
 
-def sampled(table: AuditTable, most: int = MOST_ROWS) -> AuditTable:
-    """At most about so many of a table's rows, whole units; what they are dealt fills [0, 1) again."""
-    share = min(1.0, most / table.n)
-    part = table.take(table.deal < share)
-    return replace(part, deal=part.deal / share)
-
-
 def out_of_fold(
     table: AuditTable, y: Array, learner: Trees | Networks, *more: Array, random_state: int | None
 ) -> Array:
@@ -220,12 +213,12 @@ def poisson_deviance(y: Array, told: Array) -> Array:
 def explained(y: Array, told: Array, table: AuditTable, loss: Loss = squared_error) -> Estimate:
     """1 − loss of what is told / loss of the mean: R², or the share of the deviance; 1 is exact, and below 0
     the mean does better."""
-    return gained(y, np.full(table.n, weighted_mean(y, table)), told, table, loss)
+    return gained(y, np.full(table.n, table.mean(y)), told, table, loss)
 
 
 def gained(y: Array, told: Array, better: Array, table: AuditTable, loss: Loss = squared_error) -> Estimate:
     """By how much of the mean's loss the loss of `better` is below that of `told`, paired by unit."""
-    whole = loss(y, np.full(table.n, weighted_mean(y, table)))
+    whole = loss(y, np.full(table.n, table.mean(y)))
     return ratio_of_means(loss(y, told) - loss(y, better), whole, table)
 
 
@@ -235,12 +228,7 @@ def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
     if total <= 0:
         return Estimate.of(0.0, 0.0)
     value = float(table.weight @ part) / total
-    of_units = np.bincount(table.units, weights=table.weight * (part - value * whole)) / total
-    return Estimate.of(value, float(np.sqrt(of_units @ of_units)))
-
-
-def weighted_mean(y: Array, table: AuditTable) -> float:
-    return float(table.weight @ y / table.weight.sum())
+    return Estimate.of(value, table.error(table.weight * (part - value * whole)) / total)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -308,7 +296,7 @@ class Costs:
 
 def at_level_of_price(cost: Array, table: AuditTable) -> Array:
     """Costs times the portfolio's mean price ÷ mean cost."""
-    return cost * (weighted_mean(table.price, table) / weighted_mean(cost, table))
+    return cost * (table.mean_price / table.mean(cost))
 
 
 def learn_costs(
@@ -318,7 +306,7 @@ def learn_costs(
 
     Learned is the user's own expected cost, or else the outcome; its mean is above 0.
     """
-    part = sampled(table)
+    part = table.sampled(MOST_ROWS)
     learned = part.outcome if part.expected_cost is None else part.expected_cost
     assert learned is not None
     cost = at_level_of_price(learned, part)

@@ -32,7 +32,6 @@ from fairdash.auditing.models import (
     loss_in_words,
     points,
     ratio_of_means,
-    weighted_mean,
 )
 from fairdash.auditing.money import above_base, along_s, other_columns, segments
 from fairdash.auditing.plan import CRITERIA
@@ -54,7 +53,7 @@ def what_instead(data: AuditData, _: Answered) -> Part:
 
     Models are taken as known. Tables: ``premiums`` has a row a premium, the price first, with shares of the
     mean price, what is explained on rows left out and how much less (``less``) that is than the best
-    estimate's; ``premium_curves`` the columns of a :class:`~fairdash.auditing.gaps.Band` in units of the
+    estimate's; ``premium_curves`` the columns of a curve's band (:func:`~fairdash.auditing.gaps.largest_gap`) in units of the
     price; ``premium_differences`` a row a difference with its law over policies, likewise.
     """
     costs = data.costs
@@ -69,8 +68,8 @@ def what_instead(data: AuditData, _: Answered) -> Part:
         gaps[name], band = largest_gap(curve, data.delta, random_state=data.seed)
         less[name] = gained(y, premium, best, table, loss)
         uf = typical_gap(replace(table, price=premium), basis, curve)[1]
-        curves.append(band.frame().assign(premium=name))
-        row = {"premium": name, "mean": weighted_mean(premium, table) / mean}
+        curves.append(band.assign(premium=name))
+        row = {"premium": name, "mean": table.mean(premium) / mean}
         row |= {"gap" + end: getattr(gaps[name], each) / mean for end, each in _ENDS.items()}
         row |= {"share_of_variance": uf.value, "explained": explained(y, premium, table, loss).value}
         rows.append(row | {"less" + end: getattr(less[name], each) for end, each in _ENDS.items()})
@@ -105,7 +104,7 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
         "mean_absolute": size.value,
         "ci_low": size.ci_low,
         "ci_high": size.ci_high,
-        "mean": weighted_mean(values, table),
+        "mean": table.mean(values),
         **{f"q{100 * share:02.0f}": value for share, value in zip(_QUANTILES, at, strict=True)},
     }
 
@@ -225,12 +224,8 @@ def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
 
 def _share_of_mean(curve: Curve, table: AuditTable, mean: float, low: int, high: int) -> Array:
     """What each unit adds to the error of a gap as a share of the mean price, (U,)."""
-    weights = np.zeros(len(curve.values))
-    weights[high] += 1
-    weights[low] -= 1
-    value, of_units = curve.contrast(weights, table)
-    share = table.weight / table.weight.sum()
-    of_mean = np.bincount(table.units, weights=share * (table.price - float(share @ table.price)))
+    value, of_units = curve.difference(low, high, table)
+    of_mean = table.per_unit(table.share * (table.price - mean))
     return np.asarray((of_units - value / mean * of_mean) / mean)
 
 
@@ -300,8 +295,7 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
         for name, values in tables["two_prices"].query("measure == 'independence'").items()
         if name not in ("question", "measure")
     }
-    share = table.weight / table.weight.sum()
-    dearer = float(share @ (second.price > table.price))
+    dearer = table.mean(second.price > table.price)
     names = table.columns.price, second.columns.price
     along = tables["change_along_s"]
     ends = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]

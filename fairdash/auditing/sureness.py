@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.assessment.insurance import FEWEST_SHOWN, bands_of
-from fairdash.auditing.curve import MOST_LEVELS, Basis, Curve, basis_of, fit_curve
+from fairdash.auditing.curve import MOST_LEVELS, Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.earned import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, within
@@ -212,9 +212,8 @@ def corrected(
     basis = basis_of(table)
     lam = fit_curve(table.price, table, basis).lam * LESS_PENALTY
     at, value, influence, edf = _read(table, basis, lam)
-    share = table.weight / table.weight.sum()
-    mean = float(share @ table.sensitive)
-    spread = float(np.sqrt(share @ (table.sensitive - mean) ** 2))
+    mean = table.mean(table.sensitive)
+    spread = float(np.sqrt(table.mean((table.sensitive - mean) ** 2)))
     draws = int(np.clip(_ROWS_DRAWN // table.n, _FEWEST_DRAWS, _MOST_DRAWS))
     rng = rng_of(Stream.AUDIT_ERRORS, random_state)
     values = np.empty((len(_ADDED), draws, len(SHARES)))
@@ -263,38 +262,14 @@ def _extrapolate(reliability: float) -> Array:
 def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
     """The table with another s, sorted by it; and which unit of the old one each of its units is."""
     order = np.argsort(s, kind="stable")
-    units, names = _numbered(table.units[order])
-    part = replace(
-        table,
-        sensitive=s[order],
-        price=table.price[order],
-        weight=table.weight[order],
-        units=units,
-        deal=table.deal[order],
-        distinct=table.distinct[order],
-    )
-    return part, names
-
-
-def _numbered(units: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    codes, names = pd.factorize(units)
-    return codes.astype(np.intp), np.asarray(names, dtype=np.intp)
+    rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal", "distinct")}
+    units, names = pd.factorize(table.units[order])
+    return replace(table, sensitive=s[order], units=units, **rows), np.asarray(names, dtype=np.intp)
 
 
 def _read(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
     """Where the points stand, the curve there, what each unit adds to its errors (U, points), and its edf."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]
-    return basis.at[nearest], curve.values[nearest], _influences(curve, nearest, table), curve.edf
-
-
-def _influences(curve: Curve, points: list[int], table: AuditTable) -> Array:
-    """As :meth:`Curve.contrast`, of several points at once."""
-    of_units = np.asarray(curve.scores @ (curve.solve @ curve.basis.points[points].T))
-    share = np.cumsum(table.weight) / table.weight.sum()
-    own = table.weight / table.weight.sum()
-    for k, j in enumerate(points):
-        p = curve.basis.share[j]
-        per_row = curve.rank_slope[j] * (p - (share <= p + 1e-12)) * own
-        of_units[:, k] += np.bincount(table.units, weights=per_row)
-    return of_units
+    influences = curve.errors(np.eye(len(basis.at))[:, nearest], table)
+    return basis.at[nearest], curve.values[nearest], influences, curve.edf

@@ -95,7 +95,25 @@ class AuditTable:
     @property
     def mean_price(self) -> float:
         """The mean price, by exposure: what shares are shares of."""
-        return float(self.weight @ self.price / self.weight.sum())
+        return self.mean(self.price)
+
+    @property
+    def share(self) -> Array:
+        """(n,) array: each row's share of the exposure."""
+        return self.weight / self.weight.sum()
+
+    def mean(self, values: Array) -> float:
+        """The mean of values (n,) by exposure."""
+        return float(self.weight @ values / self.weight.sum())
+
+    def per_unit(self, values: Array) -> Array:
+        """The sum of values (n,) over each unit's rows, (U,)."""
+        return np.bincount(self.units, weights=values)
+
+    def error(self, values: Array) -> float:
+        """The standard error of the sum of values (n,): units are drawn, rows of a unit together."""
+        of_units = self.per_unit(values)
+        return float(np.sqrt(of_units @ of_units))
 
     def folds(self, count: int) -> Index:
         """Which of `count` folds a row is in, (n,); a unit is in one."""
@@ -104,14 +122,18 @@ class AuditTable:
     def take(self, rows: NDArray[np.bool_]) -> AuditTable:
         """Some of the rows, (n,) booleans."""
         part: dict[str, Any] = {
-            name: None if getattr(self, name) is None else getattr(self, name)[rows]
-            for name in (
-                "price", "sensitive", "weight", "outcome", "expected_cost", "candidate", "controls",
-                "features", "deal",
-            )
-        }  # fmt: skip
+            name: values[rows]
+            for name, values in vars(self).items()
+            if isinstance(values, np.ndarray | pd.DataFrame)
+        }
         units, distinct = (pd.factorize(each[rows])[0] for each in (self.units, self.distinct))
-        return replace(self, **part, units=units, distinct=distinct)
+        return replace(self, **part | {"units": units, "distinct": distinct})
+
+    def sampled(self, most: int) -> AuditTable:
+        """At most about so many of the rows, whole units; what they are dealt fills [0, 1) again."""
+        share = min(1.0, most / self.n)
+        part = self.take(self.deal < share)
+        return replace(part, deal=part.deal / share)
 
     @property
     def loss_ratio(self) -> float:

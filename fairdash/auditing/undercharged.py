@@ -79,7 +79,7 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
     return Part(
         sentences=_in_words(surface, residuals.found, calibrated, table),
         tables={
-            "residual_curve": band.frame(),
+            "residual_curve": band,
             "bias_surface": surface.cells,
             "autocalibration": calibrated.cells,
             "lorenz": drawn_lorenz(table.price, table.outcome, table.weight),

@@ -28,7 +28,6 @@ from fairdash.tariff.terms import (
     Fixed,
     Interaction,
     Levels,
-    Main,
     Term,
     level_text,
     levels_of,
@@ -172,7 +171,7 @@ def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
             continue
         checks.require(
             all(
-                isinstance(each, Real) and not isinstance(each, bool) and 0 < each < math.inf
+                isinstance(each, Real) and not isinstance(each, bool) and 0 < float(each) < math.inf
                 for each in given.values()
             ),
             "fixed",
@@ -238,7 +237,7 @@ def require_fixed(
 
 
 def lacking(
-    terms: Sequence[Main],
+    terms: Sequence[Factor],
     table: pd.DataFrame,
     *,
     what: str,

@@ -118,8 +118,8 @@ class TariffStack:
     start
         (P + 1,) the GLM's coefficients.
     options
-        How they are fitted. A tariff to be balanced is judged with premiums that add up to their target: with a
-        log link that scales premiums, and so changes how residuals depend on s.
+        How they are fitted. A tariff to be balanced is judged with premiums that add up to their target: with
+        a log link that scales premiums, and so changes how residuals depend on s.
     offset
         (n,) what fixed relativities add to η, or None.
     random_state

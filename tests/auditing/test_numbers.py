@@ -176,7 +176,7 @@ def test_the_curve_among_equals_is_that_of_rows_repeated_by_integer_weights(fact
     repeated = frame.loc[frame.index.repeat(frame["w"].astype(int))].assign(w=1.0)
     columns = columns_of("p", "s", exposure="w", controls=factors)
     once, again = (
-        controlled_curve(table, table.price, factors)[1].values
+        controlled_curve(table, factors)[1].values
         for table in (AuditTable.of(each, columns) for each in (frame, repeated))
     )
     # A tree may cut a leaf otherwise where weights add up in another order.
