@@ -213,8 +213,8 @@ def controlled_curve(
 ) -> tuple[AuditTable, Curve]:
     """The price's curve along s among rows that are equal in some factors, and the rows looked at.
 
-    These are all, or some that the seed has drawn. Among equals only differences along s are known; the curve's
-    level is that of the mean price.
+    These are all, or some that the seed has drawn. Among equals only differences along s are known; the
+    curve's level is that of the mean price.
     """
     part = table.sampled(_MOST_ROWS if len(factors) == 1 else TREE_ROWS)
     basis = basis_of(part)

@@ -128,9 +128,9 @@ def noise_in_words(gap: Gap, mean: float) -> str:
 def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, pd.DataFrame]:
     """The largest gap of a curve against a threshold δ, in units of y, and the curve with a band.
 
-    The band's columns are at, share, kind, and value, low, high in units of y, a row a point. It holds the curve
-    whole in 95 % of samples if it is smooth; a jump inside the range is smoothed, and the band does not hold it:
-    docs/audit.md has the measurements.
+    The band's columns are at, share, kind, and value, low, high in units of y, a row a point. It holds the
+    curve whole in 95 % of samples if it is smooth; a jump inside the range is smoothed, and the band does not
+    hold it: docs/audit.md has the measurements.
     """
     values, covariance = curve.values, curve.covariance
     drawn = _draw(covariance, random_state)

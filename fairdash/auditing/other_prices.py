@@ -53,8 +53,9 @@ def what_instead(data: AuditData, _: Answered) -> Part:
 
     Models are taken as known. Tables: ``premiums`` has a row a premium, the price first, with shares of the
     mean price, what is explained on rows left out and how much less (``less``) that is than the best
-    estimate's; ``premium_curves`` the columns of a curve's band (:func:`~fairdash.auditing.gaps.largest_gap`) in units of the
-    price; ``premium_differences`` a row a difference with its law over policies, likewise.
+    estimate's; ``premium_curves`` the columns of a curve's band, as
+    :func:`~fairdash.auditing.gaps.largest_gap` has it, in units of the price; ``premium_differences`` a row a
+    difference with its law over policies, likewise.
     """
     costs = data.costs
     if costs is None:
