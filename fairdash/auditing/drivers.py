@@ -20,10 +20,10 @@ from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, typical_gap, within
 from fairdash.auditing.models import (
     MOST_ROWS,
+    NETWORKS,
     OF_A_PRICE,
     Costs,
     Fitted,
-    Networks,
     explained,
     features_in_words,
     fit_of,
@@ -61,8 +61,6 @@ class Drivers:
     ----------
     rows
         Rows that the surrogate was learned and judged on.
-    n_explained
-        Rows whose Shapley values were taken.
     fit, fit_with
         R² of the surrogate on rows left out, without s and with it.
     fit_networks
@@ -79,7 +77,6 @@ class Drivers:
     """
 
     rows: int
-    n_explained: int
     fit: Estimate
     fit_with: Estimate
     fit_networks: Estimate
@@ -199,21 +196,15 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
 def _fits(drivers: Drivers, costs: Costs | None, *, told: float) -> pd.DataFrame:
     """How well each model does on rows that it did not learn from."""
     rows: list[dict[str, Any]] = [
-        {"model": "the price from its features", "rows": drivers.rows, "measure": "R²", **vars(drivers.fit)},
-        {
-            "model": "the price from its features and the sensitive attribute",
-            "rows": drivers.rows,
-            "measure": "R²",
-            **vars(drivers.fit_with),
-        },
-        {
-            "model": "the price, by networks in place of trees",
-            "rows": drivers.rows,
-            "measure": "R²",
-            **vars(drivers.fit_networks),
-        },
-        {"model": "ranks of the sensitive attribute from the features", "measure": "R²", "value": told},
+        {"model": model, "rows": drivers.rows, "measure": "R²", **vars(fit)}
+        for model, fit in (
+            ("the price from its features", drivers.fit),
+            ("the price from its features and the sensitive attribute", drivers.fit_with),
+            ("the price, by networks in place of trees", drivers.fit_networks),
+        )
     ]
+    ranks = "ranks of the sensitive attribute from the features"
+    rows.append({"model": ranks, "measure": "R²", "value": told})
     if costs is not None:
         rows += [
             {"model": model, "rows": costs.table.n, "measure": share_explained_in_words(costs), **vars(fit)}
@@ -234,22 +225,15 @@ def drivers_of(table: AuditTable, *, random_state: int | None = 0) -> Drivers:
     uses = itself.ci_low > USES_ITSELF
     more = (part.sensitive,) if uses else ()
     fitted = OF_A_PRICE.fit(part.features, part.price, part.weight, *more, random_state=random_state)
-    networks = out_of_fold(part, part.price, Networks(), *more, random_state=random_state)
+    networks = out_of_fold(part, part.price, NETWORKS, *more, random_state=random_state)
     few = part.sampled(MOST_EXPLAINED)
     values = shapley_values(fitted, few.features, *((few.sensitive,) if uses else ()))
     parts = shares_of_link(values, few)
     names = [*map(str, few.features), *([table.columns.sensitive] if uses else [])]
-    shares = pd.DataFrame(
-        {
-            "feature": names,
-            "share": [each.value for each in parts[1:]],
-            "ci_low": [each.ci_low for each in parts[1:]],
-            "ci_high": [each.ci_high for each in parts[1:]],
-        }
-    )
+    shares = pd.DataFrame([vars(each) for each in parts[1:]]).rename(columns={"value": "share"})
+    shares.insert(0, "feature", names)
     return Drivers(
         rows=part.n,
-        n_explained=few.n,
         fit=explained(part.price, without, part),
         fit_with=explained(part.price, with_s, part),
         fit_networks=explained(part.price, networks, part),
@@ -268,7 +252,7 @@ def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Arra
     from shap.explainers import TreeExplainer
 
     explainer = TreeExplainer(fitted.model, feature_perturbation="tree_path_dependent")
-    return np.asarray(explainer.shap_values(fitted.encoder.encode(features, *more)), dtype=float)
+    return np.asarray(explainer.shap_values(fitted.encode(features, *more)), dtype=float)
 
 
 def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:

@@ -8,7 +8,7 @@ a twentieth of the units at a time (Student's t with 19 degrees of freedom).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -238,56 +238,26 @@ def _off(parts: list[Array]) -> float:
 def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     """Likewise, by leaving out a twentieth of the units at a time: a jackknife of groups."""
     fold = first.data.table.folds(_LEFT_OUT)
-    statistics: dict[str, list[Callable[[NDArray[np.bool_]], float]]] = {
-        name: [make(each.data) for each in (first, other)]
-        for name, make in _STATISTICS.items()
-        if first.data.table.outcome is not None or name not in _OF_OUTCOME
-    }
-    reach = float(student.ppf(0.975, _LEFT_OUT - 1))
-    kept = [fold != out for out in range(_LEFT_OUT)]
-    for name, (of_price, of_candidate) in statistics.items():
-        apart = np.array([of_candidate(rows) - of_price(rows) for rows in kept])
-        yield name, reach * float(np.sqrt((_LEFT_OUT - 1) * apart.var()))
+    found = []
+    for data in (first.data, other.data):
+        # The curve as all rows have told it out of fold.
+        told = told_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
+        found.append(pd.DataFrame([_numbers(data, fold != out, told) for out in range(_LEFT_OUT)]))
+    off = np.sqrt((_LEFT_OUT - 1) * (found[1] - found[0]).var(ddof=0))
+    yield from (float(student.ppf(0.975, _LEFT_OUT - 1)) * off).items()
 
 
-def _gini(data: AuditData) -> Callable[[NDArray[np.bool_]], float]:
-    table = data.table
-    assert table.outcome is not None
-    outcome = table.outcome
-    return lambda rows: gini(table.price[rows], outcome[rows], table.weight[rows])
-
-
-def _sufficiency(data: AuditData) -> Callable[[NDArray[np.bool_]], float]:
-    def value(rows: NDArray[np.bool_]) -> float:
-        part = data.table.take(rows)
-        return bias_surface(part, data.delta, random_state=data.seed).value / part.mean_price
-
-    return value
-
-
-def _explained(data: AuditData, *, typical: bool) -> Callable[[NDArray[np.bool_]], float]:
-    """The share of variance, or the typical gap, with the curve as all rows have told it out of fold."""
-    table = data.table
-    told = told_out_of_fold(table.price, table, data.basis, lam=data.curve.lam)
-
-    def value(rows: NDArray[np.bool_]) -> float:
-        price, share = table.price[rows], table.weight[rows] / table.weight[rows].sum()
-        mean = float(share @ price)
-        total = float(share @ (price - mean) ** 2)
-        explained = max(total - float(share @ (price - told[rows]) ** 2), 0.0)
-        return float(np.sqrt(explained)) / mean if typical else explained / max(total, 1e-300)
-
-    return value
-
-
-#: Measure to what it is of some rows, for one of the two prices.
-_STATISTICS: dict[str, Callable[[AuditData], Callable[[NDArray[np.bool_]], float]]] = {
-    "gini": _gini,
-    "sufficiency": _sufficiency,
-    "typical_gap": lambda data: _explained(data, typical=True),
-    "share_of_variance": lambda data: _explained(data, typical=False),
-}
-_OF_OUTCOME = ("gini", "sufficiency")
+def _numbers(data: AuditData, rows: NDArray[np.bool_], told: Array) -> dict[str, float]:
+    """What some rows (n,) tell of one of the two prices, by measure."""
+    table = data.table.take(rows)
+    mean, total = table.mean_price, table.mean((table.price - table.mean_price) ** 2)
+    by_s = max(total - table.mean((table.price - told[rows]) ** 2), 0.0)
+    made = {"typical_gap": float(np.sqrt(by_s)) / mean, "share_of_variance": by_s / max(total, 1e-300)}
+    if table.outcome is None:
+        return made
+    surface = bias_surface(table, data.delta, random_state=data.seed)
+    score = gini(table.price, table.outcome, table.weight)
+    return made | {"sufficiency": surface.value / mean, "gini": score}
 
 
 def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.DataFrame]) -> str:

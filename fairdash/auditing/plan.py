@@ -72,44 +72,23 @@ class Columns:
         return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
 
 
-def columns_of(
-    price: str,
-    sensitive: str | Sequence[str],
-    *,
-    exposure: str | None = None,
-    outcome: str | None = None,
-    controls: Sequence[str] = (),
-    expected_cost: str | None = None,
-    candidate: str | None = None,
-    groups: str | None = None,
-    totals: Sequence[str] = (),
-    features: Sequence[str] | None = None,
-) -> Columns:
-    """The columns as :class:`Columns`; one factor, total or feature may be given by its name alone.
+def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
+    """The columns by role as :class:`Columns`; one factor, total or feature may be given by its name alone.
 
     Of several sensitive attributes the first is `sensitive`, and the others are `also`.
     """
     first, *also = _names(sensitive) or ("",)
-    return Columns(
-        price=price,
-        sensitive=first,
-        exposure=exposure,
-        outcome=outcome,
-        expected_cost=expected_cost,
-        candidate=candidate,
-        groups=groups,
-        controls=_names(controls),
-        totals=_names(totals),
-        features=None if features is None else _names(features),
-        also=tuple(also),
-    )
+    for role in ("controls", "totals", "features"):
+        if roles.get(role) is not None:
+            roles[role] = _names(roles[role])
+    return Columns(price=price, sensitive=first, also=tuple(also), **roles)
 
 
 def _names(given: Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Question:
     """A question that an audit answers; audit, page, command line and report loop over :data:`QUESTIONS`.
 
@@ -152,24 +131,9 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
     {
         each.number: each
         for each in (
-            Question(
-                number=1,
-                title="Does the price follow it?",
-                tables=("curve", "candidate_curve"),
-                implementation="follows:does_it_follow",
-            ),
-            Question(
-                number=2,
-                title="Where?",
-                tables=("curve", "dearest_curve"),
-                implementation="follows:where",
-            ),
-            Question(
-                number=3,
-                title="Is it earned?",
-                tables=("bridge_points",),
-                implementation="earned:is_it_earned",
-            ),
+            Question(1, "Does the price follow it?", ("curve", "candidate_curve"), "follows:does_it_follow"),
+            Question(2, "Where?", ("curve", "dearest_curve"), "follows:where"),
+            Question(3, "Is it earned?", ("bridge_points",), "earned:is_it_earned"),
             Question(
                 number=4,
                 title="Among equals?",
@@ -189,18 +153,8 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 needs="outcome",
                 missing="Not asked: there is no outcome, such as claims.",
             ),
-            Question(
-                number=6,
-                title="Through what?",
-                tables=("drivers", "proxies", "surrogate_fit"),
-                implementation="drivers:through_what",
-            ),
-            Question(
-                number=7,
-                title="How much money, and whose?",
-                tables=("money_along_s", "segments"),
-                implementation="money:how_much_money",
-            ),
+            Question(6, "Through what?", ("drivers", "proxies", "surrogate_fit"), "drivers:through_what"),
+            Question(7, "How much money, and whose?", ("money_along_s", "segments"), "money:how_much_money"),
             Question(
                 number=8,
                 title="What could be charged instead?",
@@ -338,37 +292,22 @@ class AuditPlan:
     def __post_init__(self) -> None:
         primary = get_entry(CRITERIA, self.criterion, option="criterion")
         checks = Checks(OptionError)
-        checks.require(
-            isinstance(self.max_gap, int | float) and 0 < self.max_gap < 1,
-            "max_gap",
-            "It is no share of the mean price",
-            "Give a number above 0 and below 1, such as 0.05 for 5 %.",
-        )
-        needs = QUESTIONS[primary.question].needs
-        checks.require(
-            QUESTIONS[primary.question].is_answerable(self.columns),
-            "criterion",
-            f"{primary.title} can't be the primary criterion without {needs}",
-            f"Name {needs}, or another criterion.",
-        )
-        checks.require(
+        is_share = isinstance(self.max_gap, int | float) and 0 < self.max_gap < 1
+        hint = "Give a number above 0 and below 1, such as 0.05 for 5 %."
+        checks.require(is_share, "max_gap", "It is no share of the mean price", hint)
+        question = QUESTIONS[primary.question]
+        what = f"{primary.title} can't be the primary criterion without {question.needs}"
+        hint = f"Name {question.needs}, or another criterion."
+        checks.require(question.is_answerable(self.columns), "criterion", what, hint)
+        are_shares, hint = (
             all(0 < each <= 1 for each in self.reliability),
-            "reliability",
-            "It is no share of a variance",
-            "Give numbers above 0 and at most 1, such as 0.7.",
+            "above 0 and at most 1, such as 0.7.",
         )
-        checks.require(
-            set(self.questions) <= set(QUESTIONS),
-            "questions",
-            "There is no such question",
-            f"Name some of 1 to {max(QUESTIONS)}, or “all”.",
-        )
-        checks.require(
-            not self.written or _is_time(self.written),
-            "written",
-            "It is no time",
-            "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00.",
-        )
+        checks.require(are_shares, "reliability", "It is no share of a variance", f"Give numbers {hint}")
+        known, hint = set(self.questions) <= set(QUESTIONS), f"Name some of 1 to {max(QUESTIONS)}, or “all”."
+        checks.require(known, "questions", "There is no such question", hint)
+        hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."
+        checks.require(not self.written or _is_time(self.written), "written", "It is no time", hint)
         checks.finish()
 
     @classmethod

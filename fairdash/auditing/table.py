@@ -169,7 +169,11 @@ class AuditTable:
         made_of = feature_names(frame, columns)
         features = pd.DataFrame({name: as_feature(frame[name]) for name in made_of}, index=frame.index)
         complete = used.notna().all(axis=1)
-        notes = _missing_notes(used)
+        notes = [
+            f"Left out: {counted(int(count), 'row')} in which “{name}” is missing."
+            for name, count in used.isna().sum().items()
+            if count
+        ]
         if columns.exposure is not None:
             idle = complete & (used[columns.exposure] == 0)
             complete &= ~idle
@@ -283,38 +287,25 @@ def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
         get_entry(there, name, option="column")
     checks = Checks(OptionError)
     seen: dict[str, str] = {}
+
+    def is_free(name: str, option: str, hint: str, *, but: str = "") -> None:
+        role = seen.get(name, "")
+        what = f"The column “{name}” is the {role.replace('_', ' ')} already"
+        checks.require(role in ("", but), option, what, hint)
+
     for role, name in roles.items():
-        checks.require(
-            name not in seen,
-            role,
-            f"The column “{name}” is the {seen.get(name, '').replace('_', ' ')} already",
-            "Name another column.",
-        )
+        is_free(name, role, "Name another column.")
         seen[name] = role
+    among = "Among equals in it there is nothing to compare: leave it out of the factors."
     for name in columns.controls:
-        checks.require(
-            name not in seen or seen[name] == "groups",
-            "controls",
-            f"The column “{name}” is the {seen.get(name, '').replace('_', ' ')} already",
-            "Among equals in it there is nothing to compare: leave it out of the factors.",
-        )
+        is_free(name, "controls", among, but="groups")
     for name in columns.features or ():
-        checks.require(
-            name not in seen or seen[name] == "groups",
-            "features",
-            f"The column “{name}” is the {seen.get(name, '').replace('_', ' ')} already",
-            "Leave it out of the features.",
-        )
-    allowed = {
-        each for each in (columns.price, columns.outcome, columns.expected_cost, columns.candidate) if each
-    }
+        is_free(name, "features", "Leave it out of the features.", but="groups")
+    allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
+    hint = "Name the exposure, and only price, outcome, expected cost or candidate as totals."
     for name in columns.totals:
-        checks.require(
-            columns.exposure is not None and name in allowed,
-            "totals",
-            f"The column “{name}” can't be divided by an exposure",
-            "Name the exposure, and only price, outcome, expected cost or candidate as totals.",
-        )
+        divides = columns.exposure is not None and name in allowed
+        checks.require(divides, "totals", f"The column “{name}” can't be divided by an exposure", hint)
     checks.finish()
 
 
@@ -328,30 +319,17 @@ def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
             problems.append(Problem(what=what, hint=hint, column=name))
             continue
         values = column.to_numpy(dtype=float, na_value=np.nan)
-        problems += _at(
-            np.isinf(values), name, "numbers that are infinite", "Mend these cells or empty them."
-        )
-        if role == "exposure":
-            problems += _at(
-                values < 0, name, "an exposure below zero", "Mend these cells or leave the rows out."
-            )
+        infinite = "numbers that are infinite", "Mend these cells or empty them."
+        below = "an exposure below zero", "Mend these cells or leave the rows out."
+        for wrong, (what, hint) in (
+            (np.isinf(values), infinite),
+            ((role == "exposure") & (values < 0), below),
+        ):
+            if wrong.any():
+                lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()
+                problems.append(Problem(what, hint, column=name, lines=lines, count=int(wrong.sum())))
     if problems:
         raise DataError(*problems)
-
-
-def _at(wrong: NDArray[np.bool_], name: str, what: str, hint: str) -> list[Problem]:
-    if not wrong.any():
-        return []
-    lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()
-    return [Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))]
-
-
-def _missing_notes(used: pd.DataFrame) -> list[str]:
-    return [
-        f"Left out: {counted(int(count), 'row')} in which “{name}” is missing."
-        for name, count in used.isna().sum().items()
-        if count
-    ]
 
 
 def _as_control(column: pd.Series) -> pd.Series:

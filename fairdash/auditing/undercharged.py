@@ -17,6 +17,7 @@ over all ways to part the units.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -158,18 +159,15 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
         rows = price_band == band
         if rows.any():
             s_band[rows] = _bands(table.sensitive[rows], table.weight[rows], bands)
-    cells = _Cells.of(table, price_band * bands + s_band, of_s=True)
-    return cells.root_mean_square(
-        _less_price(_bands(table.price, table.weight, _LINES_A_BAND * bands), table),
-        delta,
-        random_state=random_state,
-    )
+    less = _less_price(_bands(table.price, table.weight, _LINES_A_BAND * bands), table)
+    ranges = {"price": table.price, "s": table.sensitive}
+    return _surface(table, price_band * bands + s_band, ranges, less, delta, random_state=random_state)
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
     """How far the cost of a price, brought to the level of prices, is from that price; likewise."""
-    cells = _Cells.of(table, _price_bands(table)[0], of_s=False)
-    return cells.root_mean_square(None, delta, random_state=random_state)
+    bands, _ = _price_bands(table)
+    return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 
 
 def _price_bands(table: AuditTable) -> tuple[NDArray[np.intp], int]:
@@ -182,46 +180,48 @@ def _bands(x: Array, weight: Array, count: int) -> NDArray[np.intp]:
     return np.searchsorted(cuts, x, side="left")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Cells:
-    """Which cell each row lies in, (n,), and what each cell is; `member` (n, C) is each row's share of it."""
+def _surface(
+    table: AuditTable,
+    cell: NDArray[np.intp],
+    ranges: Mapping[str, Array],
+    less: _Less | None,
+    delta: float,
+    *,
+    random_state: int | None,
+) -> Surface:
+    """The root mean square of the cells' mean errors, less what `less` has told of the rows' errors.
 
-    table: AuditTable
-    code: NDArray[np.intp]
-    frame: pd.DataFrame
-    member: csr_matrix
-
-    @classmethod
-    def of(cls, table: AuditTable, cell: NDArray[np.intp], *, of_s: bool) -> _Cells:
-        _, code, rows = np.unique(cell, return_inverse=True, return_counts=True)
-        weight = np.bincount(code, weights=table.weight)
-        frame = pd.DataFrame({"rows": rows, "share": weight / weight.sum()})
-        ranges = {"price": table.price} | ({"s": table.sensitive} if of_s else {})
-        for k, (name, values) in enumerate(ranges.items()):
-            by = pd.Series(values).groupby(code)
-            frame.insert(2 * k, f"{name}_low", by.min())
-            frame.insert(2 * k + 1, f"{name}_high", by.max())
-        member = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
-        return cls(table=table, code=code, frame=frame, member=member)
-
-    def root_mean_square(self, less: _Less | None, delta: float, *, random_state: int | None) -> Surface:
-        """That of the cells' mean errors, less what `less` has told of the rows' errors."""
-        table, rows = self.table, self.frame["rows"].to_numpy()
-        error, part = table.outcome_at_price_level - table.price, self.member
-        if less is not None:
-            # Each row's part in each cell: of its own cell, less its part in what is told of the others.
-            error, part = error - less.told(error), part - less.part(self.member)
-        b = error @ self.member
-        of_units = by_unit(part, error - b[self.code], table)
-        covariance = (of_units.T @ of_units).toarray()
-        covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
-        frame = self.frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
-        shown = rows >= FEWEST_SHOWN
-        share = frame["share"].to_numpy()[shown]
-        found = _of_means(
-            b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
-        )
-        return Surface(**found, cells=frame[shown].reset_index(drop=True))
+    Parameters
+    ----------
+    cell
+        Which cell each row lies in, (n,).
+    ranges
+        What a cell is said to reach over: name to (n,) array.
+    """
+    _, code, rows = np.unique(cell, return_inverse=True, return_counts=True)
+    weight = np.bincount(code, weights=table.weight)
+    frame = pd.DataFrame(index=range(len(rows)))
+    for name, values in ranges.items():
+        by = pd.Series(values).groupby(code)
+        frame[f"{name}_low"], frame[f"{name}_high"] = by.min(), by.max()
+    frame["rows"], frame["share"] = rows, weight / weight.sum()
+    # Each row's part in each cell: in its own, less its part in what is told of the others.
+    own = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
+    error = table.outcome_at_price_level - table.price
+    part = own
+    if less is not None:
+        error, part = error - less.told(error), own - less.part(own)
+    b = error @ own
+    of_units = by_unit(part, error - b[code], table)
+    covariance = (of_units.T @ of_units).toarray()
+    covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
+    frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
+    shown = rows >= FEWEST_SHOWN
+    share = frame["share"].to_numpy()[shown]
+    found = _of_means(
+        b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
+    )
+    return Surface(**found, cells=frame[shown].reset_index(drop=True))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -313,8 +313,7 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
         held = code == band
         weight, price, outcome = table.weight[held], table.price[held], table.outcome[held]
         ratio = float(weight @ outcome / (weight @ price))
-        of_units = np.bincount(table.units[held], weights=weight * (outcome - ratio * price))
-        error = float(np.sqrt(of_units @ of_units) / (weight @ price))
+        error = table.error(held * table.weight * (table.outcome - ratio * table.price)) / (weight @ price)
         rows.append(
             {
                 "low": along[held].min(),
