@@ -30,7 +30,7 @@ from fairdash.auditing.table import AuditTable
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
 from fairdash.dependence.double_residuals import TREE_ROWS
 from fairdash.seeds import Stream, seed_of
-from fairdash.text import few, percent
+from fairdash.text import few
 
 Array = NDArray[np.float64]
 
@@ -261,9 +261,8 @@ def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_lin
     """The answer and more; `any_link` is the p-value of no link, which may differ between
     unequal rows."""
     return (
-        f"Among rows that are equal in {few(factors)} the price differs by {percent(gap.value / mean)} "
-        f"({percent(gap.ci_low / mean)} to {percent(gap.ci_high / mean)}) between its lowest and "
-        "highest point.",
+        f"Among rows that are equal in {few(factors)} the price differs by {within(gap, mean)} between its "
+        "lowest and highest point.",
         noise_in_words(gap, mean),
         "A test that lets the link differ with the factors finds "
         f"{'one' if any_link <= LEVEL else 'none'} (p = {any_link:.2g}).",

@@ -65,12 +65,8 @@ def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[st
 
 def where(data: AuditData, _: Answered) -> Part:
     """The lowest and the highest point, and where the dearest rows are."""
-    gap, basis, mean, name = (
-        data.independence.found,
-        data.basis,
-        data.table.mean_price,
-        data.table.columns.sensitive,
-    )
+    gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
+    mean = data.table.mean_price
     assert isinstance(gap, Gap)
     lowest, highest = (
         f"the rows {basis.kind[j]} the {'5th' if basis.kind[j] == 'below' else '95th'} percentile"

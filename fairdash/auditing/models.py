@@ -206,10 +206,8 @@ class Costs:
         The rows that were looked at.
     cost : (n,) array
         What was learned, at the level of the mean price.
-    nodes, shares : (K,) arrays
-        Values of s, and the exposure that each stands for; they add up to 1.
     at_nodes : (n, K) array
-        μ(x, sₖ), by models that did not learn from the row.
+        μ(x, sₖ) at up to 30 values sₖ of s, by models that did not learn from the row.
     premiums
         Id of :data:`PREMIUMS` to (n,) array, likewise.
     by_networks : (n,) array
@@ -218,8 +216,6 @@ class Costs:
 
     table: AuditTable
     cost: Array
-    nodes: Array
-    shares: Array
     at_nodes: Array
     premiums: Mapping[str, Array]
     by_networks: Array
@@ -276,9 +272,8 @@ def learn_costs(
     assert learned is not None
     cost = at_level_of_price(learned, part)
     law = sensitive_nodes(part.sensitive, sample_weight=part.weight, max_nodes=N_NODES)
-    nodes, shares = law.values, law.shares
     trees = _trees_for(cost)
-    at_nodes = np.empty((part.n, len(nodes)))
+    at_nodes = np.empty((part.n, len(law.values)))
     made = {name: np.empty(part.n) for name in PREMIUMS}
     folds = folds_of(part)
     for k, out in enumerate(folds):
@@ -287,7 +282,7 @@ def learn_costs(
             part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out],
             random_state=random_state,
         )  # fmt: skip
-        at_nodes[out] = fitted.predict_at(part.features[out], nodes)
+        at_nodes[out] = fitted.predict_at(part.features[out], law.values)
 
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
             mean: Fitted = _trees_for(values).fit(
@@ -300,7 +295,7 @@ def learn_costs(
         corrective = corrective_of(best, part)
         made["best_estimate"][out] = best[out]
         made["unaware"][out] = given_features(best)
-        made["aware"][out] = at_nodes[out] @ shares
+        made["aware"][out] = at_nodes[out] @ law.shares
         made["hyperaware"][out] = given_features(corrective)
         made["corrective"][out] = corrective[out]
     best = made["best_estimate"]
@@ -314,8 +309,6 @@ def learn_costs(
     return Costs(
         table=part,
         cost=cost,
-        nodes=nodes,
-        shares=shares,
         at_nodes=at_nodes,
         premiums=MappingProxyType(made),
         # Where one loss can judge the trees it can judge these, too.

@@ -299,11 +299,9 @@ class AuditPlan:
         what = f"{primary.title} can't be the primary criterion without {question.needs}"
         hint = f"Name {question.needs}, or another criterion."
         checks.require(question.is_answerable(self.columns), "criterion", what, hint)
-        are_shares, hint = (
-            all(0 < each <= 1 for each in self.reliability),
-            "above 0 and at most 1, such as 0.7.",
-        )
-        checks.require(are_shares, "reliability", "It is no share of a variance", f"Give numbers {hint}")
+        are_shares = all(0 < each <= 1 for each in self.reliability)
+        hint = "Give numbers above 0 and at most 1, such as 0.7."
+        checks.require(are_shares, "reliability", "It is no share of a variance", hint)
         known, hint = set(self.questions) <= set(QUESTIONS), f"Name some of 1 to {max(QUESTIONS)}, or “all”."
         checks.require(known, "questions", "There is no such question", hint)
         hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."

@@ -164,11 +164,12 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     units = np.arange(len(price))
     if columns.groups is not None:
         units = pd.factorize(frame[columns.groups].to_numpy()[known])[0]
-    means, off = [], np.zeros(int(units.max()) + 1)
+    means, off = [], np.zeros(len(price))
     for rows, sign in ((gone, 1.0), (~gone, -1.0)):
         own = weight * rows / weight[rows].sum()
         means.append(float(own @ price))
-        off += sign * np.bincount(units, weights=own * (price - means[-1]))
+        off += sign * own * (price - means[-1])
+    off = np.bincount(units, weights=off)
     code = bands_of(price, weight)
     by = pd.DataFrame({"p": price, "w": weight, "out": weight * gone}).groupby(code)
     table = pd.DataFrame(

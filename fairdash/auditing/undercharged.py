@@ -159,9 +159,9 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
         rows = price_band == band
         if rows.any():
             s_band[rows] = _bands(table.sensitive[rows], table.weight[rows], bands)
-    less = _less_price(_bands(table.price, table.weight, _LINES_A_BAND * bands), table)
+    lines = _lines_in_price(_bands(table.price, table.weight, _LINES_A_BAND * bands), table)
     ranges = {"price": table.price, "s": table.sensitive}
-    return _surface(table, price_band * bands + s_band, ranges, less, delta, random_state=random_state)
+    return _surface(table, price_band * bands + s_band, ranges, lines, delta, random_state=random_state)
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
@@ -184,12 +184,13 @@ def _surface(
     table: AuditTable,
     cell: NDArray[np.intp],
     ranges: Mapping[str, Array],
-    less: _Less | None,
+    lines: csr_matrix | None,
     delta: float,
     *,
     random_state: int | None,
 ) -> Surface:
-    """The root mean square of the cells' mean errors, less what `less` has told of the rows' errors.
+    """The root mean square of the cells' mean errors, less what lines in the price tell of the rows'
+    errors.
 
     Parameters
     ----------
@@ -209,8 +210,9 @@ def _surface(
     own = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
     error = table.outcome_at_price_level - table.price
     part = own
-    if less is not None:
-        error, part = error - less.told(error), own - less.part(own)
+    if lines is not None:
+        error = error - lines @ (lines.T @ (table.weight * error))
+        part = own - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ own)
     b = error @ own
     of_units = by_unit(part, error - b[code], table)
     covariance = (of_units.T @ of_units).toarray()
@@ -224,26 +226,11 @@ def _surface(
     return Surface(**found, cells=frame[shown].reset_index(drop=True))
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Less:
-    """Weighted least squares on few columns of a sparse design (n, q)."""
+def _lines_in_price(band: NDArray[np.intp], table: AuditTable) -> csr_matrix:
+    """Functions that b(p) is made of, (n, q): a straight line in each of the given bands of the price.
 
-    design: csr_matrix
-    solve: Array
-    weight: Array
-
-    def told(self, y: Array) -> Array:
-        """What is told of y (n,) in each row."""
-        return np.asarray(self.design @ (self.solve @ (self.design.T @ (self.weight * y))))
-
-    def part(self, member: csr_matrix) -> csr_matrix:
-        """Each row's part in what is told of each cell's mean, (n, C)."""
-        of_cells = csr_matrix(self.solve @ (self.design.T @ member).toarray())
-        return self.design.multiply(self.weight[:, None]).tocsr() @ of_cells
-
-
-def _less_price(band: NDArray[np.intp], table: AuditTable) -> _Less:
-    """b(p): a straight line in each of the given bands of the price."""
+    They are orthonormal under the weights: L @ (L.T @ (w y)) is what they tell of y.
+    """
     _, code = np.unique(band, return_inverse=True)
     total = np.bincount(code, weights=table.weight)
     middle = np.bincount(code, weights=table.weight * table.price) / total
@@ -252,15 +239,11 @@ def _less_price(band: NDArray[np.intp], table: AuditTable) -> _Less:
     # Prices of one value have no slope.
     steep = width > 1e-9 * max(float(np.abs(table.price).max()), 1e-300)
     rows, count = np.arange(table.n), len(total)
-    kept = steep[code]
-    slope = csr_matrix(
-        ((away / np.where(steep, width, 1.0)[code])[kept], (rows[kept], code[kept])), shape=(table.n, count)
+    level, slope = (
+        csr_matrix((values / np.sqrt(total)[code], (rows, code)), shape=(table.n, count))
+        for values in (np.ones(table.n), away / np.where(steep, width, 1.0)[code])
     )
-    level = csr_matrix((np.ones(table.n), (rows, code)), shape=(table.n, count))
-    design = hstack([level, slope[:, steep]], format="csr")
-    # Columns are orthogonal under the weights.
-    solve = np.diag(1 / np.append(total, total[steep]))
-    return _Less(design=design, solve=solve, weight=table.weight)
+    return hstack([level, slope[:, steep]], format="csr")
 
 
 def _of_means(

@@ -148,43 +148,28 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
         hint = "Give their inner edges, ascending, or a number from 2 on."
         checks.require(fits, "bands", f"Those of “{name}” can't be", hint)
     pairs = [frozenset(pair) for pair in options.interactions]
-    checks.require(
-        all(len(pair) == 2 for pair in pairs) and len(set(pairs)) == len(pairs),
-        "interactions",
-        "Not pairs of two columns, each pair once",
-        'Give pairs such as [("age", "gender")].',
-    )
+    fits = all(len(pair) == 2 for pair in pairs) and len(set(pairs)) == len(pairs)
+    hint = 'Give pairs such as [("age", "gender")].'
+    checks.require(fits, "interactions", "Not pairs of two columns, each pair once", hint)
     checks.finish()
 
 
 def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
     """Require of each column's relativities that they can rate."""
     for name, given in fixed.items():
-        is_table = isinstance(given, Mapping) and bool(given)
-        checks.require(
-            is_table,
-            "fixed",
-            f"“{name}” has no relativities",
-            'Give one a level, such as {"region": {"north": 1.0, "south": 1.2}}.',
-        )
-        if not is_table:
+        if not isinstance(given, Mapping) or not given:
+            hint = 'Give one a level, such as {"region": {"north": 1.0, "south": 1.2}}.'
+            checks.require(False, "fixed", f"“{name}” has no relativities", hint)
             continue
-        checks.require(
-            all(
-                isinstance(each, Real) and not isinstance(each, bool) and 0 < float(each) < math.inf
-                for each in given.values()
-            ),
-            "fixed",
-            f"A relativity of “{name}” is no number above 0",
-            "Premiums are multiplied by it: give a number above 0.",
+        can_rate = all(
+            isinstance(each, Real) and not isinstance(each, bool) and 0 < float(each) < math.inf
+            for each in given.values()
         )
-        levels = [None if pd.isna(level) else level_text(level) for level in given]
-        checks.require(
-            len(set(levels)) == len(levels),
-            "fixed",
-            f"A level of “{name}” stands twice",
-            "Keep one; 3, 3.0 and “3” are one level.",
-        )
+        what, hint = f"A relativity of “{name}” is no number above 0", "give a number above 0."
+        checks.require(can_rate, "fixed", what, f"Premiums are multiplied by it: {hint}")
+        levels = {None if pd.isna(level) else level_text(level) for level in given}
+        what, hint = f"A level of “{name}” stands twice", "Keep one; 3, 3.0 and “3” are one level."
+        checks.require(len(levels) == len(given), "fixed", what, hint)
 
 
 def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> Fixed:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -28,12 +27,8 @@ _FLAT = 0.9
 _TRIALS = 20
 
 
-class Objective(Protocol):
-    """What is minimised."""
-
-    def __call__(self, x: Tensor, which: Tensor, /) -> tuple[Tensor, Tensor]:
-        """Value (M,) and slope (M, P) at x (M, P), for the problems `which` (M,)."""
-        ...
+#: What is minimised: value (M,) and slope (M, P) at x (M, P), for the problems `which` (M,).
+Objective = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True, kw_only=True)

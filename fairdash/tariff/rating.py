@@ -64,13 +64,9 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
         raise OptionError.of("This is not known", "Choose “error” or “base”.", column="unknown")
     terms, base, values, multiplies = read_terms(table)
     mains = [term for term in terms if not isinstance(term, Interaction)]
-    parts = [*mains, *(part for term in terms if isinstance(term, Interaction)
-                       for part in (term.first, term.second))]  # fmt: skip
-    features = named_features(
-        X,
-        [name for term in terms for name in term.columns],
-        numbers=[part.column for part in parts if not isinstance(part, Levels)],
-    )
+    parts = [part for term in terms for part in term.parts]
+    numbers = [part.column for part in parts if not isinstance(part, Levels)]
+    features = named_features(X, [part.column for part in parts], numbers=numbers)
     if unknown == "error":
         hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
         problems = lacking(mains, features, what="The tariff has no relativity", hint=hint)

@@ -90,9 +90,9 @@ class Main:
         return len(self.shares) - self.has_missing
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it looks at."""
-        return (self.column,)
+    def parts(self) -> tuple[Main, ...]:
+        """The factors that it looks at."""
+        return (self,)
 
     def values(self, coefficients: Array) -> Array:
         """Values (K, n_values) that these coefficients (K, width) stand for; the base's is 0."""
@@ -263,9 +263,9 @@ class Interaction:
     shares: tuple[float, ...]
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it looks at."""
-        return self.first.column, self.second.column
+    def parts(self) -> tuple[Main, ...]:
+        """The factors that it looks at."""
+        return self.first, self.second
 
     @property
     def used(self) -> NDArray[np.int64]:
