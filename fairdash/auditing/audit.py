@@ -96,16 +96,20 @@ def audit(
     DataError
         A column that can't be what it is said to be; fewer than 100 complete rows or groups.
     """
-    amounts = {
-        "exposure": exposure,
-        "outcome": outcome,
-        "expected_cost": expected_cost,
-        "candidate": candidate,
-    }
+    columns = columns_of(
+        price,
+        sensitive,
+        exposure=exposure,
+        outcome=outcome,
+        controls=controls,
+        expected_cost=expected_cost,
+        candidate=candidate,
+        groups=groups,
+        totals=totals,
+        features=features,
+    )
     plan = AuditPlan.of(
-        columns_of(
-            price, sensitive, **amounts, groups=groups, controls=controls, totals=totals, features=features
-        ),
+        columns,
         criterion=criterion,
         max_gap=max_gap,
         questions=questions,

@@ -182,7 +182,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Criterion:
     """A way to say what it means that a price is fair.
 
@@ -190,22 +190,22 @@ class Criterion:
     ----------
     id, title
         For programs, and for people.
-    meaning
-        What it asks, in one plain sentence.
-    gap
-        What is held against the largest gap allowed.
     question
         The number of the question that it answers.
     picture
         The table that shows it.
+    meaning
+        What it asks, in one plain sentence.
+    gap
+        What is held against the largest gap allowed.
     """
 
     id: str
     title: str
-    meaning: str
-    gap: str
     question: int
     picture: str
+    meaning: str
+    gap: str
 
 
 #: The criteria by id; one is named as primary before results are seen, and all are shown.
@@ -214,39 +214,27 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
         each.id: each
         for each in (
             Criterion(
-                id="independence",
-                title="Independence",
+                *("independence", "Independence", 1, "curve"),
                 meaning="The price does not follow the sensitive attribute.",
                 gap="highest less lowest point of the price's curve",
-                question=1,
-                picture="curve",
             ),
             Criterion(
-                id="conditional_independence",
-                title="Independence among equals",
+                *("conditional_independence", "Independence among equals", 4, "controlled_curve"),
                 meaning="The price does not follow the sensitive attribute among rows that are equal in the "
                 "factors named as legitimate.",
                 gap="highest less lowest point of the price's curve among equals",
-                question=4,
-                picture="controlled_curve",
             ),
             Criterion(
-                id="sufficiency",
-                title="Sufficiency",
+                *("sufficiency", "Sufficiency", 5, "bias_surface"),
                 meaning="Among those who pay the same, expected cost does not depend on the sensitive "
                 "attribute.",
                 gap="root mean square, over cells of price and attribute, of how far cost differs from what "
                 "rows of that price cost; cost is at the price's level, and noise is taken off",
-                question=5,
-                picture="bias_surface",
             ),
             Criterion(
-                id="equalized_residuals",
-                title="Equalized residuals",
+                *("equalized_residuals", "Equalized residuals", 5, "residual_curve"),
                 meaning="Cost at the price's level less the price does not follow the sensitive attribute.",
                 gap="highest less lowest point of the curve of cost, at the price's level, less price",
-                question=5,
-                picture="residual_curve",
             ),
         )
     }

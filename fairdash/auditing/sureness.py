@@ -25,7 +25,7 @@ from fairdash.assessment.insurance import FEWEST_SHOWN, bands_of
 from fairdash.auditing.curve import MOST_LEVELS, Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.earned import HIGH_POINT, LESS_PENALTY, LOW_POINT
-from fairdash.auditing.gaps import Estimate, within
+from fairdash.auditing.gaps import Estimate, Z, within
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.table import AuditTable
 from fairdash.seeds import Stream, rng_of
@@ -171,15 +171,9 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
         off += sign * own * (price - means[-1])
     off = np.bincount(units, weights=off)
     code = bands_of(price, weight)
-    by = pd.DataFrame({"p": price, "w": weight, "out": weight * gone}).groupby(code)
-    table = pd.DataFrame(
-        {
-            "low": by["p"].min(),
-            "high": by["p"].max(),
-            "rows": by.size(),
-            "share": by["out"].sum() / by["w"].sum(),
-        }
-    ).reset_index(drop=True)
+    share = np.bincount(code, weights=weight * gone) / np.bincount(code, weights=weight)
+    bands = pd.Series(price).groupby(code)
+    table = pd.DataFrame({"low": bands.min(), "high": bands.max(), "rows": bands.size(), "share": share})
     return Estimate.of(means[0] - means[1], float(np.sqrt(off @ off))), int(gone.sum()), table
 
 
@@ -227,26 +221,22 @@ def corrected(
             influences[k][units] += own / draws
     weights = {each: _extrapolate(each) for each in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
     degrees = table.n_units / max(table.n_units - edf, 1.0)
-    direction, rows = {}, []
+    low, high = (int(np.argmin(np.abs(SHARES - each))) for each in (LOW_POINT, HIGH_POINT))
+    # The points, and the direction gap after them.
+    read = np.column_stack([np.eye(len(SHARES)), np.eye(len(SHARES))[high] - np.eye(len(SHARES))[low]])
+    direction, curves = {}, []
     for reliability, of in weights.items():
-        told = value + np.tensordot(of, values.mean(axis=1) - value, axes=1)
-        off = influence + np.tensordot(of, influences - influence, axes=1)
-        by_draw = np.tensordot(of, values, axes=1)
-
-        def error(column: Array, drawn: Array) -> float:
-            return float(np.sqrt(column @ column * degrees + drawn.var(ddof=1) / draws))
-
-        low, high = (int(np.argmin(np.abs(SHARES - each))) for each in (LOW_POINT, HIGH_POINT))
-        direction[reliability] = Estimate.of(
-            float(told[high] - told[low]),
-            error(off[:, high] - off[:, low], by_draw[:, high] - by_draw[:, low]),
-        )
-        for j, point in enumerate(told):
-            each = Estimate.of(float(point), error(off[:, j], by_draw[:, j]))
-            row = {"reliability": reliability, "share": SHARES[j]}
-            row |= {"at": mean + np.sqrt(reliability) * (at[j] - mean)}
-            rows.append(row | {"value": each.value, "low": each.ci_low, "high": each.ci_high})
-    return Corrected(direction=direction, curve=pd.DataFrame(rows), rows=table.n)
+        told = (value + np.tensordot(of, values.mean(axis=1) - value, axes=1)) @ read
+        off = (influence + np.tensordot(of, influences - influence, axes=1)) @ read
+        drawn = np.tensordot(of, values, axes=1) @ read
+        error = np.sqrt((off**2).sum(axis=0) * degrees + drawn.var(axis=0, ddof=1) / draws)
+        direction[reliability] = Estimate.of(float(told[-1]), float(error[-1]))
+        # Of the true s, were it normal.
+        true = mean + np.sqrt(reliability) * (at - mean)
+        curve = {"reliability": reliability, "share": SHARES, "at": true, "value": told[:-1]}
+        ends = {"low": told[:-1] - Z * error[:-1], "high": told[:-1] + Z * error[:-1]}
+        curves.append(pd.DataFrame(curve | ends))
+    return Corrected(direction=direction, curve=pd.concat(curves, ignore_index=True), rows=table.n)
 
 
 def _extrapolate(reliability: float) -> Array:

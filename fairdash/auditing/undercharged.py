@@ -291,23 +291,23 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
     assert table.outcome is not None
     along = getattr(table, by)
     code = bands_of(along, table.weight, n_bands)
-    rows = []
-    for band in np.unique(code):
-        held = code == band
-        weight, price, outcome = table.weight[held], table.price[held], table.outcome[held]
-        ratio = float(weight @ outcome / (weight @ price))
-        error = table.error(held * table.weight * (table.outcome - ratio * table.price)) / (weight @ price)
-        rows.append(
-            {
-                "low": along[held].min(),
-                "high": along[held].max(),
-                "rows": int(held.sum()),
-                "exposure": weight.sum(),
-                "price": weight @ price / weight.sum(),
-                "outcome": weight @ outcome / weight.sum(),
-                "ratio": ratio,
-                "ci_low": ratio - Z * error,
-                "ci_high": ratio + Z * error,
-            }
-        )
-    return pd.DataFrame(rows)
+    exposure, price, outcome = (
+        np.bincount(code, weights=table.weight * each) for each in (1.0, table.price, table.outcome)
+    )
+    ratio = outcome / price
+    off = table.weight * (table.outcome - ratio[code] * table.price)
+    error = np.array([table.error(off * (code == band)) for band in range(len(ratio))]) / price
+    rows = pd.Series(along).groupby(code)
+    return pd.DataFrame(
+        {
+            "low": rows.min(),
+            "high": rows.max(),
+            "rows": rows.size(),
+            "exposure": exposure,
+            "price": price / exposure,
+            "outcome": outcome / exposure,
+            "ratio": ratio,
+            "ci_low": ratio - Z * error,
+            "ci_high": ratio + Z * error,
+        }
+    )

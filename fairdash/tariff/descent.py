@@ -39,8 +39,6 @@ class Minimum:
     ----------
     x
         (K, P).
-    value
-        (K,).
     n_iter
         (K,) steps taken.
     converged
@@ -48,7 +46,6 @@ class Minimum:
     """
 
     x: Tensor
-    value: Tensor
     n_iter: Tensor
     converged: Tensor
 
@@ -112,7 +109,7 @@ def minimise(
             settled |= values[-6] - value < tol
         if on_step is not None:
             on_step((step + 1) / max_iter)
-    return Minimum(x=x, value=value, n_iter=n_iter, converged=settled & ~failed)
+    return Minimum(x=x, n_iter=n_iter, converged=settled & ~failed)
 
 
 def _direction(slope: Tensor, moves: list[Tensor], turns: list[Tensor]) -> Tensor:
