@@ -302,7 +302,9 @@ def fit_curve(
     )
 
 
-def told_out_of_fold(y: Array, table: AuditTable, basis: Basis, *, lam: float, n_folds: int = 5) -> Array:
+def predicted_out_of_fold(
+    y: Array, table: AuditTable, basis: Basis, *, lam: float, n_folds: int = 5
+) -> Array:
     """The curve of y (n,), or of each of its columns (n, k), at each row, learned on the other folds."""
     folds = table.folds(n_folds)
     told = np.empty_like(y)

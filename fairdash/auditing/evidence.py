@@ -33,7 +33,7 @@ from fairdash._version import versions
 from fairdash.assessment.insurance import FEWEST_SHOWN
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan, Columns
-from fairdash.auditing.result import CONTENT, Answer, Findings, Since, moved_since, table_of
+from fairdash.auditing.result import CONTENT, Answer, Drift, Findings, drift_since, table_of
 from fairdash.auditing.table import feature_names
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import FairdashError, StorageError
@@ -207,7 +207,7 @@ class AuditResult(Findings):
         Returns
         -------
         AuditResult
-            With :attr:`since` and two tables; see :func:`fairdash.auditing.result.moved_since`.
+            With :attr:`since` and two tables; see :func:`fairdash.auditing.result.drift_since`.
 
         Raises
         ------
@@ -220,7 +220,7 @@ class AuditResult(Findings):
             before, content = other, other.files()[CONTENT]
         else:
             before, content = self.load(other), _content_in(Path(other))
-        since, tables = moved_since(self, before, sha256=sha256(content))
+        since, tables = drift_since(self, before, sha256=sha256(content))
         return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
 
     def save(self, path: str | PathLike[str]) -> Path:
@@ -277,7 +277,7 @@ class AuditResult(Findings):
             notes=tuple(content["notes"]),
             others=tuple(cls._of(each) for each in content.get("others", [])),
             **{name: dict(content.get(name, {})) for name in ("origin", "made_with")},
-            since=None if content.get("since") is None else from_plain(Since, content["since"]),
+            since=None if content.get("since") is None else from_plain(Drift, content["since"]),
         )
 
 

@@ -7,14 +7,14 @@ import pandas as pd
 
 from fairdash.auditing.curve import Basis, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.earned import fixed_bridge
+from fairdash.auditing.decomposition import fixed_decomposition
 from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, typical_gap
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
 from fairdash.text import percent
 
-#: The share of the exposure that is dearest.
-DEAREST = 0.05
+#: The share of the exposure that pays the top prices.
+TOP_SHARE = 0.05
 #: Where the highest price is that of more than this share, nobody is dearest.
 _MOST = 0.2
 
@@ -25,7 +25,7 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
     assert isinstance(gap, Gap)
     typical, _uf = typical_gap(table, data.basis, data.curve)
     measures = [
-        data.measure("direction", fixed_bridge(table, data.basis, data.curve, None).gap),
+        data.measure("direction", fixed_decomposition(table, data.basis, data.curve, None).gap),
         data.measure("typical_gap", typical),
     ]
     tables = {}
@@ -79,13 +79,13 @@ def where(data: AuditData, _: Answered) -> Part:
         f"The price is lowest at {lowest} of “{name}” ({least:,.4g}, {percent(least / mean)} of the mean) "
         f"and highest at {highest} ({most:,.4g}, {percent(most / mean)})."
     )
-    dearest = dearest_curve(data.table, basis, random_state=data.seed)
-    if dearest is None:
+    top = top_price_share(data.table, basis, random_state=data.seed)
+    if top is None:
         return Part(sentences=(said,))
-    return Part(sentences=(said, _dearest_in_words(*dearest, name)), tables={"dearest_curve": dearest[0]})
+    return Part(sentences=(said, _top_prices_in_words(*top, name)), tables={"dearest_curve": top[0]})
 
 
-def dearest_curve(
+def top_price_share(
     table: AuditTable, basis: Basis, *, random_state: int | None
 ) -> tuple[pd.DataFrame, float] | None:
     """The share of rows along s that are among the dearest 5 %, with its band, and that of all; in [0, 1].
@@ -94,7 +94,7 @@ def dearest_curve(
     price, all of them or none are among the dearest, which are then 5 % or a little more; None where that
     would be more than a fifth.
     """
-    least = quantiles(table.price, table.weight, np.array([1 - DEAREST]))[0]
+    least = quantiles(table.price, table.weight, np.array([1 - TOP_SHARE]))[0]
     among = (table.price >= least).astype(float)
     share = table.mean(among)
     if share > _MOST:
@@ -104,7 +104,7 @@ def dearest_curve(
     return band.assign(**band[ends].clip(0.0, 1.0)), share
 
 
-def _dearest_in_words(band: pd.DataFrame, share: float, name: str) -> str:
+def _top_prices_in_words(band: pd.DataFrame, share: float, name: str) -> str:
     """Where the dearest rows are."""
     most, least = (
         f"{point['at']:,.4g}, {percent(point['value'])} ({percent(point['low'])} to {percent(point['high'])})"

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from fairdash.auditing.curve import Basis, Curve, told_out_of_fold
+from fairdash.auditing.curve import Basis, Curve, predicted_out_of_fold
 from fairdash.auditing.table import AuditTable
 from fairdash.seeds import Stream, rng_of
 from fairdash.text import percent
@@ -264,7 +264,7 @@ def typical_gap(
     Var(E[π|S]) = Var(π) − E[(π − m(s))²] with m learned on the other folds, so that noise does not count
     (Williamson et al. 2021); below 0 it is reported as 0.
     """
-    told = told_out_of_fold(table.price, table, basis, lam=curve.lam, n_folds=n_folds)
+    told = predicted_out_of_fold(table.price, table, basis, lam=curve.lam, n_folds=n_folds)
     share = table.share
     around = (table.price - table.mean_price) ** 2
     total = float(share @ around)

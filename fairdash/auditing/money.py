@@ -20,7 +20,7 @@ from pandas.api.types import is_numeric_dtype
 from scipy.sparse import csr_matrix
 
 from fairdash.assessment.insurance import FEWEST_SHOWN, bands_of
-from fairdash.auditing.curve import Basis, fit_curve, told_out_of_fold
+from fairdash.auditing.curve import Basis, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, root_of
 from fairdash.auditing.table import AuditTable
@@ -315,7 +315,7 @@ def moved(table: AuditTable, basis: Basis, price: Array, cost: Array | None) -> 
     Learned on other rows, the side says nothing of a row's own noise: without a link it is 0 on average.
     """
     above = above_base(price, cost, table.weight)
-    told = told_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
+    told = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
     share = table.share
     # Either half's curve about its own mean: their levels are off in opposite directions.
     half = table.folds(2)

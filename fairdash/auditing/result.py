@@ -58,7 +58,7 @@ MOVED, MOVED_CURVE = "moved", "moved_curve"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Since:
+class Drift:
     """What has moved since another audit.
 
     Attributes
@@ -169,7 +169,7 @@ class Findings:
     others: tuple[Self, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
     made_with: Mapping[str, str] = field(default_factory=dict)
-    since: Since | None = None
+    since: Drift | None = None
 
     @property
     def along(self) -> tuple[Self, ...]:
@@ -281,12 +281,12 @@ def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
     return f"{said} ({between}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
 
 
-def moved_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Since, dict[str, pd.DataFrame]]:
+def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
     """What has moved, and its tables.
 
     Returns
     -------
-    Since, dict of frames
+    Drift, dict of frames
         ``moved``: a row a criterion and a measure with an interval in both audits: before, now, difference,
         ci_low, ci_high as shares of the mean price, verdict_before and verdict_now.
         ``moved_curve``: the difference of the curves where both have a point: at, value, low, high, kind; the
@@ -331,7 +331,7 @@ def moved_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Since,
     begin = "The curve has moved" if off.any() else "No move of the curve is shown; where it is clearest"
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits saw the same rows."
-    since = Since(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)
+    since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)
     return since, {MOVED: values, MOVED_CURVE: curve}
 
 

@@ -17,11 +17,11 @@ from fairdash.assessment.insurance import double_lift, gini, lorenz
 from fairdash.auditing import gaps
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.curve import basis_of, fit_curve
-from fairdash.auditing.earned import controlled_curve
+from fairdash.auditing.decomposition import controlled_curve
 from fairdash.auditing.gaps import holm, largest_gap
 from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.auditing.sufficiency import actual_to_expected
 from fairdash.auditing.table import AuditTable
-from fairdash.auditing.undercharged import actual_to_expected
 
 
 @pytest.mark.parametrize("module", [gaps, insurance, text])

@@ -1,13 +1,11 @@
 """Questions 3 and 4: what is behind the gap, expected cost or factors that are named as legitimate?
 
-The gap between two points of s as what expected cost explains and what is left.
-
+Question 3 takes the gap between two points of s apart: what expected cost justifies, and what is unexplained.
 The two points are where the price's curve is lowest and highest on one half of the units; the gap between
 them is measured on the other half, and the other way round, so that noise that made a point look high does
 not count as a gap. Beside it stands the gap between the 10th and the 90th percentile of s.
 
-
-Robinson (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C], where ψ are the
+Question 4 is Robinson's (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C], where ψ are the
 functions of :mod:`fairdash.auditing.curve`. What C tells is learned on other folds, by
 :mod:`fairdash.dependence.conditional_means`: splines and levels of each factor with products of two, and
 where there are several, trees on what these leave.
@@ -46,18 +44,18 @@ _LEAF = 10
 
 def is_it_earned(data: AuditData, _: Answered) -> Part:
     """The gap as what expected cost explains and what is left, at two points of either choice."""
-    chosen = chosen_bridge(data.table, data.cost)
-    fixed = fixed_bridge(data.table, data.basis, data.curve, data.cost)
+    chosen = chosen_decomposition(data.table, data.cost)
+    fixed = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
     points, measures = [], []
-    for name, bridge in (("", chosen), ("_s10_s90", fixed)):
-        if bridge is None:
+    for name, found in (("", chosen), ("_s10_s90", fixed)):
+        if found is None:
             continue
-        for part in ("gap", "earned", "left"):
-            if (each := getattr(bridge, part)) is not None:
+        for part, each in (("gap", found.gap), ("earned", found.justified), ("left", found.unexplained)):
+            if each is not None:
                 measures.append(data.measure(f"{part}{name}", each))
-        for k, (low, high) in enumerate(zip(bridge.low, bridge.high, strict=True), start=1):
+        for k, (low, high) in enumerate(zip(found.low, found.high, strict=True), start=1):
             points.append({"measure": f"gap{name}", "part": k, "from": low, "to": high})
-    said = earned(fixed if chosen is None else chosen, data.table.mean_price, data.table.columns.sensitive)
+    said = in_words(fixed if chosen is None else chosen, data.table.mean_price, data.table.columns.sensitive)
     few_rows = "Too few rows to choose the lowest and highest point on one half of them."
     return Part(
         sentences=(said,),
@@ -93,14 +91,14 @@ def among_equals(data: AuditData, _: Answered) -> Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bridge:
+class Decomposition:
     """A gap of the price between two points of s, and its parts; amounts in units of the price.
 
     Attributes
     ----------
     gap
         E[π|s₂] − E[π|s₁].
-    earned, left
+    justified, unexplained
         What expected cost at the portfolio's loss ratio explains, and the rest; None without an outcome
         and an expected cost.
     low, high
@@ -108,20 +106,20 @@ class Bridge:
     """
 
     gap: Estimate
-    earned: Estimate | None
-    left: Estimate | None
+    justified: Estimate | None = None
+    unexplained: Estimate | None = None
     low: tuple[float, ...]
     high: tuple[float, ...]
 
 
-def fixed_bridge(table: AuditTable, basis: Basis, curve: Curve, cost: Array | None) -> Bridge:
+def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Array | None) -> Decomposition:
     """From the 10th to the 90th percentile of s; `cost` (n,) is what is expected, at any level."""
     low, high = basis.nearest(LOW_POINT), basis.nearest(HIGH_POINT)
     parts = _parts(table, basis, curve.lam * LESS_PENALTY, low, high, cost)
-    return _bridge([parts], [(basis.at[low], basis.at[high])])
+    return _averaged([parts], [(basis.at[low], basis.at[high])])
 
 
-def chosen_bridge(table: AuditTable, cost: Array | None) -> Bridge | None:
+def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
     """From the lowest to the highest point of the price's curve, chosen on the other half.
 
     None where a half has too few rows at too many values of s for a curve.
@@ -139,7 +137,7 @@ def chosen_bridge(table: AuditTable, cost: Array | None) -> Bridge | None:
         low, high = (_same_point(basis, other, int(pick(chooser.values))) for pick in (np.argmin, np.argmax))
         parts.append(_parts(half, basis, curve.lam * LESS_PENALTY, low, high, own_cost))
         points.append((basis.at[low], basis.at[high]))
-    return _bridge(parts, points)
+    return _averaged(parts, points)
 
 
 def _same_point(basis: Basis, other: Basis, point: int) -> int:
@@ -166,13 +164,15 @@ def _parts(
         apart, of_apart = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
         # The loss ratio is estimated too: d(ratio) = (π − ratio Y) / E[Y].
         of_ratio = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
-        of_earned = ratio * of_apart + apart * of_ratio
-        found["earned"] = (ratio * apart, of_earned)
-        found["left"] = (gap - ratio * apart, of_gap - of_earned)
+        of_justified = ratio * of_apart + apart * of_ratio
+        found["justified"] = (ratio * apart, of_justified)
+        found["unexplained"] = (gap - ratio * apart, of_gap - of_justified)
     return {name: (value, float(of @ of) * correction) for name, (value, of) in found.items()}
 
 
-def _bridge(parts: list[dict[str, tuple[float, float]]], points: list[tuple[float, float]]) -> Bridge:
+def _averaged(
+    parts: list[dict[str, tuple[float, float]]], points: list[tuple[float, float]]
+) -> Decomposition:
     """The mean over halves, which are independent of each other."""
     count = len(parts)
     made = {
@@ -183,24 +183,24 @@ def _bridge(parts: list[dict[str, tuple[float, float]]], points: list[tuple[floa
         for name in parts[0]
     }
     low, high = (tuple(float(point[k]) for point in points) for k in (0, 1))
-    return Bridge(gap=made["gap"], earned=made.get("earned"), left=made.get("left"), low=low, high=high)
+    return Decomposition(**made, low=low, high=high)
 
 
-def earned(bridge: Bridge, mean: float, name: str) -> str:
-    """Question 3; a bridge of two parts has its points chosen on the other half of the rows."""
+def in_words(found: Decomposition, mean: float, name: str) -> str:
+    """Question 3; a gap in two halves has its points chosen on the other half of the rows."""
     low, high = (
-        " or ".join(f"{at:,.4g}" for at in dict.fromkeys(points)) for points in (bridge.low, bridge.high)
+        " or ".join(f"{at:,.4g}" for at in dict.fromkeys(points)) for points in (found.low, found.high)
     )
-    chosen = "chosen on other rows" if len(bridge.low) > 1 else "its 10th and 90th percentile"
+    chosen = "chosen on other rows" if len(found.low) > 1 else "its 10th and 90th percentile"
     gap = (
-        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(bridge.gap, mean)} "
+        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(found.gap, mean)} "
         "of the mean price."
     )
-    if bridge.earned is None or bridge.left is None:
+    if found.justified is None or found.unexplained is None:
         return f"{gap} Nothing is known of what is earned: name an outcome or an expected cost."
-    cost, left = within(bridge.earned, mean), bridge.left
+    cost, left = within(found.justified, mean), found.unexplained
     can_be_noise = left.ci_low <= 0 <= left.ci_high
-    if not can_be_noise and (left.value < 0) != (bridge.gap.value < 0):
+    if not can_be_noise and (left.value < 0) != (found.gap.value < 0):
         low_end, high_end = sorted((abs(left.ci_low), abs(left.ci_high)))
         more = within(Estimate(value=abs(left.value), ci_low=low_end, ci_high=high_end), mean)
         return f"{gap} Expected cost changes by {cost}, which is {more} more."

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from fairdash.assessment.insurance import deviances, double_lift, gini
-from fairdash.auditing.curve import Curve, basis_of, fit_curve, told_out_of_fold
+from fairdash.auditing.curve import Curve, basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.earned import HIGH_POINT, LESS_PENALTY, LOW_POINT
+from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, Gap, Z, largest_gap, typical_gap, within
 from fairdash.auditing.models import (
     DIFFERENCES,
@@ -35,8 +35,8 @@ from fairdash.auditing.models import (
 )
 from fairdash.auditing.money import above_base, along_s, other_columns, segments
 from fairdash.auditing.plan import CRITERIA
+from fairdash.auditing.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
-from fairdash.auditing.undercharged import bias_surface
 from fairdash.dependence.ranks import quantiles
 from fairdash.text import amount, percent
 
@@ -241,7 +241,7 @@ def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     found = []
     for data in (first.data, other.data):
         # The curve as all rows have told it out of fold.
-        told = told_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
+        told = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
         found.append(pd.DataFrame([_numbers(data, fold != out, told) for out in range(_LEFT_OUT)]))
     off = np.sqrt((_LEFT_OUT - 1) * (found[1] - found[0]).var(ddof=0))
     yield from (float(student.ppf(0.975, _LEFT_OUT - 1)) * off).items()

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from fairdash.auditing.curve import basis_of, fit_curve, told_out_of_fold
+from fairdash.auditing.curve import basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, typical_gap, within
 from fairdash.auditing.models import (
@@ -266,7 +266,7 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
     columns = np.column_stack([whole, parts])
     around = columns - table.share @ columns
     lam = fit_curve(whole, table, basis).lam
-    left = columns - told_out_of_fold(columns, table, basis, lam=lam)
+    left = columns - predicted_out_of_fold(columns, table, basis, lam=lam)
     told = around * around[:, :1] - left * left[:, :1]
     return [ratio_of_means(each, around[:, 0] ** 2, table) for each in told.T]
 

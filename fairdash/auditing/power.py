@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from fairdash.assessment.insurance import FEWEST_SHOWN, bands_of
 from fairdash.auditing.curve import MOST_LEVELS, Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.earned import HIGH_POINT, LESS_PENALTY, LOW_POINT
+from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, Z, within
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.table import AuditTable
