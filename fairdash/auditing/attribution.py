@@ -7,6 +7,7 @@ UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,6 +45,10 @@ MOST_EXPLAINED = 2_000
 #: A price uses s itself where s makes the surrogate better by more than this share of the price's variance:
 #: trees are never exact, and s may mend a little of what they miss.
 USES_ITSELF = 0.005
+#: Models of the price.
+WITHOUT = "the price from its features"
+WITH = "the price from its features and the sensitive attribute"
+BY_NETWORKS = "the price, by networks in place of trees"
 _NO_FEATURES = "Through what can't be said: the table has no further columns, or none that says something."
 #: Features that a sentence names.
 _MOST_NAMED = 3
@@ -61,10 +66,9 @@ class Drivers:
     ----------
     rows
         Rows that the surrogate was learned and judged on.
-    fit, fit_with
-        R² of the surrogate on rows left out, without s and with it.
-    fit_networks
-        That of networks in place of the trees, with s where the surrogate has it.
+    fits
+        Model to its R² on rows left out: the surrogate without s and with it, and networks in place of the
+        trees, with s where the surrogate has it.
     itself
         By how much of the price's variance s makes it better, likewise.
     uses_itself
@@ -77,9 +81,7 @@ class Drivers:
     """
 
     rows: int
-    fit: Estimate
-    fit_with: Estimate
-    fit_networks: Estimate
+    fits: Mapping[str, Estimate]
     itself: Estimate
     uses_itself: bool
     whole: Estimate
@@ -127,10 +129,10 @@ def through_what(data: AuditData, _: Answered) -> Part:
 def _through_in_words(drivers: Drivers, uf: Estimate, name: str) -> tuple[str, str, str]:
     """Through which features, by the surrogate, how well that fits, and whether through s itself."""
     made_of = f"the other columns{f' and “{name}”' if drivers.uses_itself else ''}"
-    fit = drivers.fit_with if drivers.uses_itself else drivers.fit
+    fit = drivers.fits[WITH if drivers.uses_itself else WITHOUT]
     made = (
         f"The model is trees that make the price again from {made_of} (R² {fit.value:.3f} on rows left out; "
-        f"networks in their place {drivers.fit_networks.value:.3f}); "
+        f"networks in their place {drivers.fits[BY_NETWORKS].value:.3f}); "
         "the parts are Shapley values."
     )
     whole = drivers.whole.value
@@ -197,11 +199,7 @@ def _fits(drivers: Drivers, costs: Costs | None, *, told: float) -> pd.DataFrame
     """How well each model does on rows that it did not learn from."""
     rows: list[dict[str, Any]] = [
         {"model": model, "rows": drivers.rows, "measure": "R²", **vars(fit)}
-        for model, fit in (
-            ("the price from its features", drivers.fit),
-            ("the price from its features and the sensitive attribute", drivers.fit_with),
-            ("the price, by networks in place of trees", drivers.fit_networks),
-        )
+        for model, fit in drivers.fits.items()
     ]
     ranks = "ranks of the sensitive attribute from the features"
     rows.append({"model": ranks, "measure": "R²", "value": told})
@@ -234,9 +232,11 @@ def drivers_of(table: AuditTable, *, random_state: int | None = 0) -> Drivers:
     shares.insert(0, "feature", names)
     return Drivers(
         rows=part.n,
-        fit=explained(part.price, without, part),
-        fit_with=explained(part.price, with_s, part),
-        fit_networks=explained(part.price, networks, part),
+        fits={
+            WITHOUT: explained(part.price, without, part),
+            WITH: explained(part.price, with_s, part),
+            BY_NETWORKS: explained(part.price, networks, part),
+        },
         itself=itself,
         uses_itself=uses,
         whole=parts[0],

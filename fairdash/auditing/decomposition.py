@@ -5,8 +5,8 @@ The two points are where the price's curve is lowest and highest on one half of 
 them is measured on the other half, and the other way round, so that noise that made a point look high does
 not count as a gap. Beside it stands the gap between the 10th and the 90th percentile of s.
 
-Question 4 is Robinson's (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C], where ψ are the
-functions of :mod:`fairdash.auditing.curve`. What C tells is learned on other folds, by
+Question 4 is Robinson's (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
+where ψ are the functions of :mod:`fairdash.auditing.curve`. What C tells is learned on other folds, by
 :mod:`fairdash.dependence.conditional_means`: splines and levels of each factor with products of two, and
 where there are several, trees on what these leave.
 """

@@ -93,13 +93,8 @@ def _missing(data: AuditData) -> list[Part]:
         f"“{name}” is missing in {counted(count, 'row')}, which are left out; their prices {differ} from the "
         f"others': {amount(apart.value)} on average ({amount(apart.ci_low)} to {amount(apart.ci_high)})."
     )
-    return [
-        Part(
-            sentences=(said,),
-            tables={"missing_by_price": table},
-            measures=(data.measure("price_without_sensitive", apart),),
-        )
-    ]
+    measures = (data.measure("price_without_sensitive", apart),)
+    return [Part(sentences=(said,), tables={"missing_by_price": table}, measures=measures)]
 
 
 def _reliable(data: AuditData) -> Part:
