@@ -204,33 +204,7 @@ class AuditTable:
         hashes, units = _hashes(numbers, controls, used, columns)
         if (n_units := len(np.unique(units))) < FEWEST:
             raise _too_few(n_units, "groups of complete rows", notes)
-        if not float(weight @ numbers["price"]) > 0:
-            raise DataError.of(
-                "its mean is not above zero, and gaps are shares of the mean",
-                "Choose a price, or a prediction of what can't be below zero.",
-                column=columns.price,
-            )
-        for role in ("outcome", "expected_cost"):
-            if role in numbers and not float(weight @ numbers[role]) > 0:
-                raise DataError.of(
-                    "it adds up to 0 or less, so the price can't be compared with it",
-                    "Choose another column, or leave it out.",
-                    column=getattr(columns, role),
-                )
-        for role in ("price", "candidate"):
-            if {role, "outcome"} <= set(numbers) and _is_line_of(numbers["outcome"], numbers[role]):
-                name = getattr(columns, role)
-                raise DataError.of(
-                    f"it is “{name}” itself or a straight line of it in every row: the price is the outcome",
-                    "Choose what was paid out afterwards, such as claims, or leave the outcome out.",
-                    column=columns.outcome,
-                )
-        if np.ptp(numbers["sensitive"]) == 0:
-            raise DataError.of(
-                "it has the same value in every row",
-                "Choose a column with several values.",
-                column=columns.sensitive,
-            )
+        _check_values(numbers, weight, columns)
         made = _hash_of(features) if made_of else hashes
         order = np.lexsort((made, weight, hashes, numbers["sensitive"]))
         key = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
@@ -259,6 +233,28 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
         name: table[table["rows"] >= FEWEST_SHOWN].reset_index(drop=True) if "rows" in table else table
         for name, table in tables.items()
     }
+
+
+def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
+    """Refuse values that no audit can be made of; role to (n,) array."""
+    checks = Checks(DataError)
+    what = "its mean is not above zero, and gaps are shares of the mean"
+    hint = "Choose a price, or a prediction of what can't be below zero."
+    checks.require(float(weight @ numbers["price"]) > 0, columns.price, what, hint)
+    what, hint = "it has the same value in every row", "Choose a column with several values."
+    checks.require(np.ptp(numbers["sensitive"]) > 0, columns.sensitive, what, hint)
+    for role in ("outcome", "expected_cost"):
+        if role in numbers:
+            what = "it adds up to 0 or less, so the price can't be compared with it"
+            hint = "Choose another column, or leave it out."
+            checks.require(float(weight @ numbers[role]) > 0, getattr(columns, role), what, hint)
+    for role in ("price", "candidate"):
+        if {role, "outcome"} <= set(numbers):
+            same = f"it is “{getattr(columns, role)}” itself or a straight line of it in every row"
+            hint = "Choose what was paid out afterwards, such as claims, or leave the outcome out."
+            is_copy = _is_line_of(numbers["outcome"], numbers[role])
+            checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)
+    checks.finish()
 
 
 def _is_line_of(y: Array, x: Array) -> bool:

@@ -168,18 +168,14 @@ def _check(dataset: Dataset, lams: Sequence[float], options: FitOptions) -> None
     """Refuse what no split could fit."""
     penalty = get_entry(PENALTIES, options.penalty, option="penalty")
     checks = Checks(OptionError)
-    checks.require(
-        lams and all(np.isfinite(lam) and lam >= 0 for lam in lams),
-        "lams",
-        "Not usable weights λ",
-        "Give numbers of at least 0.",
-    )
-    checks.require(
-        penalty.multivariate or dataset.sensitive.shape[1] == 1,
-        "penalty",
+    usable = lams and all(np.isfinite(lam) and lam >= 0 for lam in lams)
+    checks.require(usable, "lams", "Not usable weights λ", "Give numbers of at least 0.")
+    fits = penalty.multivariate or dataset.sensitive.shape[1] == 1
+    what, hint = (
         f"“{penalty.id}” takes one sensitive column only",
         "Choose one sensitive column, or another penalty.",
     )
+    checks.require(fits, "penalty", what, hint)
     checks.finish()
     problem = options.loss.target_problem(dataset.target.to_numpy(dtype=float), column=dataset.roles.target)
     if problem is not None:
