@@ -266,7 +266,7 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
         for name, values in tables["two_prices"].query("measure == 'independence'").items()
         if name not in ("question", "measure")
     }
-    dearer = table.mean(second.price > table.price)
+    dearer = table.mean((second.price > table.price).astype(float))
     names = table.columns.price, second.columns.price
     along = tables["change_along_s"]
     ends = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]

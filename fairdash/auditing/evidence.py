@@ -276,7 +276,8 @@ class AuditResult(Findings):
             plan=from_plain(AuditPlan, content["plan"]),
             notes=tuple(content["notes"]),
             others=tuple(cls._of(each) for each in content.get("others", [])),
-            **{name: dict(content.get(name, {})) for name in ("origin", "made_with")},
+            origin=dict(content.get("origin", {})),
+            made_with=dict(content.get("made_with", {})),
             since=None if content.get("since") is None else from_plain(Drift, content["since"]),
         )
 

@@ -108,6 +108,6 @@ def _top_prices_in_words(band: pd.DataFrame, share: float, name: str) -> str:
     """Where the dearest rows are."""
     most, least = (
         f"{point['at']:,.4g}, {percent(point['value'])} ({percent(point['low'])} to {percent(point['high'])})"
-        for point in (band.loc[band["value"].idxmax()], band.loc[band["value"].idxmin()])
+        for point in (band.iloc[int(pick(band["value"]))] for pick in (np.argmax, np.argmin))
     )
     return f"Of the rows about “{name}” {most} are among the dearest {percent(share)} of all; about {least}."

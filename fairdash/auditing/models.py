@@ -136,7 +136,7 @@ class Learner:
             from fairdash.training.regressor import FairRegressor
 
             batch = max(_FEWEST_ROWS_A_STEP, len(y) // _STEPS_AN_EPOCH)
-            own = {"method": "standard", "lam": 0.0, "batch_size": batch, "device": "cpu"}
+            own: dict[str, Any] = {"method": "standard", "lam": 0.0, "batch_size": batch, "device": "cpu"}
             model = FairRegressor(**own, **self.options, random_state=seed)
         else:
             model = HistGradientBoostingRegressor(**self.options, early_stopping=False, random_state=seed)

@@ -164,12 +164,12 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
         own = weight * rows / weight[rows].sum()
         means.append(float(own @ price))
         off += sign * own * (price - means[-1])
-    off = np.bincount(units, weights=off)
+    of_units = np.bincount(units, weights=off)
     code = bands_of(price, weight)
     share = np.bincount(code, weights=weight * gone) / np.bincount(code, weights=weight)
     bands = pd.Series(price).groupby(code)
     table = pd.DataFrame({"low": bands.min(), "high": bands.max(), "rows": bands.size(), "share": share})
-    return Estimate.of(means[0] - means[1], float(np.sqrt(off @ off))), int(gone.sum()), table
+    return Estimate.of(means[0] - means[1], float(np.sqrt(of_units @ of_units))), int(gone.sum()), table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

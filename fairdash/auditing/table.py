@@ -108,7 +108,7 @@ class AuditTable:
 
     def per_unit(self, values: Array) -> Array:
         """The sum of values (n,) over each unit's rows, (U,)."""
-        return np.bincount(self.units, weights=values)
+        return np.asarray(np.bincount(self.units, weights=values), dtype=float)
 
     def error(self, values: Array) -> float:
         """The standard error of the sum of values (n,): units are drawn, rows of a unit together."""
@@ -323,7 +323,9 @@ def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
         ):
             if wrong.any():
                 lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()
-                problems.append(Problem(what, hint, column=name, lines=lines, count=int(wrong.sum())))
+                problems.append(
+                    Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))
+                )
     if problems:
         raise DataError(*problems)
 
