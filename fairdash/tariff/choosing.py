@@ -29,6 +29,7 @@ from fairdash.tariff.terms import (
     Interaction,
     Levels,
     Term,
+    between,
     level_text,
     levels_of,
     numbers_of,
@@ -280,10 +281,7 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Curve:
     else:
         points = _rounded(quantiles(cells[there], weight[there], np.linspace(0, 1, options.n_breakpoints)))
     # Of each row's weight, what is nearer to a breakpoint counts there.
-    place = np.interp(cells[there], points, np.arange(len(points)))
-    below = np.minimum(place.astype(int), max(len(points) - 2, 0))
-    above = np.minimum(below + 1, len(points) - 1)
-    part = place - below
+    below, above, part = between(cells[there], points)
     shares = np.bincount(below, weight[there] * (1 - part), len(points))
     shares += np.bincount(above, weight[there] * part, len(points))
     middle = quantiles(cells[there], weight[there], np.array([0.5]))[0] if there.any() else points[0]

@@ -62,6 +62,13 @@ def numbers_of(column: pd.Series) -> Array:
     return column.to_numpy(dtype=float, na_value=np.nan)
 
 
+def between(cells: Array, points: Sequence[float]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    """The breakpoints below and above each cell, and how far it is from the one to the other, in [0, 1]."""
+    place = np.interp(cells, points, np.arange(len(points)))
+    below = np.minimum(place.astype(np.int64), max(len(points) - 2, 0))
+    return below, np.minimum(below + 1, len(points) - 1), place - below
+
+
 @dataclass(frozen=True, kw_only=True)
 class Main:
     """A factor of one column.
@@ -234,8 +241,10 @@ class Curve(Main):
     def at(self, table: pd.DataFrame, values: Array) -> Array:
         """What each row adds to η, (K, n), by values (K, n_values); 0 where it has no value."""
         cells = numbers_of(table[self.column])
-        line = np.array([np.interp(cells, self.points, own[: self.n_places]) for own in values])
-        return np.where(np.isnan(cells), values[:, -1:] if self.has_missing else 0.0, line)
+        missing = np.isnan(cells)
+        below, above, part = between(np.where(missing, self.points[0], cells), self.points)
+        line = values[:, below] * (1 - part) + values[:, above] * part
+        return np.where(missing, values[:, -1:] if self.has_missing else 0.0, line)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
         """Which rows hold what has no value here, (n,): missing cells, if there were none in training."""
