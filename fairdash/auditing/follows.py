@@ -11,7 +11,7 @@ from fairdash.auditing.decomposition import fixed_decomposition
 from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, typical_gap
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
-from fairdash.text import percent
+from fairdash.utils.text import percent
 
 #: The share of the exposure that pays the top prices.
 TOP_SHARE = 0.05

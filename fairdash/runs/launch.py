@@ -12,7 +12,6 @@ from fairdash.auditing.plan import AuditPlan
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.jobs import engine
-from fairdash.records import to_plain
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
@@ -23,6 +22,7 @@ from fairdash.storage import LOCAL, sha256
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
+from fairdash.utils.records import to_plain
 
 #: Kind of job to where it waits: a refit or an audit takes seconds, and somebody waits for it.
 LANES: Mapping[type[Job], str] = {

@@ -35,7 +35,7 @@ from fairdash.tariff.terms import (
     numbers_of,
     positions,
 )
-from fairdash.text import at_lines
+from fairdash.utils.text import at_lines
 
 Array = NDArray[np.float64]
 

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.registry import get_entry
-from fairdash.seeds import Stream, rng_of
+from fairdash.jobs.steps import Found, Unit, at_once
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
 from fairdash.tariff.fit import PENALTIES, FitOptions, fit_terms
 from fairdash.training.baselines import ALPHAS
 from fairdash.training.regressor_tables import clean_features
 from fairdash.training.splits import Split, with_held_out
-from fairdash.units import Found, Unit, at_once
+from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 

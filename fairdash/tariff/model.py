@@ -30,7 +30,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fairdash.errors import Checks, OptionError
-from fairdash.registry import get_entry
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
 from fairdash.tariff.files import export
 from fairdash.tariff.fit import AVERAGES, PENALTIES, FitOptions, fit_terms
@@ -40,6 +39,7 @@ from fairdash.training.losses import find_loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.regressor_fit import rows_to_fit, seed_to_fit
 from fairdash.training.regressor_predict import in_columns, rows_to_predict
+from fairdash.utils.registry import get_entry
 
 Array = NDArray[np.float64]
 

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.dependence.hgr_network import shares
-from fairdash.seeds import Stream, rng_of
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.cca_spline import CanonicalPenalty
 from fairdash.training.settings import TrainingSettings
+from fairdash.utils.seeds import Stream, rng_of
 
 if TYPE_CHECKING:
     from fairdash.tariff.fit import FitOptions

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 import streamlit as st
 
-from fairdash.studies.store import DONE, FAILED, Study, StudyStatus, cancel, start, status_of, tables_of
+from fairdash.simulations.store import DONE, FAILED, Study, StudyStatus, cancel, start, status_of, tables_of
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import duration

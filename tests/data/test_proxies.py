@@ -13,8 +13,8 @@ from fairdash.dependence import exact, measure
 from fairdash.dependence.categories import category_basis, hgr_of_bases, number_basis
 from fairdash.dependence.spline import scores
 from fairdash.errors import OptionError
-from fairdash.studies.proxies import proxy_study, ranking_of_tables
-from fairdash.studies.store import PROXIES, Study, tables_of, work
+from fairdash.simulations.proxies import proxy_study, ranking_of_tables
+from fairdash.simulations.store import PROXIES, Study, tables_of, work
 
 
 def dataset(features: dict, s: np.ndarray) -> Dataset:

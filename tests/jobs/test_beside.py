@@ -9,11 +9,11 @@ import sys
 
 import pytest
 
-from fairdash.assessment.result import SweepResult
+from fairdash.evaluation.result import SweepResult
 from fairdash.jobs.kept import keep_once, kept
+from fairdash.jobs.steps import Found, from_files, to_files
 from fairdash.runs import beside, worker
 from fairdash.runs.store import create_run
-from fairdash.units import Found, from_files, to_files
 from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units, until
 from tests.runs.test_runs import ENDLESS, SOURCE
 

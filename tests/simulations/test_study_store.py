@@ -9,11 +9,10 @@ import time
 import pandas as pd
 import pytest
 
-from fairdash.storage import cache_folder
-from fairdash.studies import store
-from fairdash.studies.scene import Scene
-from fairdash.studies.stack import Progress
-from fairdash.studies.store import (
+from fairdash.simulations import store
+from fairdash.simulations.scene import Scene
+from fairdash.simulations.stack import Progress
+from fairdash.simulations.store import (
     ABSENT,
     DONE,
     FAILED,
@@ -28,6 +27,7 @@ from fairdash.studies.store import (
     tables_of,
     work,
 )
+from fairdash.storage import cache_folder
 
 STUDY = Study("noise_axis", Scene(n=50))
 
@@ -119,7 +119,7 @@ def test_a_damaged_status_counts_as_absent() -> None:
 
 
 def test_the_worker_says_that_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairdash.studies import worker
+    from fairdash.simulations import worker
 
     def broken(_scene: Scene):
         raise ZeroDivisionError

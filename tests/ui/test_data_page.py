@@ -17,8 +17,8 @@ from fairdash.data import Roles, build_dataset, uploads
 from fairdash.data.source import load_source
 from fairdash.data.uploads import list_uploads
 from fairdash.dependence import measure, quantile_groups
+from fairdash.simulations.store import PROXIES, Study, work
 from fairdash.storage import write_whole
-from fairdash.studies.store import PROXIES, Study, work
 from fairdash.training.defaults import default_plan
 from fairdash.ui.cached import link_of
 from tests.data.test_rate import ROLES, claims
