@@ -23,8 +23,8 @@ from benchmarks.audit_cases import RESULTS
 from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import largest_gap
 from fairdash.auditing.plan import Columns
+from fairdash.auditing.sufficiency import autocalibration, bias_surface
 from fairdash.auditing.table import AuditTable
-from fairdash.auditing.undercharged import autocalibration, bias_surface
 
 Array = NDArray[np.float64]
 PLACE = RESULTS / "audit_sufficiency.csv"

@@ -24,7 +24,7 @@ from fairdash.data.published import CLAIMS
 from fairdash.data.roles import Roles
 from fairdash.evaluation import summarise_splits
 from fairdash.evaluation.execute_sweep import execute_sweep
-from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.defaults import LAMS
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep

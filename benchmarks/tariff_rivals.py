@@ -47,9 +47,9 @@ from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.fetch import find_folder, read_verified
 from fairdash.data.published import CLAIMS, DAYS_IN_A_YEAR, MOTOR_SENSITIVE, SUBREGION
 from fairdash.tariff.choosing import TermOptions, choose_terms
-from fairdash.tariff.design import design
 from fairdash.tariff.fit import AVERAGES, FitOptions, fit_glm, fit_stack
-from fairdash.tariff.shrinkage import choose_alpha
+from fairdash.tariff.many import choose_alpha
+from fairdash.tariff.terms import design
 from fairdash.training.losses import find_loss
 from fairdash.training.penalties.base import of_ranks
 from fairdash.training.penalties.closed_forms import smooth_functions

@@ -23,6 +23,8 @@ from fairdash.utils.text import percent
 OF_EACH_PRICE = frozenset(range(1, 8))
 OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
 
+_OF_A_VERDICT = ["question", "criterion", "value", "ci_low", "ci_high", "p_value", "verdict"]
+
 
 def audit(
     frame: pd.DataFrame,
@@ -205,19 +207,17 @@ def conclude(
     sentences = {number: parts[number].sentences for number in sorted(parts)}
     for name in sorted(CRITERIA, key=lambda each: each != plan.criterion):
         number, measured = CRITERIA[name].question, audit.criteria.get(name)
-        row: dict[str, Any] = {"question": number, "criterion": name}
+        row: dict[str, Any] = {"question": number, "criterion": name, "verdict": NONE}
+        rows.append(row)
         if measured is None:
-            rows.append(row | dict.fromkeys(("value", "ci_low", "ci_high", "p_value"), math.nan))
-            rows[-1]["verdict"] = NONE
             continue
         found, verdict = measured.found, verdicts[name]
         row |= {key: getattr(found, key) / mean for key in ("value", "ci_low", "ci_high")}
-        rows.append(row | {"p_value": measured.p_value, "verdict": verdict})
+        row |= {"p_value": measured.p_value, "verdict": verdict}
         details[name] = {
             **{key: getattr(found, key) / mean for key in ("lower", "upper", "smallest")},
             "floor": getattr(found, "floor", math.nan) / mean,
-            "p_below": found.p_below,
-            "p_above": found.p_above,
+            **{key: getattr(found, key) for key in ("p_below", "p_above")},
             "rows_needed": measured.rows_needed(audit.data.delta),
         }
         if number in sentences and (number != 5 or name == "sufficiency"):
@@ -225,7 +225,7 @@ def conclude(
             sentences[number] = (f"{answer} {_verdict_in_words(measured, verdict, audit.data)}", *more)
     return AuditResult(
         verdict=verdicts[plan.criterion],
-        verdicts=pd.DataFrame(rows),
+        verdicts=pd.DataFrame(rows, columns=_OF_A_VERDICT),
         measures=audit.measures,
         curve=tables["curve"],
         tables=MappingProxyType(only_shown(tables)),

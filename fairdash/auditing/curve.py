@@ -223,16 +223,24 @@ class Curve:
         """(J,) array, in units of y."""
         return np.sqrt(np.maximum(np.diag(self.covariance), 0))
 
-    def contrast(self, weights: Array, table: AuditTable) -> tuple[float, Array]:
-        """The combination ``weights @ values`` of the points, and what each unit adds to its error, (U,)."""
-        of_units = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights))).ravel()
-        share = np.cumsum(table.weight) / table.weight.sum()
-        per_row = np.zeros(table.n)
-        for j in np.flatnonzero(weights * self.rank_slope):
-            p = self.basis.share[j]
-            per_row += weights[j] * self.rank_slope[j] * (p - (share <= p + 1e-12))
-        per_row *= table.weight / table.weight.sum()
-        return float(weights @ self.values), of_units + np.bincount(table.units, weights=per_row)
+    def errors(self, weights: Array, table: AuditTable) -> Array:
+        """What each unit adds to the errors of some combinations of the points, (J, k) to (U, k)."""
+        of_units = np.asarray(self.scores @ (self.solve @ (self.basis.points.T @ weights)))
+        below = np.cumsum(table.weight) / table.weight.sum()
+        for k, each in enumerate(weights.T):
+            per_row = np.zeros(table.n)
+            for j in np.flatnonzero(each * self.rank_slope):
+                p = self.basis.share[j]
+                per_row += each[j] * self.rank_slope[j] * (p - (below <= p + 1e-12))
+            of_units[:, k] += table.per_unit(per_row * table.share)
+        return of_units
+
+    def difference(self, low: int, high: int, table: AuditTable) -> tuple[float, Array]:
+        """The curve at one point less that at another, and what each unit adds to its error, (U,)."""
+        weights = np.zeros((len(self.values), 1))
+        weights[high] += 1
+        weights[low] -= 1
+        return float(self.values @ weights[:, 0]), self.errors(weights, table)[:, 0]
 
 
 def fit_curve(
@@ -248,7 +256,7 @@ def fit_curve(
         The penalty of roughness, with none on the tails' steps; both are found by default.
     """
     design = basis.rows if rows is None else rows
-    weight = table.weight / table.weight.sum()
+    weight = table.share
     weighted = design.multiply(weight[:, None]).tocsr() if issparse(design) else design * weight[:, None]
     gram = np.asarray((design.T @ weighted).todense() if issparse(design) else design.T @ weighted)
     size = np.trace(gram) / len(gram)
@@ -294,14 +302,19 @@ def fit_curve(
     )
 
 
-def told_out_of_fold(y: Array, table: AuditTable, basis: Basis, *, lam: float, n_folds: int = 5) -> Array:
-    """The curve of y (n,) at each row, learned on the other folds."""
+def predicted_out_of_fold(
+    y: Array, table: AuditTable, basis: Basis, *, lam: float, n_folds: int = 5
+) -> Array:
+    """The curve of y (n,), or of each of its columns (n, k), at each row, learned on the other folds."""
     folds = table.folds(n_folds)
-    told = np.empty(table.n)
+    told = np.empty_like(y)
     for fold in range(n_folds):
         out = folds == fold
-        part = fit_curve(y[~out], table.take(~out), basis, rows=basis.rows[~out], lam=lam)
-        told[out] = np.asarray(basis.rows[out] @ part.coefficients).ravel()
+        rows = basis.rows[~out]
+        weighted = rows.multiply(table.weight[~out][:, None] / table.weight[~out].sum())
+        gram = np.asarray((rows.T @ weighted).todense())
+        gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram)) + lam * basis.penalty
+        told[out] = basis.rows[out] @ np.linalg.solve(gram, np.asarray(weighted.T @ y[~out]))
     return told
 
 
@@ -363,7 +376,6 @@ def _rank_slope(values: Array, basis: Basis) -> Array:
 
 def _of_percentiles(slope: Array, basis: Basis, table: AuditTable) -> Array:
     """M'(p) M'(q) (min(p, q) − pq) / n: percentiles are off as a Brownian bridge."""
-    per_unit = np.bincount(table.units, weights=table.weight)
-    per = float((per_unit**2).sum() / per_unit.sum() ** 2)
+    per = table.error(table.share) ** 2
     p = basis.share
     return np.outer(slope, slope) * (np.minimum.outer(p, p) - np.outer(p, p)) * per

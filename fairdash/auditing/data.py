@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
-from fairdash.auditing.gaps import Band, Estimate, Tested, largest_gap
+from fairdash.auditing.gaps import Estimate, Tested, largest_gap
 from fairdash.auditing.models import Costs, learn_costs
 from fairdash.auditing.plan import QUESTIONS, AuditPlan
 from fairdash.auditing.result import Findings
@@ -116,7 +116,7 @@ class AuditData:
     plan: AuditPlan
     basis: Basis
     curve: Curve
-    band: Band
+    band: pd.DataFrame
     independence: Measured
     tell: Progress
     second: Answered | None = None
@@ -213,7 +213,7 @@ class Answered:
     @property
     def tables(self) -> dict[str, pd.DataFrame]:
         """All tables; a later question's takes the place of an earlier one of that name."""
-        found = [{"curve": self.data.band.frame()}, *(part.tables for part in self.parts.values())]
+        found = [{"curve": self.data.band}, *(part.tables for part in self.parts.values())]
         return {name: table for part in found for name, table in part.items()}
 
     @property
@@ -223,7 +223,7 @@ class Answered:
         return pd.DataFrame(rows, columns=["question", "measure", *_MONEY, *_MONEY.values()])
 
 
-def along(table: AuditTable, y: Array, basis: Basis, plan: AuditPlan) -> tuple[Measured, Band]:
+def along(table: AuditTable, y: Array, basis: Basis, plan: AuditPlan) -> tuple[Measured, pd.DataFrame]:
     """The largest gap of the curve of y (n,) along s, against the plan's threshold, and the curve's band."""
     curve = fit_curve(y, table, basis)
     gap, band = largest_gap(curve, plan.gap_allowed(table.mean_price), random_state=plan.random_state)

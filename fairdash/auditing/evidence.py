@@ -16,7 +16,8 @@ import json
 import math
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -31,7 +32,7 @@ import pandas as pd
 from fairdash._version import versions
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan, Columns
-from fairdash.auditing.result import CONTENT, Answer, Findings, Since, moved_since, table_of
+from fairdash.auditing.result import CONTENT, Answer, Drift, Findings, drift_since, table_of
 from fairdash.auditing.table import feature_names
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import FairdashError, StorageError
@@ -139,7 +140,7 @@ def read_plan(path: str | PathLike[str]) -> KeptPlan:
         There is none, or one that can't be read.
     """
     place = Path(path)
-    try:
+    with _reading(place, "plan"):
         text = read_part(place, PLAN) if place.suffix.lower() == ".zip" else _whole(place)
         content = json.loads(text)
         if content["fairdash_audit"] != FORMAT:
@@ -150,10 +151,6 @@ def read_plan(path: str | PathLike[str]) -> KeptPlan:
             origin=dict(content["origin"]),
             sha256=dict(content["sha256"]),
         )
-    except FairdashError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise unreadable(place, "plan") from error
 
 
 def read_part(place: Path, name: str) -> bytes:
@@ -164,7 +161,7 @@ def read_part(place: Path, name: str) -> bytes:
     StorageError
         It is not there, too large, or not what it was.
     """
-    try:
+    with _reading(place):
         files = unpack(_whole(place), PLAN, name, largest=LARGEST)
         if name != PLAN and PLAN in files:
             kept = json.loads(files[PLAN])["sha256"].get(name)
@@ -174,10 +171,6 @@ def read_part(place: Path, name: str) -> bytes:
                     "It was altered: take the zip as it was made.",
                 )
         return files[name]
-    except FairdashError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise unreadable(place) from error
 
 
 def _whole(place: Path) -> bytes:
@@ -188,11 +181,17 @@ def _whole(place: Path) -> bytes:
     return content
 
 
-def unreadable(place: Path, what: str = "audit") -> StorageError:
-    """The error of a file that is none of ours, or was altered."""
-    return StorageError.of(
-        f"The {what} in {place} can't be read", "It is damaged or from another version: make it again."
-    )
+@contextmanager
+def _reading(place: Path, what: str = "audit") -> Iterator[None]:
+    """Turn the faults of a file that is none of ours, or was altered, into one error."""
+    try:
+        yield
+    except FairdashError:
+        raise
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise StorageError.of(
+            f"The {what} in {place} can't be read", "It is damaged or from another version: make it again."
+        ) from error
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -208,7 +207,7 @@ class AuditResult(Findings):
         Returns
         -------
         AuditResult
-            With :attr:`since` and two tables; see :func:`fairdash.auditing.result.moved_since`.
+            With :attr:`since` and two tables; see :func:`fairdash.auditing.result.drift_since`.
 
         Raises
         ------
@@ -221,7 +220,7 @@ class AuditResult(Findings):
             before, content = other, other.files()[CONTENT]
         else:
             before, content = self.load(other), _content_in(Path(other))
-        since, tables = moved_since(self, before, sha256=sha256(content))
+        since, tables = drift_since(self, before, sha256=sha256(content))
         return replace(self, since=since, tables=MappingProxyType({**self.tables, **tables}))
 
     def save(self, path: str | PathLike[str]) -> Path:
@@ -256,38 +255,30 @@ class AuditResult(Findings):
             There is no audit, or one that can't be read.
         """
         place = Path(path)
-        try:
+        with _reading(place):
             return cls._of(json.loads(_content_in(place)))
-        except FairdashError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise unreadable(place) from error
 
     @classmethod
     def _of(cls, content: Mapping[str, Any]) -> AuditResult:
         tables = {name: table_of(rows) for name, rows in content["tables"].items()}
+        details = {
+            name: {key: math.nan if value is None else value for key, value in each.items()}
+            for name, each in content["details"].items()
+        }
         return cls(
-            verdict=content["verdict"],
+            **{name: content[name] for name in ("verdict", "n", "n_units", "mean_price")},
             verdicts=table_of(content["verdicts"]),
             measures=table_of(content["measures"]),
             curve=tables["curve"],
             tables=MappingProxyType(tables),
             answers=tuple(from_plain(Answer, each) for each in content["answers"]),
-            details=MappingProxyType(
-                {
-                    name: {key: math.nan if value is None else value for key, value in each.items()}
-                    for name, each in content["details"].items()
-                }
-            ),
+            details=MappingProxyType(details),
             plan=from_plain(AuditPlan, content["plan"]),
-            n=content["n"],
-            n_units=content["n_units"],
-            mean_price=content["mean_price"],
             notes=tuple(content["notes"]),
             others=tuple(cls._of(each) for each in content.get("others", [])),
             origin=dict(content.get("origin", {})),
             made_with=dict(content.get("made_with", {})),
-            since=None if content.get("since") is None else from_plain(Since, content["since"]),
+            since=None if content.get("since") is None else from_plain(Drift, content["since"]),
         )
 
 

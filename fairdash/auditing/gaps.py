@@ -10,7 +10,7 @@ level, is none that it has to hold for (the two-step method of Romano, Shaikh an
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from fairdash.auditing.curve import Basis, Curve, told_out_of_fold
+from fairdash.auditing.curve import Basis, Curve, predicted_out_of_fold
 from fairdash.auditing.table import AuditTable
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import percent
@@ -125,33 +125,13 @@ def noise_in_words(gap: Gap, mean: float) -> str:
     return f"Noise alone would show about {floor}, so this can be noise (p = {gap.p_value:.2g})."
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Band:
-    """A curve with a band that holds it whole in 95 % of samples if it is smooth; (J,) arrays in units of y.
+def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, pd.DataFrame]:
+    """The largest gap of a curve against a threshold δ, in units of y, and the curve with a band.
 
-    A jump inside the range is smoothed, and the band does not hold it: docs/audit.md has the measurements.
+    The band's columns are at, share, kind, and value, low, high in units of y, a row a point. It holds the
+    curve whole in 95 % of samples if it is smooth; a jump inside the range is smoothed, and the band does not
+    hold it: docs/audit.md has the measurements.
     """
-
-    at: Array
-    share: Array
-    kind: tuple[str, ...]
-    value: Array
-    low: Array
-    high: Array
-
-    def frame(self) -> pd.DataFrame:
-        """The same as a table, a row a point."""
-        return pd.DataFrame(vars(self))
-
-    def within(self, low: float, high: float) -> Band:
-        """The same, with nothing beyond what a value can be."""
-        return replace(
-            self, **{name: np.clip(getattr(self, name), low, high) for name in ("value", "low", "high")}
-        )
-
-
-def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> tuple[Gap, Band]:
-    """The largest gap of a curve against a threshold δ, in units of y, and the curve's band."""
     values, covariance = curve.values, curve.covariance
     drawn = _draw(covariance, random_state)
     first, second = np.triu_indices(len(values), 1)
@@ -182,16 +162,9 @@ def largest_gap(curve: Curve, delta: float, *, random_state: int | None = 0) -> 
     )
     basis = curve.basis
     off_by = single * curve.standard_errors
-    order = np.argsort(basis.at)
-    band = Band(
-        at=basis.at[order],
-        share=basis.share[order],
-        kind=tuple(basis.kind[j] for j in order),
-        value=values[order],
-        low=(values - off_by)[order],
-        high=(values + off_by)[order],
-    )
-    return gap, band
+    band = {"at": basis.at, "share": basis.share, "kind": basis.kind, "value": values}
+    band |= {"low": values - off_by, "high": values + off_by}
+    return gap, pd.DataFrame(band).sort_values("at", ignore_index=True)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -291,31 +264,34 @@ def typical_gap(
     Var(E[π|S]) = Var(π) − E[(π − m(s))²] with m learned on the other folds, so that noise does not count
     (Williamson et al. 2021); below 0 it is reported as 0.
     """
-    told = told_out_of_fold(table.price, table, basis, lam=curve.lam, n_folds=n_folds)
-    share = table.weight / table.weight.sum()
+    told = predicted_out_of_fold(table.price, table, basis, lam=curve.lam, n_folds=n_folds)
+    share = table.share
     around = (table.price - table.mean_price) ** 2
     total = float(share @ around)
     if total <= 0:
         return Estimate.of(0.0, 0.0), Estimate.of(0.0, 0.0)
     gained = around - (table.price - told) ** 2
     explained = float(share @ gained)
-    of_units = np.bincount(table.units, weights=share * (gained - explained))
-    per_unit = np.bincount(table.units, weights=share)
     # Where nothing follows s the first order vanishes, and the noise of the curve itself is what is left.
-    second = 2 * curve.edf * (total * float(per_unit @ per_unit)) ** 2
-    spread = Z * float(np.sqrt(of_units @ of_units + second))
+    second = 2 * curve.edf * (total * table.error(share) ** 2) ** 2
+    spread = Z * float(np.hypot(table.error(share * (gained - explained)), np.sqrt(second)))
     variance = Estimate(value=explained, ci_low=explained - spread, ci_high=explained + spread)
     clipped = variance.map(lambda each: max(each, 0.0))
     return clipped.map(lambda each: float(np.sqrt(each))), clipped.map(lambda each: min(each / total, 1.0))
 
 
-def _draw(covariance: Array, random_state: int | None) -> Array:
-    """Curves that are off by chance alone, (draws, J), in pairs of opposite sign."""
+def root_of(covariance: Array) -> tuple[Array, Array]:
+    """Standard deviations (J,), and a root (J, J) of the correlations; 1 and 0 where there is no variance."""
     scale = np.sqrt(np.maximum(np.diag(covariance), 0))
     scale[scale == 0] = 1.0
     size, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-    root = vectors * np.sqrt(np.maximum(size, 0))
-    half = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(size)))
+    return scale, vectors * np.sqrt(np.maximum(size, 0))
+
+
+def _draw(covariance: Array, random_state: int | None) -> Array:
+    """Curves that are off by chance alone, (draws, J), in pairs of opposite sign."""
+    scale, root = root_of(covariance)
+    half = rng_of(Stream.AUDIT_DRAWS, random_state).normal(size=(_DRAWS // 2, len(scale)))
     return (np.vstack([half, -half]) @ root.T) * scale
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -26,6 +26,7 @@ from pandas.api.types import is_numeric_dtype
 
 from fairdash.auditing.gaps import Estimate, within
 from fairdash.auditing.table import AuditTable
+from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.references import fit_barycentre, sensitive_nodes
 from fairdash.utils.seeds import Stream, seed_of
 
@@ -62,27 +63,34 @@ N_FOLDS = 3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Encoder:
-    """Features as numbers: a text's level by the mean of what is learned among its rows, drawn to the mean.
+class Fitted:
+    """A model that has learned, and what turns features into its columns of numbers.
 
-    That order is the one in which trees cut levels best (Fisher 1958); a level never seen counts as the mean.
+    A text's level becomes the mean of what is learned among its rows, drawn to the mean of all: in that order
+    trees cut levels best (Fisher 1958). A level never seen counts as the mean. scikit-learn's TargetEncoder
+    takes no weights.
     """
 
+    model: Any
     means: dict[str, pd.Series]
     overall: float
 
     @classmethod
-    def of(cls, features: pd.DataFrame, y: Array, weight: Array) -> Encoder:
-        """Learn the levels' means of y (n,); weighted, so that a row counts as often as its weight says."""
+    def of(cls, model: Any, features: pd.DataFrame, y: Array, weight: Array, *more: Array) -> Fitted:
+        """Let a model learn y (n,) from features and from further columns of numbers.
+
+        Means are weighted, so that a row counts as often as its weight says.
+        """
         overall = float(weight @ y / weight.sum())
         drawn = _SHRINK * float(weight.mean())
         means = {}
         for name in features:
-            if is_numeric_dtype(features[name]):
-                continue
-            held = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
-            means[str(name)] = (held["wy"] + drawn * overall) / (held["w"] + drawn)
-        return cls(means=means, overall=overall)
+            if not is_numeric_dtype(features[name]):
+                held = pd.DataFrame({"w": weight, "wy": weight * y}).groupby(features[name].to_numpy()).sum()
+                means[str(name)] = (held["wy"] + drawn * overall) / (held["w"] + drawn)
+        fitted = cls(model=model, means=means, overall=overall)
+        model.fit(fitted.encode(features, *more), y, sample_weight=weight)
+        return fitted
 
     def encode(self, features: pd.DataFrame, *more: Array) -> Array:
         """The features, and more columns after them, as an (n, k) array."""
@@ -94,45 +102,13 @@ class Encoder:
         ]
         return np.column_stack([*made, *more])
 
-
-@dataclass(frozen=True, kw_only=True)
-class Trees:
-    """Boosted trees (scikit-learn's histogram gradient boosting); the fields are its options."""
-
-    loss: str = "squared_error"
-    max_iter: int = 100
-    max_leaf_nodes: int = 15
-    learning_rate: float = 0.1
-    min_samples_leaf: int = 20
-
-    def fit(
-        self, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
-    ) -> Fitted:
-        """Learn y (n,) from features and from further columns of numbers."""
-        from sklearn.ensemble import HistGradientBoostingRegressor
-
-        encoder = Encoder.of(features, y, weight)
-        seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
-        model = HistGradientBoostingRegressor(**vars(self), early_stopping=False, random_state=seed)
-        return Fitted(
-            encoder=encoder, model=model.fit(encoder.encode(features, *more), y, sample_weight=weight)
-        )
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Fitted:
-    """A model that has learned, with what turns features into their columns."""
-
-    encoder: Encoder
-    model: Any
-
     def predict(self, features: pd.DataFrame, *more: Array) -> Array:
-        """What is foretold of rows, (n,)."""
-        return np.asarray(self.model.predict(self.encoder.encode(features, *more)), dtype=float)
+        """Predictions of rows, (n,)."""
+        return np.asarray(self.model.predict(self.encode(features, *more)), dtype=float)
 
     def predict_at(self, features: pd.DataFrame, nodes: Array) -> Array:
-        """What would be foretold were the last column each of some values, (n, K)."""
-        rows = self.encoder.encode(features, np.zeros(len(features)))
+        """Predictions were the last column each of some values, (n, K)."""
+        rows = self.encode(features, np.zeros(len(features)))
         told = np.empty((len(rows), len(nodes)))
         for k, node in enumerate(nodes):
             rows[:, -1] = node
@@ -141,48 +117,43 @@ class Fitted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Networks:
-    """fairdash's own standard networks, without a penalty, as a second learner beside the trees."""
+class Learner:
+    """Boosted trees (scikit-learn's histogram gradient boosting) with some options; or, as a second learner
+    beside them, fairdash's own standard networks, without a penalty."""
 
-    loss: str = "squared_error"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    networks: bool = False
 
     def fit(
         self, features: pd.DataFrame, y: Array, weight: Array, *more: Array, random_state: int | None
     ) -> Fitted:
         """Learn y (n,) from features and from further columns of numbers."""
-        from fairdash.training.regressor import FairRegressor
+        from sklearn.ensemble import HistGradientBoostingRegressor
 
-        encoder = Encoder.of(features, y, weight)
-        model = FairRegressor(
-            method="standard",
-            lam=0.0,
-            loss=self.loss,
-            batch_size=max(_FEWEST_ROWS_A_STEP, len(y) // _STEPS_AN_EPOCH),
-            random_state=None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state),
-            device="cpu",
-        )
-        return Fitted(
-            encoder=encoder, model=model.fit(encoder.encode(features, *more), y, sample_weight=weight)
-        )
+        seed = None if random_state is None else seed_of(Stream.AUDIT_MODELS, random_state)
+        model: Any
+        if self.networks:
+            from fairdash.training.regressor import FairRegressor
+
+            batch = max(_FEWEST_ROWS_A_STEP, len(y) // _STEPS_AN_EPOCH)
+            own: dict[str, Any] = {"method": "standard", "lam": 0.0, "batch_size": batch, "device": "cpu"}
+            model = FairRegressor(**own, **self.options, random_state=seed)
+        else:
+            model = HistGradientBoostingRegressor(**self.options, early_stopping=False, random_state=seed)
+        return Fitted.of(model, features, y, weight, *more)
 
 
 #: A price follows its features closely; costs are mostly chance; a mean given the features is smooth.
-OF_A_PRICE = Trees(max_leaf_nodes=31)
-OF_A_COST = Trees(loss="poisson", max_iter=60, max_leaf_nodes=8, min_samples_leaf=50)
-OF_A_MEAN = Trees(max_iter=60)
+OF_A_PRICE = Learner()
+OF_A_COST = Learner(options={"loss": "poisson", "max_iter": 60, "max_leaf_nodes": 8, "min_samples_leaf": 50})
+OF_A_MEAN = Learner(options={"max_iter": 60, "max_leaf_nodes": 15})
+NETWORKS = Learner(networks=True)
 #: Mini-batches of a network: steps cost about the same whatever their rows.
 _FEWEST_ROWS_A_STEP, _STEPS_AN_EPOCH = 256, 40
 
 
-def sampled(table: AuditTable, most: int = MOST_ROWS) -> AuditTable:
-    """At most about so many of a table's rows, whole units; what they are dealt fills [0, 1) again."""
-    share = min(1.0, most / table.n)
-    part = table.take(table.deal < share)
-    return replace(part, deal=part.deal / share)
-
-
 def out_of_fold(
-    table: AuditTable, y: Array, learner: Trees | Networks, *more: Array, random_state: int | None
+    table: AuditTable, y: Array, learner: Learner, *more: Array, random_state: int | None
 ) -> Array:
     """What models learned on the other folds foretell of y (n,)."""
     told = np.empty(table.n)
@@ -201,32 +172,19 @@ def folds_of(table: AuditTable) -> list[Rows]:
     return [fold == k for k in range(N_FOLDS) if 0 < (fold == k).sum() < table.n]
 
 
-Loss = Callable[[Array, Array], Array]
+SQUARED_ERROR, POISSON = LOSSES["squared_error"], LOSSES["poisson"]
 
 
-def squared_error(y: Array, told: Array) -> Array:
-    """(y − told)², by row."""
-    return (y - told) ** 2
-
-
-def poisson_deviance(y: Array, told: Array) -> Array:
-    """2 (y log(y / told) − y + told) by row, for y ≥ 0 and told > 0; it holds for any amounts that are not
-    negative."""
-    from scipy.special import xlogy
-
-    return 2 * (xlogy(y, y / told) - y + told)
-
-
-def explained(y: Array, told: Array, table: AuditTable, loss: Loss = squared_error) -> Estimate:
+def explained(y: Array, told: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
     """1 − loss of what is told / loss of the mean: R², or the share of the deviance; 1 is exact, and below 0
     the mean does better."""
-    return gained(y, np.full(table.n, weighted_mean(y, table)), told, table, loss)
+    return gained(y, np.full(table.n, table.mean(y)), told, table, loss)
 
 
-def gained(y: Array, told: Array, better: Array, table: AuditTable, loss: Loss = squared_error) -> Estimate:
+def gained(y: Array, told: Array, better: Array, table: AuditTable, loss: Loss = SQUARED_ERROR) -> Estimate:
     """By how much of the mean's loss the loss of `better` is below that of `told`, paired by unit."""
-    whole = loss(y, np.full(table.n, weighted_mean(y, table)))
-    return ratio_of_means(loss(y, told) - loss(y, better), whole, table)
+    whole = loss.deviances(y, np.full(table.n, table.mean(y)))
+    return ratio_of_means(loss.deviances(y, told) - loss.deviances(y, better), whole, table)
 
 
 def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
@@ -235,12 +193,7 @@ def ratio_of_means(part: Array, whole: Array, table: AuditTable) -> Estimate:
     if total <= 0:
         return Estimate.of(0.0, 0.0)
     value = float(table.weight @ part) / total
-    of_units = np.bincount(table.units, weights=table.weight * (part - value * whole)) / total
-    return Estimate.of(value, float(np.sqrt(of_units @ of_units)))
-
-
-def weighted_mean(y: Array, table: AuditTable) -> float:
-    return float(table.weight @ y / table.weight.sum())
+    return Estimate.of(value, table.error(table.weight * (part - value * whole)) / total)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -253,10 +206,8 @@ class Costs:
         The rows that were looked at.
     cost : (n,) array
         What was learned, at the level of the mean price.
-    nodes, shares : (K,) arrays
-        Values of s, and the exposure that each stands for; they add up to 1.
     at_nodes : (n, K) array
-        μ(x, sₖ), by models that did not learn from the row.
+        μ(x, sₖ) at up to 30 values sₖ of s, by models that did not learn from the row.
     premiums
         Id of :data:`PREMIUMS` to (n,) array, likewise.
     by_networks : (n,) array
@@ -265,8 +216,6 @@ class Costs:
 
     table: AuditTable
     cost: Array
-    nodes: Array
-    shares: Array
     at_nodes: Array
     premiums: Mapping[str, Array]
     by_networks: Array
@@ -283,7 +232,7 @@ class Costs:
         """Poisson's deviance where every amount allows for it, or the squared error."""
         amounts = (*self.premiums.values(), self.table.price)
         fits = self.judged_by.min() >= 0 and min(each.min() for each in amounts) > 0
-        return poisson_deviance if fits else squared_error
+        return POISSON if fits else SQUARED_ERROR
 
     @property
     def fit(self) -> Estimate:
@@ -308,7 +257,7 @@ class Costs:
 
 def at_level_of_price(cost: Array, table: AuditTable) -> Array:
     """Costs times the portfolio's mean price ÷ mean cost."""
-    return cost * (weighted_mean(table.price, table) / weighted_mean(cost, table))
+    return cost * (table.mean_price / table.mean(cost))
 
 
 def learn_costs(
@@ -318,14 +267,13 @@ def learn_costs(
 
     Learned is the user's own expected cost, or else the outcome; its mean is above 0.
     """
-    part = sampled(table)
+    part = table.sampled(MOST_ROWS)
     learned = part.outcome if part.expected_cost is None else part.expected_cost
     assert learned is not None
     cost = at_level_of_price(learned, part)
     law = sensitive_nodes(part.sensitive, sample_weight=part.weight, max_nodes=N_NODES)
-    nodes, shares = law.values, law.shares
     trees = _trees_for(cost)
-    at_nodes = np.empty((part.n, len(nodes)))
+    at_nodes = np.empty((part.n, len(law.values)))
     made = {name: np.empty(part.n) for name in PREMIUMS}
     folds = folds_of(part)
     for k, out in enumerate(folds):
@@ -334,7 +282,7 @@ def learn_costs(
             part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out],
             random_state=random_state,
         )  # fmt: skip
-        at_nodes[out] = fitted.predict_at(part.features[out], nodes)
+        at_nodes[out] = fitted.predict_at(part.features[out], law.values)
 
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
             mean: Fitted = _trees_for(values).fit(
@@ -347,22 +295,20 @@ def learn_costs(
         corrective = corrective_of(best, part)
         made["best_estimate"][out] = best[out]
         made["unaware"][out] = given_features(best)
-        made["aware"][out] = at_nodes[out] @ shares
+        made["aware"][out] = at_nodes[out] @ law.shares
         made["hyperaware"][out] = given_features(corrective)
         made["corrective"][out] = corrective[out]
     best = made["best_estimate"]
     networks = out_of_fold(
         part,
         cost,
-        Networks(loss="poisson" if cost.min() >= 0 else "squared_error"),
+        Learner(networks=True, options={"loss": "poisson" if cost.min() >= 0 else "squared_error"}),
         part.sensitive,
         random_state=random_state,
     )
     return Costs(
         table=part,
         cost=cost,
-        nodes=nodes,
-        shares=shares,
         at_nodes=at_nodes,
         premiums=MappingProxyType(made),
         # Where one loss can judge the trees it can judge these, too.
@@ -370,7 +316,7 @@ def learn_costs(
     )
 
 
-def _trees_for(y: Array) -> Trees:
+def _trees_for(y: Array) -> Learner:
     return OF_A_COST if y.min() >= 0 else OF_A_MEAN
 
 
@@ -387,7 +333,7 @@ def corrective_of(best: Array, table: AuditTable) -> Array:
 
 def share_explained_in_words(costs: Costs) -> str:
     """What the fit of costs is counted in."""
-    return "share of the deviance" if costs.loss is poisson_deviance else "R²"
+    return "share of the deviance" if costs.loss is POISSON else "R²"
 
 
 def fit_of(costs: Costs) -> str:
@@ -403,7 +349,7 @@ def fit_of(costs: Costs) -> str:
 
 def loss_in_words(costs: Costs) -> str:
     """What the best estimate explains a share of."""
-    return "deviance" if costs.loss is poisson_deviance else "variance"
+    return "deviance" if costs.loss is POISSON else "variance"
 
 
 def points(each: Estimate) -> str:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 from scipy.sparse import csr_matrix
 
-from fairdash.auditing.curve import Basis, fit_curve, told_out_of_fold
+from fairdash.auditing.curve import Basis, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.gaps import Estimate
+from fairdash.auditing.gaps import Estimate, root_of
 from fairdash.auditing.table import AuditTable
 from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
 from fairdash.utils.seeds import Stream, rng_of
@@ -116,24 +116,15 @@ def above_base(price: Array, cost: Array | None, weight: Array, *, within: Index
     return price - cost * (paid / np.where(expected == 0, np.inf, expected))[code]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Grouping:
-    """Rows in groups.
-
-    Attributes
-    ----------
-    code : (n,) array
-        0 … K-1, and −1 in none.
-    above : (n,) array
-        What a row pays above its base.
-    """
-
-    code: Index
-    above: Array
-
-
-def amounts(table: AuditTable, groupings: list[Grouping], *, random_state: int | None = 0) -> pd.DataFrame:
+def amounts(
+    table: AuditTable, groupings: list[tuple[Index, Array]], *, random_state: int | None = 0
+) -> pd.DataFrame:
     """What groups pay above their base, with limits that hold for all groups at once.
+
+    Parameters
+    ----------
+    groupings
+        Each row's group, 0 … K-1, and −1 in none; and what a row pays above its base; (n,) each.
 
     Returns
     -------
@@ -142,10 +133,10 @@ def amounts(table: AuditTable, groupings: list[Grouping], *, random_state: int |
         units are missing. Columns grouping, code, rows, exposure, price (the mean), per_head, per_head_low,
         per_head_high, total, total_low, total_high, and shown: how far per_head is from 0 at the least.
     """
-    starts = np.cumsum([0, *(int(each.code.max()) + 1 for each in groupings)])
-    held = [each.code >= 0 for each in groupings]
-    group = np.concatenate([each.code[h] + k for each, h, k in zip(groupings, held, starts, strict=False)])
-    above = np.concatenate([each.above[h] for each, h in zip(groupings, held, strict=True)])
+    starts = np.cumsum([0, *(int(code.max()) + 1 for code, _ in groupings)])
+    held = [code >= 0 for code, _ in groupings]
+    group = np.concatenate([code[h] + k for (code, _), h, k in zip(groupings, held, starts, strict=False)])
+    above = np.concatenate([over[h] for (_, over), h in zip(groupings, held, strict=True)])
     weight, units, price = (
         np.concatenate([values[h] for h in held]) for values in (table.weight, table.units, table.price)
     )
@@ -171,12 +162,9 @@ def amounts(table: AuditTable, groupings: list[Grouping], *, random_state: int |
     gram = np.asarray((own.T @ own).todense())
     variance = np.diag(gram) * members / np.maximum(members - 1, 1)
     spread = np.zeros(count)
-    for k, grouping in enumerate(groupings):
-        per_unit, over_unit = (
-            np.bincount(table.units, weights=values)
-            for values in (table.weight, table.weight * grouping.above)
-        )
-        spread[starts[k] : starts[k + 1]] = (over_unit @ over_unit) / (per_unit @ per_unit)
+    for k, (_, of_rows) in enumerate(groupings):
+        ratio = table.error(table.weight * of_rows) / table.error(table.weight)
+        spread[starts[k] : starts[k + 1]] = ratio**2
     least = spread * np.asarray(of_units.multiply(of_units).sum(axis=0)).ravel()
     error = np.sqrt(np.maximum(variance, least)) / exposure
     kept = members >= FEWEST_SHOWN
@@ -191,12 +179,9 @@ def amounts(table: AuditTable, groupings: list[Grouping], *, random_state: int |
 
 def _reach(gram: Array, random_state: int | None) -> float:
     """How many standard errors hold for all groups at once: the 95 % quantile of the largest of them."""
-    scale = np.sqrt(np.diag(gram))
-    scale[scale == 0] = 1.0
-    size, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
-    root = vectors * np.sqrt(np.maximum(size, 0))
-    drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(size))) @ root.T
-    return float(np.quantile(np.abs(drawn).max(axis=1), _LEVEL)) if len(size) else np.nan
+    _, root = root_of(gram)
+    drawn = rng_of(Stream.AUDIT_SEGMENTS, random_state).normal(size=(_DRAWS, len(root))) @ root.T
+    return float(np.quantile(np.abs(drawn).max(axis=1), _LEVEL)) if len(root) else np.nan
 
 
 def along_s(
@@ -220,7 +205,7 @@ def along_s(
     """
     code = bands_of(table.sensitive, table.weight)
     above = above_base(price, cost, table.weight) if base else price
-    frame = amounts(table, [Grouping(code=code, above=above)], random_state=random_state)
+    frame = amounts(table, [(code, above)], random_state=random_state)
     by = pd.Series(table.sensitive).groupby(code)
     for name, ends in (("high", by.max()), ("low", by.min())):
         frame.insert(0, name, ends.to_numpy()[frame["code"]])
@@ -269,7 +254,7 @@ def segments(
         # Codes of none in between would be groups without a row.
         there, dense = np.unique(code[code >= 0], return_inverse=True)
         code[code >= 0] = dense
-        groupings.append(Grouping(code=code, above=above))
+        groupings.append((code, above))
         names.append([(name, labels[each // count], each % count) for each in there])
     if not groupings:
         return pd.DataFrame(), 0
@@ -330,8 +315,8 @@ def moved(table: AuditTable, basis: Basis, price: Array, cost: Array | None) -> 
     Learned on other rows, the side says nothing of a row's own noise: without a link it is 0 on average.
     """
     above = above_base(price, cost, table.weight)
-    told = told_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
-    share = table.weight / table.weight.sum()
+    told = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
+    share = table.share
     # Either half's curve about its own mean: their levels are off in opposite directions.
     half = table.folds(2)
     level = np.bincount(half, weights=share * told) / np.bincount(half, weights=share)
@@ -340,10 +325,8 @@ def moved(table: AuditTable, basis: Basis, price: Array, cost: Array | None) -> 
     base = np.ones(table.n) if cost is None else cost
     # The base is estimated as well: its part in the group is taken off every row.
     part = float(share[dear] @ base[dear] / (share @ base))
-    off = np.bincount(
-        table.units, weights=share * (above * (dear - part) - (value / max(held, 1e-12)) * dear)
-    )
-    error = _TWO_HALVES * float(np.sqrt(off @ off))
+    off = share * (above * (dear - part) - (value / max(held, 1e-12)) * dear)
+    error = _TWO_HALVES * table.error(off)
     return Moved(
         per_head=Estimate.of(value / max(held, 1e-12), error / max(held, 1e-12)),
         of_all=Estimate.of(value, error),

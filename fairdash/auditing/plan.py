@@ -72,44 +72,23 @@ class Columns:
         return {role: getattr(self, role) for role in roles if getattr(self, role) is not None}
 
 
-def columns_of(
-    price: str,
-    sensitive: str | Sequence[str],
-    *,
-    exposure: str | None = None,
-    outcome: str | None = None,
-    controls: Sequence[str] = (),
-    expected_cost: str | None = None,
-    candidate: str | None = None,
-    groups: str | None = None,
-    totals: Sequence[str] = (),
-    features: Sequence[str] | None = None,
-) -> Columns:
-    """The columns as :class:`Columns`; one factor, total or feature may be given by its name alone.
+def columns_of(price: str, sensitive: str | Sequence[str], **roles: Any) -> Columns:
+    """The columns by role as :class:`Columns`; one factor, total or feature may be given by its name alone.
 
     Of several sensitive attributes the first is `sensitive`, and the others are `also`.
     """
     first, *also = _names(sensitive) or ("",)
-    return Columns(
-        price=price,
-        sensitive=first,
-        exposure=exposure,
-        outcome=outcome,
-        expected_cost=expected_cost,
-        candidate=candidate,
-        groups=groups,
-        controls=_names(controls),
-        totals=_names(totals),
-        features=None if features is None else _names(features),
-        also=tuple(also),
-    )
+    for role in ("controls", "totals", "features"):
+        if roles.get(role) is not None:
+            roles[role] = _names(roles[role])
+    return Columns(price=price, sensitive=first, also=tuple(also), **roles)
 
 
 def _names(given: Sequence[str]) -> tuple[str, ...]:
     return (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Question:
     """A question that an audit answers; audit, page, command line and report loop over :data:`QUESTIONS`.
 
@@ -152,29 +131,14 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
     {
         each.number: each
         for each in (
-            Question(
-                number=1,
-                title="Does the price follow it?",
-                tables=("curve", "candidate_curve"),
-                implementation="follows:does_it_follow",
-            ),
-            Question(
-                number=2,
-                title="Where?",
-                tables=("curve", "dearest_curve"),
-                implementation="follows:where",
-            ),
-            Question(
-                number=3,
-                title="Is it earned?",
-                tables=("bridge_points",),
-                implementation="earned:is_it_earned",
-            ),
+            Question(1, "Does the price follow it?", ("curve", "candidate_curve"), "follows:does_it_follow"),
+            Question(2, "Where?", ("curve", "dearest_curve"), "follows:where"),
+            Question(3, "Is it earned?", ("bridge_points",), "decomposition:is_it_earned"),
             Question(
                 number=4,
                 title="Among equals?",
                 tables=("controlled_curve",),
-                implementation="earned:among_equals",
+                implementation="decomposition:among_equals",
                 needs="controls",
                 missing="Not asked: no factor is named as legitimate (controls).",
             ),
@@ -185,33 +149,23 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                     *("bias_surface", "autocalibration", "residual_curve", "actual_to_expected"),
                     *("calibration", "murphy", "lorenz", "deviances"),
                 ),
-                implementation="undercharged:who_is_undercharged",
+                implementation="sufficiency:who_is_undercharged",
                 needs="outcome",
                 missing="Not asked: there is no outcome, such as claims.",
             ),
-            Question(
-                number=6,
-                title="Through what?",
-                tables=("drivers", "proxies", "surrogate_fit"),
-                implementation="drivers:through_what",
-            ),
-            Question(
-                number=7,
-                title="How much money, and whose?",
-                tables=("money_along_s", "segments"),
-                implementation="money:how_much_money",
-            ),
+            Question(6, "Through what?", ("drivers", "proxies", "surrogate_fit"), "attribution:through_what"),
+            Question(7, "How much money, and whose?", ("money_along_s", "segments"), "money:how_much_money"),
             Question(
                 number=8,
                 title="What could be charged instead?",
                 tables=("premium_curves", "premiums", "premium_differences"),
-                implementation="other_prices:what_instead",
+                implementation="alternative_prices:what_instead",
             ),
             Question(
                 number=9,
                 title="How sure?",
                 tables=("power", "missing_by_price", "reliability", "reliability_curve"),
-                implementation="sureness:how_sure",
+                implementation="power:how_sure",
             ),
             Question(
                 number=10,
@@ -220,7 +174,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                     *("two_prices", "candidate_verdicts", "candidate_answers"),
                     *("double_lift", "change_along_s", "change_segments"),
                 ),
-                implementation="other_prices:how_do_they_compare",
+                implementation="alternative_prices:how_do_they_compare",
                 needs="candidate",
             ),
         )
@@ -228,7 +182,7 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Criterion:
     """A way to say what it means that a price is fair.
 
@@ -236,22 +190,22 @@ class Criterion:
     ----------
     id, title
         For programs, and for people.
-    meaning
-        What it asks, in one plain sentence.
-    gap
-        What is held against the largest gap allowed.
     question
         The number of the question that it answers.
     picture
         The table that shows it.
+    meaning
+        What it asks, in one plain sentence.
+    gap
+        What is held against the largest gap allowed.
     """
 
     id: str
     title: str
-    meaning: str
-    gap: str
     question: int
     picture: str
+    meaning: str
+    gap: str
 
 
 #: The criteria by id; one is named as primary before results are seen, and all are shown.
@@ -260,39 +214,27 @@ CRITERIA: Mapping[str, Criterion] = MappingProxyType(
         each.id: each
         for each in (
             Criterion(
-                id="independence",
-                title="Independence",
+                *("independence", "Independence", 1, "curve"),
                 meaning="The price does not follow the sensitive attribute.",
                 gap="highest less lowest point of the price's curve",
-                question=1,
-                picture="curve",
             ),
             Criterion(
-                id="conditional_independence",
-                title="Independence among equals",
+                *("conditional_independence", "Independence among equals", 4, "controlled_curve"),
                 meaning="The price does not follow the sensitive attribute among rows that are equal in the "
                 "factors named as legitimate.",
                 gap="highest less lowest point of the price's curve among equals",
-                question=4,
-                picture="controlled_curve",
             ),
             Criterion(
-                id="sufficiency",
-                title="Sufficiency",
+                *("sufficiency", "Sufficiency", 5, "bias_surface"),
                 meaning="Among those who pay the same, expected cost does not depend on the sensitive "
                 "attribute.",
                 gap="root mean square, over cells of price and attribute, of how far cost differs from what "
                 "rows of that price cost; cost is at the price's level, and noise is taken off",
-                question=5,
-                picture="bias_surface",
             ),
             Criterion(
-                id="equalized_residuals",
-                title="Equalized residuals",
+                *("equalized_residuals", "Equalized residuals", 5, "residual_curve"),
                 meaning="Cost at the price's level less the price does not follow the sensitive attribute.",
                 gap="highest less lowest point of the curve of cost, at the price's level, less price",
-                question=5,
-                picture="residual_curve",
             ),
         )
     }
@@ -338,37 +280,20 @@ class AuditPlan:
     def __post_init__(self) -> None:
         primary = get_entry(CRITERIA, self.criterion, option="criterion")
         checks = Checks(OptionError)
-        checks.require(
-            isinstance(self.max_gap, int | float) and 0 < self.max_gap < 1,
-            "max_gap",
-            "It is no share of the mean price",
-            "Give a number above 0 and below 1, such as 0.05 for 5 %.",
-        )
-        needs = QUESTIONS[primary.question].needs
-        checks.require(
-            QUESTIONS[primary.question].is_answerable(self.columns),
-            "criterion",
-            f"{primary.title} can't be the primary criterion without {needs}",
-            f"Name {needs}, or another criterion.",
-        )
-        checks.require(
-            all(0 < each <= 1 for each in self.reliability),
-            "reliability",
-            "It is no share of a variance",
-            "Give numbers above 0 and at most 1, such as 0.7.",
-        )
-        checks.require(
-            set(self.questions) <= set(QUESTIONS),
-            "questions",
-            "There is no such question",
-            f"Name some of 1 to {max(QUESTIONS)}, or “all”.",
-        )
-        checks.require(
-            not self.written or _is_time(self.written),
-            "written",
-            "It is no time",
-            "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00.",
-        )
+        is_share = isinstance(self.max_gap, int | float) and 0 < self.max_gap < 1
+        hint = "Give a number above 0 and below 1, such as 0.05 for 5 %."
+        checks.require(is_share, "max_gap", "It is no share of the mean price", hint)
+        question = QUESTIONS[primary.question]
+        what = f"{primary.title} can't be the primary criterion without {question.needs}"
+        hint = f"Name {question.needs}, or another criterion."
+        checks.require(question.is_answerable(self.columns), "criterion", what, hint)
+        are_shares = all(0 < each <= 1 for each in self.reliability)
+        hint = "Give numbers above 0 and at most 1, such as 0.7."
+        checks.require(are_shares, "reliability", "It is no share of a variance", hint)
+        known, hint = set(self.questions) <= set(QUESTIONS), f"Name some of 1 to {max(QUESTIONS)}, or “all”."
+        checks.require(known, "questions", "There is no such question", hint)
+        hint = "Give a date and a time with its zone, such as 2026-01-31T12:00:00+00:00."
+        checks.require(not self.written or _is_time(self.written), "written", "It is no time", hint)
         checks.finish()
 
     @classmethod

@@ -58,7 +58,7 @@ MOVED, MOVED_CURVE = "moved", "moved_curve"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Since:
+class Drift:
     """What has moved since another audit.
 
     Attributes
@@ -169,7 +169,7 @@ class Findings:
     others: tuple[Self, ...] = ()
     origin: Mapping[str, Any] = field(default_factory=dict)
     made_with: Mapping[str, str] = field(default_factory=dict)
-    since: Since | None = None
+    since: Drift | None = None
 
     @property
     def along(self) -> tuple[Self, ...]:
@@ -281,12 +281,12 @@ def primary(row: Mapping[Any, Any], plan: AuditPlan) -> str:
     return f"{said} ({between}). {_DECIDED[row['verdict']].format(delta=plan.gap_in_words)}"
 
 
-def moved_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Since, dict[str, pd.DataFrame]]:
+def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift, dict[str, pd.DataFrame]]:
     """What has moved, and its tables.
 
     Returns
     -------
-    Since, dict of frames
+    Drift, dict of frames
         ``moved``: a row a criterion and a measure with an interval in both audits: before, now, difference,
         ci_low, ci_high as shares of the mean price, verdict_before and verdict_now.
         ``moved_curve``: the difference of the curves where both have a point: at, value, low, high, kind; the
@@ -299,19 +299,13 @@ def moved_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Since,
     """
     name, other = now.plan.columns.sensitive, before.plan.columns.sensitive
     if name != other:
-        raise OptionError.of(
-            f"The other audit is of “{other}”, this one of “{name}”",
-            "Compare audits of the same sensitive attribute.",
-            column="against",
-        )
+        what = f"The other audit is of “{other}”, this one of “{name}”"
+        raise OptionError.of(what, "Compare audits of the same sensitive attribute.", column="against")
     curve = _curves(now, before)
     if curve.empty:
-        raise OptionError.of(
-            f"The two audits share no range of “{name}”",
-            "Compare audits whose sensitive attribute is counted alike.",
-            column="against",
-        )
-    values = pd.DataFrame([*_verdicts(now, before), *_measures(now, before)])
+        hint = "Compare audits whose sensitive attribute is counted alike."
+        raise OptionError.of(f"The two audits share no range of “{name}”", hint, column="against")
+    values = _differences(now, before)
     off = (curve["low"] > 0) | (curve["high"] < 0)
     # The point that is furthest from 0 in widths of its own band.
     clearness = curve["value"].abs() / (curve["high"] - curve["low"]).clip(lower=1e-300)
@@ -337,7 +331,7 @@ def moved_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Since,
     begin = "The curve has moved" if off.any() else "No move of the curve is shown; where it is clearest"
     if now.origin.get("rows_sha256") == before.origin.get("rows_sha256"):
         verdict += " Both audits saw the same rows."
-    since = Since(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)
+    since = Drift(has_moved=bool(off.any()), sentence=f"{begin}: {said}.{verdict}", sha256=sha256)
     return since, {MOVED: values, MOVED_CURVE: curve}
 
 
@@ -362,50 +356,32 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
             (own["high"] - own["low"]).to_numpy() / now.mean_price,
             np.asarray(there["high"]) - np.asarray(there["low"]),
         ) / 2  # fmt: skip
-        parts.append(
-            pd.DataFrame(
-                {
-                    "at": own["at"].to_numpy(),
-                    "kind": kind,
-                    "value": value,
-                    "low": value - half,
-                    "high": value + half,
-                }
-            )
-        )
+        ends = {"value": value, "low": value - half, "high": value + half}
+        parts.append(pd.DataFrame({"at": own["at"].to_numpy(), "kind": kind, **ends}))
     return pd.concat(parts, ignore_index=True).sort_values("at", ignore_index=True)
 
 
-def _difference(now: Any, before: Any) -> dict[str, float]:
-    value = now["value"] - before["value"]
-    # Of each audit's interval the side that the other one lies on.
-    low = value - np.hypot(now["value"] - now["ci_low"], before["ci_high"] - before["value"])
-    high = value + np.hypot(now["ci_high"] - now["value"], before["value"] - before["ci_low"])
-    return {
-        "before": before["value"], "now": now["value"], "difference": value, "ci_low": low, "ci_high": high,
-    }  # fmt: skip
-
-
-def _verdicts(now: Findings, before: Findings) -> list[dict[str, Any]]:
-    then = before.verdicts.set_index("criterion")
-    rows = []
-    for _, row in now.verdicts.iterrows():
-        if row["verdict"] != "none" and row["criterion"] in then.index:
-            other = then.loc[row["criterion"]]
-            if other["verdict"] != "none":
-                named = {"what": CRITERIA[row["criterion"]].title, **_difference(row, other)}
-                rows.append(named | {"verdict_before": other["verdict"], "verdict_now": row["verdict"]})
-    return rows
-
-
-def _measures(now: Findings, before: Findings) -> list[dict[str, Any]]:
-    key = ["question", "measure"]
-    both = now.measures.merge(before.measures, on=key, suffixes=("", "_before")).dropna(
-        subset=["ci_low", "ci_high", "ci_low_before", "ci_high_before"]
-    )
-    rows = []
-    for _, row in both.iterrows():
-        other = {name: row[f"{name}_before"] for name in ("value", "ci_low", "ci_high")}
-        named = {"what": str(row["measure"]).replace("_", " "), **_difference(row, other)}
-        rows.append(named | {"verdict_before": "", "verdict_now": ""})
-    return rows
+def _differences(now: Findings, before: Findings) -> pd.DataFrame:
+    """A row a criterion, and a measure, that has an interval in both audits."""
+    ends = ["value", "ci_low", "ci_high"]
+    parts = []
+    for name, key in (("verdicts", ["criterion"]), ("measures", ["question", "measure"])):
+        both = getattr(now, name).merge(getattr(before, name), on=key, suffixes=("", "_before"))
+        both = both.dropna(subset=[*ends, *(f"{each}_before" for each in ends)])
+        value, low, high = (both[each] for each in ends)
+        was, was_low, was_high = (both[f"{each}_before"] for each in ends)
+        moved = value - was
+        named = {name: each.title for name, each in CRITERIA.items()}
+        made = {
+            "what": both[key[-1]].map(lambda each, named=named: named.get(each, each.replace("_", " "))),
+            "before": was,
+            "now": value,
+            "difference": moved,
+            # Of each audit's interval the side that the other one lies on.
+            "ci_low": moved - np.hypot(value - low, was_high - was),
+            "ci_high": moved + np.hypot(high - value, was - was_low),
+            "verdict_before": both.get("verdict_before", ""),
+            "verdict_now": both.get("verdict", ""),
+        }
+        parts.append(pd.DataFrame(made))
+    return pd.concat(parts, ignore_index=True)

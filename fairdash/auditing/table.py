@@ -95,7 +95,25 @@ class AuditTable:
     @property
     def mean_price(self) -> float:
         """The mean price, by exposure: what shares are shares of."""
-        return float(self.weight @ self.price / self.weight.sum())
+        return self.mean(self.price)
+
+    @property
+    def share(self) -> Array:
+        """(n,) array: each row's share of the exposure."""
+        return self.weight / self.weight.sum()
+
+    def mean(self, values: Array) -> float:
+        """The mean of values (n,) by exposure."""
+        return float(self.weight @ values / self.weight.sum())
+
+    def per_unit(self, values: Array) -> Array:
+        """The sum of values (n,) over each unit's rows, (U,)."""
+        return np.asarray(np.bincount(self.units, weights=values), dtype=float)
+
+    def error(self, values: Array) -> float:
+        """The standard error of the sum of values (n,): units are drawn, rows of a unit together."""
+        of_units = self.per_unit(values)
+        return float(np.sqrt(of_units @ of_units))
 
     def folds(self, count: int) -> Index:
         """Which of `count` folds a row is in, (n,); a unit is in one."""
@@ -104,14 +122,18 @@ class AuditTable:
     def take(self, rows: NDArray[np.bool_]) -> AuditTable:
         """Some of the rows, (n,) booleans."""
         part: dict[str, Any] = {
-            name: None if getattr(self, name) is None else getattr(self, name)[rows]
-            for name in (
-                "price", "sensitive", "weight", "outcome", "expected_cost", "candidate", "controls",
-                "features", "deal",
-            )
-        }  # fmt: skip
+            name: values[rows]
+            for name, values in vars(self).items()
+            if isinstance(values, np.ndarray | pd.DataFrame)
+        }
         units, distinct = (pd.factorize(each[rows])[0] for each in (self.units, self.distinct))
-        return replace(self, **part, units=units, distinct=distinct)
+        return replace(self, **part | {"units": units, "distinct": distinct})
+
+    def sampled(self, most: int) -> AuditTable:
+        """At most about so many of the rows, whole units; what they are dealt fills [0, 1) again."""
+        share = min(1.0, most / self.n)
+        part = self.take(self.deal < share)
+        return replace(part, deal=part.deal / share)
 
     @property
     def loss_ratio(self) -> float:
@@ -147,7 +169,11 @@ class AuditTable:
         made_of = feature_names(frame, columns)
         features = pd.DataFrame({name: as_feature(frame[name]) for name in made_of}, index=frame.index)
         complete = used.notna().all(axis=1)
-        notes = _missing_notes(used)
+        notes = [
+            f"Left out: {counted(int(count), 'row')} in which “{name}” is missing."
+            for name, count in used.isna().sum().items()
+            if count
+        ]
         if columns.exposure is not None:
             idle = complete & (used[columns.exposure] == 0)
             complete &= ~idle
@@ -178,33 +204,7 @@ class AuditTable:
         hashes, units = _hashes(numbers, controls, used, columns)
         if (n_units := len(np.unique(units))) < FEWEST:
             raise _too_few(n_units, "groups of complete rows", notes)
-        if not float(weight @ numbers["price"]) > 0:
-            raise DataError.of(
-                "its mean is not above zero, and gaps are shares of the mean",
-                "Choose a price, or a prediction of what can't be below zero.",
-                column=columns.price,
-            )
-        for role in ("outcome", "expected_cost"):
-            if role in numbers and not float(weight @ numbers[role]) > 0:
-                raise DataError.of(
-                    "it adds up to 0 or less, so the price can't be compared with it",
-                    "Choose another column, or leave it out.",
-                    column=getattr(columns, role),
-                )
-        for role in ("price", "candidate"):
-            if {role, "outcome"} <= set(numbers) and _is_line_of(numbers["outcome"], numbers[role]):
-                name = getattr(columns, role)
-                raise DataError.of(
-                    f"it is “{name}” itself or a straight line of it in every row: the price is the outcome",
-                    "Choose what was paid out afterwards, such as claims, or leave the outcome out.",
-                    column=columns.outcome,
-                )
-        if np.ptp(numbers["sensitive"]) == 0:
-            raise DataError.of(
-                "it has the same value in every row",
-                "Choose a column with several values.",
-                column=columns.sensitive,
-            )
+        _check_values(numbers, weight, columns)
         made = _hash_of(features) if made_of else hashes
         order = np.lexsort((made, weight, hashes, numbers["sensitive"]))
         key = int(rng_of(Stream.AUDIT_FOLDS, random_state).integers(1, 2**63, dtype=np.int64))
@@ -235,6 +235,28 @@ def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
     }
 
 
+def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns) -> None:
+    """Refuse values that no audit can be made of; role to (n,) array."""
+    checks = Checks(DataError)
+    what = "its mean is not above zero, and gaps are shares of the mean"
+    hint = "Choose a price, or a prediction of what can't be below zero."
+    checks.require(float(weight @ numbers["price"]) > 0, columns.price, what, hint)
+    what, hint = "it has the same value in every row", "Choose a column with several values."
+    checks.require(np.ptp(numbers["sensitive"]) > 0, columns.sensitive, what, hint)
+    for role in ("outcome", "expected_cost"):
+        if role in numbers:
+            what = "it adds up to 0 or less, so the price can't be compared with it"
+            hint = "Choose another column, or leave it out."
+            checks.require(float(weight @ numbers[role]) > 0, getattr(columns, role), what, hint)
+    for role in ("price", "candidate"):
+        if {role, "outcome"} <= set(numbers):
+            same = f"it is “{getattr(columns, role)}” itself or a straight line of it in every row"
+            hint = "Choose what was paid out afterwards, such as claims, or leave the outcome out."
+            is_copy = _is_line_of(numbers["outcome"], numbers[role])
+            checks.require(not is_copy, columns.outcome, f"{same}: the price is the outcome", hint)
+    checks.finish()
+
+
 def _is_line_of(y: Array, x: Array) -> bool:
     """Whether y is a straight line of x in every row, but for rounding, as to cents or whole euros."""
     if np.ptp(x) == 0 or np.ptp(y) == 0:
@@ -261,38 +283,25 @@ def _check_names(frame: pd.DataFrame, columns: Columns) -> None:
         get_entry(there, name, option="column")
     checks = Checks(OptionError)
     seen: dict[str, str] = {}
+
+    def is_free(name: str, option: str, hint: str, *, but: str = "") -> None:
+        role = seen.get(name, "")
+        what = f"The column “{name}” is the {role.replace('_', ' ')} already"
+        checks.require(role in ("", but), option, what, hint)
+
     for role, name in roles.items():
-        checks.require(
-            name not in seen,
-            role,
-            f"The column “{name}” is the {seen.get(name, '').replace('_', ' ')} already",
-            "Name another column.",
-        )
+        is_free(name, role, "Name another column.")
         seen[name] = role
+    among = "Among equals in it there is nothing to compare: leave it out of the factors."
     for name in columns.controls:
-        checks.require(
-            name not in seen or seen[name] == "groups",
-            "controls",
-            f"The column “{name}” is the {seen.get(name, '').replace('_', ' ')} already",
-            "Among equals in it there is nothing to compare: leave it out of the factors.",
-        )
+        is_free(name, "controls", among, but="groups")
     for name in columns.features or ():
-        checks.require(
-            name not in seen or seen[name] == "groups",
-            "features",
-            f"The column “{name}” is the {seen.get(name, '').replace('_', ' ')} already",
-            "Leave it out of the features.",
-        )
-    allowed = {
-        each for each in (columns.price, columns.outcome, columns.expected_cost, columns.candidate) if each
-    }
+        is_free(name, "features", "Leave it out of the features.", but="groups")
+    allowed = {columns.price, columns.outcome, columns.expected_cost, columns.candidate}
+    hint = "Name the exposure, and only price, outcome, expected cost or candidate as totals."
     for name in columns.totals:
-        checks.require(
-            columns.exposure is not None and name in allowed,
-            "totals",
-            f"The column “{name}” can't be divided by an exposure",
-            "Name the exposure, and only price, outcome, expected cost or candidate as totals.",
-        )
+        divides = columns.exposure is not None and name in allowed
+        checks.require(divides, "totals", f"The column “{name}” can't be divided by an exposure", hint)
     checks.finish()
 
 
@@ -306,30 +315,19 @@ def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
             problems.append(Problem(what=what, hint=hint, column=name))
             continue
         values = column.to_numpy(dtype=float, na_value=np.nan)
-        problems += _at(
-            np.isinf(values), name, "numbers that are infinite", "Mend these cells or empty them."
-        )
-        if role == "exposure":
-            problems += _at(
-                values < 0, name, "an exposure below zero", "Mend these cells or leave the rows out."
-            )
+        infinite = "numbers that are infinite", "Mend these cells or empty them."
+        below = "an exposure below zero", "Mend these cells or leave the rows out."
+        for wrong, (what, hint) in (
+            (np.isinf(values), infinite),
+            ((role == "exposure") & (values < 0), below),
+        ):
+            if wrong.any():
+                lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()
+                problems.append(
+                    Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))
+                )
     if problems:
         raise DataError(*problems)
-
-
-def _at(wrong: NDArray[np.bool_], name: str, what: str, hint: str) -> list[Problem]:
-    if not wrong.any():
-        return []
-    lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()
-    return [Problem(what=what, hint=hint, column=name, lines=lines, count=int(wrong.sum()))]
-
-
-def _missing_notes(used: pd.DataFrame) -> list[str]:
-    return [
-        f"Left out: {counted(int(count), 'row')} in which “{name}” is missing."
-        for name, count in used.isna().sum().items()
-        if count
-    ]
 
 
 def _as_control(column: pd.Series) -> pd.Series:

@@ -14,7 +14,7 @@ from fairdash.evaluation import pareto_efficient, trained_points
 from fairdash.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
 from fairdash.figures.parts import Values, dots, errors, floor_rect, line, line_across, note
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, figure_of, new_figure
-from fairdash.tariff.naming import FAIR_TARIFF, title_of
+from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES
 from fairdash.training.methods import METHODS
 from fairdash.training.references import REFERENCES

@@ -23,7 +23,7 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import UNKNOWN, Estimate, mean_over_splits
 from fairdash.reports.words import named, span
 from fairdash.runs.log import Log
-from fairdash.tariff.naming import FAIR_TARIFF, title_of
+from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, PRICE
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES

@@ -36,7 +36,7 @@ from fairdash.runs.log import read
 from fairdash.runs.store import Job, JobSpec
 from fairdash.storage import LOCAL, sha256, write_whole
 from fairdash.storage.bundle import SEAL
-from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -151,8 +151,8 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
 
     from fairdash.tariff.choosing import TermOptions
     from fairdash.tariff.fit import FitOptions
+    from fairdash.tariff.many import choose_alpha
     from fairdash.tariff.model import FairTariff
-    from fairdash.tariff.shrinkage import choose_alpha
     from fairdash.training.regressor_tables import clean_features
     from fairdash.training.splits import folds
 

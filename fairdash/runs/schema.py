@@ -38,7 +38,7 @@ from fairdash.storage.schema import (
     read_table,
     require,
 )
-from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.baselines import BASELINES, MEAN
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES

@@ -4,3 +4,13 @@
 ``relativities`` writes the table that rates by itself, ``rating`` rates by it, ``files`` keeps it as CSV and
 XLSX, and ``model`` has the estimator. :func:`fairdash.tariff.many.fit_tariffs` fits splits times λ.
 """
+
+from __future__ import annotations
+
+#: In a frame's column ``method``.
+FAIR_TARIFF = "fair_tariff"
+
+
+def title_of(lam: float) -> str:
+    """What people call the tariff of this weight."""
+    return f"Fair tariff, λ = {lam:g}" if lam else "Tariff, λ = 0 (GLM)"

@@ -136,20 +136,13 @@ def _check(given: dict[str, Array], weight: Array) -> None:
     one = len(shapes) == 1 and weight.ndim == 1 and len(weight) > 0
     checks.require(one, None, "Premiums and weights are not one each a row", "Give as many of each.")
     checks.finish()
-    problems = []
     for name, each in given.items():
         rows = np.flatnonzero(~(np.isfinite(each) & (each > 0)))
         if len(rows):
-            problems.append(
-                Problem(
-                    column=name,
-                    what=f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}",
-                    count=len(rows),
-                    hint="A change is a share of a premium: correct these rows, or leave them out.",
-                )
-            )
-    if not (np.isfinite(weight).all() and (weight >= 0).all() and weight.any()):
-        hint = "Give a number of at least 0 a row, and one above 0."
-        problems.append(Problem(column="sample_weight", what="These weights can't be used", hint=hint))
-    if problems:
-        raise DataError(*problems)
+            what = f"There is no number above 0 in {at_lines(rows + 1, len(rows), word='row')}"
+            hint = "A change is a share of a premium: correct these rows, or leave them out."
+            checks.problems.append(Problem(what=what, hint=hint, column=name, count=len(rows)))
+    fits = np.isfinite(weight).all() and (weight >= 0).all() and weight.any()
+    hint = "Give a number of at least 0 a row, and one above 0."
+    checks.require(fits, "sample_weight", "These weights can't be used", hint)
+    checks.finish()

@@ -1,10 +1,18 @@
-"""Which terms a tariff has for a table: breakpoints on quantiles, levels that are there, the user's own."""
+"""Which terms a tariff has for a table: breakpoints on quantiles, levels that are there, the user's own.
+
+Relativities that are fixed beforehand, by a regulator or by management, are terms that no fit changes:
+
+>>> region = pd.Series(["north", "south", "north"], name="region")
+>>> fixed_term(region, np.ones(3), {"south": 1.2, "north": 1.0}).relativities
+(1.2, 1.0)
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,10 +20,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence.ranks import quantiles
-from fairdash.errors import Checks, DataError, OptionError
-from fairdash.tariff.fixed import check_fixed, fixed_term
-from fairdash.tariff.levels import level_text, levels_of, positions
-from fairdash.tariff.terms import Bands, Curve, Factor, Interaction, Levels, Term, numbers_of
+from fairdash.errors import Checks, DataError, OptionError, Problem
+from fairdash.tariff.terms import (
+    Bands,
+    Curve,
+    Factor,
+    Fixed,
+    Interaction,
+    Levels,
+    Term,
+    between,
+    level_text,
+    levels_of,
+    numbers_of,
+    positions,
+)
+from fairdash.utils.text import at_lines
 
 Array = NDArray[np.float64]
 
@@ -103,72 +123,126 @@ def check_term_options(options: TermOptions, features: pd.DataFrame) -> None:
     checks.require(_is_count(options.n_breakpoints), "n_breakpoints", "A curve needs two breakpoints", least)
     checks.require(_is_count(options.n_bands), "n_bands", "An interaction needs two bands", least)
     there = set(map(str, features.columns))
-    for option, names in _named(options).items():
-        lacking = sorted({name for name in names if name not in there})
-        checks.require(
-            not lacking,
-            option,
-            f"There is no feature called {', '.join(f'“{name}”' for name in lacking)}",
-            "Name columns of X that are not sensitive.",
-        )
-        fitted = sorted({name for name in names if name in options.fixed}) if option != "fixed" else []
-        checks.require(
-            not fitted,
-            option,
-            f"The relativities of {', '.join(f'“{name}”' for name in fitted)} are fixed, and none is fitted",
-            "Leave the column out of it, or out of fixed.",
-        )
-    check_fixed(checks, options.fixed)
+    paired = [name for pair in options.interactions for name in pair]
+    for option in ("breakpoints", "bands", "categorical_features", "interactions", "base_levels", "fixed"):
+        names = paired if option == "interactions" else list(getattr(options, option))
+        absent = _quoted(name for name in names if name not in there)
+        hint = "Name columns of X that are not sensitive."
+        checks.require(not absent, option, f"There is no feature called {absent}", hint)
+        fitted = _quoted(name for name in names if name in options.fixed and option != "fixed")
+        said = f"The relativities of {fitted} are fixed, and none is fitted"
+        checks.require(not fitted, option, said, "Leave the column out of it, or out of fixed.")
+    _check_fixed(checks, options.fixed)
     checks.finish()
-    for name in [*options.breakpoints, *options.bands]:
-        option = "breakpoints" if name in options.breakpoints else "bands"
-        checks.require(
-            _is_number(features[name], options),
-            option,
-            f"“{name}” is no number",
-            "Leave the column out of it.",
-        )
-    both = sorted(set(options.breakpoints) & set(options.bands))
-    checks.require(
-        not both,
-        "bands",
-        f"“{', '.join(both)}” has breakpoints too",
-        "A number has a curve or bands: choose.",
-    )
+    for option, given in (("breakpoints", options.breakpoints), ("bands", options.bands)):
+        for name in given:
+            is_number = _is_number(features[name], options)
+            checks.require(is_number, option, f"“{name}” is no number", "Leave the column out of it.")
+    both = ", ".join(sorted(set(options.breakpoints) & set(options.bands)))
+    hint = "A number has a curve or bands: choose."
+    checks.require(not both, "bands", f"“{both}” has breakpoints too", hint)
     for name, points in options.breakpoints.items():
-        checks.require(
-            _ascend(points, least=2),
-            "breakpoints",
-            f"Those of “{name}” do not ascend",
-            "Give two numbers or more, each above the one before.",
-        )
+        hint = "Give two numbers or more, each above the one before."
+        checks.require(_ascend(points, least=2), "breakpoints", f"Those of “{name}” do not ascend", hint)
     for name, edges in options.bands.items():
         fits = _is_count(edges) if isinstance(edges, (int, np.integer)) else _ascend(edges, least=1)
-        checks.require(
-            fits,
-            "bands",
-            f"Those of “{name}” can't be",
-            "Give their inner edges, ascending, or a number from 2 on.",
-        )
+        hint = "Give their inner edges, ascending, or a number from 2 on."
+        checks.require(fits, "bands", f"Those of “{name}” can't be", hint)
     pairs = [frozenset(pair) for pair in options.interactions]
-    checks.require(
-        all(len(pair) == 2 for pair in pairs) and len(set(pairs)) == len(pairs),
-        "interactions",
-        "Not pairs of two columns, each pair once",
-        'Give pairs such as [("age", "gender")].',
-    )
+    fits = all(len(pair) == 2 for pair in pairs) and len(set(pairs)) == len(pairs)
+    hint = 'Give pairs such as [("age", "gender")].'
+    checks.require(fits, "interactions", "Not pairs of two columns, each pair once", hint)
     checks.finish()
 
 
-def _named(options: TermOptions) -> dict[str, Iterable[str]]:
-    return {
-        "breakpoints": options.breakpoints,
-        "bands": options.bands,
-        "categorical_features": options.categorical_features,
-        "interactions": [name for pair in options.interactions for name in pair],
-        "base_levels": options.base_levels,
-        "fixed": options.fixed,
-    }
+def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
+    """Require of each column's relativities that they can rate."""
+    for name, given in fixed.items():
+        if not isinstance(given, Mapping) or not given:
+            hint = 'Give one a level, such as {"region": {"north": 1.0, "south": 1.2}}.'
+            checks.require(False, "fixed", f"“{name}” has no relativities", hint)
+            continue
+        can_rate = all(
+            isinstance(each, Real) and not isinstance(each, bool) and 0 < float(each) < math.inf
+            for each in given.values()
+        )
+        what, hint = f"A relativity of “{name}” is no number above 0", "give a number above 0."
+        checks.require(can_rate, "fixed", what, f"Premiums are multiplied by it: {hint}")
+        levels = {None if pd.isna(level) else level_text(level) for level in given}
+        what, hint = f"A level of “{name}” stands twice", "Keep one; 3, 3.0 and “3” are one level."
+        checks.require(len(levels) == len(given), "fixed", what, hint)
+
+
+def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> Fixed:
+    """The term of a column of training rows with these relativities, levels in their order.
+
+    Parameters
+    ----------
+    weight
+        (n,) weights of the rows.
+    given
+        Level to relativity; None, or NaN, is the level of missing cells.
+    """
+    missing = [float(each) for level, each in given.items() if pd.isna(level)]
+    known = {level_text(level): float(each) for level, each in given.items() if not pd.isna(level)}
+    places, _ = positions(column, list(known))
+    places = np.where(column.isna() & bool(missing), len(known), places)
+    there = places >= 0
+    shares = np.bincount(places[there], weight[there], len(known) + len(missing)) / weight.sum()
+    return Fixed(
+        column=str(column.name),
+        base=0,
+        levels=tuple(known),
+        relativities=(*known.values(), *missing),
+        shares=tuple(shares.tolist()),
+        has_missing=bool(missing),
+    )
+
+
+def require_fixed(
+    terms: Sequence[Term], table: pd.DataFrame, *, numbers: NDArray[np.intp] | None = None
+) -> None:
+    """DataError naming the rows, and their columns, for which no relativity is given.
+
+    Parameters
+    ----------
+    terms
+        A tariff's; all but fixed ones are passed over.
+    numbers
+        Of the table's rows in the data they are from, from 0; None for their places.
+    """
+    problems = lacking(
+        [term for term in terms if isinstance(term, Fixed)],
+        table,
+        what="Its relativities are fixed, and there is none",
+        hint="Add the level to those in fixed, None for missing cells, or correct the cells.",
+        numbers=numbers,
+    )
+    if problems:
+        raise DataError(*problems)
+
+
+def lacking(
+    terms: Sequence[Factor],
+    table: pd.DataFrame,
+    *,
+    what: str,
+    hint: str,
+    numbers: NDArray[np.intp] | None = None,
+) -> list[Problem]:
+    """A problem a factor that has no relativity for some rows; `numbers` as in :func:`require_fixed`."""
+    problems = []
+    for term in terms:
+        rows = np.flatnonzero(term.unknown(table))
+        if len(rows):
+            where = at_lines((rows if numbers is None else numbers[rows]) + 1, len(rows), word="row")
+            said = f"{what} for what stands in {where}"
+            problems.append(Problem(column=term.column, what=said, count=len(rows), hint=hint))
+    return problems
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"“{name}”" for name in sorted(set(names)))
 
 
 def _is_count(value: Any) -> bool:
@@ -207,22 +281,13 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Curve:
     else:
         points = _rounded(quantiles(cells[there], weight[there], np.linspace(0, 1, options.n_breakpoints)))
     # Of each row's weight, what is nearer to a breakpoint counts there.
-    place = np.interp(cells[there], points, np.arange(len(points)))
-    below = np.minimum(place.astype(int), max(len(points) - 2, 0))
-    above = np.minimum(below + 1, len(points) - 1)
-    part = place - below
+    below, above, part = between(cells[there], points)
     shares = np.bincount(below, weight[there] * (1 - part), len(points))
     shares += np.bincount(above, weight[there] * part, len(points))
     middle = quantiles(cells[there], weight[there], np.array([0.5]))[0] if there.any() else points[0]
     wanted = options.base_levels.get(name, middle)
     base = int(np.abs(np.array(points) - _base_number(name, wanted)).argmin())
-    return Curve(
-        column=name,
-        points=points,
-        base=base,
-        shares=_with_missing(shares, weight, ~there),
-        has_missing=not there.all(),
-    )
+    return Curve(column=name, points=points, base=base, **_with_missing(shares, weight, ~there))
 
 
 def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, options: TermOptions) -> Bands:
@@ -240,13 +305,7 @@ def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, optio
     base = int(shares.argmax())
     if name in options.base_levels:
         base = int(np.searchsorted(inner, _base_number(name, options.base_levels[name]), side="right"))
-    return Bands(
-        column=name,
-        edges=inner,
-        base=base,
-        shares=_with_missing(shares, weight, ~there),
-        has_missing=not there.all(),
-    )
+    return Bands(column=name, edges=inner, base=base, **_with_missing(shares, weight, ~there))
 
 
 def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Levels:
@@ -257,22 +316,11 @@ def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Levels:
     name = str(column.name)
     if name in options.base_levels:
         wanted = level_text(options.base_levels[name])
-        checks = Checks(OptionError)
-        checks.require(
-            wanted in levels,
-            "base_levels",
-            f"That of “{name}” is no level of its training rows",
-            "Name one that is there.",
-        )
-        checks.finish()
+        if wanted not in levels:
+            said = f"That of “{name}” is no level of its training rows"
+            raise OptionError.of(said, "Name one that is there.", column="base_levels")
         base = levels.index(wanted)
-    return Levels(
-        column=name,
-        levels=levels,
-        base=base,
-        shares=_with_missing(shares, weight, missing),
-        has_missing=bool(missing.any()),
-    )
+    return Levels(column=name, levels=levels, base=base, **_with_missing(shares, weight, missing))
 
 
 def _interaction(
@@ -294,9 +342,10 @@ def _interaction(
     return Interaction(first=first, second=second, shares=tuple((shares / weight.sum()).tolist()))
 
 
-def _with_missing(shares: NDArray[Any], weight: Array, missing: NDArray[np.bool_]) -> tuple[float, ...]:
+def _with_missing(shares: NDArray[Any], weight: Array, missing: NDArray[np.bool_]) -> dict[str, Any]:
+    """A factor's shares and whether it has missing cells, of its values' weights."""
     every = np.append(shares, weight[missing].sum()) if missing.any() else shares
-    return tuple((every / weight.sum()).tolist())
+    return {"shares": tuple((every / weight.sum()).tolist()), "has_missing": bool(missing.any())}
 
 
 def _base_number(name: str, wanted: Any) -> float:
@@ -304,9 +353,8 @@ def _base_number(name: str, wanted: Any) -> float:
         number = float(wanted)
     except (TypeError, ValueError):
         number = math.nan
-    checks = Checks(OptionError)
-    checks.require(math.isfinite(number), "base_levels", f"That of “{name}” is no number", "Give a number.")
-    checks.finish()
+    if not math.isfinite(number):
+        raise OptionError.of(f"That of “{name}” is no number", "Give a number.", column="base_levels")
     return number
 
 

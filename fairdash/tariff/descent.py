@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -28,12 +27,8 @@ _FLAT = 0.9
 _TRIALS = 20
 
 
-class Objective(Protocol):
-    """What is minimised."""
-
-    def __call__(self, x: Tensor, which: Tensor, /) -> tuple[Tensor, Tensor]:
-        """Value (M,) and slope (M, P) at x (M, P), for the problems `which` (M,)."""
-        ...
+#: What is minimised: value (M,) and slope (M, P) at x (M, P), for the problems `which` (M,).
+Objective = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,8 +39,6 @@ class Minimum:
     ----------
     x
         (K, P).
-    value
-        (K,).
     n_iter
         (K,) steps taken.
     converged
@@ -53,7 +46,6 @@ class Minimum:
     """
 
     x: Tensor
-    value: Tensor
     n_iter: Tensor
     converged: Tensor
 
@@ -117,7 +109,7 @@ def minimise(
             settled |= values[-6] - value < tol
         if on_step is not None:
             on_step((step + 1) / max_iter)
-    return Minimum(x=x, value=value, n_iter=n_iter, converged=settled & ~failed)
+    return Minimum(x=x, n_iter=n_iter, converged=settled & ~failed)
 
 
 def _direction(slope: Tensor, moves: list[Tensor], turns: list[Tensor]) -> Tensor:

@@ -17,15 +17,14 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from fairdash.data.readers.excel import MOST_EXCEL_CELLS, read_sheet, refuse_formulas
 from fairdash.data.readers.limits import check_file, too_large
 from fairdash.errors import DataError, FairdashError, OptionError, StorageError
 from fairdash.storage import write_whole
-from fairdash.tariff.levels import level_text
 from fairdash.tariff.relativities import NUMBERS, POINTS, RELATIVITY, TEXTS, in_words
+from fairdash.tariff.terms import level_text
 from fairdash.utils.text import few
 
 #: Characters that a cell of a workbook holds.
@@ -37,11 +36,7 @@ SHEET, WORDS = "Relativities", "How to rate"
 
 def csv_of(table: pd.DataFrame) -> bytes:
     """A table of relativities as UTF-8 CSV with a byte order mark, numbers in full."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(table.columns)
-    writer.writerows(_rows(table, empty=""))
-    return text.getvalue().encode("utf-8-sig")
+    return _as_kept(table).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
 
 
 def xlsx_of(table: pd.DataFrame) -> bytes:
@@ -55,24 +50,16 @@ def xlsx_of(table: pd.DataFrame) -> bytes:
     import xlsxwriter
 
     content = io.BytesIO()
-    book = xlsxwriter.Workbook(
-        content,
-        {
-            "in_memory": True,
-            "strings_to_formulas": False,
-            "strings_to_urls": False,
-            "strings_to_numbers": False,
-        },
-    )
+    book = xlsxwriter.Workbook(content, {"in_memory": True})
     sheet = book.add_worksheet(SHEET)
     bold = book.add_format({"bold": True, "bottom": 1})
     for column, name in enumerate(table.columns):
         sheet.write_string(0, column, name, bold)
-    for row, cells in enumerate(_rows(table, empty=None), start=1):
+    for row, cells in enumerate(_as_kept(table).itertuples(index=False), start=1):
         for column, cell in enumerate(cells):
             if isinstance(cell, str):
                 sheet.write_string(row, column, _fitting(cell))
-            elif cell is not None:
+            elif not pd.isna(cell):
                 sheet.write_number(row, column, cell)
     sheet.freeze_panes(1, 2)
     sheet.autofilter(0, 0, len(table), len(table.columns) - 1)
@@ -159,38 +146,27 @@ def _cells_of_xlsx(content: bytes) -> list[list[Any]]:
     return sheet.rows
 
 
-def _rows(table: pd.DataFrame, *, empty: Any) -> list[list[Any]]:
-    """Cells row by row, texts as they are written."""
-    columns = []
-    for name in table.columns:
-        if name in TEXTS:
-            columns.append([empty if pd.isna(cell) else _written(cell) for cell in table[name]])
-        else:
-            columns.append([empty if np.isnan(cell) else float(cell) for cell in table[name]])
-    return [list(row) for row in zip(*columns, strict=True)]
+def _as_kept(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with its texts as they are written."""
+    texts = {name: table[name].map(_written, na_action="ignore") for name in table if name in TEXTS}
+    return table.assign(**texts)
 
 
 def _table(header: list[str], rows: list[list[Any]]) -> pd.DataFrame:
     """The table again: empty cells are none, texts as they were, numbers in float64."""
-    known = [*TEXTS, *NUMBERS, RELATIVITY, POINTS]
     columns: dict[str, pd.Series] = {}
     for place, name in enumerate(header):
-        if name not in known:
+        if name not in (*TEXTS, *NUMBERS, RELATIVITY, POINTS):
             continue
+        as_it_was, kind = (lambda cell: _read(level_text(cell)), object) if name in TEXTS else (float, float)
         cells = [row[place] if place < len(row) and row[place] != "" else None for row in rows]
         try:
-            if name in TEXTS:
-                columns[name] = pd.Series(
-                    [None if cell is None else _read(level_text(cell)) for cell in cells], dtype=object
-                )
-            else:
-                columns[name] = pd.Series(
-                    [np.nan if cell is None else float(cell) for cell in cells], dtype=float
-                )
+            known = [None if cell is None else as_it_was(cell) for cell in cells]
         except (TypeError, ValueError, RecursionError) as error:
             raise StorageError.of(
                 f"the column “{name}” of the tariff can't be read", "Correct its cells, or export it again."
             ) from error
+        columns[name] = pd.Series(known, dtype=kind)
     return pd.DataFrame(columns)
 
 

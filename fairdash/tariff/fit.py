@@ -4,7 +4,7 @@
 
 L is the mean deviance in units of the constant's, c, and Ψ the penalty on up to 20,000 rows that stay the
 same. λ = 0 is the GLM. With a penalty of the networks it is what they minimise too; that of its own has a
-part of Ψ that grows with λ itself, and leads to the flat premium (:mod:`fairdash.tariff.averages`). Fixed
+part of Ψ that grows with λ itself, and leads to the flat premium (:mod:`fairdash.tariff.stack`). Fixed
 relativities are an offset: both see premiums with them, and no β changes them.
 """
 
@@ -14,16 +14,20 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.errors import Checks, OptionError
+from fairdash.errors import OptionError
+from fairdash.tariff.terms import Term, base_and_values, design, offset, premiums
 from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.utils.seeds import Stream, rng_of
+
+if TYPE_CHECKING:
+    from fairdash.training.penalties.base import BasePenalty
 
 Array = NDArray[np.float64]
 
@@ -38,7 +42,7 @@ PENALTIES = MappingProxyType(
             title="Averages along the sensitive attribute",
             meaning="Lowers first by how much the premium's averages follow the sensitive attribute, then "
             "what other links there are; a large λ ends at one flat premium, as far as no factor is fixed.",
-            penalty="fairdash.tariff.averages:AveragesPenalty",
+            penalty="fairdash.tariff.stack:AveragesPenalty",
             source="fairdash",
         ),
         **{each.id: each for each in METHODS.values() if each.penalty is not None and not each.adversarial},
@@ -84,6 +88,13 @@ class FitOptions:
     max_iter: int = 200
     tol: float = 1e-4
 
+    @property
+    def penalty_class(self) -> type[BasePenalty]:
+        """The class of Ψ."""
+        found = PENALTIES[self.penalty].penalty_class()
+        assert found is not None
+        return found
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Fitted:
@@ -91,6 +102,8 @@ class Fitted:
 
     Parameters
     ----------
+    multiplies
+        Whether premiums are products (log link) or sums.
     intercept
         (K,).
     coefficients
@@ -103,11 +116,22 @@ class Fitted:
         Newton's steps of the GLM, the last of which is the one that brought nothing.
     """
 
+    multiplies: bool
     intercept: Array
     coefficients: Array
     n_iter: NDArray[np.int64]
     converged: NDArray[np.bool_]
     glm_steps: int
+
+    def premiums(self, terms: Sequence[Term], table: pd.DataFrame) -> Array:
+        """What the tariffs of these terms ask of every row, (K, n), in the target's units."""
+        base, values = base_and_values(terms, intercept=self.intercept, coefficients=self.coefficients)
+        return premiums(terms, table, base=base, values=values, multiplies=self.multiplies)
+
+
+def fit_terms(terms: Sequence[Term], table: pd.DataFrame, y: Array, **given: Any) -> Fitted:
+    """Fit a tariff of these terms a λ to a table's rows, as :func:`fit_stack` does."""
+    return fit_stack(design(terms, table), y, offset=offset(terms, table), **given)
 
 
 def fit_stack(
@@ -127,7 +151,7 @@ def fit_stack(
     Parameters
     ----------
     x
-        (n, P) from :func:`fairdash.tariff.design.design`.
+        (n, P) from :func:`fairdash.tariff.terms.design`.
     y
         (n,) in any unit.
     s
@@ -139,20 +163,18 @@ def fit_stack(
     random_state
         Seed of the rows that the penalty sees.
     offset
-        (n,) what fixed relativities add to η (:func:`fairdash.tariff.design.offset`), or None; it needs a
+        (n,) what fixed relativities add to η (:func:`fairdash.tariff.terms.offset`), or None; it needs a
         log link.
     on_step
         As in :func:`fairdash.tariff.descent.minimise`.
     """
     loss = options.loss
-    checks = Checks(OptionError)
-    checks.require(
-        offset is None or loss.has_log_link,
-        "fixed",
-        "Fixed relativities multiply, and premiums of this loss add up",
-        "Choose a loss with a log link, such as “poisson”, or fix none.",
-    )
-    checks.finish()
+    if offset is not None and not loss.has_log_link:
+        raise OptionError.of(
+            "Fixed relativities multiply, and premiums of this loss add up",
+            "Choose a loss with a log link, such as “poisson”, or fix none.",
+            column="fixed",
+        )
     weight = np.ones(len(y)) if sample_weight is None else sample_weight / sample_weight.mean()
     scale = TargetScale.of(y, loss, weight)
     target = scale.apply(y)
@@ -161,8 +183,11 @@ def fit_stack(
     n_iter, converged = np.zeros(len(lams), dtype=np.int64), np.ones(len(lams), dtype=bool)
     fair = np.flatnonzero(np.array(lams) > 0)
     if len(fair):
+        from fairdash.tariff.descent import minimise
+        from fairdash.tariff.stack import TariffStack
+
         assert s is not None
-        beta[fair], n_iter[fair], converged[fair] = _descend(
+        stack = TariffStack(
             np.column_stack([x, np.ones(len(x))]),
             target,
             s=s,
@@ -170,14 +195,31 @@ def fit_stack(
             lams=np.array(lams, dtype=float)[fair],
             start=glm,
             options=options,
-            random_state=random_state,
             offset=offset,
-            on_step=on_step,
+            random_state=random_state,
         )
-    intercept, coefficients = _in_units(beta, scale, loss)
+        ends_flat = options.penalty == AVERAGES and offset is None
+        tol = options.tol * (1.0 if ends_flat else stack.lams.clamp_min(1.0))
+        found = minimise(
+            stack.value_and_slope, stack.start, max_iter=options.max_iter, tol=tol, on_step=on_step
+        )
+        beta[fair] = stack.coefficients(found.x).numpy()
+        n_iter[fair], converged[fair] = found.n_iter.numpy(), found.converged.numpy()
+    # In the target's own units.
+    intercept, coefficients = beta[:, -1], beta[:, :-1]
+    if loss.has_log_link:
+        intercept = intercept + np.log(scale.unit)
+    else:
+        intercept, coefficients = intercept * scale.unit + scale.shift, coefficients * scale.unit
     if options.balance:
-        intercept = intercept + _balance(x, y, weight, intercept, coefficients, loss, offset)
+        eta = x @ coefficients.T + intercept + (0.0 if offset is None else offset[:, None])
+        wanted = np.average(y, weights=weight)
+        if loss.has_log_link:
+            intercept = intercept + np.log(wanted / np.average(np.exp(eta), axis=0, weights=weight))
+        else:
+            intercept = intercept + wanted - np.average(eta, axis=0, weights=weight)
     return Fitted(
+        multiplies=loss.has_log_link,
         intercept=intercept,
         coefficients=coefficients,
         n_iter=n_iter,
@@ -248,88 +290,3 @@ def _derivatives(
     shrinkage = np.append(np.full(len(beta) - 1, alpha), 0.0)
     curvature = (x * (share * second)[:, None]).T @ x + np.diag(shrinkage)
     return x.T @ (share * first) + shrinkage * beta, curvature
-
-
-def _in_units(beta: Array, scale: TargetScale, loss: Loss) -> tuple[Array, Array]:
-    """Intercepts (K,) and coefficients (K, P) for a target in its own units."""
-    coefficients, intercept = beta[:, :-1], beta[:, -1]
-    if loss.has_log_link:
-        return intercept + np.log(scale.unit), coefficients
-    return intercept * scale.unit + scale.shift, coefficients * scale.unit
-
-
-def _balance(
-    x: Array,
-    y: Array,
-    weight: Array,
-    intercept: Array,
-    coefficients: Array,
-    loss: Loss,
-    offset: Array | None,
-) -> Array:
-    """What must be added to the intercepts, (K,), so that the rows' premiums add up to their target."""
-    eta = x @ coefficients.T + intercept
-    if offset is not None:
-        eta += offset[:, None]
-    wanted = np.average(y, weights=weight)
-    if loss.has_log_link:
-        return np.asarray(np.log(wanted / np.average(np.exp(eta), axis=0, weights=weight)))
-    return np.asarray(wanted - np.average(eta, axis=0, weights=weight))
-
-
-def _descend(
-    x: Array,
-    y: Array,
-    *,
-    s: Array,
-    weight: Array,
-    lams: Array,
-    start: Array,
-    options: FitOptions,
-    random_state: int,
-    offset: Array | None,
-    on_step: Callable[[float], None] | None,
-) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
-    """Coefficients (K, P + 1) with the intercept last, steps and convergence (K,), from the GLM's `start`."""
-    import torch
-
-    from fairdash.tariff.descent import minimise
-    from fairdash.tariff.stack import TariffStack
-
-    n = len(y)
-    rows = np.arange(n)
-    if n > options.penalty_rows:
-        rng = rng_of(Stream.PENALTY_ROWS, random_state)
-        rows = np.sort(rng.choice(n, options.penalty_rows, replace=False))
-    penalty_class = PENALTIES[options.penalty].penalty_class()
-    assert penalty_class is not None
-    v = penalty_class.encode(
-        torch.as_tensor(s)[None], [torch.arange(n)], torch.as_tensor(weight)[None, :, None]
-    )
-    ends_flat = options.penalty == AVERAGES and offset is None
-    stack = TariffStack(
-        x=torch.as_tensor(x),
-        y=torch.as_tensor(y),
-        weight=torch.as_tensor(weight),
-        lams=torch.as_tensor(lams),
-        v=v[0, torch.as_tensor(rows)],
-        rows=torch.as_tensor(rows),
-        start=torch.as_tensor(start),
-        loss=options.loss,
-        alpha=options.alpha,
-        offset=None if offset is None else torch.as_tensor(offset),
-        objective=OBJECTIVES[options.objective],
-        penalty_class=penalty_class,
-        # Correlations and averages of the predictions themselves don't change by a factor.
-        balanced=options.balance and OBJECTIVES[options.objective].uses_target,
-        # What takes time there is the memory; a sample of the rows is not exact to float32's last digits.
-        number=torch.float64 if n == len(rows) else torch.float32,
-    )
-    found = minimise(
-        stack.value_and_slope,
-        stack.start,
-        max_iter=options.max_iter,
-        tol=options.tol * (torch.ones_like(stack.lams) if ends_flat else stack.lams.clamp_min(1.0)),
-        on_step=on_step,
-    )
-    return stack.coefficients(found.x).numpy(), found.n_iter.numpy(), found.converged.numpy()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,15 +19,19 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.jobs.steps import Found, Unit, at_once
-from fairdash.tariff.choosing import TermOptions, choose_terms
-from fairdash.tariff.design import design, linear_predictor, offset
-from fairdash.tariff.fit import PENALTIES, FitOptions, fit_stack
-from fairdash.tariff.fixed import require_fixed
-from fairdash.tariff.naming import FAIR_TARIFF
-from fairdash.tariff.shrinkage import choose_alpha
+from fairdash.tariff import FAIR_TARIFF
+from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
+from fairdash.tariff.fit import PENALTIES, FitOptions, fit_terms
+from fairdash.training.baselines import ALPHAS
 from fairdash.training.regressor_tables import clean_features
 from fairdash.training.splits import Split, with_held_out
 from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, rng_of
+
+Array = NDArray[np.float64]
+
+#: Training rows that shrinkages are compared on at most: where there are more, none needs to shrink much.
+MOST_ROWS = 30_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,7 +54,7 @@ class FittedTariffs:
     """
 
     members: pd.DataFrame
-    predictions: NDArray[np.float64]
+    predictions: Array
     splits: tuple[Split, ...]
     seconds: float
 
@@ -79,7 +84,7 @@ def fit_tariffs(
         Seed of the rows that the penalty sees, and of those held out.
     shrink
         Whether each split chooses `alpha` on its validation rows, or on a fifth of its training rows if it
-        has none, instead of that in `options`; see :mod:`fairdash.tariff.shrinkage`.
+        has none, instead of that in `options`; see :func:`choose_alpha`.
     on_step
         Called now and then with the share done, 0 to 1; what it raises ends the fits.
     unit
@@ -99,6 +104,7 @@ def fit_tariffs(
     """
     started = time.monotonic()
     _check(dataset, lams, options)
+    terms = terms or TermOptions()
     features = clean_features(dataset.features)
     features = features.set_axis([str(name) for name in features.columns], axis=1)
     y = dataset.target.to_numpy(dtype=float)
@@ -115,39 +121,25 @@ def fit_tariffs(
             train, own_options = split.train, options
             if shrink:
                 inner = with_held_out(split, random_state=random_state, groups=dataset.groups)
-                chosen = choose_alpha(
-                    features,
-                    y,
-                    weight,
-                    inner,
-                    options=options,
-                    terms=terms or TermOptions(),
-                    random_state=random_state,
-                )
-                own_options = replace(options, alpha=chosen)
+                given: dict[str, Any] = {"options": options, "terms": terms, "random_state": random_state}
+                own_options = replace(options, alpha=choose_alpha(features, y, weight, inner, **given))
             mass = None if weight is None else weight[train]
             own = features.iloc[train]
-            found = choose_terms(own, mass, terms or TermOptions())
+            found = choose_terms(own, mass, terms)
             require_fixed(found, features)
-            fitted = fit_stack(
-                design(found, own),
+            fitted = fit_terms(
+                found,
+                own,
                 y[train],
                 s=s[train],
                 sample_weight=mass,
                 lams=lams,
                 options=own_options,
                 random_state=random_state,
-                offset=offset(found, own),
                 on_step=on_step,
             )
-            eta = linear_predictor(
-                found, features, intercept=fitted.intercept, coefficients=fitted.coefficients
-            )
-            return {
-                "predictions": np.exp(eta) if options.loss.has_log_link else eta,
-                "n_iter": fitted.n_iter,
-                "converged": fitted.converged,
-            }
+            made = {"n_iter": fitted.n_iter, "converged": fitted.converged}
+            return {"predictions": fitted.premiums(found, features), **made}
 
         kept = unit(f"tariffs/{j}", of_split)
         step(1.0)
@@ -176,19 +168,64 @@ def _check(dataset: Dataset, lams: Sequence[float], options: FitOptions) -> None
     """Refuse what no split could fit."""
     penalty = get_entry(PENALTIES, options.penalty, option="penalty")
     checks = Checks(OptionError)
-    checks.require(
-        lams and all(np.isfinite(lam) and lam >= 0 for lam in lams),
-        "lams",
-        "Not usable weights λ",
-        "Give numbers of at least 0.",
-    )
-    checks.require(
-        penalty.multivariate or dataset.sensitive.shape[1] == 1,
-        "penalty",
+    usable = lams and all(np.isfinite(lam) and lam >= 0 for lam in lams)
+    checks.require(usable, "lams", "Not usable weights λ", "Give numbers of at least 0.")
+    fits = penalty.multivariate or dataset.sensitive.shape[1] == 1
+    what, hint = (
         f"“{penalty.id}” takes one sensitive column only",
         "Choose one sensitive column, or another penalty.",
     )
+    checks.require(fits, "penalty", what, hint)
     checks.finish()
     problem = options.loss.target_problem(dataset.target.to_numpy(dtype=float), column=dataset.roles.target)
     if problem is not None:
         raise DataError(problem)
+
+
+def choose_alpha(
+    features: pd.DataFrame,
+    y: Array,
+    weight: Array | None,
+    split: Split,
+    *,
+    options: FitOptions,
+    terms: TermOptions,
+    random_state: int,
+) -> float:
+    """The weight of the squared coefficients, of :data:`fairdash.training.baselines.ALPHAS`: that whose GLM
+    predicts best for rows held out.
+
+    Sixteen breakpoints a number are too many for a thousand policies with a claim in twelve: unshrunk, they
+    follow chance, and λ has that to fight, too.
+
+    Parameters
+    ----------
+    features
+        All rows, clean.
+    y, weight
+        (n,) target and weights of all rows.
+    split
+        With validation rows, on which the deviance is compared; the GLMs are fitted to its training rows.
+    options
+        The fit's; its `alpha` is what is looked for.
+    random_state
+        Seed of the rows that are taken where there are more than MOST_ROWS.
+    """
+    train, held_out = split.train, split.validation
+    if len(train) > MOST_ROWS:
+        train = np.sort(rng_of(Stream.SHRINKAGE_ROWS, random_state).choice(train, MOST_ROWS, replace=False))
+    mass = None if weight is None else weight[train]
+    found = choose_terms(features.iloc[train], mass, terms)
+
+    def deviance(alpha: float) -> float:
+        given: dict[str, Any] = {
+            "s": None,
+            "sample_weight": mass,
+            "lams": [0.0],
+            "options": replace(options, alpha=alpha),
+        }
+        fitted = fit_terms(found, features.iloc[train], y[train], random_state=random_state, **given)
+        (y_pred,) = fitted.premiums(found, features.iloc[held_out])
+        return options.loss.mean_deviance(y[held_out], y_pred, None if weight is None else weight[held_out])
+
+    return min(ALPHAS, key=deviance)

@@ -30,13 +30,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fairdash.errors import Checks, OptionError
-from fairdash.tariff.choosing import TermOptions, choose_terms
-from fairdash.tariff.design import base_and_values, design, linear_predictor, offset
+from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
 from fairdash.tariff.files import export
-from fairdash.tariff.fit import AVERAGES, PENALTIES, FitOptions, fit_stack
-from fairdash.tariff.fixed import require_fixed
+from fairdash.tariff.fit import AVERAGES, PENALTIES, FitOptions, fit_terms
 from fairdash.tariff.relativities import in_words, relativities_table
-from fairdash.tariff.terms import Interaction, Levels
+from fairdash.tariff.terms import Interaction, Levels, base_and_values, premiums
 from fairdash.training.losses import find_loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.regressor_fit import in_columns, rows_to_fit, rows_to_predict, seed_to_fit
@@ -244,15 +242,15 @@ class FairTariff(RegressorMixin, BaseEstimator):
         # Rows of weight 0 are left out; the user counts them all.
         used = None if np.ndim(each := np.asarray(sample_weight)) == 0 else np.flatnonzero(each)
         require_fixed(self.terms_, features, numbers=used)
-        fitted = fit_stack(
-            design(self.terms_, features),
+        fitted = fit_terms(
+            self.terms_,
+            features,
             rows.y,
             s=rows.s,
             sample_weight=rows.weight,
             lams=[0.0, lam] if lam else [0.0],
             options=options,
             random_state=seed_to_fit(self.random_state),
-            offset=offset(self.terms_, features),
         )
         self.intercept_, self.coef_ = float(fitted.intercept[-1]), fitted.coefficients[-1]
         self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
@@ -304,10 +302,10 @@ class FairTariff(RegressorMixin, BaseEstimator):
                 UserWarning,
                 stacklevel=2,
             )
-        (eta,) = linear_predictor(
-            self.terms_, features, intercept=np.array([self.intercept_]), coefficients=self.coef_[None]
+        base, values = base_and_values(
+            self.terms_, intercept=np.array([self.intercept_]), coefficients=self.coef_[None]
         )
-        return np.exp(eta) if self._has_log_link else eta
+        return premiums(self.terms_, features, base=base, values=values, multiplies=self._has_log_link)[0]
 
     def relativities(
         self, *, base: Literal["level", "average"] = "level", unpenalised: bool = False
@@ -384,25 +382,19 @@ class FairTariff(RegressorMixin, BaseEstimator):
                 f"Give a {'whole ' if whole else ''}number of at least {least}.",
             )
         checks.finish()
-        return FitOptions(
-            loss=find_loss(self.loss, tweedie_power=self.tweedie_power),
-            penalty=self.penalty,
-            objective=self.objective,
-            alpha=float(self.alpha),
-            balance=bool(self.balance),
-            penalty_rows=int(self.penalty_rows),
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
-        )
+        names = ("penalty", "objective", "alpha", "balance", "penalty_rows", "max_iter", "tol")
+        loss = find_loss(self.loss, tweedie_power=self.tweedie_power)
+        return FitOptions(loss=loss, **{name: getattr(self, name) for name in names})
 
     def _term_options(self) -> TermOptions:
+        by_column = {
+            option: {str(name): given for name, given in (getattr(self, option) or {}).items()}
+            for option in ("breakpoints", "bands", "base_levels", "fixed")
+        }
         return TermOptions(
             n_breakpoints=self.n_breakpoints,
-            breakpoints={str(name): points for name, points in (self.breakpoints or {}).items()},
-            bands={str(name): edges for name, edges in (self.bands or {}).items()},
             n_bands=self.n_bands,
             categorical_features=[str(name) for name in self.categorical_features or ()],
             interactions=[(str(a), str(b)) for a, b in self.interactions or ()],
-            base_levels={str(name): level for name, level in (self.base_levels or {}).items()},
-            fixed={str(name): given for name, given in (self.fixed or {}).items()},
+            **by_column,
         )

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.errors import DataError, OptionError, Problem
-from fairdash.tariff.fixed import lacking_relativity
-from fairdash.tariff.reading import Rated, read_terms
-from fairdash.tariff.terms import Curve, Interaction, numbers_of
+from fairdash.errors import Checks, DataError, OptionError
+from fairdash.tariff.choosing import lacking
+from fairdash.tariff.relativities import (
+    BAND,
+    BASE,
+    BREAKPOINT,
+    FIXED,
+    INTERACTION,
+    KINDS,
+    LEVEL,
+    MISSING,
+    NUMBERS,
+    POINTS,
+    RELATIVITY,
+    TEXTS,
+)
+from fairdash.tariff.terms import Bands, Curve, Factor, Interaction, Levels, Term, premiums
 from fairdash.training.regressor_tables import clean_features, require_unique
 
 Array = NDArray[np.float64]
 
-
-@dataclass(frozen=True, kw_only=True)
-class _Unknown:
-    """Rows that a factor has no relativity for."""
-
-    column: str
-    rows: NDArray[np.int64]
+_AS_MADE = "Give a table as relativities() makes it."
+_FILL = "Fill the column “level”, or “at”."
 
 
 def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "error") -> Array:
@@ -55,16 +62,19 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     """
     if unknown not in ("error", "base"):
         raise OptionError.of("This is not known", "Choose “error” or “base”.", column="unknown")
-    rated = read_terms(table)
-    features = named_features(X, rated.columns, numbers=rated.numbers)
-    eta, lacking = _linear_predictor(rated, features)
-    if lacking and unknown == "error":
+    terms, base, values, multiplies = read_terms(table)
+    mains = [term for term in terms if not isinstance(term, Interaction)]
+    parts = [part for term in terms for part in term.parts]
+    numbers = [part.column for part in parts if not isinstance(part, Levels)]
+    features = named_features(X, [part.column for part in parts], numbers=numbers)
+    if unknown == "error":
         hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
-        what = "The tariff has no relativity"
-        raise DataError(
-            *(lacking_relativity(each.column, each.rows, what=what, hint=hint) for each in lacking)
-        )
-    return np.exp(eta) if rated.multiplies else eta
+        problems = lacking(mains, features, what="The tariff has no relativity", hint=hint)
+        if problems:
+            raise DataError(*problems)
+    return premiums(
+        terms, features, base=np.array([base]), values=[each[None] for each in values], multiplies=multiplies
+    )[0]
 
 
 def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) -> pd.DataFrame:
@@ -72,38 +82,173 @@ def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) ->
     features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     require_unique(features)
     features = features.set_axis([str(name) for name in features.columns], axis=1)
-    lacking = [name for name in columns if name not in features.columns]
-    if lacking:
-        raise DataError(
-            *(
-                Problem(
-                    column=name,
-                    what="The tariff has this factor, and X lacks the column",
-                    hint="Add it to X under the same name.",
-                )
-                for name in lacking
-            )
+    wanted: list[Hashable] = list(dict.fromkeys(columns))
+    checks = Checks(DataError)
+    for name in wanted:
+        what = "The tariff has this factor, and X lacks the column"
+        checks.require(name in features.columns, str(name), what, "Add it to X under the same name.")
+    checks.finish()
+    return clean_features(features[wanted], numbers=tuple(dict.fromkeys(numbers)))
+
+
+def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], bool]:
+    """A table of relativities as terms and their values again: checked, since people change tables.
+
+    Returns
+    -------
+    terms, base, values, multiplies
+        The terms, η of a row that has every base, the values (n_values,) of each term on that scale, and
+        whether premiums are products (log link) or sums.
+
+    Raises
+    ------
+    DataError
+        Names everything in it that can't be.
+    """
+    table, value = _whole(table)
+    multiplies = value == RELATIVITY
+    _check_values(table, value)
+    kinds = table["kind"]
+    eta = np.log(table[value]) if multiplies else table[value]
+    terms: list[Term] = []
+    values: list[Array] = []
+    mains = table[~kinds.isin([BASE, INTERACTION])]
+    for name, rows in mains.groupby("factor", sort=False):
+        term, order = _factor(str(name), rows)
+        terms.append(term)
+        values.append(eta[rows.index[order]].to_numpy(dtype=float))
+    pairs = table[kinds == INTERACTION]
+    for names, rows in pairs.groupby(["factor", "by"], sort=False):
+        interaction, places = _pair(str(names[0]), str(names[1]), rows)
+        terms.append(interaction)
+        of_pairs = np.zeros(len(interaction.shares))
+        of_pairs[places] = eta[rows.index]
+        values.append(of_pairs)
+    (base,) = eta[kinds == BASE]
+    return terms, float(base), values, multiplies
+
+
+def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The table with every column, and the name of that of values."""
+    checks = Checks(DataError)
+    there = [name for name in (RELATIVITY, POINTS) if name in table.columns]
+    what, hint = f"A tariff's table has a column “{RELATIVITY}” or one called “{POINTS}”", _AS_MADE
+    checks.require(len(there) == 1, None, what, hint)
+    for name in ("factor", "kind"):
+        checks.require(name in table.columns, name, "The tariff's table lacks it", hint)
+    checks.finish()
+    table = table.reset_index(drop=True)
+    empty = dict.fromkeys(TEXTS) | dict.fromkeys(NUMBERS, np.nan)
+    table = table.assign(**{name: cell for name, cell in empty.items() if name not in table.columns})
+    try:
+        numbers = {name: pd.to_numeric(table[name]).astype(float) for name in (*NUMBERS, there[0])}
+    except (TypeError, ValueError):
+        raise DataError.of(
+            "There is text among the numbers of the tariff's table",
+            f"The columns {', '.join((*NUMBERS, there[0]))} hold numbers alone.",
+        ) from None
+    return table.assign(**numbers), there[0]
+
+
+def _check_values(table: pd.DataFrame, value: str) -> None:
+    kinds = table["kind"]
+    nameless = (kinds != BASE) & table["factor"].isna() | (kinds == INTERACTION) & table["by"].isna()
+    untold = kinds.isin([LEVEL, FIXED]) & table["level"].isna() | (kinds == BREAKPOINT) & table["at"].isna()
+    above = " above 0" if value == RELATIVITY else ""
+    no_number = ~np.isfinite(table[value]) | (table[value] <= 0 if above else False)
+    checks = Checks(DataError)
+    checks.require((kinds == BASE).sum() == 1, "kind", "The tariff's table has not one base", "Keep one row.")
+    for column, wrong, what, hint in (
+        ("kind", ~kinds.isin(KINDS), f"hold another kind than {', '.join(KINDS)}", "Correct them."),
+        (value, no_number, f"hold no number{above}", "Correct them."),
+        ("factor", nameless, "name none", "Name the column."),
+        ("level", untold, "do not say of which level or breakpoint they are", _FILL),
+    ):
+        checks.require(not wrong.any(), column, f"{_rows(wrong)} of the tariff's table {what}", hint)
+    checks.finish()
+
+
+def _rows(wrong: pd.Series) -> str:
+    """“Rows 2, 5”: where something is wrong, the header being row 1."""
+    rows = np.flatnonzero(wrong)
+    return f"Rows {', '.join(str(row + 2) for row in rows[:5])}{', …' if len(rows) > 5 else ''}"
+
+
+def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
+    """A factor, and its rows in the order of its values."""
+    missing = np.flatnonzero(rows["kind"] == MISSING)
+    own = rows[rows["kind"] != MISSING]
+    kinds = own["kind"].unique()
+    checks = Checks(DataError)
+    hint = "Keep one row a value, all of one kind."
+    checks.require(len(kinds) <= 1, name, "Its relativities are of several kinds", hint)
+    checks.require(len(missing) <= 1, name, "Missing cells have several relativities", hint)
+    checks.finish()
+    kind = kinds[0] if len(kinds) else LEVEL
+    place = np.flatnonzero(rows["kind"] != MISSING)
+    if kind == BREAKPOINT:
+        place = place[np.argsort(own["at"].to_numpy(), kind="stable")]
+        cells = rows["at"].to_numpy()[place].tolist()
+    elif kind == BAND:
+        place = place[_ordered_bands(name, own["from"], own["to"])]
+        cells = rows["from"].to_numpy()[place][1:].tolist()
+    else:
+        cells = own["level"].tolist()
+    checks.require(
+        len(set(cells)) == len(cells), name, "A level or breakpoint stands twice in the table", hint
+    )
+    checks.finish()
+    order = np.concatenate([place, missing])
+    common: dict[str, Any] = {
+        "column": name,
+        "base": 0,
+        "shares": tuple(rows["share"].to_numpy()[order].tolist()),
+        "has_missing": bool(len(missing)),
+    }
+    if kind == BREAKPOINT:
+        return Curve(points=tuple(cells), **common), order
+    if kind == BAND:
+        return Bands(edges=tuple(cells), **common), order
+    return Levels(levels=tuple(map(str, cells)), **common), order
+
+
+def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int64]:
+    """Order of bands by their lower edges; DataError if they leave a gap, overlap or end somewhere."""
+    order = np.argsort(low.fillna(-np.inf).to_numpy(), kind="stable")
+    lows, highs = low.to_numpy()[order], high.to_numpy()[order]
+    whole = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
+    if not (whole and (np.diff(lows[1:]) > 0).all()):
+        raise DataError.of(
+            "Its bands leave a gap, overlap or do not cover all numbers",
+            "Let each begin where the one before ends; leave the first “from” and the last “to” empty.",
+            column=name,
         )
-    wanted: Sequence[Hashable] = list(columns)
-    return clean_features(features[wanted], numbers=numbers)
+    return order
 
 
-def _linear_predictor(rated: Rated, features: pd.DataFrame) -> tuple[Array, list[_Unknown]]:
-    """η (n,), and which rows some factor has no value for."""
-    eta, lacking = np.full(len(features), rated.base), []
-    for term, values in zip(rated.terms, rated.values, strict=True):
-        if isinstance(term, Curve):
-            cells = numbers_of(features[term.column])
-            own = np.interp(cells, term.points, values[: term.n_places])
-            own = np.where(np.isnan(cells), values[-1] if term.has_missing else 0.0, own)
-        else:
-            places = (
-                term.places(features) if isinstance(term, Interaction) else term.place_or_missing(features)
-            )
-            # The last one is for −1: no place.
-            own = np.append(values, 0.0)[places]
-        if not isinstance(term, Interaction):
-            rows = np.flatnonzero(term.unknown(features))
-            lacking += [_Unknown(column=term.column, rows=rows)] if len(rows) else []
-        eta = eta + own
-    return eta, lacking
+def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[np.int64]]:
+    """An interaction, and the place of each of its rows among its values."""
+    first, of_first = _part(name, rows["level"], rows["from"], rows["to"])
+    second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
+    places = of_first * second.n_places + of_second
+    if len(set(places.tolist())) < len(places):
+        raise DataError.of(f"A pair with “{by}” stands twice in the table", "Keep one.", column=name)
+    shares = np.zeros(first.n_places * second.n_places)
+    shares[places] = rows["share"]
+    return Interaction(first=first, second=second, shares=tuple(shares.tolist())), places
+
+
+def _part(
+    name: str, level: pd.Series, low: pd.Series, high: pd.Series
+) -> tuple[Levels | Bands, NDArray[np.int64]]:
+    """The parts of one side of an interaction, and the part of each row."""
+    if level.notna().all():
+        codes, levels = pd.factorize(level.map(str))
+        return Levels(column=name, base=0, shares=(0.0,) * len(levels), levels=tuple(levels)), codes.astype(
+            np.int64
+        )
+    bands = pd.DataFrame({"low": low, "high": high}).drop_duplicates()
+    ordered = bands.iloc[_ordered_bands(name, bands["low"], bands["high"])]
+    edges = tuple(ordered["low"].tolist()[1:])
+    places = np.where(low.isna(), 0, np.searchsorted(edges, low.fillna(-np.inf), side="right"))
+    return Bands(column=name, base=0, shares=(0.0,) * len(ordered), edges=edges), places.astype(np.int64)

@@ -19,16 +19,8 @@ from fairdash.tariff.terms import Bands, Curve, Fixed, Interaction, Levels, Term
 Array = NDArray[np.float64]
 
 #: What a row of the table is.
-BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = (
-    "base",
-    "level",
-    "fixed",
-    "band",
-    "breakpoint",
-    "missing",
-    "interaction",
-)
-KINDS = (BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION)
+KINDS = ("base", "level", "fixed", "band", "breakpoint", "missing", "interaction")
+BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = KINDS
 #: Names of the column of what is multiplied, and of what is added.
 RELATIVITY, POINTS = "relativity", "points"
 TEXTS = ("factor", "kind", "level", "by", "by_level")
@@ -83,11 +75,8 @@ def _rows(term: Term) -> Iterator[dict[str, Any]]:
         for first in _parts(term.first):
             for second in _parts(term.second):
                 other = {f"by_{name}": cell for name, cell in second.items()}
-                yield (
-                    {"factor": term.first.column, "kind": INTERACTION, "by": term.second.column}
-                    | first
-                    | other
-                )
+                both = {"factor": term.first.column, "kind": INTERACTION, "by": term.second.column}
+                yield both | first | other
         return
     if isinstance(term, Curve):
         own: list[dict[str, Any]] = [{"kind": BREAKPOINT, "at": point} for point in term.points]

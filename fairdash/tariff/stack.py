@@ -1,17 +1,102 @@
-"""What K fair tariffs of one table minimise, as one torch computation over all of its rows."""
+"""What K fair tariffs of one table minimise, as one torch computation over all of its rows.
+
+The default penalty is how far the premium's averages follow s, in premium. A correlation does not care how
+large a premium's differences are. Where claims are weak that pays for premiums that a few rows hold far apart
+and the rest nearly alike: they look independent, and predict worse than one flat premium does. This penalty
+counts the differences themselves, so that a flat premium has none. As λ grows, the averages go first, then
+other links, and last what is left of the premium's spread: `python -m benchmarks.tariff_rivals` compares the
+path with those of simpler ways.
+"""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from fairdash.tariff.averages import AveragesPenalty
-from fairdash.training.losses import Loss
-from fairdash.training.objectives import Objective
-from fairdash.training.penalties.base import BasePenalty
+from fairdash.dependence.hgr_network import shares
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.penalties.closed_forms import CanonicalPenalty
 from fairdash.training.settings import TrainingSettings
+from fairdash.utils.seeds import Stream, rng_of
+
+if TYPE_CHECKING:
+    from fairdash.tariff.fit import FitOptions
+
+Array = NDArray[np.float64]
+
+#: Times this, a λ of at most 1 goes from the GLM to averages that hardly follow s.
+_STRENGTH = 10.0
+#: What the links beyond the averages count for: so much, and so much more at λ = 1. That part grows with λ,
+#: as other links cost accuracy while averages still follow s; up to a λ where the premium is about flat.
+_LINKS, _MORE_LINKS, _UP_TO = 0.1, 2.5, 30.0
+#: What a premium's variance counts for at λ = 1, whether or not it follows s. It grows with λ, too, as it
+#: must not shrink a premium whose averages still follow s.
+_SPREAD = 1 / 60
+#: Least variance that is a unit, in the loss's units: a hundredth of the mean premium, squared.
+_LEAST_UNIT = 1e-4
+#: How much of the functions' covariance is their variance alone, so that columns that follow from one another
+#: don't make it singular.
+_RIDGE = 1e-4
+
+
+class AveragesPenalty(CanonicalPenalty):
+    """Ψ = (10 Var E[U | s] + (1 + 25 λ) R Var U + λ / 60 Var U) / v, v the variance of the GLM's premium.
+
+    E[U | s] is the projection of U on cubic splines of the ranks of s, and R what
+    :class:`fairdash.training.penalties.closed_forms.CanonicalPenalty` finds, which sees links that averages
+    don't show; λ counts as 30 there if it is larger. The last part leads to the flat premium; it is left out
+    for residuals, as a flat premium's follow s as the target does. Where relativities are fixed, the last
+    part counts the premium ÷ them: no other factor should undo them but for their link with s.
+    """
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._unit, self._lams, self._spread = 1.0, torch.zeros(1), 0.0
+        self._fixed: Tensor | None = None
+
+    def start_at(
+        self, premium: Tensor, sample_weight: Tensor, *, ends_flat: bool, fixed: Tensor | None = None
+    ) -> None:
+        """Take the variance of this premium (m, 1) as unit, and say whether a large λ leads to a flat one.
+
+        With `fixed`, the product of each row's fixed relativities (m, 1), it leads to them.
+        """
+        share = sample_weight / sample_weight.sum()
+        variance = (share * (premium - (share * premium).sum()) ** 2).sum()
+        self._unit = max(float(variance), _LEAST_UNIT)
+        self._spread = _SPREAD if ends_flat else 0.0
+        # In units of their average: one number for everybody is the base's, and fixes nothing.
+        self._fixed = None if fixed is None else fixed / (share * fixed).sum()
+
+    def at(self, lams: Tensor) -> None:
+        """Say which λ (K,) the next premiums have."""
+        self._lams = lams
+
+    def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
+        """Ψ of shape (K,), at least 0."""
+        share = shares(sample_weight)
+        part = torch.full_like(u, 1 / u.shape[1]) if share is None else share
+        centred = u - (part * u).sum(dim=1, keepdim=True)
+        functions = v - (part * v).sum(dim=1, keepdim=True)
+        weighed = (part * functions).transpose(1, 2)
+        among = torch.bmm(weighed, functions)
+        among.diagonal(dim1=1, dim2=2).mul_(1 + _RIDGE).add_(1e-9)
+        c = torch.bmm(weighed, centred)
+        follows = (c * torch.linalg.solve(among, c)).sum(dim=(1, 2))
+        variance = (part * centred**2).sum(dim=(1, 2))
+        links = super().forward(u, v, sample_weight)
+        spread = variance
+        if self._fixed is not None and self._spread:
+            fitted = u / self._fixed
+            spread = (part * (fitted - (part * fitted).sum(dim=1, keepdim=True)) ** 2).sum(dim=(1, 2))
+        lam = self._lams.to(u)
+        links = _STRENGTH * (_LINKS + _MORE_LINKS * lam.clamp_max(_UP_TO)) * links
+        return (_STRENGTH * follows + links * variance + self._spread * lam * spread) / self._unit
 
 
 class TariffStack:
@@ -26,81 +111,92 @@ class TariffStack:
         (n, P + 1) design, a column of ones last.
     y, weight
         (n,), in the loss's units.
+    s
+        (n, d) sensitive features.
     lams
         (K,) above 0.
-    v
-        (m, q) encoded sensitive features of the penalty's rows.
-    rows
-        (m,) numbers of those rows.
     start
         (P + 1,) the GLM's coefficients.
-    alpha
-        Weight of the squared coefficients, without the intercept's.
+    options
+        How they are fitted. A tariff to be balanced is judged with premiums that add up to their target: with
+        a log link that scales premiums, and so changes how residuals depend on s.
     offset
         (n,) what fixed relativities add to η, or None.
-    penalty_class
-        Ψ.
-    balanced
-        Whether the tariff is judged with premiums that add up to their target, as it will be: with a log link
-        that scales premiums, and so changes how residuals depend on s.
+    random_state
+        Seed of the rows that the penalty sees.
     number
-        What rows are computed in, whatever they come in; coordinates and sums of rows are in float64.
+        What rows are computed in; coordinates and sums of rows are in float64. None for float32 where the
+        penalty sees some rows only: memory takes the time there, and a sample of the rows is not exact to
+        float32's last digits.
     """
 
     def __init__(
         self,
+        x: Array,
+        y: Array,
         *,
-        x: Tensor,
-        y: Tensor,
-        weight: Tensor,
-        lams: Tensor,
-        v: Tensor,
-        rows: Tensor,
-        start: Tensor,
-        loss: Loss,
-        alpha: float,
-        objective: Objective,
-        penalty_class: type[BasePenalty],
-        offset: Tensor | None = None,
-        balanced: bool = False,
-        number: torch.dtype = torch.float64,
+        s: Array,
+        weight: Array,
+        lams: Array,
+        start: Array,
+        options: FitOptions,
+        offset: Array | None = None,
+        random_state: int = 0,
+        number: torch.dtype | None = None,
     ) -> None:
-        self.share = weight / weight.sum()
-        self.loss, self.objective = loss, objective
-        self.lams, self.number = lams, number
-        mean = (self.share * y).sum()
-        self.mean = float(mean) if balanced and loss.has_log_link else None
-        constant = (mean.log() if loss.has_log_link else mean).expand_as(y)
-        self.unit = (self.share * loss.unit_deviance(constant, y)).sum()
+        n = len(y)
+        rows = torch.arange(n)
+        if n > options.penalty_rows:
+            drawn = rng_of(Stream.PENALTY_ROWS, random_state).choice(n, options.penalty_rows, replace=False)
+            rows = torch.as_tensor(np.sort(drawn))
+        self.number = number or (torch.float64 if n == len(rows) else torch.float32)
+        self.loss, self.objective = options.loss, OBJECTIVES[options.objective]
+        design, target, mass, beta = (torch.as_tensor(each) for each in (x, y, weight, start))
+        self.lams, share = torch.as_tensor(lams), mass / mass.sum()
+        mean = (share * target).sum()
+        # Correlations and averages of the predictions themselves don't change by a factor.
+        is_balanced = options.balance and self.objective.uses_target and self.loss.has_log_link
+        self.mean = float(mean) if is_balanced else None
+        constant = (mean.log() if self.loss.has_log_link else mean).expand_as(target)
+        self.unit = (share * self.loss.unit_deviance(constant, target)).sum()
         # Of scikit-learn's objective, half the mean deviance plus half of α ‖β‖², twice.
-        self.shrinkage = torch.full_like(start, alpha) / self.unit
+        self.shrinkage = torch.full_like(beta, options.alpha) / self.unit
         self.shrinkage[-1] = 0.0
-        fixed = torch.zeros_like(y) if offset is None else offset
-        self._root = self._curvature(x @ start + fixed, x)
+        fixed = torch.zeros_like(target) if offset is None else torch.as_tensor(offset)
+        self._root = self._curvature(design @ beta + fixed, design, share)
         # A coordinate a row: products with a few models then run along the memory.
-        self.z = torch.linalg.solve_triangular(self._root.T, x.T, upper=False).to(number).contiguous()
-        self.start = (self._root @ start).expand(len(lams), -1)
-        self.y, self.share, self.v = y.to(number), self.share.to(number), v.to(number)
-        self.y_seen, self.weight_seen = self.y[rows, None], weight[rows, None].to(number)
-        self.z_seen = self.z[:, rows].contiguous()
-        self.fixed, self.fixed_seen = fixed.to(number), fixed[rows].to(number)
-        which = torch.zeros(len(lams), dtype=torch.long)
-        self.penalty = penalty_class(
-            seeds=[0] * len(lams), s=v[None], which_split=which, settings=TrainingSettings()
-        ).to("cpu", number)
+        z = torch.linalg.solve_triangular(self._root.T, design.T, upper=False)
+        self.z = z.to(self.number).contiguous()
+        self.start = (self._root @ beta).expand(len(self.lams), -1)
+        self.y, self.share, self.fixed = (each.to(self.number) for each in (target, share, fixed))
+        self.y_seen, self.weight_seen = self.y[rows, None], mass[rows, None].to(self.number)
+        self.z_seen, self.fixed_seen = self.z[:, rows].contiguous(), self.fixed[rows]
+        self._see(torch.as_tensor(s), mass, rows, options)
         if isinstance(self.penalty, AveragesPenalty):
-            premium = loss.prediction(x[rows] @ start + fixed[rows])[:, None]
             self.penalty.start_at(
-                premium,
-                weight[rows, None],
-                ends_flat=not objective.uses_target,
+                self.loss.prediction(design[rows] @ beta + fixed[rows])[:, None],
+                mass[rows, None],
+                ends_flat=not self.objective.uses_target,
                 fixed=None if offset is None else self.fixed_seen.exp()[:, None],
             )
 
-    def _curvature(self, eta: Tensor, x: Tensor) -> Tensor:
+    def _see(self, s: Tensor, mass: Tensor, rows: Tensor, options: FitOptions) -> None:
+        """Make the penalty, and encode what it sees of s."""
+        penalty_class = options.penalty_class
+        v = penalty_class.encode(s[None], [torch.arange(len(s))], mass[None, :, None])[0, rows]
+        count = len(self.lams)
+        self.v = v.to(self.number)
+        self.penalty = penalty_class(
+            seeds=[0] * count,
+            s=v[None],
+            which_split=torch.zeros(count, dtype=torch.long),
+            settings=TrainingSettings(),
+        ).to("cpu", self.number)
+
+    def _curvature(self, eta: Tensor, x: Tensor, share: Tensor) -> Tensor:
         """Upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at η (n,)."""
         mu = self.loss.prediction(eta)
-        fisher = 2 * self.share * (mu ** (2 - self.loss.power) if self.loss.has_log_link else 1.0)
+        fisher = 2 * share * (mu ** (2 - self.loss.power) if self.loss.has_log_link else 1.0)
         square = (x.T * (fisher / self.unit)) @ x + torch.diag(2 * self.shrinkage)
         # Columns that follow from one another have no curvature of their own along some way.
         square.diagonal().add_(1e-6 * square.diagonal().mean())

@@ -1,5 +1,8 @@
 """What a tariff is made of: terms, each of which adds to the linear predictor by the cells of a row.
 
+A table is the matrix that their coefficients are multiplied by. Levels of categories are text, since a table
+of relativities holds text, and so does a file of it.
+
 A term has *values* (one a breakpoint, band or level, and one for missing cells where there were any), and
 *coefficients*, which are what is fitted: fewer, because the zero of each term is the tariff's base.
 
@@ -10,25 +13,60 @@ A term has *values* (one a breakpoint, band or level, and one for missing cells 
 [[0.0, 0.0], [1.0, 0.5], [1.0, 1.0]]
 >>> curve.values(np.array([[0.3, -0.1]])).round(2).tolist()
 [[0.0, 0.3, 0.2]]
+>>> level_text(3), level_text(3.0), level_text("3"), level_text(True)
+('3', '3', '3', 'True')
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import accumulate, pairwise
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.tariff.levels import positions
-
 Array = NDArray[np.float64]
+
+
+def level_text(cell: Any) -> str:
+    """A level as text; 3, 3.0 and "3" are one level."""
+    if isinstance(cell, (float, np.floating)) and float(cell).is_integer():
+        return str(int(cell))
+    return str(cell)
+
+
+def positions(column: pd.Series, levels: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Place of each cell among the `levels`, −1 for none, and whether the cell is missing; (n,) each."""
+    codes, found = pd.factorize(column, use_na_sentinel=True)
+    known = {level: place for place, level in enumerate(levels)}
+    # The last one is for −1, a missing cell.
+    places = np.array([*(known.get(level_text(cell), -1) for cell in found), -1], dtype=np.int64)
+    return places[codes], codes < 0
+
+
+def levels_of(column: pd.Series) -> tuple[str, ...]:
+    """The levels that a column's cells have, in the order of its categories, or ascending."""
+    there = column.dropna()
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        ordered = there.cat.remove_unused_categories().cat.categories
+    else:
+        ordered = pd.Index(there.unique()).sort_values()
+    return tuple(dict.fromkeys(level_text(cell) for cell in ordered))
 
 
 def numbers_of(column: pd.Series) -> Array:
     """A column's numbers (n,), NaN where a cell is missing."""
     return column.to_numpy(dtype=float, na_value=np.nan)
+
+
+def between(cells: Array, points: Sequence[float]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+    """The breakpoints below and above each cell, and how far it is from the one to the other, in [0, 1]."""
+    place = np.interp(cells, points, np.arange(len(points)))
+    below = np.minimum(place.astype(np.int64), max(len(points) - 2, 0))
+    return below, np.minimum(below + 1, len(points) - 1), place - below
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +97,9 @@ class Main:
         return len(self.shares) - self.has_missing
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it looks at."""
-        return (self.column,)
+    def parts(self) -> tuple[Main, ...]:
+        """The factors that it looks at."""
+        return (self,)
 
     def values(self, coefficients: Array) -> Array:
         """Values (K, n_values) that these coefficients (K, width) stand for; the base's is 0."""
@@ -93,6 +131,10 @@ class Parted(Main):
         others = np.delete(np.arange(len(self.shares)), self.base)
         return (self.place_or_missing(table)[:, None] == others).astype(float)
 
+    def at(self, table: pd.DataFrame, values: Array) -> Array:
+        """What each row adds to η, (K, n), by values (K, n_values); 0 where it has no value."""
+        return np.insert(values, len(self.shares), 0.0, axis=1)[:, self.place_or_missing(table)]
+
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
         """Which rows hold what has no value here, (n,)."""
         return self.place_or_missing(table) < 0
@@ -105,7 +147,7 @@ class Levels(Parted):
     Parameters
     ----------
     levels
-        As text (:mod:`fairdash.tariff.levels`).
+        As text (:func:`level_text`).
     """
 
     levels: tuple[str, ...]
@@ -139,7 +181,7 @@ class Fixed(Levels):
 
     def offset(self, table: pd.DataFrame) -> Array:
         """What each row's relativity adds to η, (n,); 0 where none is given."""
-        return np.append(np.log(self.relativities), 0.0)[self.place_or_missing(table)]
+        return self.at(table, np.log(self.relativities)[None])[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +238,14 @@ class Curve(Main):
         line = np.insert(np.cumsum(coefficients[:, :steps], axis=1), 0, 0.0, axis=1)
         return np.concatenate([line, coefficients[:, steps:]], axis=1)
 
+    def at(self, table: pd.DataFrame, values: Array) -> Array:
+        """What each row adds to η, (K, n), by values (K, n_values); 0 where it has no value."""
+        cells = numbers_of(table[self.column])
+        missing = np.isnan(cells)
+        below, above, part = between(np.where(missing, self.points[0], cells), self.points)
+        line = values[:, below] * (1 - part) + values[:, above] * part
+        return np.where(missing, values[:, -1:] if self.has_missing else 0.0, line)
+
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
         """Which rows hold what has no value here, (n,): missing cells, if there were none in training."""
         missing: NDArray[np.bool_] = np.isnan(numbers_of(table[self.column]))
@@ -222,9 +272,9 @@ class Interaction:
     shares: tuple[float, ...]
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns that it looks at."""
-        return self.first.column, self.second.column
+    def parts(self) -> tuple[Main, ...]:
+        """The factors that it looks at."""
+        return self.first, self.second
 
     @property
     def used(self) -> NDArray[np.int64]:
@@ -253,6 +303,63 @@ class Interaction:
         values[:, self.used] = coefficients
         return values
 
+    def at(self, table: pd.DataFrame, values: Array) -> Array:
+        """What each row adds to η, (K, n), by values (K, n_values); 0 where it has no value."""
+        return np.insert(values, len(self.shares), 0.0, axis=1)[:, self.places(table)]
+
 
 Factor: TypeAlias = Levels | Bands | Curve
 Term: TypeAlias = Factor | Interaction
+
+
+def design(terms: Sequence[Term], table: pd.DataFrame) -> Array:
+    """The matrix (n, P) of a table: a block a term, without an intercept."""
+    blocks = _blocks(terms)
+    matrix = np.empty((len(table), blocks[-1].stop if blocks else 0))
+    for term, block in zip(terms, blocks, strict=True):
+        matrix[:, block] = term.matrix(table)
+    return matrix
+
+
+def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
+    """What fixed relativities add to η, (n,), whatever is fitted; None where no factor is fixed."""
+    parts = [term.offset(table) for term in terms if isinstance(term, Fixed)]
+    return np.sum(parts, axis=0) if parts else None
+
+
+def premiums(
+    terms: Sequence[Term], table: pd.DataFrame, *, base: Array, values: Sequence[Array], multiplies: bool
+) -> Array:
+    """What K tariffs ask of every row, (K, n), from bases (K,) and each term's values (K, n_values) on the
+    scale of η."""
+    eta = np.repeat(base[:, None], len(table), axis=1)
+    for term, own in zip(terms, values, strict=True):
+        eta += term.at(table, own)
+    return np.exp(eta) if multiplies else eta
+
+
+def base_and_values(
+    terms: Sequence[Term], *, intercept: Array, coefficients: Array, to_average: bool = False
+) -> tuple[Array, list[Array]]:
+    """What tariffs add up from: the base (K,), and the values (K, n_values) of each term relative to it.
+
+    Parameters
+    ----------
+    intercept, coefficients
+        (K,) and (K, P).
+    to_average
+        Whether values are relative to their average over the training rows, rather than to one of them;
+        those of interactions are not. Fixed values are relative to nothing: they stay as they were given.
+    """
+    base, values = intercept.copy(), []
+    for term, block in zip(terms, _blocks(terms), strict=True):
+        of_term = term.values(coefficients[:, block])
+        if not isinstance(term, (Interaction, Fixed)):
+            zero = of_term @ np.array(term.shares) if to_average else of_term[:, term.base]
+            base, of_term = base + zero, of_term - zero[:, None]
+        values.append(of_term)
+    return base, values
+
+
+def _blocks(terms: Sequence[Term]) -> list[slice]:
+    return [slice(*edge) for edge in pairwise(accumulate((term.width for term in terms), initial=0))]

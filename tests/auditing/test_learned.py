@@ -10,8 +10,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import fairdash as fd
+from fairdash.auditing.attribution import (
+    WITHOUT,
+    drivers_of,
+    proxy_discrimination,
+    shapley_values,
+    shares_of_link,
+)
 from fairdash.auditing.audit import carry_out
-from fairdash.auditing.drivers import drivers_of, proxy_discrimination, shapley_values, shares_of_link
 from fairdash.auditing.models import OF_A_PRICE, PREMIUMS, corrective_of, learn_costs
 from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.table import MISSING, AuditTable
@@ -74,7 +80,7 @@ def test_what_carries_the_attribute_is_found_and_adds_up():
     assert found.shares["feature"][0] == "a"
     assert found.shares["share"][0] > 0.8 * found.whole.value
     assert found.shares["share"].sum() == pytest.approx(found.whole.value, rel=1e-9)
-    assert found.fit.value > 0.9
+    assert found.fits[WITHOUT].value > 0.9
     assert not found.uses_itself
 
 

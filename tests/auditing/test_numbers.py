@@ -14,11 +14,11 @@ from benchmarks.audit_cases import CASES, FIELDS, summary, try_case
 from fairdash.auditing import gaps
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.curve import basis_of, fit_curve
-from fairdash.auditing.earned import controlled_curve
+from fairdash.auditing.decomposition import controlled_curve
 from fairdash.auditing.gaps import holm, largest_gap
 from fairdash.auditing.plan import AuditPlan, columns_of
+from fairdash.auditing.sufficiency import actual_to_expected
 from fairdash.auditing.table import AuditTable
-from fairdash.auditing.undercharged import actual_to_expected
 from fairdash.evaluation import insurance
 from fairdash.evaluation.insurance import double_lift, gini, lorenz
 from fairdash.utils import text
@@ -176,7 +176,7 @@ def test_the_curve_among_equals_is_that_of_rows_repeated_by_integer_weights(fact
     repeated = frame.loc[frame.index.repeat(frame["w"].astype(int))].assign(w=1.0)
     columns = columns_of("p", "s", exposure="w", controls=factors)
     once, again = (
-        controlled_curve(table, table.price, factors)[1].values
+        controlled_curve(table, factors)[1].values
         for table in (AuditTable.of(each, columns) for each in (frame, repeated))
     )
     # A tree may cut a leaf otherwise where weights add up in another order.

@@ -13,8 +13,8 @@ from fairdash.__main__ import main
 from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import holm, largest_gap
 from fairdash.auditing.plan import Columns
+from fairdash.auditing.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
-from fairdash.auditing.undercharged import bias_surface
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import murphy
 
@@ -180,7 +180,7 @@ def test_ten_attributes_of_an_audit_are_all_above():
 @pytest.mark.parametrize("count", [4, 50])
 def test_four_criteria_along_many_attributes_are_above(count, monkeypatch):
     # The verdicts are of curves; p-values of no link of any kind are not asked for here, to be quick.
-    for name in ("data.p_of_any_link", "earned.p_among_equals"):
+    for name in ("data.p_of_any_link", "decomposition.p_among_equals"):
         monkeypatch.setattr(f"fairdash.auditing.{name}", lambda *_, **__: 0.5)
     rng = np.random.default_rng(1)
     u, c = rng.uniform(size=2000), rng.normal(size=2000)

@@ -22,7 +22,7 @@ from fairdash.runs import worker
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.models import create_model
 from fairdash.runs.store import create_run
-from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 from tests.golden.texts import HERE

@@ -18,7 +18,7 @@ from fairdash.runs.audits import AuditJob
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
-from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.sweep import train_sweep
 from tests.golden.home import VALUES, policies
 from tests.golden.texts import HERE

@@ -21,7 +21,7 @@ from fairdash.reports.parse_comparison import parse_comparison
 from fairdash.runs import worker
 from fairdash.runs.models import BUNDLE, ModelJob, create_model, find_model
 from fairdash.runs.store import Run, create_run
-from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.tariff import FAIR_TARIFF
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 from tests.ui.conftest import open_page, words

@@ -14,12 +14,12 @@ from scipy.optimize import rosen, rosen_der
 import fairdash as fd
 from fairdash.errors import DataError, OptionError
 from fairdash.evaluation import assess_predictions
+from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.descent import minimise
-from fairdash.tariff.design import base_and_values, design, linear_predictor
 from fairdash.tariff.fit import FitOptions, fit_stack
 from fairdash.tariff.many import fit_tariffs
-from fairdash.tariff.naming import FAIR_TARIFF
+from fairdash.tariff.terms import base_and_values, design, premiums
 from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.splits import random_splits
 from tests.tariff.test_model import OPTIONS, policies
@@ -84,23 +84,19 @@ def test_the_slope_of_a_loss_is_that_of_its_deviance(loss):
     ],
 )  # fmt: skip
 def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fixed):
-    from fairdash.tariff.fit import PENALTIES
     from fairdash.tariff.stack import TariffStack
-    from fairdash.training.objectives import OBJECTIVES
 
     table, claims, years, age = policies(200)
-    x = torch.tensor(np.column_stack([design(choose_terms(table, years, OF_TERMS), table), np.ones(200)]))
-    is_of_premium, penalty = penalty == "averages", PENALTIES[penalty].penalty_class()
-    rows = torch.arange(0, 200, 2)
-    v = penalty.encode(torch.tensor(age)[None, :, None], [torch.arange(200)])[0, rows]
+    x = np.column_stack([design(choose_terms(table, years, OF_TERMS), table), np.ones(200)])
+    is_of_premium = penalty == "averages"
     given = {
-        "x": x, "y": torch.tensor(claims / claims.mean()), "weight": torch.tensor(years),
-        "lams": torch.tensor([0.5, 2.0], dtype=torch.float64), "v": v, "rows": rows,
-        "start": torch.zeros(x.shape[1], dtype=torch.float64), "loss": find_loss("tweedie"), "alpha": 0.01,
-        "objective": OBJECTIVES[objective], "penalty_class": penalty, "balanced": balanced,
-        "offset": torch.log(torch.tensor(1 + table["garage"].to_numpy(dtype=float))) if fixed else None,
+        "x": x, "y": claims / claims.mean(), "weight": years, "lams": np.array([0.5, 2.0]), "s": age[:, None],
+        "start": np.zeros(x.shape[1]),
+        "options": FitOptions(loss=find_loss("tweedie"), alpha=0.01, objective=objective, penalty=penalty,
+                              balance=balanced, penalty_rows=100),
+        "offset": np.log(1 + table["garage"].to_numpy(dtype=float)) if fixed else None,
     }  # fmt: skip
-    stack = TariffStack(**given)
+    stack = TariffStack(**given, number=torch.float64)
     torch.manual_seed(0)
     z = 0.1 * torch.randn(2, x.shape[1], dtype=torch.float64)
     which = torch.tensor([1, 0])
@@ -127,10 +123,10 @@ def test_values_and_base_say_what_the_matrix_says():
     x = design(terms, table)
     rng = np.random.default_rng(0)
     coefficients, intercept = rng.normal(size=(2, x.shape[1])), rng.normal(size=2)
-    eta = linear_predictor(terms, table, intercept=intercept, coefficients=coefficients)
-    assert eta == pytest.approx((x @ coefficients.T + intercept).T)
     mains = [k for k, term in enumerate(terms) if hasattr(term, "base")]
     base, values = base_and_values(terms, intercept=intercept, coefficients=coefficients)
+    eta = premiums(terms, table, base=base, values=values, multiplies=False)
+    assert eta == pytest.approx((x @ coefficients.T + intercept).T)
     assert all((values[k][:, terms[k].base] == 0).all() for k in mains)
     mean, centred = base_and_values(terms, intercept=intercept, coefficients=coefficients, to_average=True)
     for k in mains:
@@ -256,7 +252,7 @@ def test_a_stack_of_lambdas_is_each_lambda_alone():
 
 @pytest.mark.parametrize(
     "module",
-    ["levels", "terms", "fixed", "descent", "relativities", "rating", "files", "model", "cap"],
+    ["terms", "choosing", "descent", "relativities", "rating", "files", "model", "cap"],
 )
 def test_the_examples_of_the_modules_hold(module):
     result = doctest.testmod(import_module(f"fairdash.tariff.{module}"))

@@ -16,9 +16,9 @@ from fairdash.errors import DataError, OptionError
 from fairdash.figures.tariff import factor_figure
 from fairdash.figures.theme import LIGHT
 from fairdash.tariff.choosing import TermOptions
-from fairdash.tariff.design import design
 from fairdash.tariff.fit import PENALTIES, FitOptions
 from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.terms import design
 from fairdash.training.losses import find_loss
 from fairdash.training.splits import random_splits
 from tests.tariff.test_model import _target, policies

@@ -20,9 +20,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import fairdash as fd
 from fairdash.errors import DataError, OptionError
-from fairdash.tariff.design import design
 from fairdash.tariff.fit import PENALTIES
-from fairdash.tariff.terms import Bands, Curve, Interaction, Levels
+from fairdash.tariff.terms import Bands, Curve, Interaction, Levels, design
 from fairdash.training.losses import find_loss
 
 #: Few steps: in tables of more columns than rows, later ones are decided by what rounding leaves.
@@ -119,7 +118,7 @@ def test_at_lambda_zero_it_is_scikit_learns_glm_on_the_same_columns(loss):
 def test_the_terms_are_those_that_were_asked_for():
     table, claims, years, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims, sample_weight=years)
-    kinds = {term.columns: type(term) for term in model.terms_}
+    kinds = {tuple(part.column for part in term.parts): type(term) for term in model.terms_}
     assert kinds == {
         ("bonus",): Curve,
         ("value",): Bands,
@@ -130,7 +129,7 @@ def test_the_terms_are_those_that_were_asked_for():
         ("zone", "gender"): Interaction,
         ("bonus", "group"): Interaction,
     }
-    terms = {term.columns: term for term in model.terms_}
+    terms = {tuple(part.column for part in term.parts): term for term in model.terms_}
     assert terms[("value",)].edges == (5000.0, 9000.0)
     assert terms[("zone",)].levels == ("A", "B", "C")
     assert terms[("zone",)].base == 1  # the most exposure
@@ -145,7 +144,11 @@ def test_the_terms_are_those_that_were_asked_for():
         True,
     ]
     for term in model.terms_:
-        own = years[table[list(term.columns)].notna().all(axis=1)] if isinstance(term, Interaction) else years
+        own = (
+            years[table[[part.column for part in term.parts]].notna().all(axis=1)]
+            if isinstance(term, Interaction)
+            else years
+        )
         assert sum(term.shares) == pytest.approx(own.sum() / years.sum())
     places = terms[("zone",)].place_or_missing(table)
     assert np.bincount(places, years) / years.sum() == pytest.approx(terms[("zone",)].shares)

@@ -14,7 +14,7 @@ from fairdash.figures.tariff import factor_figure, factors
 from fairdash.reports.comparison import Comparison
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
-from fairdash.tariff.naming import FAIR_TARIFF, title_of
+from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import PRICE
 from fairdash.ui.cached import cap_cost_of, dataset_of
 from fairdash.ui.files import download_of

@@ -8,7 +8,7 @@ a twentieth of the units at a time (Student's t with 19 degrees of freedom).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -16,9 +16,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from fairdash.auditing.curve import Curve, basis_of, fit_curve, told_out_of_fold
+from fairdash.auditing.curve import Curve, basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.earned import HIGH_POINT, LESS_PENALTY, LOW_POINT
+from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, Gap, Z, largest_gap, typical_gap, within
 from fairdash.auditing.models import (
     DIFFERENCES,
@@ -31,12 +31,11 @@ from fairdash.auditing.models import (
     loss_in_words,
     points,
     ratio_of_means,
-    weighted_mean,
 )
 from fairdash.auditing.money import above_base, along_s, other_columns, segments
 from fairdash.auditing.plan import CRITERIA
+from fairdash.auditing.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
-from fairdash.auditing.undercharged import bias_surface
 from fairdash.dependence.ranks import quantiles
 from fairdash.evaluation.insurance import deviances, double_lift, gini
 from fairdash.utils.text import amount, percent
@@ -54,8 +53,9 @@ def what_instead(data: AuditData, _: Answered) -> Part:
 
     Models are taken as known. Tables: ``premiums`` has a row a premium, the price first, with shares of the
     mean price, what is explained on rows left out and how much less (``less``) that is than the best
-    estimate's; ``premium_curves`` the columns of a :class:`~fairdash.auditing.gaps.Band` in units of the
-    price; ``premium_differences`` a row a difference with its law over policies, likewise.
+    estimate's; ``premium_curves`` the columns of a curve's band, as
+    :func:`~fairdash.auditing.gaps.largest_gap` has it, in units of the price; ``premium_differences`` a row a
+    difference with its law over policies, likewise.
     """
     costs = data.costs
     if costs is None:
@@ -69,8 +69,8 @@ def what_instead(data: AuditData, _: Answered) -> Part:
         gaps[name], band = largest_gap(curve, data.delta, random_state=data.seed)
         less[name] = gained(y, premium, best, table, loss)
         uf = typical_gap(replace(table, price=premium), basis, curve)[1]
-        curves.append(band.frame().assign(premium=name))
-        row = {"premium": name, "mean": weighted_mean(premium, table) / mean}
+        curves.append(band.assign(premium=name))
+        row = {"premium": name, "mean": table.mean(premium) / mean}
         row |= {"gap" + end: getattr(gaps[name], each) / mean for end, each in _ENDS.items()}
         row |= {"share_of_variance": uf.value, "explained": explained(y, premium, table, loss).value}
         rows.append(row | {"less" + end: getattr(less[name], each) for end, each in _ENDS.items()})
@@ -105,7 +105,7 @@ def _difference(name: str, values: Array, size: Estimate, table: AuditTable) -> 
         "mean_absolute": size.value,
         "ci_low": size.ci_low,
         "ci_high": size.ci_high,
-        "mean": weighted_mean(values, table),
+        "mean": table.mean(values),
         **{f"q{100 * share:02.0f}": value for share, value in zip(_QUANTILES, at, strict=True)},
     }
 
@@ -225,12 +225,8 @@ def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
 
 def _share_of_mean(curve: Curve, table: AuditTable, mean: float, low: int, high: int) -> Array:
     """What each unit adds to the error of a gap as a share of the mean price, (U,)."""
-    weights = np.zeros(len(curve.values))
-    weights[high] += 1
-    weights[low] -= 1
-    value, of_units = curve.contrast(weights, table)
-    share = table.weight / table.weight.sum()
-    of_mean = np.bincount(table.units, weights=share * (table.price - float(share @ table.price)))
+    value, of_units = curve.difference(low, high, table)
+    of_mean = table.per_unit(table.share * (table.price - mean))
     return np.asarray((of_units - value / mean * of_mean) / mean)
 
 
@@ -242,56 +238,26 @@ def _off(parts: list[Array]) -> float:
 def _left_out(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
     """Likewise, by leaving out a twentieth of the units at a time: a jackknife of groups."""
     fold = first.data.table.folds(_LEFT_OUT)
-    statistics: dict[str, list[Callable[[NDArray[np.bool_]], float]]] = {
-        name: [make(each.data) for each in (first, other)]
-        for name, make in _STATISTICS.items()
-        if first.data.table.outcome is not None or name not in _OF_OUTCOME
-    }
-    reach = float(student.ppf(0.975, _LEFT_OUT - 1))
-    kept = [fold != out for out in range(_LEFT_OUT)]
-    for name, (of_price, of_candidate) in statistics.items():
-        apart = np.array([of_candidate(rows) - of_price(rows) for rows in kept])
-        yield name, reach * float(np.sqrt((_LEFT_OUT - 1) * apart.var()))
+    found = []
+    for data in (first.data, other.data):
+        # The curve as all rows have told it out of fold.
+        told = predicted_out_of_fold(data.table.price, data.table, data.basis, lam=data.curve.lam)
+        found.append(pd.DataFrame([_numbers(data, fold != out, told) for out in range(_LEFT_OUT)]))
+    off = np.sqrt((_LEFT_OUT - 1) * (found[1] - found[0]).var(ddof=0))
+    yield from (float(student.ppf(0.975, _LEFT_OUT - 1)) * off).items()
 
 
-def _gini(data: AuditData) -> Callable[[NDArray[np.bool_]], float]:
-    table = data.table
-    assert table.outcome is not None
-    outcome = table.outcome
-    return lambda rows: gini(table.price[rows], outcome[rows], table.weight[rows])
-
-
-def _sufficiency(data: AuditData) -> Callable[[NDArray[np.bool_]], float]:
-    def value(rows: NDArray[np.bool_]) -> float:
-        part = data.table.take(rows)
-        return bias_surface(part, data.delta, random_state=data.seed).value / part.mean_price
-
-    return value
-
-
-def _explained(data: AuditData, *, typical: bool) -> Callable[[NDArray[np.bool_]], float]:
-    """The share of variance, or the typical gap, with the curve as all rows have told it out of fold."""
-    table = data.table
-    told = told_out_of_fold(table.price, table, data.basis, lam=data.curve.lam)
-
-    def value(rows: NDArray[np.bool_]) -> float:
-        price, share = table.price[rows], table.weight[rows] / table.weight[rows].sum()
-        mean = float(share @ price)
-        total = float(share @ (price - mean) ** 2)
-        explained = max(total - float(share @ (price - told[rows]) ** 2), 0.0)
-        return float(np.sqrt(explained)) / mean if typical else explained / max(total, 1e-300)
-
-    return value
-
-
-#: Measure to what it is of some rows, for one of the two prices.
-_STATISTICS: dict[str, Callable[[AuditData], Callable[[NDArray[np.bool_]], float]]] = {
-    "gini": _gini,
-    "sufficiency": _sufficiency,
-    "typical_gap": lambda data: _explained(data, typical=True),
-    "share_of_variance": lambda data: _explained(data, typical=False),
-}
-_OF_OUTCOME = ("gini", "sufficiency")
+def _numbers(data: AuditData, rows: NDArray[np.bool_], told: Array) -> dict[str, float]:
+    """What some rows (n,) tell of one of the two prices, by measure."""
+    table = data.table.take(rows)
+    mean, total = table.mean_price, table.mean((table.price - table.mean_price) ** 2)
+    by_s = max(total - table.mean((table.price - told[rows]) ** 2), 0.0)
+    made = {"typical_gap": float(np.sqrt(by_s)) / mean, "share_of_variance": by_s / max(total, 1e-300)}
+    if table.outcome is None:
+        return made
+    surface = bias_surface(table, data.delta, random_state=data.seed)
+    score = gini(table.price, table.outcome, table.weight)
+    return made | {"sufficiency": surface.value / mean, "gini": score}
 
 
 def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.DataFrame]) -> str:
@@ -300,8 +266,7 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
         for name, values in tables["two_prices"].query("measure == 'independence'").items()
         if name not in ("question", "measure")
     }
-    share = table.weight / table.weight.sum()
-    dearer = float(share @ (second.price > table.price))
+    dearer = table.mean((second.price > table.price).astype(float))
     names = table.columns.price, second.columns.price
     along = tables["change_along_s"]
     ends = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]

@@ -17,6 +17,7 @@ over all ways to part the units.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,7 +80,7 @@ def who_is_undercharged(data: AuditData, _: Answered) -> Part:
     return Part(
         sentences=_in_words(surface, residuals.found, calibrated, table),
         tables={
-            "residual_curve": band.frame(),
+            "residual_curve": band,
             "bias_surface": surface.cells,
             "autocalibration": calibrated.cells,
             "lorenz": drawn_lorenz(table.price, table.outcome, table.weight),
@@ -158,18 +159,15 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
         rows = price_band == band
         if rows.any():
             s_band[rows] = _bands(table.sensitive[rows], table.weight[rows], bands)
-    cells = _Cells.of(table, price_band * bands + s_band, of_s=True)
-    return cells.root_mean_square(
-        _less_price(_bands(table.price, table.weight, _LINES_A_BAND * bands), table),
-        delta,
-        random_state=random_state,
-    )
+    lines = _lines_in_price(_bands(table.price, table.weight, _LINES_A_BAND * bands), table)
+    ranges = {"price": table.price, "s": table.sensitive}
+    return _surface(table, price_band * bands + s_band, ranges, lines, delta, random_state=random_state)
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
     """How far the cost of a price, brought to the level of prices, is from that price; likewise."""
-    cells = _Cells.of(table, _price_bands(table)[0], of_s=False)
-    return cells.root_mean_square(None, delta, random_state=random_state)
+    bands, _ = _price_bands(table)
+    return _surface(table, bands, {"price": table.price}, None, delta, random_state=random_state)
 
 
 def _price_bands(table: AuditTable) -> tuple[NDArray[np.intp], int]:
@@ -182,68 +180,57 @@ def _bands(x: Array, weight: Array, count: int) -> NDArray[np.intp]:
     return np.searchsorted(cuts, x, side="left")
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Cells:
-    """Which cell each row lies in, (n,), and what each cell is; `member` (n, C) is each row's share of it."""
+def _surface(
+    table: AuditTable,
+    cell: NDArray[np.intp],
+    ranges: Mapping[str, Array],
+    lines: csr_matrix | None,
+    delta: float,
+    *,
+    random_state: int | None,
+) -> Surface:
+    """The root mean square of the cells' mean errors, less what lines in the price tell of the rows'
+    errors.
 
-    table: AuditTable
-    code: NDArray[np.intp]
-    frame: pd.DataFrame
-    member: csr_matrix
-
-    @classmethod
-    def of(cls, table: AuditTable, cell: NDArray[np.intp], *, of_s: bool) -> _Cells:
-        _, code, rows = np.unique(cell, return_inverse=True, return_counts=True)
-        weight = np.bincount(code, weights=table.weight)
-        frame = pd.DataFrame({"rows": rows, "share": weight / weight.sum()})
-        ranges = {"price": table.price} | ({"s": table.sensitive} if of_s else {})
-        for k, (name, values) in enumerate(ranges.items()):
-            by = pd.Series(values).groupby(code)
-            frame.insert(2 * k, f"{name}_low", by.min())
-            frame.insert(2 * k + 1, f"{name}_high", by.max())
-        member = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
-        return cls(table=table, code=code, frame=frame, member=member)
-
-    def root_mean_square(self, less: _Less | None, delta: float, *, random_state: int | None) -> Surface:
-        """That of the cells' mean errors, less what `less` has told of the rows' errors."""
-        table, rows = self.table, self.frame["rows"].to_numpy()
-        error, part = table.outcome_at_price_level - table.price, self.member
-        if less is not None:
-            # Each row's part in each cell: of its own cell, less its part in what is told of the others.
-            error, part = error - less.told(error), part - less.part(self.member)
-        b = error @ self.member
-        of_units = by_unit(part, error - b[self.code], table)
-        covariance = (of_units.T @ of_units).toarray()
-        covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
-        frame = self.frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
-        shown = rows >= FEWEST_SHOWN
-        share = frame["share"].to_numpy()[shown]
-        found = _of_means(
-            b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
-        )
-        return Surface(**found, cells=frame[shown].reset_index(drop=True))
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Less:
-    """Weighted least squares on few columns of a sparse design (n, q)."""
-
-    design: csr_matrix
-    solve: Array
-    weight: Array
-
-    def told(self, y: Array) -> Array:
-        """What is told of y (n,) in each row."""
-        return np.asarray(self.design @ (self.solve @ (self.design.T @ (self.weight * y))))
-
-    def part(self, member: csr_matrix) -> csr_matrix:
-        """Each row's part in what is told of each cell's mean, (n, C)."""
-        of_cells = csr_matrix(self.solve @ (self.design.T @ member).toarray())
-        return self.design.multiply(self.weight[:, None]).tocsr() @ of_cells
+    Parameters
+    ----------
+    cell
+        Which cell each row lies in, (n,).
+    ranges
+        What a cell is said to reach over: name to (n,) array.
+    """
+    _, code, rows = np.unique(cell, return_inverse=True, return_counts=True)
+    weight = np.bincount(code, weights=table.weight)
+    frame = pd.DataFrame(index=range(len(rows)))
+    for name, values in ranges.items():
+        by = pd.Series(values).groupby(code)
+        frame[f"{name}_low"], frame[f"{name}_high"] = by.min(), by.max()
+    frame["rows"], frame["share"] = rows, weight / weight.sum()
+    # Each row's part in each cell: in its own, less its part in what is told of the others.
+    own = csr_matrix((table.weight / weight[code], (np.arange(table.n), code)))
+    error = table.outcome_at_price_level - table.price
+    part = own
+    if lines is not None:
+        error = error - lines @ (lines.T @ (table.weight * error))
+        part = own - lines.multiply(table.weight[:, None]).tocsr() @ (lines.T @ own)
+    b = error @ own
+    of_units = by_unit(part, error - b[code], table)
+    covariance = (of_units.T @ of_units).toarray()
+    covariance = covariance * np.sqrt(np.outer(*[rows / np.maximum(rows - 1, 1)] * 2))
+    frame = frame.assign(b=b, standard_error=np.sqrt(np.diag(covariance)))
+    shown = rows >= FEWEST_SHOWN
+    share = frame["share"].to_numpy()[shown]
+    found = _of_means(
+        b[shown], covariance[np.ix_(shown, shown)], share / share.sum(), delta, random_state=random_state
+    )
+    return Surface(**found, cells=frame[shown].reset_index(drop=True))
 
 
-def _less_price(band: NDArray[np.intp], table: AuditTable) -> _Less:
-    """b(p): a straight line in each of the given bands of the price."""
+def _lines_in_price(band: NDArray[np.intp], table: AuditTable) -> csr_matrix:
+    """Functions that b(p) is made of, (n, q): a straight line in each of the given bands of the price.
+
+    They are orthonormal under the weights: L @ (L.T @ (w y)) is what they tell of y.
+    """
     _, code = np.unique(band, return_inverse=True)
     total = np.bincount(code, weights=table.weight)
     middle = np.bincount(code, weights=table.weight * table.price) / total
@@ -252,15 +239,11 @@ def _less_price(band: NDArray[np.intp], table: AuditTable) -> _Less:
     # Prices of one value have no slope.
     steep = width > 1e-9 * max(float(np.abs(table.price).max()), 1e-300)
     rows, count = np.arange(table.n), len(total)
-    kept = steep[code]
-    slope = csr_matrix(
-        ((away / np.where(steep, width, 1.0)[code])[kept], (rows[kept], code[kept])), shape=(table.n, count)
+    level, slope = (
+        csr_matrix((values / np.sqrt(total)[code], (rows, code)), shape=(table.n, count))
+        for values in (np.ones(table.n), away / np.where(steep, width, 1.0)[code])
     )
-    level = csr_matrix((np.ones(table.n), (rows, code)), shape=(table.n, count))
-    design = hstack([level, slope[:, steep]], format="csr")
-    # Columns are orthogonal under the weights.
-    solve = np.diag(1 / np.append(total, total[steep]))
-    return _Less(design=design, solve=solve, weight=table.weight)
+    return hstack([level, slope[:, steep]], format="csr")
 
 
 def _of_means(
@@ -308,24 +291,23 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
     assert table.outcome is not None
     along = getattr(table, by)
     code = bands_of(along, table.weight, n_bands)
-    rows = []
-    for band in np.unique(code):
-        held = code == band
-        weight, price, outcome = table.weight[held], table.price[held], table.outcome[held]
-        ratio = float(weight @ outcome / (weight @ price))
-        of_units = np.bincount(table.units[held], weights=weight * (outcome - ratio * price))
-        error = float(np.sqrt(of_units @ of_units) / (weight @ price))
-        rows.append(
-            {
-                "low": along[held].min(),
-                "high": along[held].max(),
-                "rows": int(held.sum()),
-                "exposure": weight.sum(),
-                "price": weight @ price / weight.sum(),
-                "outcome": weight @ outcome / weight.sum(),
-                "ratio": ratio,
-                "ci_low": ratio - Z * error,
-                "ci_high": ratio + Z * error,
-            }
-        )
-    return pd.DataFrame(rows)
+    exposure, price, outcome = (
+        np.bincount(code, weights=table.weight * each) for each in (1.0, table.price, table.outcome)
+    )
+    ratio = outcome / price
+    off = table.weight * (table.outcome - ratio[code] * table.price)
+    error = np.array([table.error(off * (code == band)) for band in range(len(ratio))]) / price
+    rows = pd.Series(along).groupby(code)
+    return pd.DataFrame(
+        {
+            "low": rows.min(),
+            "high": rows.max(),
+            "rows": rows.size(),
+            "exposure": exposure,
+            "price": price / exposure,
+            "outcome": outcome / exposure,
+            "ratio": ratio,
+            "ci_low": ratio - Z * error,
+            "ci_high": ratio + Z * error,
+        }
+    )

@@ -7,6 +7,7 @@ UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +16,15 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from fairdash.auditing.curve import Basis, basis_of, fit_curve
+from fairdash.auditing.curve import basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate, typical_gap, within
 from fairdash.auditing.models import (
+    MOST_ROWS,
+    NETWORKS,
     OF_A_PRICE,
     Costs,
     Fitted,
-    Networks,
     explained,
     features_in_words,
     fit_of,
@@ -30,7 +32,6 @@ from fairdash.auditing.models import (
     out_of_fold,
     points,
     ratio_of_means,
-    sampled,
     share_explained_in_words,
 )
 from fairdash.auditing.table import AuditTable
@@ -39,12 +40,15 @@ from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 
-#: Rows whose Shapley values are taken, at most, and folds of the means given s.
+#: Rows whose Shapley values are taken, at most.
 MOST_EXPLAINED = 2_000
-_FOLDS = 5
 #: A price uses s itself where s makes the surrogate better by more than this share of the price's variance:
 #: trees are never exact, and s may mend a little of what they miss.
 USES_ITSELF = 0.005
+#: Models of the price.
+WITHOUT = "the price from its features"
+WITH = "the price from its features and the sensitive attribute"
+BY_NETWORKS = "the price, by networks in place of trees"
 _NO_FEATURES = "Through what can't be said: the table has no further columns, or none that says something."
 #: Features that a sentence names.
 _MOST_NAMED = 3
@@ -62,12 +66,9 @@ class Drivers:
     ----------
     rows
         Rows that the surrogate was learned and judged on.
-    n_explained
-        Rows whose Shapley values were taken.
-    fit, fit_with
-        R² of the surrogate on rows left out, without s and with it.
-    fit_networks
-        That of networks in place of the trees, with s where the surrogate has it.
+    fits
+        Model to its R² on rows left out: the surrogate without s and with it, and networks in place of the
+        trees, with s where the surrogate has it.
     itself
         By how much of the price's variance s makes it better, likewise.
     uses_itself
@@ -80,10 +81,7 @@ class Drivers:
     """
 
     rows: int
-    n_explained: int
-    fit: Estimate
-    fit_with: Estimate
-    fit_networks: Estimate
+    fits: Mapping[str, Estimate]
     itself: Estimate
     uses_itself: bool
     whole: Estimate
@@ -131,10 +129,10 @@ def through_what(data: AuditData, _: Answered) -> Part:
 def _through_in_words(drivers: Drivers, uf: Estimate, name: str) -> tuple[str, str, str]:
     """Through which features, by the surrogate, how well that fits, and whether through s itself."""
     made_of = f"the other columns{f' and “{name}”' if drivers.uses_itself else ''}"
-    fit = drivers.fit_with if drivers.uses_itself else drivers.fit
+    fit = drivers.fits[WITH if drivers.uses_itself else WITHOUT]
     made = (
         f"The model is trees that make the price again from {made_of} (R² {fit.value:.3f} on rows left out; "
-        f"networks in their place {drivers.fit_networks.value:.3f}); "
+        f"networks in their place {drivers.fits[BY_NETWORKS].value:.3f}); "
         "the parts are Shapley values."
     )
     whole = drivers.whole.value
@@ -180,7 +178,7 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
     from fairdash.data.dataset import Dataset
     from fairdash.data.proxies import rank_proxies
 
-    part = sampled(table, _PROXY_ROWS)
+    part = table.sampled(_PROXY_ROWS)
     name = table.columns.sensitive
     ranking = rank_proxies(
         Dataset(
@@ -200,21 +198,11 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
 def _fits(drivers: Drivers, costs: Costs | None, *, told: float) -> pd.DataFrame:
     """How well each model does on rows that it did not learn from."""
     rows: list[dict[str, Any]] = [
-        {"model": "the price from its features", "rows": drivers.rows, "measure": "R²", **vars(drivers.fit)},
-        {
-            "model": "the price from its features and the sensitive attribute",
-            "rows": drivers.rows,
-            "measure": "R²",
-            **vars(drivers.fit_with),
-        },
-        {
-            "model": "the price, by networks in place of trees",
-            "rows": drivers.rows,
-            "measure": "R²",
-            **vars(drivers.fit_networks),
-        },
-        {"model": "ranks of the sensitive attribute from the features", "measure": "R²", "value": told},
+        {"model": model, "rows": drivers.rows, "measure": "R²", **vars(fit)}
+        for model, fit in drivers.fits.items()
     ]
+    ranks = "ranks of the sensitive attribute from the features"
+    rows.append({"model": ranks, "measure": "R²", "value": told})
     if costs is not None:
         rows += [
             {"model": model, "rows": costs.table.n, "measure": share_explained_in_words(costs), **vars(fit)}
@@ -228,32 +216,27 @@ def _fits(drivers: Drivers, costs: Costs | None, *, told: float) -> pd.DataFrame
 
 def drivers_of(table: AuditTable, *, random_state: int | None = 0) -> Drivers:
     """Through what the price of a table with features follows s."""
-    part = sampled(table)
+    part = table.sampled(MOST_ROWS)
     without = out_of_fold(part, part.price, OF_A_PRICE, random_state=random_state)
     with_s = out_of_fold(part, part.price, OF_A_PRICE, part.sensitive, random_state=random_state)
     itself = gained(part.price, without, with_s, part)
     uses = itself.ci_low > USES_ITSELF
     more = (part.sensitive,) if uses else ()
     fitted = OF_A_PRICE.fit(part.features, part.price, part.weight, *more, random_state=random_state)
-    networks = out_of_fold(part, part.price, Networks(), *more, random_state=random_state)
-    few = sampled(part, MOST_EXPLAINED)
+    networks = out_of_fold(part, part.price, NETWORKS, *more, random_state=random_state)
+    few = part.sampled(MOST_EXPLAINED)
     values = shapley_values(fitted, few.features, *((few.sensitive,) if uses else ()))
     parts = shares_of_link(values, few)
     names = [*map(str, few.features), *([table.columns.sensitive] if uses else [])]
-    shares = pd.DataFrame(
-        {
-            "feature": names,
-            "share": [each.value for each in parts[1:]],
-            "ci_low": [each.ci_low for each in parts[1:]],
-            "ci_high": [each.ci_high for each in parts[1:]],
-        }
-    )
+    shares = pd.DataFrame([vars(each) for each in parts[1:]]).rename(columns={"value": "share"})
+    shares.insert(0, "feature", names)
     return Drivers(
         rows=part.n,
-        n_explained=few.n,
-        fit=explained(part.price, without, part),
-        fit_with=explained(part.price, with_s, part),
-        fit_networks=explained(part.price, networks, part),
+        fits={
+            WITHOUT: explained(part.price, without, part),
+            WITH: explained(part.price, with_s, part),
+            BY_NETWORKS: explained(part.price, networks, part),
+        },
         itself=itself,
         uses_itself=uses,
         whole=parts[0],
@@ -269,7 +252,7 @@ def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Arra
     from shap.explainers import TreeExplainer
 
     explainer = TreeExplainer(fitted.model, feature_perturbation="tree_path_dependent")
-    return np.asarray(explainer.shap_values(fitted.encoder.encode(features, *more)), dtype=float)
+    return np.asarray(explainer.shap_values(fitted.encode(features, *more)), dtype=float)
 
 
 def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
@@ -281,25 +264,11 @@ def shares_of_link(parts: Array, table: AuditTable) -> list[Estimate]:
     whole = parts.sum(axis=1)
     basis = basis_of(table)
     columns = np.column_stack([whole, parts])
-    around = columns - table.weight @ columns / table.weight.sum()
-    left = columns - _told_by_s(columns, table, basis)
+    around = columns - table.share @ columns
+    lam = fit_curve(whole, table, basis).lam
+    left = columns - predicted_out_of_fold(columns, table, basis, lam=lam)
     told = around * around[:, :1] - left * left[:, :1]
     return [ratio_of_means(each, around[:, 0] ** 2, table) for each in told.T]
-
-
-def _told_by_s(columns: Array, table: AuditTable, basis: Basis) -> Array:
-    """E[·|s] of each column (n, k), learned on the other folds with the penalty that suits the first."""
-    lam = fit_curve(columns[:, 0], table, basis).lam
-    folds = table.folds(_FOLDS)
-    told = np.empty_like(columns)
-    for fold in range(_FOLDS):
-        out = folds == fold
-        weighted = basis.rows[~out].multiply(table.weight[~out][:, None] / table.weight[~out].sum())
-        gram = np.asarray((basis.rows[~out].T @ weighted).todense())
-        gram += 1e-10 * np.trace(gram) / len(gram) * np.eye(len(gram))
-        moments = np.asarray(weighted.T @ columns[~out])
-        told[out] = basis.rows[out] @ np.linalg.solve(gram + lam * basis.penalty, moments)
-    return told
 
 
 def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tuple[Estimate, Array]:
@@ -320,7 +289,7 @@ def proxy_discrimination(price: Array, at_nodes: Array, table: AuditTable) -> tu
         PD in [0, 1]: 0 where the price is such a price, 1 where none is nearer than a constant. Its interval
         takes μ as known. And the weights v (K,) of the nearest one.
     """
-    share = table.weight / table.weight.sum()
+    share = table.share
     around = price - share @ price
     total = float(share @ around**2)
     if total <= 0:

@@ -21,10 +21,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.auditing.curve import MOST_LEVELS, Basis, Curve, basis_of, fit_curve
+from fairdash.auditing.curve import MOST_LEVELS, Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.earned import HIGH_POINT, LESS_PENALTY, LOW_POINT
-from fairdash.auditing.gaps import Estimate, within
+from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
+from fairdash.auditing.gaps import Estimate, Z, within
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.table import AuditTable
 from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
@@ -93,13 +93,8 @@ def _missing(data: AuditData) -> list[Part]:
         f"“{name}” is missing in {counted(count, 'row')}, which are left out; their prices {differ} from the "
         f"others': {amount(apart.value)} on average ({amount(apart.ci_low)} to {amount(apart.ci_high)})."
     )
-    return [
-        Part(
-            sentences=(said,),
-            tables={"missing_by_price": table},
-            measures=(data.measure("price_without_sensitive", apart),),
-        )
-    ]
+    measures = (data.measure("price_without_sensitive", apart),)
+    return [Part(sentences=(said,), tables={"missing_by_price": table}, measures=measures)]
 
 
 def _reliable(data: AuditData) -> Part:
@@ -164,22 +159,17 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     units = np.arange(len(price))
     if columns.groups is not None:
         units = pd.factorize(frame[columns.groups].to_numpy()[known])[0]
-    means, off = [], np.zeros(int(units.max()) + 1)
+    means, off = [], np.zeros(len(price))
     for rows, sign in ((gone, 1.0), (~gone, -1.0)):
         own = weight * rows / weight[rows].sum()
         means.append(float(own @ price))
-        off += sign * np.bincount(units, weights=own * (price - means[-1]))
+        off += sign * own * (price - means[-1])
+    of_units = np.bincount(units, weights=off)
     code = bands_of(price, weight)
-    by = pd.DataFrame({"p": price, "w": weight, "out": weight * gone}).groupby(code)
-    table = pd.DataFrame(
-        {
-            "low": by["p"].min(),
-            "high": by["p"].max(),
-            "rows": by.size(),
-            "share": by["out"].sum() / by["w"].sum(),
-        }
-    ).reset_index(drop=True)
-    return Estimate.of(means[0] - means[1], float(np.sqrt(off @ off))), int(gone.sum()), table
+    share = np.bincount(code, weights=weight * gone) / np.bincount(code, weights=weight)
+    bands = pd.Series(price).groupby(code)
+    table = pd.DataFrame({"low": bands.min(), "high": bands.max(), "rows": bands.size(), "share": share})
+    return Estimate.of(means[0] - means[1], float(np.sqrt(of_units @ of_units))), int(gone.sum()), table
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -212,9 +202,8 @@ def corrected(
     basis = basis_of(table)
     lam = fit_curve(table.price, table, basis).lam * LESS_PENALTY
     at, value, influence, edf = _read(table, basis, lam)
-    share = table.weight / table.weight.sum()
-    mean = float(share @ table.sensitive)
-    spread = float(np.sqrt(share @ (table.sensitive - mean) ** 2))
+    mean = table.mean(table.sensitive)
+    spread = float(np.sqrt(table.mean((table.sensitive - mean) ** 2)))
     draws = int(np.clip(_ROWS_DRAWN // table.n, _FEWEST_DRAWS, _MOST_DRAWS))
     rng = rng_of(Stream.AUDIT_ERRORS, random_state)
     values = np.empty((len(_ADDED), draws, len(SHARES)))
@@ -227,26 +216,22 @@ def corrected(
             influences[k][units] += own / draws
     weights = {each: _extrapolate(each) for each in sorted({*RELIABILITIES, *reliabilities}, reverse=True)}
     degrees = table.n_units / max(table.n_units - edf, 1.0)
-    direction, rows = {}, []
+    low, high = (int(np.argmin(np.abs(SHARES - each))) for each in (LOW_POINT, HIGH_POINT))
+    # The points, and the direction gap after them.
+    read = np.column_stack([np.eye(len(SHARES)), np.eye(len(SHARES))[high] - np.eye(len(SHARES))[low]])
+    direction, curves = {}, []
     for reliability, of in weights.items():
-        told = value + np.tensordot(of, values.mean(axis=1) - value, axes=1)
-        off = influence + np.tensordot(of, influences - influence, axes=1)
-        by_draw = np.tensordot(of, values, axes=1)
-
-        def error(column: Array, drawn: Array) -> float:
-            return float(np.sqrt(column @ column * degrees + drawn.var(ddof=1) / draws))
-
-        low, high = (int(np.argmin(np.abs(SHARES - each))) for each in (LOW_POINT, HIGH_POINT))
-        direction[reliability] = Estimate.of(
-            float(told[high] - told[low]),
-            error(off[:, high] - off[:, low], by_draw[:, high] - by_draw[:, low]),
-        )
-        for j, point in enumerate(told):
-            each = Estimate.of(float(point), error(off[:, j], by_draw[:, j]))
-            row = {"reliability": reliability, "share": SHARES[j]}
-            row |= {"at": mean + np.sqrt(reliability) * (at[j] - mean)}
-            rows.append(row | {"value": each.value, "low": each.ci_low, "high": each.ci_high})
-    return Corrected(direction=direction, curve=pd.DataFrame(rows), rows=table.n)
+        told = (value + np.tensordot(of, values.mean(axis=1) - value, axes=1)) @ read
+        off = (influence + np.tensordot(of, influences - influence, axes=1)) @ read
+        drawn = np.tensordot(of, values, axes=1) @ read
+        error = np.sqrt((off**2).sum(axis=0) * degrees + drawn.var(axis=0, ddof=1) / draws)
+        direction[reliability] = Estimate.of(float(told[-1]), float(error[-1]))
+        # Of the true s, were it normal.
+        true = mean + np.sqrt(reliability) * (at - mean)
+        curve = {"reliability": reliability, "share": SHARES, "at": true, "value": told[:-1]}
+        ends = {"low": told[:-1] - Z * error[:-1], "high": told[:-1] + Z * error[:-1]}
+        curves.append(pd.DataFrame(curve | ends))
+    return Corrected(direction=direction, curve=pd.concat(curves, ignore_index=True), rows=table.n)
 
 
 def _extrapolate(reliability: float) -> Array:
@@ -263,38 +248,14 @@ def _extrapolate(reliability: float) -> Array:
 def _moved(table: AuditTable, s: Array) -> tuple[AuditTable, NDArray[np.intp]]:
     """The table with another s, sorted by it; and which unit of the old one each of its units is."""
     order = np.argsort(s, kind="stable")
-    units, names = _numbered(table.units[order])
-    part = replace(
-        table,
-        sensitive=s[order],
-        price=table.price[order],
-        weight=table.weight[order],
-        units=units,
-        deal=table.deal[order],
-        distinct=table.distinct[order],
-    )
-    return part, names
-
-
-def _numbered(units: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    codes, names = pd.factorize(units)
-    return codes.astype(np.intp), np.asarray(names, dtype=np.intp)
+    rows = {name: getattr(table, name)[order] for name in ("price", "weight", "deal", "distinct")}
+    units, names = pd.factorize(table.units[order])
+    return replace(table, sensitive=s[order], units=units, **rows), np.asarray(names, dtype=np.intp)
 
 
 def _read(table: AuditTable, basis: Basis, lam: float) -> tuple[Array, Array, Array, float]:
     """Where the points stand, the curve there, what each unit adds to its errors (U, points), and its edf."""
     curve = fit_curve(table.price, table, basis, lam=lam)
     nearest = [basis.nearest(share) for share in SHARES]
-    return basis.at[nearest], curve.values[nearest], _influences(curve, nearest, table), curve.edf
-
-
-def _influences(curve: Curve, points: list[int], table: AuditTable) -> Array:
-    """As :meth:`Curve.contrast`, of several points at once."""
-    of_units = np.asarray(curve.scores @ (curve.solve @ curve.basis.points[points].T))
-    share = np.cumsum(table.weight) / table.weight.sum()
-    own = table.weight / table.weight.sum()
-    for k, j in enumerate(points):
-        p = curve.basis.share[j]
-        per_row = curve.rank_slope[j] * (p - (share <= p + 1e-12)) * own
-        of_units[:, k] += np.bincount(table.units, weights=per_row)
-    return of_units
+    influences = curve.errors(np.eye(len(basis.at))[:, nearest], table)
+    return basis.at[nearest], curve.values[nearest], influences, curve.edf

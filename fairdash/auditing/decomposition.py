@@ -1,14 +1,12 @@
 """Questions 3 and 4: what is behind the gap, expected cost or factors that are named as legitimate?
 
-The gap between two points of s as what expected cost explains and what is left.
-
+Question 3 takes the gap between two points of s apart: what expected cost justifies, and what is unexplained.
 The two points are where the price's curve is lowest and highest on one half of the units; the gap between
 them is measured on the other half, and the other way round, so that noise that made a point look high does
 not count as a gap. Beside it stands the gap between the 10th and the 90th percentile of s.
 
-
-Robinson (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C], where ψ are the
-functions of :mod:`fairdash.auditing.curve`. What C tells is learned on other folds, by
+Question 4 is Robinson's (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
+where ψ are the functions of :mod:`fairdash.auditing.curve`. What C tells is learned on other folds, by
 :mod:`fairdash.dependence.conditional_means`: splines and levels of each factor with products of two, and
 where there are several, trees on what these leave.
 """
@@ -30,7 +28,7 @@ from fairdash.auditing.table import AuditTable
 from fairdash.dependence.conditional import TREE_ROWS
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
 from fairdash.utils.seeds import Stream, seed_of
-from fairdash.utils.text import few, percent
+from fairdash.utils.text import few
 
 Array = NDArray[np.float64]
 
@@ -46,18 +44,18 @@ _LEAF = 10
 
 def is_it_earned(data: AuditData, _: Answered) -> Part:
     """The gap as what expected cost explains and what is left, at two points of either choice."""
-    chosen = chosen_bridge(data.table, data.cost)
-    fixed = fixed_bridge(data.table, data.basis, data.curve, data.cost)
+    chosen = chosen_decomposition(data.table, data.cost)
+    fixed = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
     points, measures = [], []
-    for name, bridge in (("", chosen), ("_s10_s90", fixed)):
-        if bridge is None:
+    for name, found in (("", chosen), ("_s10_s90", fixed)):
+        if found is None:
             continue
-        for part in ("gap", "earned", "left"):
-            if (each := getattr(bridge, part)) is not None:
+        for part, each in (("gap", found.gap), ("earned", found.justified), ("left", found.unexplained)):
+            if each is not None:
                 measures.append(data.measure(f"{part}{name}", each))
-        for k, (low, high) in enumerate(zip(bridge.low, bridge.high, strict=True), start=1):
+        for k, (low, high) in enumerate(zip(found.low, found.high, strict=True), start=1):
             points.append({"measure": f"gap{name}", "part": k, "from": low, "to": high})
-    said = earned(fixed if chosen is None else chosen, data.table.mean_price, data.table.columns.sensitive)
+    said = in_words(fixed if chosen is None else chosen, data.table.mean_price, data.table.columns.sensitive)
     few_rows = "Too few rows to choose the lowest and highest point on one half of them."
     return Part(
         sentences=(said,),
@@ -75,7 +73,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     answer = Part(sentences=())
     for k, among in enumerate(sets):
         data.say(f"{QUESTIONS[4].title} {few(among)}", 4, k / len(sets))
-        part, curve = controlled_curve(table, table.price, among, random_state=data.seed)
+        part, curve = controlled_curve(table, among, random_state=data.seed)
         gap, band = largest_gap(curve, data.delta, random_state=data.seed)
         if among is factors:
             p_value = p_among_equals(table, table.price, among, random_state=data.seed)
@@ -84,7 +82,7 @@ def among_equals(data: AuditData, _: Answered) -> Part:
             found = Measured(found=gap, p_value=p_value, table=part, curve=curve)
             answer = Part(
                 sentences=(*said, drawn) if part.n < table.n else said,
-                tables={"controlled_curve": band.frame()},
+                tables={"controlled_curve": band},
                 criteria={"conditional_independence": found},
             )
         if len(among) == 1:
@@ -93,14 +91,14 @@ def among_equals(data: AuditData, _: Answered) -> Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bridge:
+class Decomposition:
     """A gap of the price between two points of s, and its parts; amounts in units of the price.
 
     Attributes
     ----------
     gap
         E[π|s₂] − E[π|s₁].
-    earned, left
+    justified, unexplained
         What expected cost at the portfolio's loss ratio explains, and the rest; None without an outcome
         and an expected cost.
     low, high
@@ -108,20 +106,20 @@ class Bridge:
     """
 
     gap: Estimate
-    earned: Estimate | None
-    left: Estimate | None
+    justified: Estimate | None = None
+    unexplained: Estimate | None = None
     low: tuple[float, ...]
     high: tuple[float, ...]
 
 
-def fixed_bridge(table: AuditTable, basis: Basis, curve: Curve, cost: Array | None) -> Bridge:
+def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Array | None) -> Decomposition:
     """From the 10th to the 90th percentile of s; `cost` (n,) is what is expected, at any level."""
     low, high = basis.nearest(LOW_POINT), basis.nearest(HIGH_POINT)
     parts = _parts(table, basis, curve.lam * LESS_PENALTY, low, high, cost)
-    return _bridge([parts], [(basis.at[low], basis.at[high])])
+    return _averaged([parts], [(basis.at[low], basis.at[high])])
 
 
-def chosen_bridge(table: AuditTable, cost: Array | None) -> Bridge | None:
+def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
     """From the lowest to the highest point of the price's curve, chosen on the other half.
 
     None where a half has too few rows at too many values of s for a curve.
@@ -139,7 +137,7 @@ def chosen_bridge(table: AuditTable, cost: Array | None) -> Bridge | None:
         low, high = (_same_point(basis, other, int(pick(chooser.values))) for pick in (np.argmin, np.argmax))
         parts.append(_parts(half, basis, curve.lam * LESS_PENALTY, low, high, own_cost))
         points.append((basis.at[low], basis.at[high]))
-    return _bridge(parts, points)
+    return _averaged(parts, points)
 
 
 def _same_point(basis: Basis, other: Basis, point: int) -> int:
@@ -157,28 +155,24 @@ def _parts(
     table: AuditTable, basis: Basis, lam: float, low: int, high: int, cost: Array | None
 ) -> dict[str, tuple[float, float]]:
     """Value and variance of the gap, and of its parts."""
-    weights = np.zeros(len(basis.at))
-    weights[high] += 1
-    weights[low] -= 1
     price = fit_curve(table.price, table, basis, lam=lam)
     correction = table.n_units / max(table.n_units - price.edf, 1.0)
-    gap, of_gap = price.contrast(weights, table)
+    gap, of_gap = price.difference(low, high, table)
     found = {"gap": (gap, of_gap)}
     if cost is not None:
-        share = table.weight / table.weight.sum()
-        ratio = float(share @ table.price / (share @ cost))
-        apart, of_apart = fit_curve(cost, table, basis, lam=lam).contrast(weights, table)
+        ratio = table.mean_price / table.mean(cost)
+        apart, of_apart = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
         # The loss ratio is estimated too: d(ratio) = (π − ratio Y) / E[Y].
-        of_ratio = np.bincount(table.units, weights=share * (table.price - ratio * cost)) / float(
-            share @ cost
-        )
-        of_earned = ratio * of_apart + apart * of_ratio
-        found["earned"] = (ratio * apart, of_earned)
-        found["left"] = (gap - ratio * apart, of_gap - of_earned)
+        of_ratio = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
+        of_justified = ratio * of_apart + apart * of_ratio
+        found["justified"] = (ratio * apart, of_justified)
+        found["unexplained"] = (gap - ratio * apart, of_gap - of_justified)
     return {name: (value, float(of @ of) * correction) for name, (value, of) in found.items()}
 
 
-def _bridge(parts: list[dict[str, tuple[float, float]]], points: list[tuple[float, float]]) -> Bridge:
+def _averaged(
+    parts: list[dict[str, tuple[float, float]]], points: list[tuple[float, float]]
+) -> Decomposition:
     """The mean over halves, which are independent of each other."""
     count = len(parts)
     made = {
@@ -189,24 +183,24 @@ def _bridge(parts: list[dict[str, tuple[float, float]]], points: list[tuple[floa
         for name in parts[0]
     }
     low, high = (tuple(float(point[k]) for point in points) for k in (0, 1))
-    return Bridge(gap=made["gap"], earned=made.get("earned"), left=made.get("left"), low=low, high=high)
+    return Decomposition(**made, low=low, high=high)
 
 
-def earned(bridge: Bridge, mean: float, name: str) -> str:
-    """Question 3; a bridge of two parts has its points chosen on the other half of the rows."""
+def in_words(found: Decomposition, mean: float, name: str) -> str:
+    """Question 3; a gap in two halves has its points chosen on the other half of the rows."""
     low, high = (
-        " or ".join(f"{at:,.4g}" for at in dict.fromkeys(points)) for points in (bridge.low, bridge.high)
+        " or ".join(f"{at:,.4g}" for at in dict.fromkeys(points)) for points in (found.low, found.high)
     )
-    chosen = "chosen on other rows" if len(bridge.low) > 1 else "its 10th and 90th percentile"
+    chosen = "chosen on other rows" if len(found.low) > 1 else "its 10th and 90th percentile"
     gap = (
-        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(bridge.gap, mean)} "
+        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(found.gap, mean)} "
         "of the mean price."
     )
-    if bridge.earned is None or bridge.left is None:
+    if found.justified is None or found.unexplained is None:
         return f"{gap} Nothing is known of what is earned: name an outcome or an expected cost."
-    cost, left = within(bridge.earned, mean), bridge.left
+    cost, left = within(found.justified, mean), found.unexplained
     can_be_noise = left.ci_low <= 0 <= left.ci_high
-    if not can_be_noise and (left.value < 0) != (bridge.gap.value < 0):
+    if not can_be_noise and (left.value < 0) != (found.gap.value < 0):
         low_end, high_end = sorted((abs(left.ci_low), abs(left.ci_high)))
         more = within(Estimate(value=abs(left.value), ci_low=low_end, ci_high=high_end), mean)
         return f"{gap} Expected cost changes by {cost}, which is {more} more."
@@ -215,30 +209,20 @@ def earned(bridge: Bridge, mean: float, name: str) -> str:
 
 
 def controlled_curve(
-    table: AuditTable, y: Array, factors: tuple[str, ...], *, random_state: int | None = 0
+    table: AuditTable, factors: tuple[str, ...], *, random_state: int | None = 0
 ) -> tuple[AuditTable, Curve]:
-    """The curve of y (n,) along s among rows that are equal in some factors, and the rows looked at.
+    """The price's curve along s among rows that are equal in some factors, and the rows looked at.
 
-    These are all, or some that the seed has drawn; the curve's level is that of the mean price.
+    These are all, or some that the seed has drawn. Among equals only differences along s are known; the
+    curve's level is that of the mean price.
     """
-    most = _MOST_ROWS if len(factors) == 1 else TREE_ROWS
-    # Folds are cut of what the kept rows are dealt, which is to fill [0, 1) again.
-    share = min(1.0, most / table.n)
-    kept = table.deal < share
-    part, y = table.take(kept), y[kept]
-    part = replace(part, deal=part.deal / share)
+    part = table.sampled(_MOST_ROWS if len(factors) == 1 else TREE_ROWS)
     basis = basis_of(part)
-    both = np.column_stack([y, basis.rows.toarray()])
+    both = np.column_stack([part.price, basis.rows.toarray()])
     left = _left(both, part, factors, random_state=random_state)
     curve = fit_curve(left[:, 0], part, basis, rows=left[:, 1:])
-    return part, _level(curve, basis, part, y)
-
-
-def _level(curve: Curve, basis: Basis, table: AuditTable, y: Array) -> Curve:
-    """The curve at the level of y's mean: among equals only differences along s are known."""
-    share = table.weight / table.weight.sum()
-    shift = float(share @ (y - np.asarray(basis.rows @ curve.coefficients).ravel()))
-    return replace(curve, values=curve.values + shift)
+    shift = part.mean_price - part.mean(np.asarray(basis.rows @ curve.coefficients).ravel())
+    return part, replace(curve, values=curve.values + shift)
 
 
 def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None) -> Array:
@@ -277,9 +261,8 @@ def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_lin
     """The answer and more; `any_link` is the p-value of no link, which may differ between
     unequal rows."""
     return (
-        f"Among rows that are equal in {few(factors)} the price differs by {percent(gap.value / mean)} "
-        f"({percent(gap.ci_low / mean)} to {percent(gap.ci_high / mean)}) between its lowest and "
-        "highest point.",
+        f"Among rows that are equal in {few(factors)} the price differs by {within(gap, mean)} between its "
+        "lowest and highest point.",
         noise_in_words(gap, mean),
         "A test that lets the link differ with the factors finds "
         f"{'one' if any_link <= LEVEL else 'none'} (p = {any_link:.2g}).",
