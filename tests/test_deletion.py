@@ -25,8 +25,7 @@ from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
 from fairdash.runs.status import QUEUED, RUNNING
 from fairdash.runs.store import Job, Run, create_run
-from fairdash.storage import write_whole
-from fairdash.studies import worker as study_worker
+from fairdash.runs.studies import create_study
 from fairdash.studies.store import PROXIES, Study
 from fairdash.ui import cached
 from tests.runs.test_searches import LAM
@@ -79,8 +78,7 @@ def make_everything(source: UploadSource) -> None:
     ):
         assert worker.main(job.id) == 0
     study = Study(PROXIES, source=source.to_json(), sensitive="age")
-    write_whole(study.folder / "study.json", study.to_json().encode())
-    assert study_worker.main(study.key) == 0
+    assert worker.main(create_study(study).id) == 0
     damaged = create_run(source, PLAN)
     (damaged.folder / "spec.json").write_text(f"{source.sha256} cut off")
     (damaged.folder / ".result1").mkdir()

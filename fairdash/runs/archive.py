@@ -27,7 +27,7 @@ from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.records import from_plain, to_plain
 from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
 from fairdash.runs.log import LOG_FILES
-from fairdash.runs.schema import MOST_JSON, check_files, check_spec, check_status
+from fairdash.runs.schema import MOST_JSON, check_run
 from fairdash.runs.status import RunStatus
 from fairdash.runs.store import FIRST, NAME, RESULT, Run, RunSpec, parse_spec, runs_folder
 from fairdash.storage import LOCAL, make_parents, sha256, write_whole
@@ -167,10 +167,8 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
             raise RunError.of(
                 "there is no finished run in this file", "Take it away anew when the run is done."
             )
-        check_status(status, look=look)
-        check_spec(spec)
         with bounded():
-            check_files(files, spec, look=look)
+            check_run(files, spec, status, look=look)
     except RunError:
         raise
     except (ValueError, KeyError, FairdashError) as error:

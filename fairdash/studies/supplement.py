@@ -62,12 +62,6 @@ def mi_crossing(base: str) -> float:
 
 
 def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where the function changes sign between ``low`` and ``high``, by bisection."""
-    sign = function(low) > 0
-    for _ in range(100):
-        mid = (low + high) / 2
-        if (function(mid) > 0) == sign:
-            low = mid
-        else:
-            high = mid
-    return (low + high) / 2
+    from scipy.optimize import brentq
+
+    return float(brentq(function, low, high))
