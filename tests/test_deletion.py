@@ -25,7 +25,8 @@ from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
 from fairdash.runs.status import QUEUED, RUNNING
 from fairdash.runs.store import Job, Run, create_run
-from fairdash.runs.studies import create_study
+from fairdash.runs.studies import StudyJob, create_study
+from fairdash.storage import write_whole
 from fairdash.studies.store import PROXIES, Study
 from fairdash.ui import cached
 from tests.runs.test_searches import LAM
@@ -192,11 +193,14 @@ def test_the_end_of_the_term_reaches_as_far(home: Path) -> None:
 
     source = upload(table())
     make_everything(source)
+    # As a version of before kept a study.
+    write_whole(StudyJob.home() / ("a" * 24) / "study.json", source.to_json().encode())
     (kept,) = list_uploads()
     assert delete_expired() == 0
     assert with_canary(home) == {"uploads", "runs", "models"}
     assert delete_expired(now=kept.kept_at + timedelta(days=31)) == 1
     assert with_canary(home) == set()
+    assert naming(home, source.sha256) == []
 
 
 def test_what_was_cut_off_is_ended_at_the_next_time(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

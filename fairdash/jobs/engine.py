@@ -46,7 +46,7 @@ POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 SECONDS_BETWEEN_TRIES = 1.0
 
 #: As DBOS calls them. What has another state is broken: its processes have died too often.
-WAITING, AT_WORK, ENDED, STOPPED = "ENQUEUED", "PENDING", "SUCCESS", "CANCELLED"
+WAITING, AT_WORK, STOPPED = "ENQUEUED", "PENDING", "CANCELLED"
 
 #: Where several machines work at one database, each worker has a row; on one machine a lock tells.
 #: One that was not heard of for so long is dead; it beats several times in this.
@@ -77,7 +77,7 @@ class QueueState:
     Parameters
     ----------
     state
-        WAITING, AT_WORK, ENDED, STOPPED by somebody's wish or by an error that has been noted, or another.
+        WAITING, AT_WORK, STOPPED by somebody's wish or by an error that has been noted, or another.
     before
         How many jobs of its lane come before it, if it waits.
     """
@@ -124,9 +124,16 @@ def client() -> DBOSClient:
 
 
 def submit(
-    place: str, *, lane: str, owner: str, part: str = "", id: str | None = None, now: bool = True
+    place: str,
+    *,
+    lane: str,
+    owner: str,
+    part: str = "",
+    id: str | None = None,
+    now: bool = True,
+    again: bool = False,
 ) -> None:
-    """Put a job into the line, unless it is there; what had ended or was stopped begins anew.
+    """Put a job into the line, unless it is there; what had ended or was stopped is put there anew.
 
     Parameters
     ----------
@@ -142,11 +149,13 @@ def submit(
         The name in the line; that of the place by default.
     now
         Whether a process is to be started for it; if not, somebody has to :func:`call` for one.
+    again
+        Whether nobody holds it: what counts as being at work is on its way out.
     """
     from dbos import EnqueueOptions
 
     id = id or place.rpartition("/")[2]
-    if (at := state_of(id)) is None or not at.is_active:
+    if (at := state_of(id)) is None or again or not at.is_active:
         options = EnqueueOptions(
             workflow_name=WORKFLOW, queue_name=lane, workflow_id=id, authenticated_user=owner
         )
@@ -156,20 +165,6 @@ def submit(
             client().enqueue(options, place, part)
     if now:
         call(lane)
-
-
-def resume(id: str, *, lane: str) -> bool:
-    """Have a stopped job go on after its last finished unit; False if there is none to go on with.
-
-    One that counts as being at work is on its way out: whoever asks knows that nobody holds it.
-    """
-    at = state_of(id)
-    if at is None or at.state == ENDED:
-        return False
-    with in_words():
-        client().resume_workflow(id, queue_name=lane)
-    call(lane)
-    return True
 
 
 def state_of(id: str) -> QueueState | None:

@@ -104,14 +104,20 @@ def start_study(study: Study) -> StudyJob:
     return put_in_line(job)
 
 
-def put_in_line(job: SomeJob) -> SomeJob:
-    """Have a job carried out that nobody has been asked for; nothing where somebody has."""
+def put_in_line(job: SomeJob, *, again: bool = False) -> SomeJob:
+    """Have a job carried out that nobody has been asked for; nothing where somebody has.
+
+    Parameters
+    ----------
+    again
+        Whether nobody holds it, whatever the line says.
+    """
     spec, place = job.spec, f"{job.folder_name}/{job.id}"
     first = job.first_in_line if isinstance(job, Run) and spec.first is not None and not job.look else None
     # Whoever has made the first look calls for the rest: two processes that start would share its cores.
-    engine.submit(place, lane=job.lane, owner=spec.owner, now=first is None)
+    engine.submit(place, lane=job.lane, owner=spec.owner, now=first is None, again=again)
     if first is not None:
-        engine.submit(place, lane=engine.QUICK, owner=spec.owner, part=FIRST, id=first)
+        engine.submit(place, lane=engine.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
     return job
 
 
@@ -129,7 +135,4 @@ def go_on(job: Job) -> None:
     except Timeout:
         # Somebody else has asked for it.
         return
-    if isinstance(job, Run) and job.look is None:
-        engine.resume(job.first_in_line, lane=engine.QUICK)
-    if not engine.resume(job.id, lane=job.lane):
-        put_in_line(job)
+    put_in_line(job, again=True)

@@ -124,6 +124,7 @@ def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
     go_on(run)
     assert wait(run, lambda status: status.is_over).state == DONE
     assert not run.can_go_on
+    until(lambda: (at := engine.state_of(run.id)) is not None and not at.is_active)
     assert_equal(run.read_result(), undisturbed)
 
 
