@@ -69,8 +69,8 @@ def write_whole(path: Path, content: bytes, *, hint: str = WRITABLE) -> None:
     StorageError
         The folder can't be written, or the disk is full; nothing is left behind then.
     """
+    make_parents(path, hint=hint)
     try:
-        make_parents(path, hint=hint)
         # mkstemp gives mode 0600, and a name of its own so that two writers don't meet.
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
         try:
