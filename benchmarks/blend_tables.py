@@ -11,7 +11,7 @@ import pandas as pd
 
 from benchmarks.estimator_tables import RESULTS, ROOT, markdown
 from benchmarks.training_tables import TITLES
-from fairdash.text import counted
+from fairdash.utils.text import counted
 
 PAGE = ROOT / "docs" / "blends.md"
 

@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 
 import fairdash as fd
-from fairdash.assessment import CurvePoint, assess_predictions, blend, corrected_standard_error, curve_points
+from fairdash.evaluation import CurvePoint, assess_predictions, blend, corrected_standard_error, curve_points
 from fairdash.training.defaults import LAMS
 from fairdash.training.sweep import STANDARD
 

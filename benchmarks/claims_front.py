@@ -16,13 +16,13 @@ import numpy as np
 import pandas as pd
 import rdata
 
-from fairdash.assessment import summarise_splits
-from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data.building import build_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.data.local_files import find_folder
 from fairdash.data.motor import CLAIMS, FILE
 from fairdash.data.roles import Roles
+from fairdash.evaluation import summarise_splits
+from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.tariff.naming import FAIR_TARIFF
 from fairdash.training.defaults import LAMS
 from fairdash.training.settings import TrainingSettings

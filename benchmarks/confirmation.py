@@ -26,11 +26,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment import confirm_point
-from fairdash.assessment.assess import DEFAULT_MEASURE
-from fairdash.assessment.verdict import ALPHA
 from fairdash.dependence import independence_test, measure_many
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
+from fairdash.evaluation import confirm_point
+from fairdash.evaluation.assess import DEFAULT_MEASURE
+from fairdash.evaluation.verdict import ALPHA
 from fairdash.training.set_aside import SetAside
 
 RESULTS = Path(__file__).parent / "results"

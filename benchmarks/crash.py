@@ -30,7 +30,7 @@ from tests.websocket import session
 if TYPE_CHECKING:
     from fairdash.runs.store import Run
 
-#: A job is given up after twenty deaths (fairdash/worker.py).
+#: A job is given up after twenty deaths (fairdash/cli/worker.py).
 DEATHS_A_RUN = 12
 SECONDS = 120.0
 

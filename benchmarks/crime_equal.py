@@ -30,8 +30,8 @@ import pandas as pd
 from scipy.stats import t as student
 
 import fairdash as fd
-from fairdash.assessment import corrected_standard_error
 from fairdash.dependence import independence_floor, measure_many
+from fairdash.evaluation import corrected_standard_error
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import STANDARD, Sweep, train_sweep

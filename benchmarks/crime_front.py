@@ -18,7 +18,7 @@ import pandas as pd
 from sklearn.linear_model import RidgeCV
 
 import fairdash as fd
-from fairdash.assessment import summarise_splits
+from fairdash.evaluation import summarise_splits
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.splits import Split, random_splits
 

@@ -60,7 +60,7 @@ def keep(made: dict[str, Any]) -> None:
 
 def curve() -> dict[str, Any]:
     """λ, averages by age with their interval, error in €, dependence, edge and verdict of each stop."""
-    from fairdash.assessment.execute_sweep import execute_sweep
+    from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.reports.comparison import Comparison
     from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
     from fairdash.reports.stage import stops_of

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.tradeoff_times import DRAWN, ROOT, _app, _page
-from fairdash.detached import ONE_THREAD
+from fairdash.jobs.process import ONE_THREAD
 
 RESULTS = Path(__file__).parent / "results" / "large_table.csv"
 ROLES = """

@@ -1,6 +1,6 @@
 """The lesson's scenes that are trained: what an adversary reads on noise, and who pays for fairness.
 
-    python -m benchmarks.lesson            writes fairdash/lesson/data/*.csv again
+    python -m benchmarks.lesson            writes fairdash/simulations/lesson/data/*.csv again
     python -m benchmarks.lesson noise      one of noise, payers and duel
     python -m benchmarks.lesson --check    compares instead of writing; exits with 1 where something differs
 
@@ -19,18 +19,18 @@ import pandas as pd
 import fairdash as fd
 from benchmarks.household_run import household_run
 from benchmarks.paper.figures import Players, standardised
-from fairdash.assessment import DEFAULT_MEASURE, assess_predictions, summarise_splits
-from fairdash.assessment.verdict import EDGE
-from fairdash.lesson.data import DATA
-from fairdash.lesson.duel import FROZEN_AT
-from fairdash.lesson.duel import LAM as LAM_OF_DUEL
-from fairdash.lesson.duel import STEPS as STEPS_OF_DUEL
-from fairdash.lesson.noise import ROWS, STEPS, independent_rows
-from fairdash.lesson.payers import AGES, LAMS
+from fairdash.evaluation import DEFAULT_MEASURE, assess_predictions, summarise_splits
+from fairdash.evaluation.verdict import EDGE
 from fairdash.nets import StackedAdam
-from fairdash.safe_csv import safe_csv
+from fairdash.simulations.lesson.data import DATA
+from fairdash.simulations.lesson.duel import FROZEN_AT
+from fairdash.simulations.lesson.duel import LAM as LAM_OF_DUEL
+from fairdash.simulations.lesson.duel import STEPS as STEPS_OF_DUEL
+from fairdash.simulations.lesson.noise import ROWS, STEPS, independent_rows
+from fairdash.simulations.lesson.payers import AGES, LAMS
 from fairdash.storage import write_whole
 from fairdash.training.sweep import train_sweep
+from fairdash.utils.safe_csv import safe_csv
 
 #: Shuffles behind a floor.
 SHUFFLES = 19

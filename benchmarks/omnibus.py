@@ -27,9 +27,9 @@ from numpy.typing import NDArray
 import fairdash as fd
 from benchmarks.hard_links import LINKS
 from benchmarks.verdict import GROUPS, RHOS, TABLES, simulated
-from fairdash.assessment.assess import VERDICT_PERMUTATIONS
 from fairdash.dependence.omnibus import MOST_PERMUTED_ROWS, least_p
 from fairdash.dependence.omnibus_values import COMPONENTS, draw_signs, multiplied_values
+from fairdash.evaluation.assess import VERDICT_PERMUTATIONS
 
 Array = NDArray[np.float64]
 #: u, v, weight and group of a data set.

@@ -8,9 +8,9 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.estimator_tables import RESULTS, ROOT, markdown
-from fairdash.assessment.assess import VERDICT_PERMUTATIONS
 from fairdash.dependence.omnibus import MOST_PERMUTED_ROWS, N_MULTIPLIERS, N_PERMUTATIONS
 from fairdash.dependence.omnibus_values import COMPONENTS
+from fairdash.evaluation.assess import VERDICT_PERMUTATIONS
 
 PAGE = ROOT / "docs" / "verdict.md"
 

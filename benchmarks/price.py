@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 import fairdash as fd
-from fairdash.assessment import summarise_splits
+from fairdash.evaluation import summarise_splits
 from fairdash.reports.fronts import Estimate, mean_over_splits
 
 RESULTS = Path(__file__).parent / "results"

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 import fairdash as fd
-from fairdash.assessment import corrected_standard_error
+from fairdash.evaluation import corrected_standard_error
 from fairdash.training.baselines import TREES, linear_predictions, train_baselines
 from fairdash.training.preprocessing import encode_rows
 from fairdash.training.settings import TrainingSettings

@@ -5,7 +5,7 @@ r"""What a cap on changes of premium costs on the motor policies.
 Claims a year of pg15training (exposure as weight). Today's price is a GLM with the age among its factors,
 fitted to a random half of the policies; tariffs without the age are fitted and judged on the other half, so
 that today's price has seen no claim that they are judged by. Writes results/tariff_cap.csv: a row a λ and a
-cap, as fairdash.assessment.cap_cost gives them, means over the splits, test rows; the cap is missing for
+cap, as fairdash.evaluation.cap_cost gives them, means over the splits, test rows; the cap is missing for
 none, and the λ for today's price itself.
 """
 
@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 
 import fairdash as fd
-from fairdash.assessment import cap_cost
-from fairdash.assessment.capping import AFTER, BEFORE
 from fairdash.data.motor import motor
+from fairdash.evaluation import cap_cost
+from fairdash.evaluation.capping import AFTER, BEFORE
 from fairdash.tariff.fit import FitOptions
 from fairdash.tariff.many import fit_tariffs
 from fairdash.training.losses import find_loss

@@ -26,7 +26,7 @@ import torch
 from scipy.stats import spearmanr
 
 import fairdash as fd
-from fairdash.assessment import summarise_splits
+from fairdash.evaluation import summarise_splits
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep, train_sweep

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import assess_predictions
 from fairdash.data.dataset import Dataset
+from fairdash.evaluation import assess_predictions
 from fairdash.training.splits import random_splits
 
 RESULTS = Path(__file__).parent / "results"

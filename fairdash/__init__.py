@@ -13,12 +13,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fairdash._version import __version__
-from fairdash.lazy import lazy_names
+from fairdash.utils.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from fairdash import losses, plot
+    from fairdash import losses
     from fairdash.api import confirm, find_lam, references, search, sweep
-    from fairdash.assessment.result import SweepResult
     from fairdash.auditing.audit import audit
     from fairdash.auditing.evidence import AuditResult
     from fairdash.data.catalogue import load_dataset
@@ -37,6 +36,8 @@ if TYPE_CHECKING:
         measure_many,
     )
     from fairdash.dependence.conditional import assess_conditional_dependence
+    from fairdash.evaluation.result import SweepResult
+    from fairdash.reports import plot
     from fairdash.tariff.cap import CappedPremiums, cap_premiums
     from fairdash.tariff.files import read_tariff
     from fairdash.tariff.model import FairTariff
@@ -58,7 +59,7 @@ _HOMES = {
     "LamChoice": "fairdash.training.lam_search",
     "SearchGrid": "fairdash.training.search",
     "SearchResult": "fairdash.training.search",
-    "SweepResult": "fairdash.assessment.result",
+    "SweepResult": "fairdash.evaluation.result",
     "Target": "fairdash.training.target",
     "TrainingSettings": "fairdash.training.settings",
     "assess_dependence": "fairdash.dependence",

@@ -30,11 +30,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 from fairdash._version import __version__
 from fairdash.errors import FairdashError, OptionError, Problem
 from fairdash.storage import LOCAL
-from fairdash.text import visible
+from fairdash.utils.text import visible
 
 if TYPE_CHECKING:
-    from fairdash.assessment.result import SweepResult
     from fairdash.data.dataset import Dataset
+    from fairdash.evaluation.result import SweepResult
     from fairdash.training.search import SearchResult
     from fairdash.training.settings import TrainingSettings
     from fairdash.training.sweep import SweepProgress
@@ -313,7 +313,7 @@ def _settings(options: argparse.Namespace, dataset: Dataset) -> TrainingSettings
 
 def _search(options: argparse.Namespace) -> int:
     from fairdash.api import search
-    from fairdash.records import to_plain
+    from fairdash.utils.records import to_plain
 
     result = search(grid=options.grid, lam=options.lam, **_cross_validation(options))
     _print_result(result, {"best": to_plain(result.best)}, as_json=options.json)
@@ -357,7 +357,7 @@ def _print_result(result: SearchResult, choice: dict[str, Any], *, as_json: bool
 
 
 def _reproduce(options: argparse.Namespace) -> int:
-    from fairdash.records import to_plain
+    from fairdash.utils.records import to_plain
 
     checkout = Path(__file__).parents[1]
     if not (checkout / "benchmarks" / "paper").is_dir():
@@ -389,9 +389,9 @@ def _reproduce(options: argparse.Namespace) -> int:
 
 
 def _worker(options: argparse.Namespace) -> int:
+    from fairdash.cli.worker import serve
     from fairdash.jobs.engine import LANES
-    from fairdash.registry import get_entry
-    from fairdash.worker import serve
+    from fairdash.utils.registry import get_entry
 
     if options.database is not None:
         os.environ["FAIRDASH_DATABASE"] = options.database
@@ -449,7 +449,7 @@ def _show_progress(progress: SweepProgress) -> None:
 
 
 def _as_json(result: SweepResult, dataset: Dataset) -> str:
-    from fairdash.records import to_plain
+    from fairdash.utils.records import to_plain
 
     return json.dumps(
         {
@@ -466,7 +466,7 @@ def _as_json(result: SweepResult, dataset: Dataset) -> str:
 
 
 def _as_table(result: SweepResult) -> str:
-    from fairdash.assessment import summarise_splits
+    from fairdash.evaluation import summarise_splits
     from fairdash.training.split_kinds import SPLITS
 
     summary = summarise_splits(result.frame)

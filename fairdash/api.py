@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairdash.assessment import DEFAULT_MEASURES, Confirmation, SweepResult, confirm_point
-from fairdash.assessment.references import ReferenceResult as ReferenceResult
-from fairdash.assessment.references import references as references
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
-from fairdash.registry import get_entry
+from fairdash.evaluation import DEFAULT_MEASURES, Confirmation, SweepResult, confirm_point
+from fairdash.evaluation.references import ReferenceResult as ReferenceResult
+from fairdash.evaluation.references import references as references
 from fairdash.training.defaults import (
     LAMS,
     N_SPLITS,
@@ -28,6 +27,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import with_groups
 from fairdash.training.sweep import SweepProgress
 from fairdash.training.target import Target
+from fairdash.utils.registry import get_entry
 
 
 def sweep(
@@ -108,7 +108,7 @@ def sweep(
     (6, 3)
     """
     # It loads scikit-learn, which whoever only names this verb has no use for.
-    from fairdash.assessment.execute_sweep import execute_sweep
+    from fairdash.evaluation.execute_sweep import execute_sweep
 
     dataset = with_groups(dataset, groups)
     for name in measures:

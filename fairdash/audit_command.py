@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairdash.errors import OptionError
-from fairdash.text import visible
+from fairdash.utils.text import visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,8 +164,8 @@ def _table(file: Path | None, before: Mapping[str, Any]) -> tuple[pd.DataFrame, 
     from fairdash.data.catalogue import load_dataset
     from fairdash.data.readers.reading import bytes_of, read_content
     from fairdash.data.readers.report import ReadingOptions
-    from fairdash.records import from_plain, to_plain
     from fairdash.storage import sha256
+    from fairdash.utils.records import from_plain, to_plain
 
     if file is None:
         if "dataset" not in before:

@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairdash.assessment.insurance import FEWEST_SHOWN
 from fairdash.data.readers.reading import read_table
 from fairdash.dependence import (
     REGISTRY,
@@ -26,7 +25,8 @@ from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.dependence.omnibus_values import COMPONENTS
 from fairdash.dependence.registry import WAYS
 from fairdash.errors import Checks, DataError, Problem
-from fairdash.registry import get_entry
+from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.utils.registry import get_entry
 
 
 def measure_columns(options: argparse.Namespace) -> str:

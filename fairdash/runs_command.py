@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairdash.errors import OptionError, RunError, StorageError
 from fairdash.storage import LOCAL
-from fairdash.text import visible
+from fairdash.utils.text import visible
 
 if TYPE_CHECKING:
     from fairdash.runs.store import Run
@@ -88,7 +88,7 @@ def _show(options: argparse.Namespace) -> int:
         "folder": str(run.folder),
     }
     if options.json:
-        from fairdash.records import to_plain
+        from fairdash.utils.records import to_plain
 
         print(json.dumps(about | {"plan": to_plain(run.spec.plan)}, indent=2))
         return 0
@@ -164,10 +164,10 @@ def _delete(options: argparse.Namespace) -> int:
 
 
 def _confirm(options: argparse.Namespace) -> int:
-    from fairdash.records import to_plain
     from fairdash.reports.confirming import sentences
     from fairdash.runs.confirmations import confirm_run, read_confirmations
     from fairdash.training.sweep import STANDARD
+    from fairdash.utils.records import to_plain
 
     run = _run(options)
     fair = [method for method in run.spec.plan.methods if method != STANDARD]

@@ -26,8 +26,8 @@ from fairdash.runs.searches import create_search
 from fairdash.runs.status import QUEUED, RUNNING
 from fairdash.runs.store import Job, Run, create_run
 from fairdash.runs.studies import StudyJob, create_study
+from fairdash.simulations.store import PROXIES, Study
 from fairdash.storage import write_whole
-from fairdash.studies.store import PROXIES, Study
 from fairdash.ui import cached
 from tests.runs.test_searches import LAM
 from tests.test_canary import PLAN, ROLES, holds_canary, table, upload
@@ -119,7 +119,7 @@ def test_no_value_is_found_after_delete_it_now(home: Path) -> None:
 
 
 def test_a_process_that_does_not_listen_is_ended(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairdash import detached
+    from fairdash.jobs import process as detached
     from fairdash.runs.deletion import delete_made_from
 
     monkeypatch.setattr(detached.stop, "__kwdefaults__", {"seconds": 0.2})

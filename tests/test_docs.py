@@ -120,7 +120,7 @@ def test_the_page_on_blends_is_made_from_the_committed_results():
 @pytest.mark.parametrize("gain", [0.0, -0.01, 0.02])
 def test_blends_are_matched_with_a_trained_model_by_its_excess(gain):
     from benchmarks.blends import Figures, _matched
-    from fairdash.assessment import curve_points
+    from fairdash.evaluation import curve_points
 
     every = curve_points((1.0, 2.0), between=4)
     # A straight front, the same in all splits but for noise that moves a split's models along it.

@@ -22,9 +22,9 @@ from fairdash.errors import ReadingError
 from fairdash.figures.data import proxies_figure
 from fairdash.figures.offline import templates
 from fairdash.figures.theme import LIGHT, escaped
-from fairdash.safe_csv import safe_csv
-from fairdash.text import visible
 from fairdash.ui.text import safe
+from fairdash.utils.safe_csv import safe_csv
+from fairdash.utils.text import visible
 from tests.serving import ROOT, served
 
 ACTIVE = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\0=1", "\r=1", "\n=1", '=HYPERLINK("http://x")']
@@ -60,7 +60,7 @@ def test_there_is_one_way_out_for_tables() -> None:
             if way in text:
                 files.add(path.relative_to(ROOT).as_posix())
     assert ways == {
-        ".to_csv(": {"fairdash/safe_csv.py"},
+        ".to_csv(": {"fairdash/utils/safe_csv.py"},
         "download_button(": {"fairdash/ui/files.py"},
         "to_excel": set(),
     }

@@ -18,14 +18,14 @@ import pytest
 
 from fairdash.data import keep_upload, read_table
 from fairdash.data.readers import archives
-from fairdash.detached import PROCESS
 from fairdash.errors import ReadingError
-from fairdash.memory import can_limit, limited_memory, most_memory
+from fairdash.jobs.process import PROCESS
 from fairdash.runs.launch import start_run
 from fairdash.runs.status import FAILED
 from fairdash.runs.store import create_run
 from fairdash.runs.worker import work_at
 from fairdash.ui import cached
+from fairdash.utils.memory import can_limit, limited_memory, most_memory
 from tests.runs.test_runs import wait
 from tests.test_canary import PLAN, table, upload
 from tests.ui.conftest import open_page
@@ -169,7 +169,7 @@ def test_workers_are_limited_and_work() -> None:
 
 
 def test_nothing_is_limited_where_a_gpu_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("fairdash.memory._GPUS", (tmp_path,))
+    monkeypatch.setattr("fairdash.utils.memory._GPUS", (tmp_path,))
     assert not can_limit()
     with limited_memory():
         pass
@@ -179,7 +179,9 @@ def test_a_container_has_less_than_its_machine(monkeypatch: pytest.MonkeyPatch, 
     (tmp_path / "max").write_text("1000000000\n")
     (tmp_path / "none").write_text("max\n")
     monkeypatch.delenv("FAIRDASH_MEMORY", raising=False)
-    monkeypatch.setattr("fairdash.memory._CONTAINERS", (tmp_path / "none", tmp_path / "max", tmp_path / "x"))
+    monkeypatch.setattr(
+        "fairdash.utils.memory._CONTAINERS", (tmp_path / "none", tmp_path / "max", tmp_path / "x")
+    )
     assert most_memory() == 5 * 10**8
 
 

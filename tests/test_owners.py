@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from fairdash.__main__ import main
-from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data import uploads
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source, sources_folder
 from fairdash.errors import FairdashError, RunError, StorageError
+from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs import deletion, log
 from fairdash.runs.deletion import delete_expired, delete_made_from, made_from
 from fairdash.runs.launch import go_on, start_run

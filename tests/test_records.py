@@ -5,13 +5,13 @@ import json
 import pytest
 
 from fairdash.errors import Fix, OptionError
-from fairdash.records import from_plain, to_plain
-from fairdash.studies.scene import Scene
+from fairdash.simulations.scene import Scene
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SearchGrid, SettingsSearch
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 from fairdash.training.target import Target
+from fairdash.utils.records import from_plain, to_plain
 
 RECORDS = [
     Fix("keep", "region"),

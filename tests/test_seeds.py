@@ -4,8 +4,8 @@ import doctest
 
 import numpy as np
 
-from fairdash import seeds
-from fairdash.seeds import Stream, rng_of, seed_of
+from fairdash.utils import seeds
+from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 
 def test_the_streams_are_those_of_stored_results():

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from fairdash.units import at_once, from_files, to_files, within
+from fairdash.jobs.steps import at_once, from_files, to_files, within
 
 DTYPES = ["bool", "uint8", "int32", "int64", "float32", "float64"]
 arrays = st.sampled_from(DTYPES).flatmap(

@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from benchmarks.paper import scoring
 from fairdash.data.dataset import Dataset
-from fairdash.records import to_plain
-from fairdash.reproduction.table1 import QUICK, unfairness
-from fairdash.seeds import Stream, seed_of
+from fairdash.reports.paper.table1 import QUICK, unfairness
 from fairdash.training.crossvalidation import cross_validate, rows_of, standard_error
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.training.splits import Split, folds
 from fairdash.training.stacked_model import StackedModel
+from fairdash.utils.records import to_plain
+from fairdash.utils.seeds import Stream, seed_of
 
 Array = NDArray[np.float64]
 
@@ -136,7 +136,7 @@ def choose(
     Parameters
     ----------
     scored
-        Columns ``mse``, ``mse_se``, ``diverged`` and :data:`fairdash.reproduction.table1.QUICK`.
+        Columns ``mse``, ``mse_se``, ``diverged`` and :data:`fairdash.reports.paper.table1.QUICK`.
     """
     usable = scored[~scored["diverged"]]
     within = usable[usable["mse"] + margin * usable["mse_se"] <= paper["mse"]]

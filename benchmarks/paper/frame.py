@@ -17,9 +17,9 @@ from typing import Any
 import pandas as pd
 
 from fairdash._version import versions
-from fairdash.reproduction.results import About, StudyResult
-from fairdash.safe_csv import safe_csv
+from fairdash.reports.paper.results import About, StudyResult
 from fairdash.storage import write_whole
+from fairdash.utils.safe_csv import safe_csv
 
 Tables = Mapping[str, pd.DataFrame]
 

@@ -16,12 +16,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.paper.frame import processor_seconds, result_of, say, stacked, tables_of_parts
-from fairdash.assessment import quantile_profile
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import independence_floor, measure_many
-from fairdash.records import to_plain
-from fairdash.reproduction.results import HOUSEHOLD_TARGETS, StudyResult
+from fairdash.evaluation import quantile_profile
+from fairdash.reports.paper.results import HOUSEHOLD_TARGETS, StudyResult
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
@@ -29,6 +28,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, train_sweep
 from fairdash.training.target import MEASURE, Target
+from fairdash.utils.records import to_plain
 
 Array = NDArray[np.float64]
 
@@ -108,7 +108,7 @@ def reproduce_household(
         ``choices``: ``objective``, ``method``, ``lam``, ``reached`` the level, ``dependence`` and ``floor``
         on the held-out rows, ``rule`` in words. ``splits``: a row an objective, method and split with ``mse``
         (on the standardised target), ``mean_price`` in €, each measure of U against age and its floor.
-        ``profile``: average U by age in €, as :func:`fairdash.assessment.quantile_profile`.
+        ``profile``: average U by age in €, as :func:`fairdash.evaluation.quantile_profile`.
     """
     started = processor_seconds()
     options: dict[str, Any] = {"n": n, "random_state": random_state, **asdict(reading)}

@@ -17,8 +17,8 @@ import pandas as pd
 
 from benchmarks.paper.household import Reading
 from benchmarks.paper.run import reproduce
-from fairdash.assessment import corrected_standard_error
-from fairdash.reproduction.results import COMMITTED, StudyResult, read_result
+from fairdash.evaluation import corrected_standard_error
+from fairdash.reports.paper.results import COMMITTED, StudyResult, read_result
 
 #: On the same machine, with the same versions: differences up to this are rounding.
 TOLERANCE = 1e-6

@@ -17,10 +17,10 @@ import numpy as np
 from benchmarks.paper import table1
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.records import to_plain
-from fairdash.reproduction.results import OBJECTIVES
+from fairdash.reports.paper.results import OBJECTIVES
 from fairdash.training.search import GRIDS, SettingsSearch, search_settings
 from fairdash.training.splits import random_splits
+from fairdash.utils.records import to_plain
 
 FILE = Path(table1.__file__).parent / "candidates.json"
 N_FOLDS = 3

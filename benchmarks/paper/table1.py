@@ -24,15 +24,15 @@ from benchmarks.paper.frame import processor_seconds, result_of, say, stacked, t
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
-from fairdash.registry import get_entry
-from fairdash.reproduction.results import METHODS, OBJECTIVES, STANDS_FOR, StudyResult, row_of
-from fairdash.reproduction.table1 import QUICK
-from fairdash.seeds import Stream, rng_of
+from fairdash.reports.paper.results import METHODS, OBJECTIVES, STANDS_FOR, StudyResult, row_of
+from fairdash.reports.paper.table1 import QUICK
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, random_splits
 from fairdash.training.stacked_model import StackedModel
+from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, rng_of
 
 #: The paper's rows and fairdash's own method, which is held to the error of the paper's Fair HGR NN.
 COMPARED = (*METHODS, "hgr_spline")

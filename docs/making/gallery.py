@@ -3,7 +3,7 @@
     python -m docs.making.gallery FOLDER
 
 writes them as files of plotly's JSON; ``make docs`` puts them on a page of the site. All are drawn anew from data
-sets that are made here and from the committed results in ``fairdash/reproduction/results``: nothing is fetched.
+sets that are made here and from the committed results in ``fairdash/reports/paper/results``: nothing is fetched.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from fairdash.figures.simulation_curves import fig2_figure
 from fairdash.figures.simulations import scatter_figure
 from fairdash.figures.tariff import factor_figure
 from fairdash.figures.theme import theme_of
-from fairdash.reproduction import read_result
-from fairdash.studies import SHAPES, Scene, gaussian_study, truth_of
-from fairdash.studies.gaussians import exact_curves, means_along_rho
-from fairdash.studies.noise_axis import lines_of
+from fairdash.reports.paper import read_result
+from fairdash.simulations import SHAPES, Scene, gaussian_study, truth_of
+from fairdash.simulations.gaussians import exact_curves, means_along_rho
+from fairdash.simulations.noise_axis import lines_of
 from fairdash.tariff.model import FairTariff
 from fairdash.training.methods import METHODS
 

@@ -17,7 +17,7 @@ from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED, holm, verdict_
 from fairdash.auditing.plan import CRITERIA, QUESTIONS, AuditPlan, columns_of
 from fairdash.auditing.result import Answer
 from fairdash.auditing.table import AuditTable, only_shown
-from fairdash.text import percent
+from fairdash.utils.text import percent
 
 #: Questions that a second price is asked by itself, and those that need both.
 OF_EACH_PRICE = frozenset(range(1, 8))

@@ -26,9 +26,9 @@ from scipy.interpolate import BSpline
 from scipy.linalg import cho_factor, cho_solve, eigh
 from scipy.sparse import csr_matrix, hstack, issparse
 
-from fairdash.assessment.insurance import FEWEST_SHOWN
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
+from fairdash.evaluation.insurance import FEWEST_SHOWN
 
 Array = NDArray[np.float64]
 

@@ -34,8 +34,8 @@ from fairdash.auditing.models import (
     share_explained_in_words,
 )
 from fairdash.auditing.table import AuditTable
-from fairdash.seeds import Stream, rng_of
-from fairdash.text import percent
+from fairdash.utils.seeds import Stream, rng_of
+from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 

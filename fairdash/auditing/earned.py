@@ -29,8 +29,8 @@ from fairdash.auditing.plan import QUESTIONS
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
 from fairdash.dependence.double_residuals import TREE_ROWS
-from fairdash.seeds import Stream, seed_of
-from fairdash.text import few, percent
+from fairdash.utils.seeds import Stream, seed_of
+from fairdash.utils.text import few, percent
 
 Array = NDArray[np.float64]
 

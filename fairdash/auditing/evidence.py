@@ -29,17 +29,17 @@ import numpy as np
 import pandas as pd
 
 from fairdash._version import versions
-from fairdash.assessment.insurance import FEWEST_SHOWN
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.auditing.result import CONTENT, Answer, Findings, Since, moved_since, table_of
 from fairdash.auditing.table import feature_names
 from fairdash.data.readers.report import ReadingOptions
 from fairdash.errors import FairdashError, StorageError
-from fairdash.records import from_plain, to_plain
+from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.storage import sha256, write_whole
 from fairdash.storage.bundle import NO_TIME, pack, unpack
-from fairdash.text import visible
+from fairdash.utils.records import from_plain, to_plain
+from fairdash.utils.text import visible
 
 PLAN, REPORT = "plan.json", "report.html"
 FORMAT = 1

@@ -10,7 +10,7 @@ from fairdash.auditing.earned import fixed_bridge
 from fairdash.auditing.gaps import LEVEL, Band, Gap, largest_gap, noise_in_words, typical_gap
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
-from fairdash.text import percent
+from fairdash.utils.text import percent
 
 #: The share of the exposure that is dearest.
 DEAREST = 0.05

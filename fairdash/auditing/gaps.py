@@ -20,8 +20,8 @@ from scipy.special import ndtr, ndtri
 
 from fairdash.auditing.curve import Basis, Curve, told_out_of_fold
 from fairdash.auditing.table import AuditTable
-from fairdash.seeds import Stream, rng_of
-from fairdash.text import percent
+from fairdash.utils.seeds import Stream, rng_of
+from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 

@@ -26,8 +26,8 @@ from pandas.api.types import is_numeric_dtype
 
 from fairdash.auditing.gaps import Estimate, within
 from fairdash.auditing.table import AuditTable
-from fairdash.seeds import Stream, seed_of
 from fairdash.training.references import fit_barycentre, sensitive_nodes
+from fairdash.utils.seeds import Stream, seed_of
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.bool_]

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 from scipy.sparse import csr_matrix
 
-from fairdash.assessment.insurance import FEWEST_SHOWN, bands_of
 from fairdash.auditing.curve import Basis, fit_curve, told_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.gaps import Estimate
 from fairdash.auditing.table import AuditTable
-from fairdash.seeds import Stream, rng_of
-from fairdash.text import amount, counted, percent
+from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
+from fairdash.utils.seeds import Stream, rng_of
+from fairdash.utils.text import amount, counted, percent
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -16,7 +16,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from fairdash.assessment.insurance import deviances, double_lift, gini
 from fairdash.auditing.curve import Curve, basis_of, fit_curve, told_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.earned import HIGH_POINT, LESS_PENALTY, LOW_POINT
@@ -39,7 +38,8 @@ from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.table import AuditTable
 from fairdash.auditing.undercharged import bias_surface
 from fairdash.dependence.ranks import quantiles
-from fairdash.text import amount, percent
+from fairdash.evaluation.insurance import deviances, double_lift, gini
+from fairdash.utils.text import amount, percent
 
 Array = NDArray[np.float64]
 

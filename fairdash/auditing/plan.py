@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from fairdash.errors import Checks, OptionError
-from fairdash.registry import get_entry
-from fairdash.text import percent
+from fairdash.utils.registry import get_entry
+from fairdash.utils.text import percent
 
 
 @dataclass(frozen=True, kw_only=True)

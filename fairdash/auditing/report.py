@@ -16,7 +16,7 @@ from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE, Findings
 from fairdash.figures.audit import audit_figure
 from fairdash.figures.offline import Picture, Table, plotly_script, templates
 from fairdash.figures.theme import LIGHT
-from fairdash.text import percent, unbroken
+from fairdash.utils.text import percent, unbroken
 
 #: Rows of a table that are printed; the file of the same name has all.
 _MOST_ROWS = 40

@@ -20,9 +20,9 @@ import pandas as pd
 from fairdash.auditing.gaps import ABOVE, BELOW, NONE, UNDECIDED
 from fairdash.auditing.plan import CRITERIA, AuditPlan
 from fairdash.errors import OptionError
-from fairdash.records import to_plain
-from fairdash.safe_csv import safe_csv
-from fairdash.text import few, percent, visible
+from fairdash.utils.records import to_plain
+from fairdash.utils.safe_csv import safe_csv
+from fairdash.utils.text import few, percent, visible
 
 if TYPE_CHECKING:
     from fairdash.figures.audit_view import AuditView

@@ -21,15 +21,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment.insurance import FEWEST_SHOWN, bands_of
 from fairdash.auditing.curve import MOST_LEVELS, Basis, Curve, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.earned import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, within
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.table import AuditTable
-from fairdash.seeds import Stream, rng_of
-from fairdash.text import amount, counted, few, percent
+from fairdash.evaluation.insurance import FEWEST_SHOWN, bands_of
+from fairdash.utils.seeds import Stream, rng_of
+from fairdash.utils.text import amount, counted, few, percent
 
 Array = NDArray[np.float64]
 

@@ -16,14 +16,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-from fairdash.assessment.insurance import FEWEST_SHOWN
 from fairdash.auditing.plan import Columns
 from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, DataError, OptionError, Problem
-from fairdash.registry import get_entry
-from fairdash.seeds import Stream, rng_of
-from fairdash.text import counted
+from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, rng_of
+from fairdash.utils.text import counted
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -6,7 +6,7 @@ Y is the outcome and L the portfolio's loss ratio, so that a loading common to a
 depends on s at a given price is b(p, s) − b(p): sufficiency is its root mean square. b(p) alone, a price
 whose level fits the portfolio but not each price, says nothing of s: it is autocalibration (Denuit,
 Michaelides and Trufin 2021), with a decomposition in
-:func:`fairdash.assessment.insurance.murphy`.
+:func:`fairdash.evaluation.insurance.murphy`.
 
 Prices are cut into bands of equal exposure, and each band along s, into cells of 20 rows or more. b(p) is a
 straight line in p in each third of a band, so that s does not stand in for the price within a band, not even
@@ -25,7 +25,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix, hstack
 from scipy.special import ndtr, ndtri
 
-from fairdash.assessment.insurance import (
+from fairdash.auditing.curve import by_unit
+from fairdash.auditing.data import Answered, AuditData, Measured, Part, along
+from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested, Z
+from fairdash.auditing.table import AuditTable
+from fairdash.dependence.ranks import quantiles
+from fairdash.evaluation.insurance import (
     FEWEST_SHOWN,
     N_BANDS,
     bands_of,
@@ -34,13 +39,8 @@ from fairdash.assessment.insurance import (
     gini,
     murphy,
 )
-from fairdash.auditing.curve import by_unit
-from fairdash.auditing.data import Answered, AuditData, Measured, Part, along
-from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested, Z
-from fairdash.auditing.table import AuditTable
-from fairdash.dependence.ranks import quantiles
-from fairdash.seeds import Stream, rng_of
-from fairdash.text import percent
+from fairdash.utils.seeds import Stream, rng_of
+from fairdash.utils.text import percent
 
 Array = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairdash.lazy import lazy_names
+from fairdash.utils.lazy import lazy_names
 
 if TYPE_CHECKING:
     from fairdash.data.building import build_dataset

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fairdash.errors import FairdashError, ReadingError
-from fairdash.memory import beyond, is_out_of_memory, limited_memory
+from fairdash.utils.memory import beyond, is_out_of_memory, limited_memory
 
 
 @contextmanager
@@ -16,7 +16,7 @@ def bounded() -> Iterator[None]:
     Raises
     ------
     ReadingError
-        It would take more than :func:`fairdash.memory.most_memory`.
+        It would take more than :func:`fairdash.utils.memory.most_memory`.
     """
     try:
         with limited_memory():

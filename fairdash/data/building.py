@@ -47,7 +47,7 @@ from fairdash.data.roles import (
     role_problems,
 )
 from fairdash.errors import DataError, Fix, Problem
-from fairdash.text import counted
+from fairdash.utils.text import counted
 
 #: With fewer rows a fifth held out for testing is a handful, and no dependence can be measured on it.
 FEWEST_ROWS = 50

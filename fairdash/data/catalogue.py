@@ -16,7 +16,7 @@ from fairdash.data.motor import N_POLICIES, motor, motor_is_local
 from fairdash.data.motor_tariff import DEFAULT_N as PORTFOLIO_N
 from fairdash.data.motor_tariff import motor_with_premiums, simulated_portfolio
 from fairdash.errors import OptionError, Problem
-from fairdash.registry import get_entry
+from fairdash.utils.registry import get_entry
 
 OptionValue = int | str
 

@@ -7,8 +7,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from fairdash.registry import get_entry
-from fairdash.text import visible
+from fairdash.utils.registry import get_entry
+from fairdash.utils.text import visible
 
 
 def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

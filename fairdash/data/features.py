@@ -22,7 +22,7 @@ from fairdash.data.fixes import can_convert, date_fixes, use_of_dates
 from fairdash.data.grammar import DATE_LIKE, date_orders
 from fairdash.data.roles import Roles, infinite_problem
 from fairdash.errors import Fix, Problem
-from fairdash.text import counted, few
+from fairdash.utils.text import counted, few
 
 #: A category with more levels than this share of the rows says little more than which row it is.
 IDENTIFIER_SHARE = 0.5

@@ -22,7 +22,7 @@ from fairdash.data.grammar import (
 from fairdash.data.rate import OF_NEGATIVES
 from fairdash.data.roles import Roles
 from fairdash.errors import Checks, DataError, Fix
-from fairdash.text import counted, few
+from fairdash.utils.text import counted, few
 
 _DAYS_IN_A_YEAR = 365.25
 

@@ -25,7 +25,7 @@ from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.header_words import meanings_of
 from fairdash.data.roles import first_lines
 from fairdash.errors import Fix, Problem
-from fairdash.text import amount, at_lines, counted
+from fairdash.utils.text import amount, at_lines, counted
 
 #: Sums over a policy's term are mostly zero: most have no claim.
 _MANY_ZEROS = 0.5

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
-from fairdash.seeds import Stream, rng_of
+from fairdash.utils.seeds import Stream, rng_of
 
 #: Fewer groups than these can't be parted into training and test rows, and exchanged, with any sense.
 FEWEST_GROUPS = 200

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fairdash.errors import DataError, Fix, OptionError, Problem
-from fairdash.registry import get_entry
-from fairdash.text import visible
+from fairdash.utils.registry import get_entry
+from fairdash.utils.text import visible
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,9 +25,9 @@ from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.roles import Roles
 from fairdash.data.uploads import check_sha256, table_of_upload
 from fairdash.errors import FairdashError, Fix, StorageError
-from fairdash.records import from_plain, to_plain
-from fairdash.registry import get_entry
 from fairdash.storage import LOCAL, check_owner, data_folder, sha256, write_whole
+from fairdash.utils.records import from_plain, to_plain
+from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
     import pandas as pd

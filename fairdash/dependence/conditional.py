@@ -25,7 +25,7 @@ from fairdash.dependence.conditional_means import (
 from fairdash.dependence.double_residuals import DoubleResiduals, double_residuals
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, OptionError
-from fairdash.seeds import Stream, rng_of
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

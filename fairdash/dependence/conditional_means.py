@@ -17,7 +17,7 @@ from scipy.special import ndtri
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.dependence.spline_basis import basis, splines
 from fairdash.errors import OptionError
-from fairdash.seeds import Stream, rng_of, seed_of
+from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -24,7 +24,7 @@ from fairdash.dependence.conditional_means import (
 from fairdash.dependence.grouping import as_groups, group_rows
 from fairdash.dependence.measuring import as_stack, as_weights
 from fairdash.errors import OptionError
-from fairdash.seeds import Stream, rng_of
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -22,7 +22,7 @@ from fairdash.dependence.measuring import (
 )
 from fairdash.dependence.registry import Measure
 from fairdash.errors import OptionError
-from fairdash.seeds import Stream, rng_of
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 

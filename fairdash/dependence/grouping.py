@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.errors import OptionError
-from fairdash.seeds import Stream, rng_of
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]

@@ -13,7 +13,7 @@ from fairdash.dependence.grouping import Index, as_groups, group_rows, half_of_g
 from fairdash.dependence.measuring import as_stack, as_weights, measure_of, values_of
 from fairdash.dependence.registry import Measure
 from fairdash.errors import OptionError
-from fairdash.seeds import Stream, rng_of
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 

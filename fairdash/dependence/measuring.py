@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.dependence.grouping import Index, as_groups
 from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.errors import OptionError, Problem
-from fairdash.registry import get_entry
+from fairdash.utils.registry import get_entry
 
 Array = NDArray[np.float64]
 

@@ -18,7 +18,7 @@ from fairdash.dependence.grouping import Index
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.dependence.spline_basis import WIDTH, basis
 from fairdash.errors import OptionError
-from fairdash.seeds import Stream, rng_of
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 Signs = NDArray[np.int8]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.errors import OptionError
-from fairdash.registry import get_entry
+from fairdash.utils.registry import get_entry
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
-from fairdash.text import amount
+from fairdash.utils.text import amount
 
 #: More dots than this are a blot, and slow in the browser: a random sample is drawn instead.
 DOTS = 1500

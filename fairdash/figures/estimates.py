@@ -14,7 +14,7 @@ from fairdash.dependence.registry import REGISTRY
 from fairdash.figures.parts import note
 from fairdash.figures.simulations import coloured, mark_of, short_name
 from fairdash.figures.theme import REFERENCE, Theme, faded, new_figure
-from fairdash.studies.stack import published_way
+from fairdash.simulations.stack import published_way
 
 _BAR, _BAND = 0.44, 0.84  # heights, in rows
 _ROW = 26  # pixels
@@ -57,7 +57,7 @@ def rows_of(estimates: pd.DataFrame, groups: Sequence[Group], *, theme: Theme) -
     Parameters
     ----------
     estimates
-        As :func:`fairdash.studies.scene_estimates` gives them.
+        As :func:`fairdash.simulations.scene_estimates` gives them.
     groups
         From top to bottom.
     """

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.assessment import pareto_efficient, trained_points
+from fairdash.evaluation import pareto_efficient, trained_points
 from fairdash.figures.labels import HEIGHT, WIDTHS, Axes, Box, Label, placed, shares
 from fairdash.figures.parts import line_across, note
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, escaped, faded, figure_of, new_figure
@@ -57,7 +57,7 @@ def front_without_marks(
     Parameters
     ----------
     test, single
-        Means over the splits and single splits of :func:`fairdash.assessment.assess_curve`, test rows.
+        Means over the splits and single splits of :func:`fairdash.evaluation.assess_curve`, test rows.
     error, error_title, measure, measure_title
         Columns along y and x, and their axis titles.
     method

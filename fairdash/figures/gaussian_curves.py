@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairdash.figures.parts import corner_note, line_up, note
 from fairdash.figures.simulations import coloured, mark_of, quantity_colour, short_name
 from fairdash.figures.theme import Theme, new_figure
-from fairdash.studies.supplement import hgr2, information, middle, upper
+from fairdash.simulations.supplement import hgr2, information, middle, upper
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ def along_rho_figure(
     Parameters
     ----------
     exact
-        As :func:`fairdash.studies.gaussians.exact_curves` gives it.
+        As :func:`fairdash.simulations.gaussians.exact_curves` gives it.
     estimates
         ``id``, ``rho``, ``mean``, ``min``, ``max``: in the units of the lines (HGR squared).
     ids

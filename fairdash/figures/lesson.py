@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from fairdash.figures.parts import band, corner_note, line_across, line_up, note
 from fairdash.figures.theme import REFERENCE, Theme, figure_of, new_figure
-from fairdash.lesson.duel import FROZEN_AT
+from fairdash.simulations.lesson.duel import FROZEN_AT
 
 Array = NDArray[Any]
 
@@ -93,7 +93,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     Parameters
     ----------
     readings
-        As :func:`fairdash.lesson.noise.readings` gives them.
+        As :func:`fairdash.simulations.lesson.noise.readings` gives them.
     steps
         How far it has come; the lines of what it would read later are faint.
     answered
@@ -166,7 +166,7 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
     Parameters
     ----------
     curve
-        As :func:`fairdash.lesson.duel.by_age` gives it.
+        As :func:`fairdash.simulations.lesson.duel.by_age` gives it.
     average
         The average price, which a wholly fair model charges everyone.
     """
@@ -202,7 +202,7 @@ def duel_path_figure(
     Parameters
     ----------
     states
-        As :func:`fairdash.lesson.duel.states` gives them.
+        As :func:`fairdash.simulations.lesson.duel.states` gives them.
     step
         How far it has come.
     frozen
@@ -251,7 +251,7 @@ def payers_front_figure(
     Parameters
     ----------
     points
-        As :func:`fairdash.lesson.payers.points` gives them, or some of them.
+        As :func:`fairdash.simulations.lesson.payers.points` gives them, or some of them.
     lam
         The chosen weight.
     edge
@@ -319,7 +319,7 @@ def payers_age_figure(
     Parameters
     ----------
     standard, chosen
-        As :func:`fairdash.lesson.payers.by_age` gives them; None where nothing is chosen yet.
+        As :func:`fairdash.simulations.lesson.payers.by_age` gives them; None where nothing is chosen yet.
     column
         "price" or "residual".
     ages

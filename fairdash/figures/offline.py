@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from markupsafe import Markup
 
 from fairdash.figures.theme import room_of
-from fairdash.text import visible
+from fairdash.utils.text import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -32,7 +32,7 @@ def profile_figure(
     Parameters
     ----------
     standard, chosen
-        As :func:`fairdash.assessment.quantile_profile` gives them: the model to compare with, and the chosen
+        As :func:`fairdash.evaluation.quantile_profile` gives them: the model to compare with, and the chosen
         one.
     chosen_name, standard_name
         Labels of their lines.

@@ -23,7 +23,7 @@ class RunPath:
     letter, title
         What the run is called on the chart, and in full where somebody points at it.
     test
-        Means over the splits of :func:`fairdash.assessment.assess_curve`, test rows.
+        Means over the splits of :func:`fairdash.evaluation.assess_curve`, test rows.
     """
 
     letter: str

@@ -34,9 +34,9 @@ def noise_axis_figure(
     Parameters
     ----------
     lines
-        As :func:`fairdash.studies.noise_axis.lines_of` gives them, of one pattern.
+        As :func:`fairdash.simulations.noise_axis.lines_of` gives them, of one pattern.
     exact
-        As :func:`fairdash.studies.noise_axis_study` gives it.
+        As :func:`fairdash.simulations.noise_axis_study` gives it.
     ids
         Estimators to draw.
     evaluation
@@ -165,7 +165,7 @@ def power_figure(
     Parameters
     ----------
     power
-        As :func:`fairdash.studies.power_study` gives it.
+        As :func:`fairdash.simulations.power_study` gives it.
     ids
         Estimators to draw.
     """

@@ -15,7 +15,7 @@ from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.figures.data import DOTS
 from fairdash.figures.parts import corner_note, note
 from fairdash.figures.theme import REFERENCE, Theme, new_figure
-from fairdash.studies.stack import target_of
+from fairdash.simulations.stack import target_of
 
 Array = NDArray[np.float64]
 

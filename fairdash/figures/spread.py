@@ -34,7 +34,7 @@ def spread_figure(
     Parameters
     ----------
     a, b
-        As :func:`fairdash.assessment.densities` gives them, both on the same rows and grid.
+        As :func:`fairdash.evaluation.densities` gives them, both on the same rows and grid.
     a_name, b_name
         The models' names.
     audited

@@ -11,7 +11,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from fairdash.text import visible
+from fairdash.utils.text import visible
 
 STANDARD = "#D55E00"
 CHOSEN = "#0072B2"

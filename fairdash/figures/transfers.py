@@ -27,7 +27,7 @@ def transfers_figure(
     Parameters
     ----------
     moved
-        As :func:`fairdash.assessment.transfers_by_group` gives it.
+        As :func:`fairdash.evaluation.transfers_by_group` gives it.
     a_name, b_name
         The models' names.
     sensitive

@@ -13,18 +13,18 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from fairdash.jobs.steps import Found, from_files, to_files
 from fairdash.storage import make_parents, sha256, write_whole
 from fairdash.storage.bundle import AlteredError, pack, sync, unpack
-from fairdash.units import Found, from_files, to_files
 
 #: How often whoever waits for another process's unit looks.
 SECONDS_BETWEEN_LOOKS = 0.02
 
-log = logging.getLogger("fairdash.worker")
+log = logging.getLogger("fairdash.cli.worker")
 
 
 class Checkpoints:
-    """A :class:`fairdash.units.Unit` that keeps what is found: each is computed once, by whoever is first.
+    """A :class:`fairdash.jobs.steps.Unit` that keeps what is found: each is computed once, by whoever is first.
 
     Whoever is at a unit holds its lock, which dies with the process.
 
@@ -36,7 +36,7 @@ class Checkpoints:
         Called before each unit, and again and again while another process is at it; what it raises ends
         the job.
     from_the_end
-        Whether this is the second of two processes (:func:`fairdash.units.turns`).
+        Whether this is the second of two processes (:func:`fairdash.jobs.steps.turns`).
     """
 
     def __init__(

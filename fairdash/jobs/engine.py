@@ -25,8 +25,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from fairdash.detached import is_locked, start_detached
 from fairdash.errors import StorageError
+from fairdash.jobs.process import is_locked, start_detached
 from fairdash.storage import cant_keep, data_folder, make_parents, write_whole
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def submit(
     Parameters
     ----------
     place
-        ``"<room>/<id>"``, as :func:`fairdash.worker.carry_out` has it.
+        ``"<room>/<id>"``, as :func:`fairdash.cli.worker.carry_out` has it.
     lane
         One of LANES.
     owner
@@ -241,7 +241,7 @@ def see_to(lane: str) -> None:
     if not is_locked(lock_of(lane)):
         log = lock_of(lane).with_suffix(".log")
         make_parents(log)
-        start_detached("fairdash.worker", lane, log=log)
+        start_detached("fairdash.cli.worker", lane, log=log)
 
 
 def call(lane: str) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment import (
+from fairdash.dependence.omnibus_values import COMPONENTS
+from fairdash.evaluation import (
     CurvePoint,
     common_grid,
     curve_points,
@@ -20,9 +21,8 @@ from fairdash.assessment import (
     quantile_profile,
     transfers_by_group,
 )
-from fairdash.assessment.result import SweepResult
-from fairdash.assessment.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
-from fairdash.dependence.omnibus_values import COMPONENTS
+from fairdash.evaluation.result import SweepResult
+from fairdash.evaluation.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
 from fairdash.reports.fronts import Front, Point
 from fairdash.reports.numbers import number
 from fairdash.training.objectives import OBJECTIVES, Objective
@@ -190,7 +190,7 @@ class Comparison:
         return self.a == self.b or (self.a.is_standard and self.b.is_standard)
 
     def edge(self, point: Point, measure: str | None = None) -> float:
-        """The largest mean over the splits that is no link at 5 %; see :mod:`fairdash.assessment.verdict`."""
+        """The largest mean over the splits that is no link at 5 %; see :mod:`fairdash.evaluation.verdict`."""
         return self.mean(f"{measure or self.measure}{EDGE}", point)
 
     def has_link(self, point: Point) -> bool:
@@ -318,7 +318,7 @@ class Comparison:
     def is_worse_than_both_ends(self) -> bool:
         """Whether B is a blend that shows more dependence than both its trained neighbours.
 
-        More error it never has: see :func:`fairdash.assessment.tradeoff_curve`.
+        More error it never has: see :func:`fairdash.evaluation.tradeoff_curve`.
         """
         curve_point = self.curve_point(self.b)
         if curve_point.is_trained:

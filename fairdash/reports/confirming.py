@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from fairdash.assessment.confirmation import Confirmation
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation.confirmation import Confirmation
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.reports.numbers import number
 from fairdash.reports.words import named
-from fairdash.text import counted
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import counted
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 

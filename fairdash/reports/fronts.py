@@ -12,23 +12,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.assessment import (
+from fairdash.dependence import REGISTRY
+from fairdash.errors import OptionError
+from fairdash.evaluation import (
     DEFAULT_MEASURE,
     corrected_standard_error,
     merged_groups,
     of_sensitive,
     summarise_splits,
 )
-from fairdash.assessment.quantile_profile import LARGEST_NUMBER_OF_GROUPS
-from fairdash.assessment.result import SweepResult
-from fairdash.assessment.transfers import DEFAULT_GROUPS
-from fairdash.dependence import REGISTRY
-from fairdash.errors import OptionError
-from fairdash.registry import get_entry
+from fairdash.evaluation.quantile_profile import LARGEST_NUMBER_OF_GROUPS
+from fairdash.evaluation.result import SweepResult
+from fairdash.evaluation.transfers import DEFAULT_GROUPS
 from fairdash.training.baselines import MEAN
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.utils.registry import get_entry
 
 #: Column of a frame to what it is, as an axis title.
 ERROR_TITLES: Mapping[str, str] = MappingProxyType(
@@ -127,7 +127,7 @@ class Front:
         Means of the baselines' test figures; empty in a run of before there were any.
     groups, fifths
         (n,) each row's quantile group of the sensitive column, up to 20 and up to 5 of them, with at least
-        20 test rows of every split in each; see :func:`fairdash.assessment.merged_groups`.
+        20 test rows of every split in each; see :func:`fairdash.evaluation.merged_groups`.
     """
 
     objective: str

@@ -9,9 +9,9 @@ from pathlib import Path
 from markupsafe import Markup
 
 from fairdash._version import __version__
-from fairdash.assessment.confirmation import Confirmation
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation.confirmation import Confirmation
 from fairdash.figures.offline import plotly_script, templates
 from fairdash.figures.stage import stage_script, stage_style
 from fairdash.reports import confirming, report_sections

@@ -15,7 +15,7 @@ from fairdash.figures.estimates import Group, Rows, digits, estimates_figure, ro
 from fairdash.figures.simulations import scatter_figure, short_name
 from fairdash.figures.theme import Theme
 from fairdash.reports.stage import lists, plain
-from fairdash.studies import Scene
+from fairdash.simulations import Scene
 
 Array = NDArray[np.float64]
 
@@ -34,7 +34,7 @@ class Noise:
     Parameters
     ----------
     estimates
-        As :func:`fairdash.studies.scene_estimates` gives them.
+        As :func:`fairdash.simulations.scene_estimates` gives them.
     groups
         Those that are drawn, with the exact value at this level.
     """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fairdash.text import number as number
-from fairdash.text import with_unit as with_unit
+from fairdash.utils.text import number as number
+from fairdash.utils.text import with_unit as with_unit
 
 
 def p_value(value: float) -> str:

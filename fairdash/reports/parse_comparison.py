@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from fairdash.errors import OptionError
-from fairdash.registry import get_entry
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import fronts_of, middle_weight, parse_point, point_of
 from fairdash.runs.store import Run
 from fairdash.training.sweep import STANDARD
+from fairdash.utils.registry import get_entry
 
 
 def parse_comparison(
@@ -33,7 +33,7 @@ def parse_comparison(
     objective, sensitive
         The one that was trained for and the first column, unless named.
     measure
-        Id of the measure in view; :data:`fairdash.assessment.DEFAULT_MEASURE`, or the first that the run has
+        Id of the measure in view; :data:`fairdash.evaluation.DEFAULT_MEASURE`, or the first that the run has
         figures of.
 
     Raises

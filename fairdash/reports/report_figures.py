@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 from markupsafe import Markup
 
-from fairdash.assessment.quantile_profile import ROWS_PER_GROUP
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation.quantile_profile import ROWS_PER_GROUP
 from fairdash.figures.offline import Picture, as_script_json
 from fairdash.figures.theme import LIGHT
 from fairdash.reports import comparison_figures, words

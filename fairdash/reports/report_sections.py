@@ -11,7 +11,6 @@ from fairdash._version import versions
 from fairdash.data.dataset import Dataset
 from fairdash.data.leak_check import check_data
 from fairdash.dependence import REGISTRY
-from fairdash.records import to_plain
 from fairdash.reports import words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
@@ -23,6 +22,7 @@ from fairdash.training.device import TITLES
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
+from fairdash.utils.records import to_plain
 
 
 def summary(comparison: Comparison) -> list[str]:

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import merged_groups, pareto_efficient, trained_points
-from fairdash.assessment.distributions import MOST_ROWS
-from fairdash.assessment.verdict import EDGE
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import merged_groups, pareto_efficient, trained_points
+from fairdash.evaluation.distributions import MOST_ROWS
+from fairdash.evaluation.verdict import EDGE
 from fairdash.figures.features import MOST_FEATURES
 from fairdash.figures.offline import Table
 from fairdash.reports import tables, words

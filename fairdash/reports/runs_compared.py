@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from fairdash.assessment.result import SweepResult
-from fairdash.assessment.verdict import EDGE, verdict_of
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation.result import SweepResult
+from fairdash.evaluation.verdict import EDGE, verdict_of
 from fairdash.reports.fronts import Front
 from fairdash.runs.store import RunSpec
-from fairdash.text import few
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
+from fairdash.utils.text import few
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -13,8 +13,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from fairdash.assessment import CurvePoint, blended_profiles, curve_points
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import CurvePoint, blended_profiles, curve_points
 from fairdash.figures.theme import Theme, escaped
 from fairdash.reports import comparison_figures, words
 from fairdash.reports.comparison import Comparison

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import corrected_standard_error, hypervolume, pareto_efficient, trained_points
-from fairdash.assessment.verdict import EDGE, P_VALUE, VERDICT
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import corrected_standard_error, hypervolume, pareto_efficient, trained_points
+from fairdash.evaluation.verdict import EDGE, P_VALUE, VERDICT
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.numbers import number, p_value, signed, with_unit
 from fairdash.reports.words import span

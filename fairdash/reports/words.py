@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-from fairdash.assessment import Choice
-from fairdash.assessment.verdict import EDGE
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import Choice
+from fairdash.evaluation.verdict import EDGE
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.reports.learning import nothing_learned
 from fairdash.reports.numbers import number, p_value, signed, with_unit
-from fairdash.text import error_change
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.utils.text import error_change
 
 #: A change of a prediction below half a per cent of the average.
 HARDLY = 0.005
@@ -29,7 +29,7 @@ def dependence(comparison: Comparison, point: Point | None = None) -> str:
     """What can be said of the dependence at a point, B by default.
 
     The claim is that of one test of several measures, averaged over the splits, at the 5 % level
-    (:mod:`fairdash.assessment.verdict`); in runs of before there was one, that of the measure in view.
+    (:mod:`fairdash.evaluation.verdict`); in runs of before there was one, that of the measure in view.
     """
     point = comparison.b if point is None else point
     what = f"the {comparison.objective_seen.audited} of {comparison.target_called}"

@@ -24,7 +24,6 @@ from pathlib import Path
 
 from fairdash.data.bounds import bounded
 from fairdash.errors import FairdashError, RunError, StorageError
-from fairdash.records import from_plain, to_plain
 from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
 from fairdash.runs.log import LOG_FILES
 from fairdash.runs.schema import MOST_JSON, check_run
@@ -46,7 +45,8 @@ from fairdash.storage.bundle import (
     whole_folder,
 )
 from fairdash.storage.schema import read_json, require
-from fairdash.text import few
+from fairdash.utils.records import from_plain, to_plain
+from fairdash.utils.text import few
 
 #: Counted up when the keys of run.json change their meaning.
 FORMAT = 1

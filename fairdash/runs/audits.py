@@ -15,9 +15,9 @@ from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.plan import AuditPlan
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import StorageError
-from fairdash.records import to_plain
 from fairdash.runs.store import Job, JobSpec
 from fairdash.storage import LOCAL
+from fairdash.utils.records import to_plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any
 
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
-from fairdash.records import to_plain
 from fairdash.storage.bundle import pack
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import Sweep
+from fairdash.utils.records import to_plain
 
 if TYPE_CHECKING:
     from fairdash.tariff.model import FairTariff
@@ -166,7 +166,7 @@ def tested_premiums(dataset: Dataset, plan: Sweep, lam: float) -> bytes:
     """What the splits' tariffs of a weight ask of their test rows: split, row and premium, as Parquet."""
     import pandas as pd
 
-    from fairdash.assessment.execute_sweep import tariffs_of_plan
+    from fairdash.evaluation.execute_sweep import tariffs_of_plan
 
     splits = plan.splits(dataset)
     premiums = tariffs_of_plan(dataset, plan, splits, lams=(lam,)).predictions

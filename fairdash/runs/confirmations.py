@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from filelock import FileLock
 
-from fairdash.assessment.confirmation import Confirmation, confirm_point
 from fairdash.errors import FairdashError, RunError
-from fairdash.records import from_plain, to_plain
+from fairdash.evaluation.confirmation import Confirmation, confirm_point
 from fairdash.runs.log import note, read
 from fairdash.runs.store import RESULT, Run
 from fairdash.storage.bundle import read_sealed, write_sealed
+from fairdash.utils.records import from_plain, to_plain
 
 CONFIRMATIONS = "confirmations.json"
 _LOCK = "confirmations.lock"
@@ -49,7 +49,7 @@ def confirm_run(
     """Open the rows that a run has set aside, for a chosen point, and keep what they show.
 
     The same point again gives what is kept. Parameters as in
-    :func:`fairdash.assessment.confirmation.confirm_point`; the objective that was trained for by default.
+    :func:`fairdash.evaluation.confirmation.confirm_point`; the objective that was trained for by default.
 
     Raises
     ------

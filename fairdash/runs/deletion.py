@@ -30,16 +30,16 @@ from filelock import FileLock, Timeout
 from fairdash.data import uploads
 from fairdash.data.source import sources_folder
 from fairdash.data.uploads import check_sha256, delete_upload, forget_tables, holders_of
-from fairdash.detached import LOCK, is_at_work, stop
 from fairdash.errors import FairdashError, Problem, StorageError
 from fairdash.jobs import engine
+from fairdash.jobs.process import LOCK, is_at_work, stop
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.store import FIRST, SPEC, Job, Run
 from fairdash.runs.studies import StudyJob
 from fairdash.storage import LOCAL, data_folder, inside, make_parents, write_whole
-from fairdash.text import counted
+from fairdash.utils.text import counted
 
 #: Files of a folder of work that say from which data it was made; the second of studies of before.
 _SPECS = (SPEC, "study.json")

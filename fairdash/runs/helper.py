@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from fairdash.data.dataset import Dataset
-from fairdash.detached import environment, lower_priority
 from fairdash.jobs.checkpoints import Checkpoints
-from fairdash.memory import limit_memory
+from fairdash.jobs.process import environment, lower_priority
 from fairdash.runs.store import Run
-from fairdash.traces import trace_of
 from fairdash.training.sweep import Sweep
+from fairdash.utils.error_log import trace_of
+from fairdash.utils.memory import limit_memory
 
 #: A table is in memory twice: of larger ones a run stays one process.
 MOST_ROWS = 100_000
@@ -65,7 +65,7 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
 def main(run_id: str) -> int:
     """Work at a run until there is nothing left; whoever carries it out finds an error by itself."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    from fairdash.assessment.execute_sweep import lend_a_hand
+    from fairdash.evaluation.execute_sweep import lend_a_hand
 
     limit_memory()
     run = Run(run_id)

@@ -12,7 +12,6 @@ from fairdash.auditing.plan import AuditPlan
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
 from fairdash.jobs import engine
-from fairdash.records import to_plain
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
@@ -20,11 +19,12 @@ from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RunStatus
 from fairdash.runs.store import FIRST, SPEC, Job, Run, RunSpec, spec_text
 from fairdash.runs.studies import StudyJob, create_study
+from fairdash.simulations.store import Study
 from fairdash.storage import LOCAL, sha256, write_whole
-from fairdash.studies.store import Study
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
+from fairdash.utils.records import to_plain
 
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 

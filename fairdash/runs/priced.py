@@ -14,7 +14,7 @@ from fairdash.data.roles import Roles
 from fairdash.data.source import UploadSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.runs.store import Run
-from fairdash.safe_csv import safe_csv
+from fairdash.utils.safe_csv import safe_csv
 
 Array = NDArray[np.float64]
 

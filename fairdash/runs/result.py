@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import Gain, SweepResult, with_edges
-from fairdash.records import from_plain, to_plain
+from fairdash.evaluation import Gain, SweepResult, with_edges
 from fairdash.storage import cant_keep, write_whole
 from fairdash.training.set_aside import SetAside
 from fairdash.training.splits import Split
 from fairdash.training.sweep import Sweep
+from fairdash.utils.records import from_plain, to_plain
 
 #: Marks of a row's part in a split; rows after a window of time belong to none.
 PARTS = ("train", "test", "validation")

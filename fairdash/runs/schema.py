@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment.confirmation import Confirmation
-from fairdash.assessment.verdict import EDGE, FOUND_BY, P_VALUE, VERDICT, VERDICT_ENDS
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.omnibus_values import COMPONENTS
 from fairdash.errors import FairdashError
-from fairdash.records import from_plain
+from fairdash.evaluation.confirmation import Confirmation
+from fairdash.evaluation.verdict import EDGE, FOUND_BY, P_VALUE, VERDICT, VERDICT_ENDS
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
 from fairdash.runs.log import LOG, LOG_FILES, Event
 from fairdash.runs.result import CURVE_COLUMNS, CURVES, NONE, PARTS, PRICE, SET_ASIDE, About
@@ -44,6 +43,7 @@ from fairdash.training.baselines import BASELINES, MEAN
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
 from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.utils.records import from_plain
 
 #: More of these no chart shows, and no run has.
 MOST_LAMS, MOST_MODELS, MOST_ROWS = 500, 10_000, 2_000_000

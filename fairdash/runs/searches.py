@@ -17,12 +17,12 @@ import pandas as pd
 
 from fairdash.data.source import DatasetSource
 from fairdash.jobs import engine
-from fairdash.records import from_plain, to_plain
 from fairdash.runs.store import Job, JobSpec
 from fairdash.storage import LOCAL, write_whole
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SearchResult, SettingsSearch
 from fairdash.training.settings import TrainingSettings
+from fairdash.utils.records import from_plain, to_plain
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -33,13 +33,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 from filelock import FileLock
 
 from fairdash._version import __version__
-from fairdash.assessment.result import SweepResult
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
-from fairdash.detached import CANCEL, LOCK, is_at_work
 from fairdash.errors import Cancelled, Checks, FairdashError, OptionError, RunError, StorageError
+from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import engine
-from fairdash.records import from_plain, to_plain
+from fairdash.jobs.process import CANCEL, LOCK, is_at_work
 from fairdash.runs.log import WORKER, note
 from fairdash.runs.result import (
     CURVES,
@@ -62,6 +61,7 @@ from fairdash.storage.bundle import (
     write_sealed,
 )
 from fairdash.training.sweep import Sweep
+from fairdash.utils.records import from_plain, to_plain
 
 if TYPE_CHECKING:
     import pandas as pd

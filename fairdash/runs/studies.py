@@ -19,8 +19,8 @@ from fairdash.errors import RunError
 from fairdash.jobs import engine
 from fairdash.runs.status import CANCELLED, RunStatus
 from fairdash.runs.store import Job
+from fairdash.simulations.store import Study
 from fairdash.storage import cache_folder, write_whole
-from fairdash.studies.store import Study
 
 _KEPT = 300
 

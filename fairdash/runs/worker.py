@@ -1,4 +1,4 @@
-"""Carrying out one run, search, model or audit, in whatever process has taken it (:mod:`fairdash.worker`).
+"""Carrying out one run, search, model or audit, in whatever process took it (:mod:`fairdash.cli.worker`).
 
 That process alone writes to the job's folder, apart from the cancel mark.
 """
@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from filelock import Timeout
 
-from fairdash.detached import sign
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
-from fairdash.memory import beyond, is_out_of_memory
+from fairdash.jobs.process import sign
+from fairdash.jobs.steps import Unit, at_once
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.status import CANCELLED, DONE, FAILED, RUNNING, RunStatus
 from fairdash.runs.store import SPEC, Job, Run
 from fairdash.runs.studies import StudyJob, forget_the_oldest
-from fairdash.traces import trace_of
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.search import search_settings
 from fairdash.training.split_kinds import draw_splits
-from fairdash.units import Unit, at_once
+from fairdash.utils.error_log import trace_of
+from fairdash.utils.memory import beyond, is_out_of_memory
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,12 +42,12 @@ SECONDS_FOR_THE_LOCK = 3.0
 #: A result that can't be written is kept in memory so long, and written again and again.
 SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
-log = logging.getLogger("fairdash.worker")
+log = logging.getLogger("fairdash.cli.worker")
 
 SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
 
-#: What carries a job out; a :data:`fairdash.units.Unit` keeps what has been found so far.
+#: What carries a job out; a :data:`fairdash.jobs.steps.Unit` keeps what has been found so far.
 Work: TypeAlias = "Callable[[SomeJob, Reporter, Unit], None]"
 
 
@@ -120,7 +120,7 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
     """The first look of a run that begins with one."""
-    from fairdash.assessment.execute_sweep import TRAINING_SHARE, execute_sweep
+    from fairdash.evaluation.execute_sweep import TRAINING_SHARE, execute_sweep
 
     spec = run.spec
     if spec.first is None or run.look is not None:
@@ -146,7 +146,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
 
 
 def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
-    from fairdash.assessment.execute_sweep import execute_sweep
+    from fairdash.evaluation.execute_sweep import execute_sweep
     from fairdash.runs.helper import helper_process
 
     spec, begun = run.spec, run.spec.share_of_first

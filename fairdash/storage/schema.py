@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash.records import LARGEST_WHOLE
+from fairdash.utils.records import LARGEST_WHOLE
 
 #: Depth of nested lists and objects, entries of one of them, and characters of one text.
 MOST_DEPTH, MOST_ENTRIES, MOST_CHARACTERS = 20, 20_000, 20_000

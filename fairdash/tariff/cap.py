@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.errors import Checks, DataError, OptionError, Problem
-from fairdash.text import amount, at_lines
+from fairdash.utils.text import amount, at_lines
 
 Array = NDArray[np.float64]
 

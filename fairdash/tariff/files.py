@@ -26,7 +26,7 @@ from fairdash.errors import DataError, FairdashError, OptionError, StorageError
 from fairdash.storage import write_whole
 from fairdash.tariff.levels import level_text
 from fairdash.tariff.relativities import NUMBERS, POINTS, RELATIVITY, TEXTS, in_words
-from fairdash.text import few
+from fairdash.utils.text import few
 
 #: Characters that a cell of a workbook holds.
 _MOST_CHARACTERS = 32_767

@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.errors import Checks, OptionError
-from fairdash.seeds import Stream, rng_of
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.preprocessing import TargetScale
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from fairdash.errors import Checks, DataError, Problem
 from fairdash.tariff.levels import level_text, positions
 from fairdash.tariff.terms import Fixed, Term
-from fairdash.text import at_lines
+from fairdash.utils.text import at_lines
 
 Array = NDArray[np.float64]
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.registry import get_entry
+from fairdash.jobs.steps import Found, Unit, at_once
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.design import design, linear_predictor, offset
 from fairdash.tariff.fit import PENALTIES, FitOptions, fit_stack
@@ -26,7 +26,7 @@ from fairdash.tariff.naming import FAIR_TARIFF
 from fairdash.tariff.shrinkage import choose_alpha
 from fairdash.training.regressor_tables import clean_features
 from fairdash.training.splits import Split, with_held_out
-from fairdash.units import Found, Unit, at_once
+from fairdash.utils.registry import get_entry
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

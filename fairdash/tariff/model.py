@@ -30,7 +30,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from fairdash.errors import Checks, OptionError
-from fairdash.registry import get_entry
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.design import base_and_values, design, linear_predictor, offset
 from fairdash.tariff.files import export
@@ -42,6 +41,7 @@ from fairdash.training.losses import find_loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.regressor_fit import rows_to_fit, seed_to_fit
 from fairdash.training.regressor_predict import in_columns, rows_to_predict
+from fairdash.utils.registry import get_entry
 
 Array = NDArray[np.float64]
 

@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.seeds import Stream, rng_of
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.design import design, linear_predictor, offset
 from fairdash.tariff.fit import FitOptions, fit_stack
 from fairdash.training.baselines import ALPHAS
 from fairdash.training.splits import Split
+from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
 

@@ -16,10 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.jobs.steps import Found, Unit, at_once, turns
 from fairdash.training.losses import Loss
 from fairdash.training.preprocessing import EncodedRows, encode_rows
 from fairdash.training.splits import Split, with_held_out
-from fairdash.units import Found, Unit, at_once, turns
 
 #: Trees at most, and the share of each one's step; how many are kept is found on held-out rows.
 MOST_TREES, LEARNING_RATE = 150, 0.1

@@ -15,14 +15,14 @@ from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY, independence_floor, measure_many
 from fairdash.dependence.grouping import FEWEST_GROUPS
 from fairdash.errors import OptionError, Problem
-from fairdash.registry import get_entry
-from fairdash.seeds import Stream, rng_of, seed_of
+from fairdash.jobs.steps import Found, Unit, at_once
 from fairdash.training.device import resolve_device
 from fairdash.training.models import train_models
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split, corrected_standard_error, folds, initial_seed
 from fairdash.training.stacked_model import StackedModel
-from fairdash.units import Found, Unit, at_once
+from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 #: Share of a fold's training rows that stopping early looks at; never the rows that it is scored on.
 STOPPING_SHARE = 0.2

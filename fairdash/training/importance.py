@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.seeds import Stream, rng_of
 from fairdash.training.splits import Split
+from fairdash.utils.seeds import Stream, rng_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -38,7 +38,7 @@ class Importance:
     error
         (K, F) what the mean squared error on the test rows gains when the feature's cells are permuted among
         them, divided by that of the training rows' average on the same rows: the scale of ``mse`` in
-        :func:`fairdash.assessment.assess_predictions`. About 0 for a feature that the model does not use or
+        :func:`fairdash.evaluation.assess_predictions`. About 0 for a feature that the model does not use or
         gains nothing by. Below 0 by chance, or where the model uses it against accuracy: a fair one may take
         back with one feature what another tells of s.
     reliance

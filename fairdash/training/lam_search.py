@@ -11,10 +11,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash import units
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import Checks, OptionError, Problem
+from fairdash.jobs import steps as units
+from fairdash.jobs.steps import Unit, at_once
 from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
     cross_validate,
@@ -27,7 +28,6 @@ from fairdash.training.plan import SearchPlan, check_lams
 from fairdash.training.search import SearchResult
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.target import ERROR, EXCESS, MEASURE, Target
-from fairdash.units import Unit, at_once
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.errors import OptionError, Problem
-from fairdash.registry import get_entry
+from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
     import pandas as pd

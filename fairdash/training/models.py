@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
-from fairdash.registry import get_entry
+from fairdash.jobs.steps import Found, Unit, at_once, turns, within
 from fairdash.training.device import Device
 from fairdash.training.importance import Importance, PermutationPlan
 from fairdash.training.methods import METHODS
@@ -25,7 +25,7 @@ from fairdash.training.set_aside import SetAside
 from fairdash.training.splits import Split
 from fairdash.training.stack_trainer import StackTrainer, too_little_memory, train_in_legs, work_of
 from fairdash.training.stacked_model import StackedModel
-from fairdash.units import Found, Unit, at_once, turns, within
+from fairdash.utils.registry import get_entry
 
 _IN_HALVES = "The memory did not hold a whole stack of models at once; it was trained in halves."
 

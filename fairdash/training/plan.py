@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
-from fairdash.registry import get_entry
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.set_aside import draw_set_aside
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.split_kinds import RANDOM, SPLITS, TIME, checked_kind
+from fairdash.utils.registry import get_entry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class TrainingPlan:
         Id in :data:`fairdash.training.objectives.OBJECTIVES`.
     random_state
         Seed of the splits or folds, the initial weights, the mini-batches and the permutations; see
-        :mod:`fairdash.seeds`.
+        :mod:`fairdash.utils.seeds`.
     split
         Id in :data:`fairdash.training.split_kinds.SPLITS`: how test rows are chosen.
     confirmation_share

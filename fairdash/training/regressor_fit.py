@@ -15,7 +15,6 @@ from sklearn.utils import check_consistent_length, check_random_state, check_X_y
 from sklearn.utils.validation import validate_data
 
 from fairdash.errors import Checks, DataError, OptionError, Problem
-from fairdash.registry import get_entry
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
@@ -33,6 +32,7 @@ from fairdash.training.regressor_tables import (
 )
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.single import Rows, train_single
+from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
     from fairdash.training.regressor import FairRegressor

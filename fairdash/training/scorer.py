@@ -13,9 +13,9 @@ from sklearn.utils.metadata_routing import UNUSED
 from fairdash.dependence import measure as measure_pair
 from fairdash.dependence.measuring import measure_of
 from fairdash.errors import OptionError
-from fairdash.registry import get_entry
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.regressor_tables import as_pandas, sensitive_table
+from fairdash.utils.registry import get_entry
 
 
 class DependenceScorer(BaseEstimator):

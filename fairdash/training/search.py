@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import REGISTRY
 from fairdash.errors import Checks, OptionError, Problem
+from fairdash.jobs.steps import Unit, at_once
 from fairdash.training.crossvalidation import (
     TRAINING_SHARE,
     Dependence,
@@ -30,7 +31,6 @@ from fairdash.training.plan import SearchPlan
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.sweep import STANDARD
-from fairdash.units import Unit, at_once
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import OptionError
-from fairdash.seeds import Stream, rng_of
+from fairdash.utils.seeds import Stream, rng_of
 
 Rows = NDArray[np.int64]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from fairdash.errors import Checks, OptionError
-from fairdash.registry import get_entry
 from fairdash.training.architectures import ARCHITECTURES, Architecture
 from fairdash.training.losses import Loss, find_loss
+from fairdash.utils.registry import get_entry
 
 
 @dataclass(frozen=True, kw_only=True)

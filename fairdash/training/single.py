@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.seeds import Stream, seed_of
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.methods import STANDARD
 from fairdash.training.predictor import Predictor
@@ -17,6 +16,7 @@ from fairdash.training.preprocessing import TargetScale
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import initial_seed
 from fairdash.training.stacked_model import StackedModel
+from fairdash.utils.seeds import Stream, seed_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

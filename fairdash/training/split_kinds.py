@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.dependence.grouping import Blocks, as_groups
 from fairdash.errors import OptionError
-from fairdash.registry import get_entry
 from fairdash.training.splits import TEST_SHARE, Split, random_splits
+from fairdash.utils.registry import get_entry
 
 Rows = NDArray[np.int64]
 

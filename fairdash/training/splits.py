@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.errors import OptionError, Problem
-from fairdash.seeds import Stream, seed_of
+from fairdash.utils.seeds import Stream, seed_of
 
 #: Share of the rows that is tested on.
 TEST_SHARE = 0.2

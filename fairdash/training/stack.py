@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.nets import StackedMLP
-from fairdash.registry import get_entry
 from fairdash.training.batches import Batch, Batches, Tables
 from fairdash.training.best_epoch import BestEpoch
 from fairdash.training.losses import Loss
@@ -39,6 +38,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.stack_memory import ROWS_AT_ONCE
 from fairdash.training.stack_state import State, go_on, state_of
 from fairdash.training.stacked_model import StackedModel
+from fairdash.utils.registry import get_entry
 
 
 @dataclass(frozen=True)

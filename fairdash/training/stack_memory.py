@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from fairdash.registry import get_entry
 from fairdash.training.methods import METHODS
 from fairdash.training.settings import TrainingSettings
+from fairdash.utils.registry import get_entry
 
 _BYTES = 4
 #: A weight has a gradient and two moments beside it.

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import DeviceError
-from fairdash.registry import get_entry
-from fairdash.seeds import Stream, seed_of
+from fairdash.jobs.steps import Found, Unit
 from fairdash.training.importance import Importance, PermutationPlan, permutation_importance
 from fairdash.training.methods import METHODS
 from fairdash.training.preprocessing import EncodedRows, encode_rows
@@ -29,7 +28,8 @@ from fairdash.training.progress import StackReporter
 from fairdash.training.splits import Split
 from fairdash.training.stack_memory import StackMemory
 from fairdash.training.stacked_model import StackedModel
-from fairdash.units import Found, Unit
+from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, seed_of
 
 if TYPE_CHECKING:
     from torch import Tensor

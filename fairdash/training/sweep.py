@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks
-from fairdash.registry import get_entry
+from fairdash.jobs.steps import Unit, at_once, is_from_the_end, within
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.methods import STANDARD as STANDARD
@@ -26,7 +26,7 @@ from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.tuning import settings_of_splits, tuned_models, tuned_settings
-from fairdash.units import Unit, at_once, is_from_the_end, within
+from fairdash.utils.registry import get_entry
 
 
 @dataclass(frozen=True, kw_only=True)

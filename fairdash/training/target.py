@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError, Problem
-from fairdash.registry import get_entry
+from fairdash.utils.registry import get_entry
 
 MEASURE, EXCESS, ERROR = "measure", "excess", "error"
 _TEXT = re.compile(

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.jobs.steps import Unit, at_once
 from fairdash.training.device import Device
 from fairdash.training.methods import STANDARD
 from fairdash.training.models import TrainedModels, train_models
@@ -22,7 +23,6 @@ from fairdash.training.progress import OnProgress
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, initial_seed, with_held_out
 from fairdash.training.stacked_model import StackedModel
-from fairdash.units import Unit, at_once
 
 #: Weight decays that are compared: from hardly any to what a thousand rows of a hundred columns want.
 WEIGHT_DECAYS = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2, 6e-2)

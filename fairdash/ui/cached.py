@@ -10,8 +10,6 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
-from fairdash.assessment import DEFAULT_MEASURE, cap_cost
-from fairdash.assessment.result import SweepResult
 from fairdash.data.bounds import bounded
 from fairdash.data.column_profile import ColumnProfile, profile_table
 from fairdash.data.data_checks import support_sentence, target_remarks
@@ -29,6 +27,8 @@ from fairdash.dependence import independence_test, measure
 from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS
 from fairdash.dependence.rank_link import RankLink, rank_link
 from fairdash.errors import Problem
+from fairdash.evaluation import DEFAULT_MEASURE, cap_cost
+from fairdash.evaluation.result import SweepResult
 from fairdash.reports import fronts
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Front, Point

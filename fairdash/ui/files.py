@@ -11,10 +11,10 @@ import streamlit as st
 from fairdash.errors import RunError
 from fairdash.runs.log import note_export
 from fairdash.runs.store import Run
-from fairdash.safe_csv import safe_csv
 from fairdash.ui.frame import in_plain_words
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
+from fairdash.utils.safe_csv import safe_csv
 
 KEY = Keys(__file__)
 

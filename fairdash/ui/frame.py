@@ -15,9 +15,9 @@ import streamlit as st
 from fairdash.errors import FairdashError, Fix, Problem
 from fairdash.figures.theme import Theme, theme_of
 from fairdash.storage import make_private
-from fairdash.traces import trace_of
 from fairdash.ui.keys import Address, Keys, name_in
 from fairdash.ui.text import safe
+from fairdash.utils.error_log import trace_of
 
 KEY = Keys(__file__)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.glossary import GLOSSARY
+from fairdash.utils.glossary import GLOSSARY
 
 
 def in_lines(*terms: str) -> str:

@@ -7,10 +7,10 @@ import streamlit as st
 from fairdash.runs.launch import go_on
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RunStatus
 from fairdash.runs.store import Job
-from fairdash.text import counted
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import duration, safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

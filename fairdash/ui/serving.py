@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from fairdash.detached import ONE_THREAD
+from fairdash.jobs.process import ONE_THREAD
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

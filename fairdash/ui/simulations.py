@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.exact import pattern_hgr
 from fairdash.reports.noise_stage import NOISES
-from fairdash.studies import Scene, Truth, scene_estimates, truth_of
-from fairdash.studies.estimates import COLUMNS, along_noise, floors_of, learned_curves
-from fairdash.studies.gaussians import gaussian_pairs, gaussian_study
-from fairdash.studies.stack import studied, target_of, values_of
+from fairdash.simulations import Scene, Truth, scene_estimates, truth_of
+from fairdash.simulations.estimates import COLUMNS, along_noise, floors_of, learned_curves
+from fairdash.simulations.gaussians import gaussian_pairs, gaussian_study
+from fairdash.simulations.stack import studied, target_of, values_of
 from fairdash.ui.keys import Address
 
 Array = NDArray[np.float64]
@@ -62,7 +62,7 @@ def floor_level(scene: Scene) -> float:
 
 @st.cache_data(max_entries=500, show_spinner=False)
 def estimates_of(scene: Scene) -> pd.DataFrame:
-    """The quick estimators on a scene, as :func:`fairdash.studies.scene_estimates`."""
+    """The quick estimators on a scene, as :func:`fairdash.simulations.scene_estimates`."""
     return scene_estimates(scene, floors=_floors(scene))
 
 
@@ -104,7 +104,7 @@ def learned_of(scene: Scene) -> pd.DataFrame:
 
 @st.cache_data(max_entries=50, show_spinner=False)
 def gaussian_values(n: int, seed: int) -> pd.DataFrame:
-    """The quick estimators along ρ, as :func:`fairdash.studies.gaussian_study`."""
+    """The quick estimators along ρ, as :func:`fairdash.simulations.gaussian_study`."""
     ids = [id for id in studied(quick=True) if target_of(id)]
     *_, last = gaussian_study(n=n, seed=seed, ids=ids, repeats=3)
     return last.tables["values"]

@@ -6,7 +6,7 @@ import re
 from decimal import ROUND_HALF_UP, Decimal
 
 from fairdash.reports.numbers import label, number, signed, with_unit
-from fairdash.text import visible
+from fairdash.utils.text import visible
 
 __all__ = ["duration", "fixed", "label", "number", "safe", "signed", "with_unit"]
 

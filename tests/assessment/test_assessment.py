@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import t
 
-from fairdash.assessment import (
+from fairdash.data.dataset import Dataset
+from fairdash.dependence import fairquant, measure
+from fairdash.evaluation import (
     assess_predictions,
     corrected_standard_error,
     group_averages,
@@ -19,8 +21,6 @@ from fairdash.assessment import (
     quantile_profile,
     summarise_splits,
 )
-from fairdash.data.dataset import Dataset
-from fairdash.dependence import fairquant, measure
 from fairdash.training.losses import LOSSES
 from fairdash.training.splits import random_splits
 from tests.training.test_sweep import small_dataset
@@ -154,7 +154,7 @@ def test_deviance_is_relative_to_the_constant_model():
 
 
 def test_large_parts_are_measured_on_a_sample(monkeypatch):
-    from fairdash.assessment import assess
+    from fairdash.evaluation import assess
 
     dataset, splits, members, predictions, plain = _assessed()
     monkeypatch.setattr(assess, "MOST_ROWS", 30)

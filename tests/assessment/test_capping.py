@@ -10,10 +10,10 @@ import pytest
 from sklearn.metrics import mean_poisson_deviance
 
 import fairdash as fd
-from fairdash.assessment import cap_cost
-from fairdash.assessment.capping import AFTER, BEFORE
 from fairdash.data.dataset import Dataset
 from fairdash.errors import DataError
+from fairdash.evaluation import cap_cost
+from fairdash.evaluation.capping import AFTER, BEFORE
 from fairdash.training.splits import random_splits
 
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairdash.assessment import (
+from fairdash.dependence import measure
+from fairdash.evaluation import (
     CurvePoint,
     assess_curve,
     assess_predictions,
@@ -22,7 +23,6 @@ from fairdash.assessment import (
     pareto_efficient,
     summarise_splits,
 )
-from fairdash.dependence import measure
 from fairdash.training.splits import random_splits
 from tests.training.test_sweep import small_dataset
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairdash.assessment import common_grid, densities, merged_groups, transfers_by_group
+from fairdash.evaluation import common_grid, densities, merged_groups, transfers_by_group
 from fairdash.training.splits import random_splits
 
 

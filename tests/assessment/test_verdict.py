@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import assess_curve, assess_predictions, of_sensitive, with_edges
-from fairdash.assessment.verdict import edge_and_p, is_link, part_permutations, verdict_on
 from fairdash.data.dataset import Dataset
 from fairdash.dependence import assess_dependence, independence_floor
 from fairdash.dependence.omnibus_values import COMPONENTS, permuted_values
-from fairdash.seeds import Stream, seed_of
+from fairdash.evaluation import assess_curve, assess_predictions, of_sensitive, with_edges
+from fairdash.evaluation.verdict import edge_and_p, is_link, part_permutations, verdict_on
 from fairdash.training.splits import random_splits
+from fairdash.utils.seeds import Stream, seed_of
 
 N_SPLITS = 5
 
@@ -292,7 +292,7 @@ def test_tables_of_many_rows_have_signs_instead_of_shuffles(monkeypatch):
     data, predictions, members, splits = several((0.0, 0.4), n=600)
     options = {"objective": "demographic_parity", "measures": ("pearson",), "n_permutations": 19}
     shuffled = assess_predictions(data, predictions, members, splits, **options)
-    monkeypatch.setattr("fairdash.assessment.assess.MOST_PERMUTED_ROWS", 500)
+    monkeypatch.setattr("fairdash.evaluation.assess.MOST_PERMUTED_ROWS", 500)
     signed = assess_predictions(data, predictions, members, splits, **options)
     for frame in (shuffled, signed):
         found = frame[frame["part"] == "test"].groupby("lam")["verdict[s]_p"].first()

@@ -16,9 +16,9 @@ import pytest
 
 import fairdash as fd
 from fairdash.__main__ import main
-from fairdash.assessment.insurance import FEWEST_SHOWN
 from fairdash.auditing.evidence import hash_of_rows, read_plan
 from fairdash.errors import OptionError, StorageError
+from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.storage import sha256
 from tests.auditing.test_audit import policies
 

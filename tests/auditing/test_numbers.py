@@ -11,9 +11,6 @@ from numpy.testing import assert_allclose
 from sklearn.metrics import auc
 
 from benchmarks.audit_cases import CASES, FIELDS, summary, try_case
-from fairdash import text
-from fairdash.assessment import insurance
-from fairdash.assessment.insurance import double_lift, gini, lorenz
 from fairdash.auditing import gaps
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.curve import basis_of, fit_curve
@@ -22,6 +19,9 @@ from fairdash.auditing.gaps import holm, largest_gap
 from fairdash.auditing.plan import AuditPlan, columns_of
 from fairdash.auditing.table import AuditTable
 from fairdash.auditing.undercharged import actual_to_expected
+from fairdash.evaluation import insurance
+from fairdash.evaluation.insurance import double_lift, gini, lorenz
+from fairdash.utils import text
 
 
 @pytest.mark.parametrize("module", [gaps, insurance, text])

@@ -10,13 +10,13 @@ from sklearn.metrics import mean_poisson_deviance
 import fairdash as fd
 from benchmarks.audit_sufficiency import DELTA, PRICES, sample, summary, verdicts
 from fairdash.__main__ import main
-from fairdash.assessment.insurance import murphy
 from fairdash.auditing.curve import basis_of, fit_curve
 from fairdash.auditing.gaps import holm, largest_gap
 from fairdash.auditing.plan import Columns
 from fairdash.auditing.table import AuditTable
 from fairdash.auditing.undercharged import bias_surface
 from fairdash.errors import DataError
+from fairdash.evaluation.insurance import murphy
 
 SEEDS = 12
 

@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from fairdash.lesson import curve, duel, noise, payers
+from fairdash.simulations.lesson import curve, duel, noise, payers
 from tests.browser.steps import chart, come_to_rest
 from tests.serving import served
 

@@ -85,7 +85,7 @@ def test_the_household_data_from_table_to_trade_off(page: Page, server: str, log
     assert figures_taken(page).stat().st_size > 1000
 
     watched = "\n".join(noted(log, "watched"))
-    for process in ("-m fairdash app", "-m fairdash.worker studies", "-m fairdash.worker long"):
+    for process in ("-m fairdash app", "-m fairdash.cli.worker studies", "-m fairdash.cli.worker long"):
         assert process in watched, "its attempts would have been missed"
     assert noted(log, "attempt") == []
     assert attempts == []

@@ -15,8 +15,8 @@ from fairdash.dependence.spline import scores
 from fairdash.errors import OptionError
 from fairdash.runs import worker
 from fairdash.runs.studies import create_study
-from fairdash.studies.proxies import proxy_study, ranking_of_tables
-from fairdash.studies.store import PROXIES, Study
+from fairdash.simulations.proxies import proxy_study, ranking_of_tables
+from fairdash.simulations.store import PROXIES, Study
 
 
 def dataset(features: dict, s: np.ndarray) -> Dataset:

@@ -19,9 +19,9 @@ from fairdash.data.rate import looks_like_total
 from fairdash.data.shell import add_data_options, dataset_of
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import DataError
-from fairdash.text import amount
 from fairdash.training.losses import find_loss
 from fairdash.training.suggested_loss import suggested_loss
+from fairdash.utils.text import amount
 
 ROLES = Roles(
     target="ClaimNb",

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import common_grid, densities, transfers_by_group
+from fairdash.evaluation import common_grid, densities, transfers_by_group
 from fairdash.figures.objectives import objectives_figure
 from fairdash.figures.spread import spread_figure
 from fairdash.figures.theme import DARK, LIGHT, escaped

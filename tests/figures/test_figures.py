@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from fairdash.assessment import assess_curve, quantile_profile, summarise_splits
+from fairdash.evaluation import assess_curve, quantile_profile, summarise_splits
 from fairdash.figures.curves import curves_figure
 from fairdash.figures.data import distribution_figure, link_figure
 from fairdash.figures.front import front_without_marks, with_marks
@@ -17,9 +17,9 @@ from fairdash.figures.labels import Label
 from fairdash.figures.offline import Picture
 from fairdash.figures.quantile_profile import profile_figure
 from fairdash.figures.theme import DARK, LIGHT, new_figure, theme_of
-from fairdash.safe_csv import safe_csv
 from fairdash.training.methods import METHODS
 from fairdash.training.splits import random_splits
+from fairdash.utils.safe_csv import safe_csv
 from tests.assessment.test_assessment import _assessed
 from tests.ui.conftest import numbers
 

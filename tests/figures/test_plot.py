@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.assessment import summarise_splits
 from fairdash.errors import OptionError
+from fairdash.evaluation import summarise_splits
 from fairdash.training.baselines import BASELINES, TREES, train_baselines
 from fairdash.training.losses import LOSSES
 from tests.training.test_sweep import QUICK, small_dataset

@@ -14,7 +14,7 @@ import pytest
 import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.data.source import load_source
-from fairdash.reproduction.results import committed, read_result
+from fairdash.reports.paper.results import committed, read_result
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, ModelSpec, find_model

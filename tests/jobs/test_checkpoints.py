@@ -9,7 +9,7 @@ import pytest
 
 from fairdash.errors import Cancelled
 from fairdash.jobs.checkpoints import Checkpoints
-from fairdash.units import Found
+from fairdash.jobs.steps import Found
 
 FOUND: Found = {"rows": np.arange(3), "rule": "the smallest"}
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import pytest
 
-from fairdash.assessment.result import SweepResult
+from fairdash.evaluation.result import SweepResult
 from fairdash.jobs.checkpoints import Checkpoints
+from fairdash.jobs.steps import Found
 from fairdash.runs import helper, worker
 from fairdash.runs.store import create_run
-from fairdash.units import Found
 from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units, until
 from tests.runs.test_runs import ENDLESS, SOURCE
 

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment.result import SweepResult
 from fairdash.errors import StorageError
+from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import engine
 from fairdash.runs import worker
 from fairdash.runs.launch import go_on, start_run

@@ -13,7 +13,7 @@ import pytest
 
 import fairdash as fd
 from benchmarks import lesson as maker
-from fairdash.assessment.execute_sweep import execute_sweep
+from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.figures.lesson import (
     duel_curve_figure,
     duel_path_figure,
@@ -24,15 +24,15 @@ from fairdash.figures.lesson import (
     straight_figure,
 )
 from fairdash.figures.theme import LIGHT
-from fairdash.lesson import curve, duel, noise, payers
-from fairdash.lesson.scenes import SCENES
 from fairdash.reports import words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
 from fairdash.reports.stage import four_numbers
-from fairdash.text import number
+from fairdash.simulations.lesson import curve, duel, noise, payers
+from fairdash.simulations.lesson.scenes import SCENES
 from fairdash.training.defaults import default_plan
 from fairdash.ui.home import parts as home
+from fairdash.utils.text import number
 from tests.serving import ROOT
 
 CURVES = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from fairdash.assessment import assess_curve, assess_predictions
-from fairdash.assessment.result import SweepResult
 from fairdash.data.dataset import Dataset
+from fairdash.evaluation import assess_curve, assess_predictions
+from fairdash.evaluation.result import SweepResult
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point, fronts_of
 from fairdash.training.objectives import OBJECTIVES

@@ -7,9 +7,9 @@ import shutil
 import pytest
 
 from fairdash.__main__ import main
-from fairdash.assessment import DEFAULT_MEASURE
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import OptionError
+from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.figures.theme import theme_of
 from fairdash.reports import comparison_figures
 from fairdash.reports.fronts import Point

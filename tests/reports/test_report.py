@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import Gain, curve_predictions
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import Gain, curve_predictions
 from fairdash.figures.offline import as_script_json, plotly_script
 from fairdash.reports import report_sections, words
 from fairdash.reports.fronts import fronts_of

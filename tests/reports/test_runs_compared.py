@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairdash.assessment.result import SweepResult
+from fairdash.evaluation.result import SweepResult
 from fairdash.reports.fronts import Front
 from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
 from fairdash.runs.store import RunSpec

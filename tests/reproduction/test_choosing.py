@@ -11,7 +11,7 @@ import pytest
 from benchmarks.paper import choosing
 from benchmarks.paper.choosing import BLENDS, Protocol, carry_out, cross_validated, error_and_u
 from fairdash.data.catalogue import load_dataset
-from fairdash.reproduction.results import row_of
+from fairdash.reports.paper.results import row_of
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
 from fairdash.training.stacked_model import StackedModel

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.reproduction import read_result
-from fairdash.reproduction.figures import in_words, sides_of_bound
-from fairdash.reproduction.results import FAIRNESS, row_of
-from fairdash.reproduction.table1 import central_range, count, equivalence
+from fairdash.reports.paper import read_result
+from fairdash.reports.paper.figures import in_words, sides_of_bound
+from fairdash.reports.paper.results import FAIRNESS, row_of
+from fairdash.reports.paper.table1 import central_range, count, equivalence
 
 
 def with_splits(n, *, spread, centre):

@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.paper.household import SETTINGS, Reading, reproduce_household
 from benchmarks.paper.remake import agreement, compare
-from fairdash.reproduction import StudyResult, read_result
+from fairdash.reports.paper import StudyResult, read_result
 
 
 def shifted(result, table, column, by):

@@ -22,13 +22,13 @@ from benchmarks.paper.run import reproduce
 from benchmarks.paper.scoring import corrected_scoring, floors, paper_scoring
 from benchmarks.paper.table1 import Table1Plan, reproduce_table1
 from fairdash import __main__ as shell
-from fairdash import worker
 from fairdash.__main__ import main
+from fairdash.cli import worker
 from fairdash.data.catalogue import load_dataset
 from fairdash.dependence.exact import gaussian
 from fairdash.errors import DataError, OptionError, RunError
-from fairdash.reproduction.figures import sentences
-from fairdash.reproduction.results import (
+from fairdash.reports.paper.figures import sentences
+from fairdash.reports.paper.results import (
     FAIRNESS,
     METHODS,
     OBJECTIVES,
@@ -37,7 +37,7 @@ from fairdash.reproduction.results import (
     row_of,
     table1,
 )
-from fairdash.reproduction.table1 import Cell, Count, cells, chosen_method, summary
+from fairdash.reports.paper.table1 import Cell, Count, cells, chosen_method, summary
 from fairdash.storage import data_folder
 from fairdash.training.splits import random_splits
 
@@ -314,7 +314,7 @@ def test_all_policies_take_as_many_steps_and_as_many_test_rows_as_the_papers_num
 
 def test_the_errors_are_those_of_the_assessment(tiny, real_data, monkeypatch):
     """MSE and FairQuant as fairdash's own assessment has them, of the same predictions, in units of training rows."""
-    from fairdash.assessment import assess_predictions
+    from fairdash.evaluation import assess_predictions
 
     rows = []
     carry_out = study.carry_out

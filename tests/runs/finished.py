@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data.source import CatalogueSource, DatasetSource
+from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import Run, create_run
 from fairdash.training.settings import TrainingSettings

@@ -9,11 +9,10 @@ import pytest
 
 import fairdash as fd
 from fairdash.__main__ import main
-from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import OptionError, RunError
-from fairdash.records import from_plain, to_plain
+from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.reports.confirming import all_sentences, sentences
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.bundle import card_of
@@ -26,6 +25,7 @@ from fairdash.storage.bundle import sealed_text
 from fairdash.training.defaults import default_plan, preview_of
 from fairdash.training.set_aside import FROM_ROWS, MOST_ROWS, default_share, draw_set_aside
 from fairdash.training.sweep import Sweep, train_sweep
+from fairdash.utils.records import from_plain, to_plain
 from tests.runs.finished import PLAN, SOURCE, finished
 from tests.ui.conftest import move, open_page, words
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.errors import Cancelled, RunError, StorageError
+from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs import launch, store, worker
 from fairdash.runs.launch import start_run
 from fairdash.runs.listing import list_runs

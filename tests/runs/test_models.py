@@ -21,7 +21,6 @@ import fairdash as fd
 from fairdash.data import Roles, UploadSource, keep_upload
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import RunError
-from fairdash.records import to_plain
 from fairdash.runs import worker
 from fairdash.runs.launch import start_model
 from fairdash.runs.listing import list_runs
@@ -29,6 +28,7 @@ from fairdash.runs.models import ModelJob, ModelSpec, create_model, find_model
 from fairdash.runs.status import CANCELLED, DONE, FAILED
 from fairdash.runs.store import Run, parse_spec, spec_text
 from fairdash.training.sweep import Sweep
+from fairdash.utils.records import to_plain
 from tests.runs.test_runs import wait
 
 SOURCE = CatalogueSource(dataset="household", options={"n": 200})

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment.execute_sweep import execute_sweep, lend_a_hand
 from fairdash.errors import Cancelled
+from fairdash.evaluation.execute_sweep import execute_sweep, lend_a_hand
+from fairdash.jobs.steps import from_files, to_files
 from fairdash.training import stack, stack_trainer
 from fairdash.training.lam_search import search_lam
 from fairdash.training.search import search_settings
-from fairdash.units import from_files, to_files
 from tests.runs.test_runs import PLAN, SOURCE
 from tests.runs.test_searches import LAM, SETTINGS
 

@@ -118,7 +118,7 @@ def test_nothing_chosen_is_the_same_everywhere(monkeypatch):
         asked.append(plan)
         raise Enough
 
-    monkeypatch.setattr("fairdash.assessment.execute_sweep.execute_sweep", hear)
+    monkeypatch.setattr("fairdash.evaluation.execute_sweep.execute_sweep", hear)
     monkeypatch.setattr(opening, "start_run", lambda source, plan, **_: line.append(plan))
     monkeypatch.setattr(opening, "current_owner", lambda: "local")
     source = CatalogueSource(dataset="household", options={})
@@ -210,7 +210,7 @@ def test_a_fault_that_nobody_foresaw_is_logged_with_its_number(monkeypatch, capl
     def break_down(*_, **__):
         raise ZeroDivisionError("secret 4711")
 
-    monkeypatch.setattr("fairdash.assessment.execute_sweep.train_sweep", break_down)
+    monkeypatch.setattr("fairdash.evaluation.execute_sweep.train_sweep", break_down)
     run = create_run(SOURCE, PLAN)
     assert worker.main(run.id) == 1
     status = run.status

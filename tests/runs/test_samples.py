@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import Gain
-from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data.sample import draw_rows
-from fairdash.records import from_plain, to_plain
+from fairdash.evaluation import Gain
+from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.reports.comparison import ROW
 from fairdash.reports.html import render_report
 from fairdash.reports.learning import nothing_learned
@@ -21,6 +20,7 @@ from fairdash.reports.report_sections import data_facts, unsaid
 from fairdash.runs import worker
 from fairdash.runs.status import DONE, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
+from fairdash.utils.records import from_plain, to_plain
 from tests.runs.test_runs import PLAN, SOURCE
 
 FIRST = replace(PLAN, n_splits=1)

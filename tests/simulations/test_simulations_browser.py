@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from fairdash.studies import Scene, scene_estimates, truth_of
+from fairdash.simulations import Scene, scene_estimates, truth_of
 from tests.browser.steps import chart, come_to_rest
 from tests.browser.test_tradeoff import NOT_OURS, SERIOUS
 from tests.serving import served

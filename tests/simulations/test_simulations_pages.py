@@ -16,7 +16,7 @@ from fairdash.dependence import REGISTRY, measure_many
 from fairdash.figures.simulations import short_name
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.studies import create_study
-from fairdash.studies import (
+from fairdash.simulations import (
     SCENES,
     SHAPES,
     Progress,
@@ -26,9 +26,9 @@ from fairdash.studies import (
     scene_estimates,
     truth_of,
 )
-from fairdash.studies import estimates as estimates_module
-from fairdash.studies.stack import is_detected, studied
-from fairdash.studies.store import Study
+from fairdash.simulations import estimates as estimates_module
+from fairdash.simulations.stack import is_detected, studied
+from fairdash.simulations.store import Study
 from fairdash.ui.patterns import picture
 from fairdash.ui.text import fixed
 
@@ -407,7 +407,7 @@ def test_the_app_does_not_load_torch_for_the_lab() -> None:
 
     script = (
         "import sys, fairdash.ui.simulations, fairdash.ui.studies, fairdash.figures.estimates\n"
-        "from fairdash.studies import Scene, scene_estimates\n"
+        "from fairdash.simulations import Scene, scene_estimates\n"
         "scene_estimates(Scene(n=50), n_permutations=2)\n"
         "assert 'torch' not in sys.modules, 'torch was loaded'\n"
     )

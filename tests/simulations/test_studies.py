@@ -12,8 +12,7 @@ from scipy.stats import kstest, rankdata
 
 from fairdash.dependence import REGISTRY, measure, measure_many
 from fairdash.errors import OptionError
-from fairdash.records import from_plain, to_plain
-from fairdash.studies import (
+from fairdash.simulations import (
     SCENES,
     SHAPES,
     Example,
@@ -25,9 +24,10 @@ from fairdash.studies import (
     scene_estimates,
     truth_of,
 )
-from fairdash.studies.estimates import learned_curves
-from fairdash.studies.scene import NO_LINK, POINTS
-from fairdash.studies.stack import is_detected, over_stack, studied, values_of
+from fairdash.simulations.estimates import learned_curves
+from fairdash.simulations.scene import NO_LINK, POINTS
+from fairdash.simulations.stack import is_detected, over_stack, studied, values_of
+from fairdash.utils.records import from_plain, to_plain
 
 QUICK = ["pearson", "hgr_kde", "hgr_spline"]
 

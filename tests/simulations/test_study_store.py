@@ -13,11 +13,11 @@ from fairdash.runs import studies, worker
 from fairdash.runs.launch import start_study
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.studies import create_study, find_study
+from fairdash.simulations import store
+from fairdash.simulations.scene import Scene
+from fairdash.simulations.stack import Progress
+from fairdash.simulations.store import KINDS, Study
 from fairdash.storage import cache_folder
-from fairdash.studies import store
-from fairdash.studies.scene import Scene
-from fairdash.studies.stack import Progress
-from fairdash.studies.store import KINDS, Study
 
 STUDY = Study("noise_axis", Scene(n=50))
 

@@ -10,8 +10,8 @@ import pytest
 from fairdash.dependence import exact
 from fairdash.dependence.exact import gaussian
 from fairdash.dependence.patterns import PATTERNS
-from fairdash.studies import SHAPES, Scene, truth_of
-from fairdash.studies.supplement import (
+from fairdash.simulations import SHAPES, Scene, truth_of
+from fairdash.simulations.supplement import (
     bound_crossing,
     hgr2,
     information,

@@ -12,8 +12,8 @@ import torch
 from scipy.optimize import rosen, rosen_der
 
 import fairdash as fd
-from fairdash.assessment import assess_predictions
 from fairdash.errors import DataError, OptionError
+from fairdash.evaluation import assess_predictions
 from fairdash.tariff.choosing import TermOptions, choose_terms
 from fairdash.tariff.descent import minimise
 from fairdash.tariff.design import base_and_values, design, linear_predictor
@@ -214,7 +214,7 @@ def test_a_split_whose_tariffs_are_kept_is_not_fitted_again():
     options, names, kept = FitOptions(loss=find_loss("poisson")), [], {}
 
     def unit(name, compute):
-        from fairdash.units import from_files, to_files
+        from fairdash.jobs.steps import from_files, to_files
 
         names.append(name)
         if name not in kept:

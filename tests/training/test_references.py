@@ -10,12 +10,12 @@ import pytest
 from sklearn.linear_model import LinearRegression, RidgeCV
 
 import fairdash as fd
-from fairdash.assessment import corrected_standard_error
 from fairdash.data.crime import crime
 from fairdash.data.dataset import Dataset
 from fairdash.data.household import household
 from fairdash.dependence import measure
 from fairdash.errors import OptionError
+from fairdash.evaluation import corrected_standard_error
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES

@@ -11,7 +11,6 @@ from sklearn.metrics import mean_poisson_deviance, mean_squared_error
 
 import fairdash as fd
 from fairdash.errors import Cancelled, OptionError
-from fairdash.records import from_plain, to_plain
 from fairdash.training import search
 from fairdash.training.crossvalidation import (
     OutOfFold,
@@ -30,6 +29,7 @@ from fairdash.training.splits import Split, random_splits
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.sweep import initial_seed
 from fairdash.training.target import Target
+from fairdash.utils.records import from_plain, to_plain
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=64, n_epochs=20, warm_up_epochs=2)
 #: Of these only one has a learning rate that gets anywhere.

@@ -10,16 +10,16 @@ import pandas as pd
 import pytest
 
 import fairdash as fd
-from fairdash.assessment.execute_sweep import execute_sweep
 from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
-from fairdash.records import from_plain, to_plain
+from fairdash.evaluation.execute_sweep import execute_sweep
 from fairdash.runs.result import read_result, write_result
 from fairdash.training.crossvalidation import cross_validate, rows_of
 from fairdash.training.split_kinds import SPLITS, default_kind, draw_splits, kinds_for
 from fairdash.training.splits import folds, random_splits, with_held_out
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.sweep import Sweep
+from fairdash.utils.records import from_plain, to_plain
 from tests.training.test_sweep import QUICK
 
 
@@ -195,7 +195,7 @@ def test_verdicts_of_a_sweep_follow_the_groups():
     by_hand = fd.sweep(replace(data, group=None), groups=data.group, **options)
     pd.testing.assert_frame_equal(grouped.frame, by_hand.frame)
     # The same splits, each row a witness of its own: the noise floor comes out lower.
-    from fairdash.assessment import assess_predictions
+    from fairdash.evaluation import assess_predictions
 
     by_row = assess_predictions(
         replace(data, group=None),

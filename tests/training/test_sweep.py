@@ -10,13 +10,13 @@ import pytest
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, DataError, DeviceError, OptionError
-from fairdash.records import from_plain, to_plain
 from fairdash.training import stack, stack_trainer
 from fairdash.training.device import resolve_device
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import folds, random_splits
 from fairdash.training.sweep import Sweep, train_sweep
+from fairdash.utils.records import from_plain, to_plain
 
 QUICK = TrainingSettings(hidden=(8,), adversary_hidden=(8,), batch_size=32, n_epochs=4, warm_up_epochs=1)
 

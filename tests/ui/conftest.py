@@ -14,8 +14,8 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from fairdash.assessment.result import SweepResult
 from fairdash.data.source import CatalogueSource
+from fairdash.evaluation.result import SweepResult
 from fairdash.runs import worker
 from fairdash.runs.store import Run, create_run, runs_folder
 from fairdash.training.settings import TrainingSettings

@@ -26,9 +26,9 @@ from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.deletion import delete_made_from, made_from
 from fairdash.runs.listing import finished_audits
 from fairdash.storage import LOCAL
-from fairdash.text import unbroken
 from fairdash.training.baselines import PRICE
 from fairdash.ui.text import safe
+from fairdash.utils.text import unbroken
 from tests.runs.finished import finished
 from tests.ui.conftest import charts, numbers, open_page, words
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.glossary import GLOSSARY
+from fairdash.utils.glossary import GLOSSARY
 from tests.ui.conftest import open_page
 
 

@@ -10,10 +10,10 @@ from streamlit.delta_generator import DeltaGenerator
 from fairdash.data.leak_check import check_data
 from fairdash.data.source import load_source
 from fairdash.dependence.rank_link import rank_link
-from fairdash.text import amount
 from fairdash.training.defaults import default_plan
 from fairdash.ui import cached
 from fairdash.ui.text import number
+from fairdash.utils.text import amount
 from tests.data.workbooks import workbook
 from tests.ui.conftest import open_page
 from tests.ui.test_data_page import box, click, csv, roles_set, said, said_in_errors, upload

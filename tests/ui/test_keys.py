@@ -49,7 +49,7 @@ def test_every_part_of_every_page_can_be_shown(page, run_of_two_methods):
 
 
 def _part(title):
-    from fairdash.reproduction import committed
+    from fairdash.reports.paper import committed
 
     parts = {"Table 1": "table1", "Fig. 4": "household", "Fig. 2": "fig2", "Fig. 1": "fig1", "Fig. 3": "fig3"}
     part = parts[title.partition(":")[0]]

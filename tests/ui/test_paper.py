@@ -8,10 +8,10 @@ import pytest
 
 from fairdash.figures.dots import dots_figure
 from fairdash.figures.theme import LIGHT
-from fairdash.reproduction.figures import sentences
-from fairdash.reproduction.results import FAIRNESS, OBJECTIVES, committed, read_result, row_of
-from fairdash.reproduction.results import METHODS as PUBLISHED
-from fairdash.reproduction.table1 import cells, count, equivalence, summary
+from fairdash.reports.paper.figures import sentences
+from fairdash.reports.paper.results import FAIRNESS, OBJECTIVES, committed, read_result, row_of
+from fairdash.reports.paper.results import METHODS as PUBLISHED
+from fairdash.reports.paper.table1 import cells, count, equivalence, summary
 from fairdash.training.methods import METHODS
 from fairdash.ui.paper import table1
 from fairdash.ui.paper import verdict as titles

@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.assessment import (
+from fairdash.data.source import CatalogueSource, save_source
+from fairdash.dependence import REGISTRY, measure
+from fairdash.evaluation import (
     DEFAULT_MEASURE,
     curve_points,
     curve_predictions,
     knee,
     quantile_profile,
 )
-from fairdash.data.source import CatalogueSource, save_source
-from fairdash.dependence import REGISTRY, measure
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point, fronts_of
 from fairdash.reports.numbers import number

@@ -13,7 +13,7 @@ from fairdash.data.readers.limits import check_memory, check_shape, too_large
 from fairdash.data.readers.report import PARQUET, ReadingOptions, ReadingReport
 from fairdash.data.readers.table import TableBuilder, as_text, named, no_rows
 from fairdash.errors import ReadingError
-from fairdash.memory import is_out_of_memory
+from fairdash.utils.memory import is_out_of_memory
 
 if TYPE_CHECKING:
     import pyarrow as pa

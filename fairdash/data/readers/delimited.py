@@ -29,7 +29,7 @@ from fairdash.data.readers.report import TEXT, ReadingOptions, ReadingReport
 from fairdash.data.readers.table import TableBuilder, empty_file, no_rows, no_such_header
 from fairdash.data.readers.text_column import MISSING_MARKS, TextColumn, add_text_columns
 from fairdash.errors import OptionError, Problem, ReadingError
-from fairdash.text import counted
+from fairdash.utils.text import counted
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -34,7 +34,7 @@ from fairdash.data.readers.report import EXCEL, ReadingOptions, ReadingReport
 from fairdash.data.readers.table import FIRST_INEXACT, TableBuilder, empty_file, no_rows, no_such_header
 from fairdash.data.readers.text_column import MISSING_MARKS, TextColumn
 from fairdash.errors import OptionError, Problem, ReadingError
-from fairdash.text import few
+from fairdash.utils.text import few
 
 #: More cells than this take a spreadsheet's readers minutes and gigabytes.
 MOST_EXCEL_CELLS = 5 * 10**6

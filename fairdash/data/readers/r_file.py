@@ -13,7 +13,7 @@ from fairdash.data.readers import limits
 from fairdash.data.readers.report import R_DATA, ReadingOptions, ReadingReport
 from fairdash.data.readers.table import TableBuilder, as_text, no_rows
 from fairdash.errors import OptionError, ReadingError
-from fairdash.text import few
+from fairdash.utils.text import few
 
 #: How an unpacked file begins: the format's name and its version, 2 or 3, in binary form.
 MARKS = (b"RDX2\nX\n", b"RDX3\nX\n")

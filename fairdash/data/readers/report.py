@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairdash.data.readers.encoding import encoding_name
-from fairdash.text import counted, few
+from fairdash.utils.text import counted, few
 
 TEXT, EXCEL, R_DATA, PARQUET = "text", "Excel", "R", "Parquet"
 #: What a file is called that is no text.

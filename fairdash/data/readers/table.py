@@ -11,7 +11,7 @@ import pandas as pd
 
 from fairdash.data.readers.report import ReadingOptions, ReadingReport, Renamed
 from fairdash.errors import Fix, OptionError, Problem, ReadingError
-from fairdash.text import at_lines, counted, few
+from fairdash.utils.text import at_lines, counted, few
 
 #: From here on whole numbers are not exact as 64-bit floats; two identifiers could become one.
 FIRST_INEXACT = 2**53

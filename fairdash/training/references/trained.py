@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
+from fairdash.jobs.steps import Found, Unit, at_once, turns, within
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import STANDARD
@@ -29,7 +30,6 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import Split, initial_seed
 from fairdash.training.stacked_model import StackedModel
 from fairdash.training.tuning import settings_of_splits, tune
-from fairdash.units import Found, Unit, at_once, turns, within
 
 
 def train_references(
@@ -146,7 +146,7 @@ def train_references(
 
 
 def _error(dataset: Dataset, split: Split, y_pred: NDArray[np.float64]) -> float:
-    """``mse`` of a split's test rows, as :func:`fairdash.assessment.assess_predictions` has it."""
+    """``mse`` of a split's test rows, as :func:`fairdash.evaluation.assess_predictions` has it."""
     y = dataset.target.to_numpy(dtype=float)
     weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
 

@@ -11,7 +11,6 @@ from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE
 from fairdash.figures.audit import audit_figure
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.status import DONE
-from fairdash.text import unbroken
 from fairdash.ui.audit.alternatives import show_alternatives
 from fairdash.ui.audit.attributes import choose_attribute
 from fairdash.ui.audit.earlier import beside_earlier
@@ -21,6 +20,7 @@ from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, s
 from fairdash.ui.keys import Keys
 from fairdash.ui.state import choose_audit
 from fairdash.ui.text import safe
+from fairdash.utils.text import unbroken
 
 KEY = Keys(__file__)
 

@@ -14,13 +14,13 @@ from fairdash.data.roles import Roles
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_audit
-from fairdash.text import counted
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.state import choose_audit
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

@@ -10,9 +10,9 @@ from fairdash.data.leak_check import DataCheck
 from fairdash.data.roles import Roles
 from fairdash.data.suggestion import Suggestion
 from fairdash.data.suspects import CERTAIN, SUSPECT
-from fairdash.text import counted
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

@@ -7,11 +7,11 @@ import streamlit as st
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.jobs.engine import prepare
-from fairdash.text import counted
 from fairdash.ui.keys import Address
 from fairdash.ui.pages import go_to
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 
 def show_heading(data: Dataset, source: DatasetSource) -> None:

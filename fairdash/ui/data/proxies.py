@@ -8,14 +8,14 @@ import streamlit as st
 from fairdash.data.proxies import ProxyRanking
 from fairdash.data.source import DatasetSource
 from fairdash.figures.data import proxies_figure
-from fairdash.studies.proxies import VALUES, ranking_of_tables
-from fairdash.studies.store import PROXIES, Study
-from fairdash.text import counted
+from fairdash.simulations.proxies import VALUES, ranking_of_tables
+from fairdash.simulations.store import PROXIES, Study
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Keys
 from fairdash.ui.studies import Tables, finished, follow
 from fairdash.ui.text import number, safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

@@ -12,13 +12,13 @@ from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.pricing import PricingTarget
 from fairdash.data.rate import can_be_rate, looks_like_total
 from fairdash.data.roles import Roles
-from fairdash.text import counted
 from fairdash.ui.cached import check_of, suggestion_of
 from fairdash.ui.data.features import ask_for_features, say_what_tells_the_target
 from fairdash.ui.data.fixes import agree_for
 from fairdash.ui.data.pricing import offer_pricing
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

@@ -7,22 +7,22 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from fairdash.assessment import DEFAULT_MEASURE, group_averages
-from fairdash.assessment.verdict import ALPHA
 from fairdash.data.column_profile import ColumnProfile
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.suggestion import claims_in_total
 from fairdash.dependence import REGISTRY
 from fairdash.dependence.rank_link import RankLink
+from fairdash.evaluation import DEFAULT_MEASURE, group_averages
+from fairdash.evaluation.verdict import ALPHA
 from fairdash.figures.data import distribution_figure, link_figure
-from fairdash.text import counted
 from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of, upload_of
 from fairdash.ui.data.fixes import agree
 from fairdash.ui.data.proxies import show_proxies
 from fairdash.ui.frame import chart, show_fixes, theme
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import number, safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

@@ -17,10 +17,8 @@ from fairdash.data.uploads import (
     set_retention,
 )
 from fairdash.errors import Fix, ReadingError
-from fairdash.memory import can_limit, most_memory
 from fairdash.runs.deletion import Made, delete_made_from, made_from
 from fairdash.storage import sha256
-from fairdash.text import counted
 from fairdash.ui.cached import forget_what_was_deleted, upload_of
 from fairdash.ui.data.fixes import ask_for_fixes
 from fairdash.ui.data.names import ask_for_names
@@ -31,6 +29,8 @@ from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner, signs_in
 from fairdash.ui.state import DEFAULT_SOURCE, choose_source
 from fairdash.ui.text import safe
+from fairdash.utils.memory import can_limit, most_memory
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

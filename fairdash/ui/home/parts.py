@@ -11,13 +11,13 @@ import streamlit as st
 
 from fairdash.runs.listing import list_runs
 from fairdash.runs.store import Run
-from fairdash.text import error_change
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.runs.words import line_of, page_of, title_of
 from fairdash.ui.stage.component import show_stage
 from fairdash.ui.text import safe
+from fairdash.utils.text import error_change
 
 KEY = Keys(__file__)
 _AT = KEY("at")

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 from fairdash.figures.theme import REFERENCE
-from fairdash.lesson import curve
-from fairdash.lesson.curve import Points
+from fairdash.simulations.lesson import curve
+from fairdash.simulations.lesson.curve import Points
 from fairdash.ui.frame import theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.lesson.stage import guessed, to_lab

@@ -9,7 +9,7 @@ import streamlit as st
 
 from fairdash.figures.lesson import duel_curve_figure, duel_path_figure
 from fairdash.figures.theme import Theme
-from fairdash.lesson import duel
+from fairdash.simulations.lesson import duel
 from fairdash.ui.frame import presented, theme
 from fairdash.ui.keys import Address
 from fairdash.ui.lesson.stage import Control, drawn, guessed, show_moving, to_lab

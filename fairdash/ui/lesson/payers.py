@@ -9,7 +9,7 @@ import streamlit as st
 
 from fairdash.figures.lesson import payers_age_figure, payers_front_figure
 from fairdash.figures.theme import Theme
-from fairdash.lesson import payers
+from fairdash.simulations.lesson import payers
 from fairdash.ui.address import choose
 from fairdash.ui.frame import presented, theme
 from fairdash.ui.keys import Address, Keys

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from fairdash.lesson.scenes import SCENES
+from fairdash.simulations.lesson.scenes import SCENES
 from fairdash.ui.address import choose
 from fairdash.ui.glossary import explain
 from fairdash.ui.keys import Address, Keys

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from fairdash.figures.lesson import moving
-from fairdash.lesson.scenes import SCENES, LessonScene
+from fairdash.simulations.lesson.scenes import SCENES, LessonScene
 from fairdash.ui.frame import enlarged
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import page

@@ -9,7 +9,7 @@ import streamlit as st
 
 from fairdash.figures.lesson import straight_figure
 from fairdash.figures.theme import Theme
-from fairdash.lesson import curve
+from fairdash.simulations.lesson import curve
 from fairdash.ui.frame import presented, theme
 from fairdash.ui.keys import Address
 from fairdash.ui.lesson.curve import current_points, lab_of

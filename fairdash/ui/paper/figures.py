@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from fairdash.assessment import corrected_standard_error
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import corrected_standard_error
 from fairdash.figures.architecture import architecture_figure
 from fairdash.figures.by_age import by_age_figure
 from fairdash.figures.gaussian_curves import along_rho_figure
 from fairdash.figures.simulation_curves import fig2_figure
-from fairdash.reproduction.figures import in_words, sentences, sides_of_bound
-from fairdash.reproduction.results import (
+from fairdash.reports.paper.figures import in_words, sentences, sides_of_bound
+from fairdash.reports.paper.results import (
     HOUSEHOLD_INCREASES,
     HOUSEHOLD_PRICE,
     HOUSEHOLD_STANDARD_HGR,
@@ -24,9 +24,9 @@ from fairdash.reproduction.results import (
     committed,
     read_result,
 )
-from fairdash.studies import SHAPES
-from fairdash.studies.gaussians import exact_curves, means_along_rho
-from fairdash.studies.noise_axis import lines_of
+from fairdash.simulations import SHAPES
+from fairdash.simulations.gaussians import exact_curves, means_along_rho
+from fairdash.simulations.noise_axis import lines_of
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.address import choose

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairdash.reproduction import committed
+from fairdash.reports.paper import committed
 from fairdash.ui.address import choose
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.paper.figures import show_fig1, show_fig2, show_fig3, show_fig4

@@ -10,7 +10,7 @@ import streamlit as st
 
 from fairdash.figures.dots import dots_figure
 from fairdash.figures.theme import REFERENCE, STANDARD, faded
-from fairdash.reproduction.results import (
+from fairdash.reports.paper.results import (
     FAIRNESS,
     METHODS,
     OBJECTIVES,
@@ -20,7 +20,7 @@ from fairdash.reproduction.results import (
     row_of,
     table1,
 )
-from fairdash.reproduction.table1 import (
+from fairdash.reports.paper.table1 import (
     CORRECTED_WAY,
     Cell,
     Count,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fairdash.data.catalogue import CATALOGUE
 from fairdash.dependence import REGISTRY
-from fairdash.reproduction.results import METHODS, STANDS_FOR, StudyResult, committed, read_result
-from fairdash.reproduction.table1 import (
+from fairdash.reports.paper.results import METHODS, STANDS_FOR, StudyResult, committed, read_result
+from fairdash.reports.paper.table1 import (
     Count,
     Equivalence,
     constant_error,

@@ -12,8 +12,8 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import FairdashError
 from fairdash.figures.simulations import short_name
 from fairdash.reports.noise_stage import NOISES
-from fairdash.studies import SCENES, SHAPES, Scene
-from fairdash.studies.scene import POINTS
+from fairdash.simulations import SCENES, SHAPES, Scene
+from fairdash.simulations.scene import POINTS
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.simulations import points_from_address, points_to_address

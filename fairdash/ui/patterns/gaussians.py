@@ -11,11 +11,11 @@ import streamlit as st
 from fairdash.dependence.exact import gaussian
 from fairdash.figures.gaussian_curves import along_rho_figure, estimate_name, inequality_figure
 from fairdash.figures.simulations import scatter_figure, short_name
-from fairdash.studies import Scene
-from fairdash.studies.gaussians import exact_curves, gaussian_pairs, means_along_rho
-from fairdash.studies.stack import studied, target_of
-from fairdash.studies.store import Study
-from fairdash.studies.supplement import BASES, bound_crossing, mi_crossing, printed_threshold, unit_of
+from fairdash.simulations import Scene
+from fairdash.simulations.gaussians import exact_curves, gaussian_pairs, means_along_rho
+from fairdash.simulations.stack import studied, target_of
+from fairdash.simulations.store import Study
+from fairdash.simulations.supplement import BASES, bound_crossing, mi_crossing, printed_threshold, unit_of
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.glossary import explain

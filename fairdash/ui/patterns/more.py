@@ -13,10 +13,10 @@ import streamlit as st
 from fairdash.dependence import REGISTRY
 from fairdash.figures.simulation_curves import QUANTITIES, fig2_figure, noise_axis_figure, power_figure
 from fairdash.figures.simulations import curves_figure, short_name
-from fairdash.studies import SHAPES, Scene, Truth
-from fairdash.studies.power import compared
-from fairdash.studies.stack import coefficients, is_detected, published_way, studied, target_of
-from fairdash.studies.store import Study
+from fairdash.simulations import SHAPES, Scene, Truth
+from fairdash.simulations.power import compared
+from fairdash.simulations.stack import coefficients, is_detected, published_way, studied, target_of
+from fairdash.simulations.store import Study
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Keys

@@ -11,9 +11,9 @@ from fairdash.dependence import REGISTRY
 from fairdash.figures.estimates import Group
 from fairdash.figures.simulations import short_name
 from fairdash.reports.noise_stage import NOISES, Noise, stage_of
-from fairdash.studies import SCENES, Scene, Truth
-from fairdash.studies.stack import is_detected, studied, target_of
-from fairdash.studies.store import Study
+from fairdash.simulations import SCENES, Scene, Truth
+from fairdash.simulations.stack import is_detected, studied, target_of
+from fairdash.simulations.store import Study
 from fairdash.ui.frame import theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.patterns.controls import show_hint

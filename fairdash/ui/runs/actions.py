@@ -9,7 +9,6 @@ from fairdash.runs.deletion import delete_run, made_in, what_goes
 from fairdash.runs.launch import start_again
 from fairdash.runs.status import CANCELLED, FAILED
 from fairdash.runs.store import LONGEST_NAME, Run
-from fairdash.text import counted
 from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.files import download_of
 from fairdash.ui.frame import plain_errors
@@ -20,6 +19,7 @@ from fairdash.ui.pages import page
 from fairdash.ui.runs.listing import choose
 from fairdash.ui.runs.words import line_of, missing_data, page_of, title_of
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

@@ -10,7 +10,6 @@ from fairdash.dependence import REGISTRY
 from fairdash.figures.runs_front import RunPath, runs_front_figure
 from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
 from fairdash.runs.store import Run
-from fairdash.text import counted
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.cached import fronts_of, result_of
 from fairdash.ui.files import download
@@ -18,6 +17,7 @@ from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Keys
 from fairdash.ui.runs.words import title_of
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

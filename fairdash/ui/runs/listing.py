@@ -7,7 +7,6 @@ import streamlit as st
 from fairdash.runs.listing import list_runs
 from fairdash.runs.status import RunStatus
 from fairdash.runs.store import Run
-from fairdash.text import counted
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.jobs import show_status
 from fairdash.ui.keys import Address, Keys
@@ -15,6 +14,7 @@ from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import page
 from fairdash.ui.runs.words import STATES, line_of, methods_of, page_of, title_of
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

@@ -9,12 +9,12 @@ from fairdash.data.uploads import check_kept
 from fairdash.errors import StorageError
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Run
-from fairdash.text import counted
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.sweep import STANDARD
 from fairdash.ui.owner import current_owner
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 #: States as people call them.
 STATES = MappingProxyType(

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from fairdash.assessment.capping import AFTER
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation.capping import AFTER
 from fairdash.reports.comparison import Comparison
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
-from fairdash.text import number, visible
 from fairdash.training.baselines import PRICE
 from fairdash.ui.cached import cap_cost_of
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.keys import Keys
 from fairdash.ui.runs.words import missing_data
 from fairdash.ui.text import fixed
+from fairdash.utils.text import number, visible
 
 KEY = Keys(__file__)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.assessment import curve_points
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
+from fairdash.evaluation import curve_points
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Front, Point, middle_weight, parse_point
 from fairdash.runs.store import Run

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.assessment import Choice, knee, least_dependence, least_error
 from fairdash.dependence import REGISTRY
+from fairdash.evaluation import Choice, knee, least_dependence, least_error
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.reports.words import of_choice

@@ -17,7 +17,6 @@ from fairdash.runs.launch import start_model
 from fairdash.runs.log import note, read
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import FIRST, Run
-from fairdash.safe_csv import safe_csv
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.files import download_of
 from fairdash.ui.frame import PICTURE_FORMAT
@@ -25,6 +24,7 @@ from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.tradeoff.auditing import show_audit_of_point
 from fairdash.ui.tradeoff.refitting import show_refit
+from fairdash.utils.safe_csv import safe_csv
 
 KEY = Keys(__file__)
 

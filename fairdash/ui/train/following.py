@@ -7,7 +7,6 @@ import streamlit as st
 from fairdash.figures.curves import curves_figure
 from fairdash.runs.status import DONE
 from fairdash.runs.store import Run
-from fairdash.text import counted
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
@@ -15,6 +14,7 @@ from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

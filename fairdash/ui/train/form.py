@@ -9,7 +9,6 @@ from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, Problem
 from fairdash.runs.launch import start_run
 from fairdash.runs.searches import SearchJob
-from fairdash.text import counted
 from fairdash.training import defaults
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
@@ -29,6 +28,7 @@ from fairdash.ui.train.advanced import ask_for_settings
 from fairdash.ui.train.fields import GRID, METHOD, OBJECTIVE, OWN_GRID, lams_key, numbers
 from fairdash.ui.train.finding import show_search
 from fairdash.ui.train.searching import ask_for_searches
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")

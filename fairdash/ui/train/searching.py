@@ -7,12 +7,11 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from fairdash.assessment import DEFAULT_MEASURE
 from fairdash.data.source import DatasetSource
 from fairdash.dependence import REGISTRY
 from fairdash.errors import FairdashError
+from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.runs.launch import start_search
-from fairdash.text import counted
 from fairdash.training.defaults import LAMS
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.plan import SearchPlan
@@ -22,6 +21,7 @@ from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
 from fairdash.ui.state import choose_search
+from fairdash.utils.text import counted
 
 KEY = Keys(__file__)
 

@@ -1,0 +1,56 @@
+"""Predictions in, tidy frames out: accuracy, dependence beside its floor, and who pays."""
+
+from fairdash.evaluation.assess import DEFAULT_MEASURE, DEFAULT_MEASURES, assess_predictions, of_sensitive
+from fairdash.evaluation.capping import cap_cost
+from fairdash.evaluation.choose import Choice, knee, least_dependence, least_error
+from fairdash.evaluation.confirmation import Confirmation, confirm_point
+from fairdash.evaluation.distributions import common_grid, densities
+from fairdash.evaluation.learning import Gain, gain_over_mean
+from fairdash.evaluation.pareto import hypervolume, pareto_efficient, trained_points
+from fairdash.evaluation.quantile_profile import blended_profiles, group_averages, quantile_profile
+from fairdash.evaluation.result import SweepResult
+from fairdash.evaluation.summary import corrected_standard_error, summarise_splits
+from fairdash.evaluation.tradeoff_curve import (
+    CurvePoint,
+    assess_curve,
+    blend,
+    curve_points,
+    curve_predictions,
+)
+from fairdash.evaluation.transfers import merged_groups, transfers_by_group
+from fairdash.evaluation.verdict import with_edges
+
+__all__ = [
+    "DEFAULT_MEASURE",
+    "DEFAULT_MEASURES",
+    "Choice",
+    "Confirmation",
+    "CurvePoint",
+    "Gain",
+    "SweepResult",
+    "assess_curve",
+    "assess_predictions",
+    "blend",
+    "blended_profiles",
+    "cap_cost",
+    "common_grid",
+    "confirm_point",
+    "corrected_standard_error",
+    "curve_points",
+    "curve_predictions",
+    "densities",
+    "gain_over_mean",
+    "group_averages",
+    "hypervolume",
+    "knee",
+    "least_dependence",
+    "least_error",
+    "merged_groups",
+    "of_sensitive",
+    "pareto_efficient",
+    "quantile_profile",
+    "summarise_splits",
+    "trained_points",
+    "transfers_by_group",
+    "with_edges",
+]

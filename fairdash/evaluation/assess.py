@@ -1,0 +1,349 @@
+"""From predictions to a tidy frame: one row a model and part, a column a measure, each with its floor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.dependence import REGISTRY
+from fairdash.dependence.floors import null_values
+from fairdash.dependence.grouping import as_groups
+from fairdash.dependence.measuring import as_stack, as_weights, values_of
+from fairdash.dependence.omnibus import ENOUGH_PERMUTATIONS, MOST_PERMUTED_ROWS
+from fairdash.dependence.omnibus_values import Signs, draw_signs, multiplied_values, permuted_values
+from fairdash.dependence.registry import Measure
+from fairdash.evaluation.verdict import (
+    ALPHA,
+    EDGE,
+    FOUND_BY,
+    P_VALUE,
+    VALUE,
+    VERDICT,
+    Nulls,
+    part_permutations,
+    with_verdict,
+)
+from fairdash.jobs.steps import Found, Unit, at_once, turns
+from fairdash.training.losses import LOSSES, Loss
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.splits import Split
+from fairdash.utils.registry import get_entry
+from fairdash.utils.seeds import Stream, rng_of, seed_of
+
+DEFAULT_MEASURES = (
+    "hgr_spline",
+    "hgr_kde_scores",
+    "hgr_kde",
+    "hgr_rdc",
+    "chi2_kde",
+    "fairquant",
+    "fairquant_cumulative",
+)
+#: What pages, reports and the command line open on: of the quick measures the only one whose test finds every
+#: kind of link tried in nearly all samples of 300 rows (benchmarks/judges.py).
+DEFAULT_MEASURE = "hgr_spline"
+#: Predictions that spread less than this share of the target's standard deviation are one number: what is
+#: left is rounding, and its dependence means nothing.
+CONSTANT = 1e-6
+N_PERMUTATIONS = 100
+#: With weights each permutation is measured twice and from the beginning: as many as reach 5 % exactly.
+MOST_WEIGHTED_PERMUTATIONS = 39
+#: Dependence in larger parts is measured on so many of their rows, drawn at random.
+MOST_ROWS = 20_000
+#: Rows times permutations behind a floor: large parts, whose floors are low and steady, get fewer.
+ROWS_PERMUTED = 400_000
+FEWEST_PERMUTATIONS = 20
+#: Permutations, or multipliers, behind the verdict, whatever the rows.
+VERDICT_PERMUTATIONS = ENOUGH_PERMUTATIONS
+
+
+def assess_predictions(
+    dataset: Dataset,
+    predictions: NDArray[np.float64],
+    members: pd.DataFrame,
+    splits: Sequence[Split],
+    *,
+    objective: str,
+    loss: Loss = LOSSES["squared_error"],
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    n_permutations: int = N_PERMUTATIONS,
+    random_state: int = 0,
+    parts: Collection[str] = ("train", "validation", "test"),
+    progress: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
+) -> pd.DataFrame:
+    """Accuracy and dependence of K models, on the rows of every part.
+
+    Parameters
+    ----------
+    dataset
+        The rows that were predicted.
+    predictions : (K, n) array
+        In the target's units.
+    members : DataFrame with K rows
+        Columns ``method``, ``lam``, ``split``, ``diverged``.
+    splits
+        Row numbers of each split.
+    objective
+        What must not depend on the sensitive columns: ``"demographic_parity"`` or ``"equalized_residuals"``.
+    loss
+        Adds the column ``deviance`` unless it is squared error.
+    measures
+        Ids in :data:`fairdash.dependence.REGISTRY`; floors are of the same statistic as values.
+    n_permutations
+        Permutations of the sensitive columns behind each floor, at most; with many rows fewer do.
+    parts
+        Which parts to measure, of those that a split has.
+    progress
+        Called with the share done, 0 to 1.
+    unit
+        Asked for each split, by its number.
+
+    Returns
+    -------
+    DataFrame, one row a model and part
+        ``method``, ``lam``, ``split``, ``part`` ("train", "validation" or "test"), ``diverged``, ``n`` rows;
+        ``mse``: mean squared error divided by that of the training rows' average on the same rows (0 is
+        perfect, 1 is what the average reaches); ``rmse`` in the target's units; ``deviance`` likewise,
+        divided by the average's; and for each measure ``id``, ``id_floor`` (mean of the same
+        estimator with the sensitive column permuted) and ``id_floor_q95`` (its 95 % quantile), both of this
+        one split; ``id_edge`` and ``id_p``, the test of the mean over all splits
+        (:func:`fairdash.evaluation.verdict.with_verdict`), alike in all of them; and ``verdict_p``, that of
+        one test of several measures, whatever `measures` are, with ``verdict_by``, ``verdict_value`` and
+        ``verdict_edge`` of the one that shows a link best
+        (:class:`fairdash.evaluation.verdict.Verdict`). All of these are of test rows, NaN elsewhere: training
+        rows have been fitted to, their figures flatter the model, and validation rows are for choices between
+        models.
+
+        With several sensitive columns ``id[column]`` stands for each of them, and ``id`` for all together
+        where the measure takes several; see :func:`of_sensitive`. Verdicts are of one column each,
+        ``verdict[column]_p`` and so on.
+
+        Predictions that are constant but for rounding have dependence 0.
+
+        Rows of one group of the data set exchange the sensitive column together, and stay in one fold of a
+        measure that learns. Rows count by the data set's weight. A measure that takes no weights counts every
+        row once.
+        Dependence in a part of more than 20,000 rows is that of 20,000 of them, drawn at random; the verdict
+        is of all rows.
+    """
+    judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
+
+    def figures_of(j: int) -> Found:
+        found: dict[str, Any] = {}
+        of_split = (members["split"] == j).to_numpy()
+        wanted = [part for part in splits[j].parts if part in parts]
+        for done, part in enumerate(wanted):
+            count = n_permutations if part == "test" else 0
+            tested = judge.tested(predictions[of_split], splits[j], part) if count else {}
+            figures, null = judge.figures(
+                predictions[of_split], splits[j], part, split_number=j, n_permutations=count
+            )
+            own = members[of_split]
+            # At once: a column after the other takes longer than to measure some of them.
+            found[part] = pd.concat([own, pd.DataFrame({"part": part, **figures}, index=own.index)], axis=1)
+            null = null | tested
+            found |= {f"{part} {title}": values for title, values in null.items()}
+            if progress is not None:
+                progress((j + (done + 1) / len(wanted)) / len(splits))
+        return found
+
+    frames = []
+    nulls: dict[tuple[int, str], Nulls] = {}
+    tests: dict[tuple[int, str], Nulls] = {}
+    founds: dict[int, Found] = {}
+    for j in turns(unit, len(splits)):
+        founds[j] = unit(str(j), partial(figures_of, j))
+        if progress is not None:
+            progress(len(founds) / len(splits))
+    for j, split in enumerate(splits):
+        found = founds[j]
+        for part in (part for part in split.parts if part in parts):
+            frames.append(found[part])
+            for titles, kept in ((judge.columns, nulls), (judge.verdicts, tests)):
+                own = {title: found[f"{part} {title}"] for title in titles if f"{part} {title}" in found}
+                if own:
+                    kept[j, part] = own
+    order = ["method", "lam", "split", "part", "diverged"]
+    # The nulls have the models in the order of the frames.
+    table = with_verdict(
+        pd.concat(frames).reset_index(names="model"), nulls, signed=judge.signed, tests=tests
+    )
+    table = table.sort_values("model", kind="stable").drop(columns="model").reset_index(drop=True)
+    return table[[*order, *(column for column in table.columns if column not in order)]]
+
+
+class Judge:
+    """What the figures of one data set's models have in common: objective, loss, measures and seeds."""
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        *,
+        objective: str,
+        loss: Loss,
+        measures: Sequence[str],
+        random_state: int,
+    ) -> None:
+        """Parameters as those of :func:`assess_predictions`."""
+        self.objective = get_entry(OBJECTIVES, objective, option="objective")
+        self.sensitive = dataset.sensitive
+        self.loss = loss
+        self.random_state = random_state
+        self.y = dataset.target.to_numpy(dtype=float)
+        self.has_weight = dataset.weight is not None
+        self.weight = np.ones(len(self.y)) if dataset.weight is None else dataset.weight.to_numpy()
+        self.groups = as_groups(dataset.groups, len(self.y))
+        self.columns = _columns(measures, list(self.sensitive.columns))
+        self.signed = {title for title, (measure, _) in self.columns.items() if measure.signed}
+        self._drawn: dict[str, tuple[bytes, NDArray[np.intp]]] = {}
+        names = list(self.sensitive.columns)
+        #: The verdicts' names in the frame, less the end, to the sensitive columns that they are of.
+        self.verdicts = {f"{VERDICT}[{name}]" if len(names) > 1 else VERDICT: name for name in names}
+
+    def figures(
+        self,
+        predictions: NDArray[np.float64],
+        split: Split,
+        part: str,
+        *,
+        split_number: int,
+        n_permutations: int,
+    ) -> tuple[dict[str, Any], Nulls]:
+        """Column to its K values, in one part of a split, of the models whose `predictions` (K, n) these are.
+
+        And what independence reads there. The split's number chooses the rows that are drawn from a large
+        part; the permutations are the same for all splits. Without permutations the floors are NaN.
+        """
+        rows, train, y, weight = split.parts[part], split.train, self.y, self.weight
+        squared = np.average((predictions[:, rows] - y[rows]) ** 2, weights=weight[rows], axis=1)
+        relative = {"rows": rows, "train": train}
+        columns = {
+            "n": len(rows),
+            "mse": LOSSES["squared_error"].relative_of_many(y, predictions, weight, **relative),
+            "rmse": np.sqrt(squared),
+        }
+        if self.loss.power:
+            columns["deviance"] = self.loss.relative_of_many(y, predictions, weight, **relative)
+        if len(rows) > MOST_ROWS:
+            draw = rng_of(Stream.MEASURED_ROWS, self.random_state, split_number)
+            rows = draw.choice(rows, MOST_ROWS, replace=False)
+        u = self._audited(predictions, split, rows)
+        dependence, nulls = self._dependence(u, rows, n_permutations=n_permutations)
+        return columns | dependence, nulls
+
+    def tested(
+        self, predictions: NDArray[np.float64], split: Split, part: str, *, permuted: bool = True
+    ) -> Nulls:
+        """What the measures of the verdict say of each order of each sensitive column: (W, M, K, B + 1).
+
+        Without permutations that of the order at hand alone, (W, M, K, 1). Orders, or signs where the table
+        has more than 20,000 rows, are those of the whole table, the same for all splits.
+        """
+        rows = split.parts[part]
+        u = self._audited(predictions, split, rows)
+        weight = self.weight[rows] if self.has_weight else None
+        found: Nulls = {}
+        for title, column in self.verdicts.items():
+            s = self.sensitive[column].to_numpy(dtype=float)
+            if len(self.y) > MOST_PERMUTED_ROWS:
+                signs = self._signs[:, rows] if permuted else np.empty((0, len(rows)), dtype=np.int8)
+                found[title] = multiplied_values(u, s[rows], signs, weight=weight)
+                continue
+            orders = self._orders(column, rows, VERDICT_PERMUTATIONS if permuted else 0)
+            found[title] = permuted_values(u, s[rows], orders, weight=weight)
+        return found
+
+    def _orders(self, column: str, rows: NDArray[np.int64], count: int) -> NDArray[np.intp]:
+        """Permutations of a part's rows by a sensitive column, (count, m)."""
+        key = rows.tobytes()
+        # The verdict and the floors of a part take the same ones; those of the part before are let go.
+        of, orders = self._drawn.get(column, (b"", np.empty((0, 0), dtype=np.intp)))
+        if of != key or len(orders) < count:
+            orders = part_permutations(
+                self.sensitive[column].to_numpy(dtype=float),
+                rows,
+                count=count,
+                seed=seed_of(Stream.TABLE_PERMUTATIONS, self.random_state),
+                groups=self.groups,
+            )
+            self._drawn[column] = (key, orders)
+        return orders[:count]
+
+    @cached_property
+    def _signs(self) -> Signs:
+        """Multipliers of the rows of the whole table, (B, n); those of a group are one."""
+        count = len(self.y) if self.groups is None else int(self.groups.max()) + 1
+        signs = draw_signs(count, VERDICT_PERMUTATIONS, self.random_state)
+        return signs if self.groups is None else signs[:, self.groups]
+
+    def _audited(
+        self, predictions: NDArray[np.float64], split: Split, rows: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """What must not depend on the sensitive columns, (K, m); constant where it is but for rounding."""
+        u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
+        rounding = u.std(axis=1) < CONSTANT * self.y[split.train].std()
+        return np.where(rounding[:, None], u[:, :1], u)
+
+    def _dependence(
+        self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int
+    ) -> tuple[dict[str, NDArray[np.float64]], Nulls]:
+        """Each measure and its floor for K models, u (K, m): a column a measure and sensitive column."""
+        columns, nulls = {}, {}
+        weight = self.weight[rows] if self.has_weight else None
+        groups = None if self.groups is None else np.unique(self.groups[rows], return_inverse=True)[1]
+        most = MOST_WEIGHTED_PERMUTATIONS if self.has_weight else n_permutations
+        count = min(n_permutations, most, max(FEWEST_PERMUTATIONS, ROWS_PERMUTED // len(rows)))
+        # Rows are ranked by the first column where a measure takes several at once.
+        permutations = {
+            column: self._orders(column, rows, count)
+            for column in (self.sensitive.columns if n_permutations else ())
+        }
+        for title, (measure, chosen) in self.columns.items():
+            s = self.sensitive[chosen].to_numpy(dtype=float)[rows]
+            v = np.broadcast_to(s, (len(u), *s.shape))
+            own = weight if measure.accepts_weights else None
+            a, b = as_stack(u, v, single=False, measure=measure)
+            each = as_weights(own, a.shape)
+            columns[title] = values_of(measure, a, b, each, self.random_state, {}, groups)
+            if not n_permutations:
+                columns[f"{title}_floor"] = columns[f"{title}_floor_q95"] = np.full(len(u), np.nan)
+                continue
+            orders = permutations[chosen[0]]
+            values = null_values(measure, a, b, orders, each, self.random_state, {}, groups)
+            sizes = np.abs(values) if measure.signed else values
+            columns[f"{title}_floor"] = sizes.mean(axis=-1).max(axis=0)
+            columns[f"{title}_floor_q95"] = np.quantile(sizes, 1 - ALPHA, axis=-1).max(axis=0)
+            nulls[title] = values
+        return columns, nulls
+
+
+def of_sensitive(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """The frame as if `column` were the only sensitive one: its figures under the plain measures' names.
+
+    A frame of one sensitive column comes back as it is.
+    """
+    marks = [f"[{column}]{end}" for end in ("", "_floor", "_floor_q95", EDGE, P_VALUE, FOUND_BY, VALUE)]
+    own = {name: name.replace(f"[{column}]", "") for name in frame.columns if name.endswith(tuple(marks))}
+    if not own:
+        return frame
+    others = [name for name in frame.columns if name not in own and ("[" in name or name in own.values())]
+    return frame.drop(columns=others).rename(columns=own)
+
+
+def _columns(measures: Sequence[str], sensitive: Sequence[str]) -> dict[str, tuple[Measure, list[str]]]:
+    """Column of the frame to its measure and the sensitive columns that it is of."""
+    columns = {}
+    for name in measures:
+        measure = get_entry(REGISTRY, name, option="measure")
+        for column in sensitive:
+            columns[f"{name}[{column}]" if len(sensitive) > 1 else name] = (measure, [column])
+        if len(sensitive) > 1 and measure.multivariate:
+            columns[name] = (measure, list(sensitive))
+    return columns

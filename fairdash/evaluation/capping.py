@@ -1,0 +1,155 @@
+"""What a cap on changes of premium costs: error and dependence of a tariff before and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.dependence import quantile_groups
+from fairdash.dependence.grouping import as_groups
+from fairdash.errors import Checks, DataError
+from fairdash.evaluation.assess import DEFAULT_MEASURE, N_PERMUTATIONS, Judge
+from fairdash.evaluation.quantile_profile import quantile_profile
+from fairdash.evaluation.verdict import part_permutations
+from fairdash.tariff.cap import cap_premiums
+from fairdash.training.losses import LOSSES, Loss
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.splits import Split
+from fairdash.utils.seeds import Stream, seed_of
+from fairdash.utils.text import at_lines
+
+Array = NDArray[np.float64]
+
+BEFORE, AFTER = "before the cap", "after the cap"
+#: Groups of the sensitive column between whose averages the gap is, and orders of it behind the gap's floor.
+TENTHS, ORDERS = 10, 20
+
+
+def cap_cost(
+    dataset: Dataset,
+    predictions: NDArray[np.float64],
+    splits: Sequence[Split],
+    *,
+    max_change: float,
+    objective: str = "demographic_parity",
+    loss: Loss = LOSSES["poisson"],
+    measure: str = DEFAULT_MEASURE,
+    sensitive: str | None = None,
+    n_permutations: int = N_PERMUTATIONS,
+    random_state: int = 0,
+) -> pd.DataFrame:
+    """Test figures of premiums before and after :func:`fairdash.tariff.cap.cap_premiums`.
+
+    Each split's test rows are a portfolio of their own: today's price is brought to the income of the new
+    premiums by one factor, as a change of everybody's premium alike is no matter of a tariff, and the cap
+    keeps that income. No claim is looked at for either.
+
+    Parameters
+    ----------
+    dataset
+        Its `prediction` is today's price.
+    predictions
+        (J, n) a split's premiums; only those of its test rows are used.
+    max_change
+        Largest change, at least 0.
+    objective, loss, measure, n_permutations, random_state
+        As :func:`fairdash.evaluation.assess_predictions` takes them, by which the figures are.
+    sensitive
+        The sensitive column in view; the first if None.
+
+    Returns
+    -------
+    DataFrame
+        Two rows, :data:`BEFORE` and :data:`AFTER`, means over the splits: ``error``, the deviance ÷ the flat
+        premium's (mean squared error likewise for a loss without one); ``gap``, the largest difference
+        between the averages of tenths by the sensitive column, of what the objective looks at, ÷ the mean
+        premium, and ``gap_floor``, what that is on average with the column shuffled: few rows differ by
+        chance; ``dependence`` and its ``floor``, which independence reads; ``changed``, the share of the
+        customers, by weight, whose premium changes by more than `max_change`; ``level``, ``at_lower`` and
+        ``at_upper`` of the cap; and ``brought``, what today's price was multiplied by.
+
+    Raises
+    ------
+    DataError
+        The data set has no price that stands, or a premium is not above 0.
+    """
+    if dataset.prediction is None:
+        raise DataError.of(
+            "There is no price that stands", "Give a data set with an existing prediction to cap against."
+        )
+    existing = dataset.prediction.to_numpy(dtype=float)
+    rows = np.unique(np.concatenate([split.test for split in splits]))
+    checks = Checks(DataError)
+    wrong = rows[existing[rows] <= 0]
+    checks.require(
+        not len(wrong),
+        str(dataset.prediction.name),
+        f"Today's price is not above 0 in {at_lines(wrong + 1, len(wrong), word='row')}",
+        "A change is a share of it: leave these rows out, or correct them.",
+    )
+    checks.require(
+        all((predictions[j, split.test] > 0).all() for j, split in enumerate(splits)),
+        None,
+        "The tariff asks no amount above 0 of some rows",
+        "Choose a loss whose premiums multiply, such as Poisson's.",
+    )
+    checks.finish()
+    weight = np.ones(dataset.n_rows) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    column = sensitive or str(dataset.sensitive.columns[0])
+    judge = Judge(dataset, objective=objective, loss=loss, measures=(measure,), random_state=random_state)
+    title = f"{measure}[{column}]" if dataset.sensitive.shape[1] > 1 else measure
+    names = {"deviance" if loss.power else "mse": "error", title: "dependence", f"{title}_floor": "floor"}
+    kept: dict[str, Array] = {BEFORE: predictions.copy(), AFTER: predictions.copy()}
+    found_of: list[dict[str, Any]] = []
+    for j, split in enumerate(splits):
+        test, w = split.test, weight[split.test]
+        new, old = predictions[j, test], existing[test]
+        brought = float((w @ new) / (w @ old))
+        capped = cap_premiums(new, brought * old, max_change=max_change, sample_weight=w)
+        kept[AFTER][j, test] = capped.premiums
+        both = np.stack([each[j] for each in kept.values()])
+        figures, _ = judge.figures(both, split, "test", split_number=j, n_permutations=n_permutations)
+        for k, (name, each) in enumerate(kept.items()):
+            # What stands at an end is not beyond it.
+            beyond = np.abs(each[j, test] / (brought * old) - 1) > max_change + 1e-9
+            found = {own: float(figures[figure][k]) for figure, own in names.items()}
+            found |= {"changed": float(np.average(beyond, weights=w)), "brought": brought}
+            if name == AFTER:
+                found |= {"level": capped.level, "at_lower": capped.at_lower, "at_upper": capped.at_upper}
+            found_of.append({"premiums": name} | found)
+    gaps = _gaps(dataset, kept, splits, column, objective, random_state)
+    return pd.DataFrame(found_of).groupby("premiums", sort=False).mean().join(gaps)
+
+
+def _gaps(
+    dataset: Dataset,
+    kept: Mapping[str, Array],
+    splits: Sequence[Split],
+    column: str,
+    objective: str,
+    random_state: int,
+) -> pd.DataFrame:
+    """``gap`` and ``gap_floor`` of each of the premiums (J, n) that are `kept`."""
+    s, y = (each.to_numpy(dtype=float) for each in (dataset.sensitive[column], dataset.target))
+    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    tenths = quantile_groups(s, TENTHS)
+    seed = seed_of(Stream.TABLE_PERMUTATIONS, random_state)
+    orders = part_permutations(
+        s, np.arange(len(s)), count=ORDERS, seed=seed, groups=as_groups(dataset.groups, len(s))
+    )
+    found = {}
+    for name, premiums in kept.items():
+        mean = np.mean([np.average(premiums[j, each.test], weights=weight[each.test])
+                        for j, each in enumerate(splits)])  # fmt: skip
+        seen = np.asarray(OBJECTIVES[objective].audit(premiums, y))
+        gap, *chance = (
+            float(np.ptp(quantile_profile(seen, s, splits, groups=groups, weight=weight)["mean"].dropna()))
+            for groups in (tenths, *tenths[orders])
+        )
+        found[name] = {"gap": gap / mean, "gap_floor": np.mean(chance) / mean}
+    return pd.DataFrame.from_dict(found, orient="index")

@@ -1,0 +1,209 @@
+"""Whether a chosen point holds on rows set aside: opened once, tested once, and counted when opened again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.dependence.inference import assess_dependence
+from fairdash.dependence.omnibus import independence_test
+from fairdash.errors import OptionError
+from fairdash.evaluation.assess import DEFAULT_MEASURE
+from fairdash.evaluation.tradeoff_curve import blend, curve_points
+from fairdash.evaluation.verdict import ALPHA
+from fairdash.training.losses import LOSSES, Loss
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.set_aside import SetAside
+from fairdash.training.sweep import STANDARD
+from fairdash.utils.registry import get_entry
+
+#: Permutations behind the one test, and behind the floor of the value that stands beside it.
+N_PERMUTATIONS, N_FOR_FLOOR = 999, 99
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link:
+    """Dependence on one sensitive column, on the rows set aside.
+
+    Parameters
+    ----------
+    column
+        Which one.
+    value, floor, floor_q95
+        As in :class:`fairdash.dependence.inference.DependenceEstimate`.
+    p_value
+        Of the one test of several measures (:func:`fairdash.dependence.omnibus.independence_test`), 0 to 1:
+        valid, since the rows had no say in the model.
+    """
+
+    column: str
+    value: float
+    floor: float
+    floor_q95: float
+    p_value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirmation:
+    """What one opening of the rows set aside has shown.
+
+    Parameters
+    ----------
+    number
+        Of the opening: 1 for the first, the only one that confirms anything.
+    method, lam
+        The point that was chosen.
+    objective
+        Id of what must not depend on the sensitive columns.
+    measure
+        Id of the measure that the values are of.
+    links
+        One a sensitive column.
+    error
+        Mean loss divided by that of these rows' own average: 0 is perfect, 1 is what the average reaches.
+    error_of_standard
+        The same of the standard model.
+    n
+        Rows set aside.
+    """
+
+    number: int
+    method: str
+    lam: float
+    objective: str
+    measure: str
+    links: tuple[Link, ...]
+    error: float
+    error_of_standard: float
+    n: int
+
+    @property
+    def p_value(self) -> float:
+        """Of all sensitive columns together: the smallest, times their number (Bonferroni), at most 1."""
+        return min(1.0, len(self.links) * min(link.p_value for link in self.links))
+
+    @property
+    def finds_link(self) -> bool:
+        """Whether the test finds a link at the 5 % level."""
+        return self.p_value <= ALPHA
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the rows had not been opened before: later figures are no confirmation."""
+        return self.number == 1
+
+    @property
+    def growth(self) -> float:
+        """The error's share above the standard model's; 0 where that has none."""
+        return self.error / self.error_of_standard - 1 if self.error_of_standard > 0 else 0.0
+
+    def is_of(self, *, method: str, lam: float, objective: str) -> bool:
+        """Whether it is of this point; λ = 0 is the standard model, whatever the method."""
+        same = self.method == method or self.lam == lam == 0
+        return same and (self.lam, self.objective) == (lam, objective)
+
+
+def confirm_point(
+    aside: SetAside,
+    *,
+    method: str,
+    lam: float,
+    objective: str,
+    before: Sequence[Confirmation] = (),
+    measure: str = DEFAULT_MEASURE,
+    loss: Loss = LOSSES["squared_error"],
+    random_state: int = 0,
+) -> Confirmation:
+    """Open the rows set aside for a chosen point; one that was opened before is given back as it was.
+
+    Parameters
+    ----------
+    aside
+        The rows and what models of all other rows predict for them.
+    method, lam
+        A trained weight or a blend of its neighbours, as
+        :func:`fairdash.evaluation.tradeoff_curve.curve_points` has them; λ = 0 is the standard model.
+    objective
+        Id in :data:`fairdash.training.objectives.OBJECTIVES`.
+    before
+        Earlier openings of the same rows.
+    measure
+        Of the value that stands beside the test.
+    loss
+        That was trained for.
+
+    Raises
+    ------
+    OptionError
+        There is no such point, or a model beside it diverged.
+    """
+    for each in before:
+        if each.is_of(method=method, lam=lam, objective=objective):
+            return each
+    audit = get_entry(OBJECTIVES, objective, option="objective").audit
+    predictions = _predictions(aside, method, lam)
+    u = audit(predictions[None, :], aside.target)[0]
+    links = []
+    counted: dict[str, Any] = {
+        "sample_weight": aside.weight,
+        "groups": aside.groups,
+        "random_state": random_state,
+    }
+    for column in aside.sensitive.columns:
+        s = aside.sensitive[column].to_numpy(dtype=float)
+        found = assess_dependence(
+            measure, u, s, n_permutations=N_FOR_FLOOR, n_bootstrap=0, max_rows=None, **counted
+        )
+        test = independence_test(u, s, n_permutations=N_PERMUTATIONS, **counted)
+        links.append(
+            Link(
+                column=str(column),
+                value=found.value,
+                floor=found.floor,
+                floor_q95=found.floor_q95,
+                p_value=test.p_value,
+            )
+        )
+    rows = np.arange(len(aside.rows))
+    weight = np.ones(len(rows)) if aside.weight is None else aside.weight
+
+    def error(y_pred: NDArray[np.float64]) -> float:
+        return loss.relative(aside.target, y_pred, weight, rows=rows, train=rows)
+
+    return Confirmation(
+        number=len(before) + 1,
+        method=STANDARD if lam == 0 else method,
+        lam=lam,
+        objective=objective,
+        measure=measure,
+        links=tuple(links),
+        error=error(predictions),
+        error_of_standard=error(_predictions(aside, STANDARD, 0.0)),
+        n=len(rows),
+    )
+
+
+def _predictions(aside: SetAside, method: str, lam: float) -> NDArray[np.float64]:
+    """(m,) what the point predicts: a model's, or the blend of the two around it."""
+    get_entry(METHODS, method, option="method")
+    members = aside.members
+    usable = members[~members["diverged"]]
+    own = {
+        float(each): k
+        for k, each, of in zip(usable.index, usable["lam"], usable["method"], strict=True)
+        if of in (method, STANDARD)
+    }
+    trained = members.loc[members["method"] == method, "lam"].tolist() if lam else []
+    place = next((each for each in curve_points(trained) if each.lam == lam), None)
+    if place is None or not {place.low, place.high} <= own.keys():
+        raise OptionError.of(
+            f"There is no point λ = {lam:g} of “{method}” to confirm",
+            "Choose a trained weight, or a blend that the trade-off page has, whose models did not diverge.",
+            column="lam",
+        )
+    return blend(aside.predictions[own[place.low]], aside.predictions[own[place.high]], place.share)

@@ -1,0 +1,278 @@
+"""The whole way from the standard model to the fairest: trained models and the blends between them.
+
+>>> [point.lam for point in curve_points([1.0, 4.0], between=1)]
+[0.0, 0.5, 1.0, 2.0, 4.0]
+>>> curve_points([1.0, 4.0], between=1)[3]
+CurvePoint(lam=2.0, low=1.0, high=4.0, share=0.5)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.evaluation.assess import DEFAULT_MEASURES, Judge
+from fairdash.evaluation.verdict import (
+    EDGE,
+    FOUND_BY,
+    P_VALUE,
+    VALUE,
+    VERDICT_ENDS,
+    Nulls,
+    Verdict,
+    verdict_on,
+)
+from fairdash.jobs.steps import Found, Unit, at_once, turns
+from fairdash.training.losses import LOSSES, Loss
+from fairdash.training.splits import Split
+from fairdash.training.sweep import STANDARD
+
+PARTS = ("validation", "test")
+#: Stops of the slider, at most about so many; as many between any two trained weights.
+MOST_STOPS = 90
+MOST_BETWEEN = 9
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A place on the way from the standard model to the fairest one.
+
+    Parameters
+    ----------
+    lam
+        Its weight λ ≥ 0: that of a trained model, or the name of a blend of its two neighbours.
+    low, high
+        The trained weights around it, `low` ≤ `high`; 0 is the standard model.
+    share
+        How much of `high` there is in it, 0 to below 1; 0 at a trained weight.
+    """
+
+    lam: float
+    low: float
+    high: float
+    share: float
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether a model was trained at this very weight."""
+        return self.share == 0
+
+
+def curve_points(lams: Sequence[float], *, between: int | None = None) -> tuple[CurvePoint, ...]:
+    """All stops from 0, the standard model, through the trained weights.
+
+    Parameters
+    ----------
+    lams
+        Trained weights λ ≥ 0, in any order.
+    between
+        Blends between two trained weights; by default up to 9, fewer with many weights. Their λ are even
+        on a logarithmic scale, from 0 to the first one on a linear one.
+    """
+    trained = sorted({0.0, *lams})
+    if between is None:
+        between = int(np.clip(MOST_STOPS // max(len(trained) - 1, 1) - 1, 0, MOST_BETWEEN))
+    found = []
+    for low, high in itertools.pairwise(trained):
+        found.append(CurvePoint(low, low, low, 0.0))
+        for k in range(1, between + 1):
+            share = k / (between + 1)
+            lam = low * (high / low) ** share if low > 0 else high * share
+            found.append(CurvePoint(_short(lam, low, high), low, high, share))
+    found.append(CurvePoint(trained[-1], trained[-1], trained[-1], 0.0))
+    return tuple(found)
+
+
+def blend(
+    low: NDArray[np.float64], high: NDArray[np.float64], share: float | NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The predictions of a stop: ``(1 - share) * low + share * high``; exactly `low` where `share` is 0.
+
+    Its squared error is at most the shares' mean of its neighbours' (the square is convex): a blend may show
+    more dependence than both, but never more error.
+    """
+    return low + share * (high - low)
+
+
+def _short(lam: float, low: float, high: float) -> float:
+    """λ with as few digits, three or more, as tell it from both neighbours and the next blends."""
+    digits = 3 if high - low > 0.02 * high else 6
+    return float(f"{lam:.{digits}g}")
+
+
+def assess_curve(
+    dataset: Dataset,
+    predictions: NDArray[np.float64],
+    frame: pd.DataFrame,
+    members: pd.DataFrame,
+    splits: Sequence[Split],
+    *,
+    objective: str,
+    loss: Loss = LOSSES["squared_error"],
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    random_state: int = 0,
+    progress: Callable[[float], None] | None = None,
+    unit: Unit = at_once,
+) -> pd.DataFrame:
+    """Accuracy and dependence at every stop of the slider, for each method, on validation and test rows.
+
+    Parameters
+    ----------
+    dataset, predictions, members, splits, objective, loss, measures, random_state, progress
+        As in :func:`fairdash.evaluation.assess_predictions`; `members` has the standard model of each split.
+    frame
+        What that function has said of these models.
+    unit
+        Asked for each method.
+
+    Returns
+    -------
+    DataFrame, one row a method, stop, split and part
+        ``method``, ``lam``, ``low``, ``high``, ``share`` (see :class:`CurvePoint`),
+        ``split``, ``part`` ("validation" or "test"), ``diverged`` (False: stops beside a model that diverged
+        are left out) and the figures of `frame`. At a trained weight these are the frame's own; those of a
+        blend are computed from its predictions, but its floors and edge lie between its neighbours', by its
+        share, and it has no p-values (NaN) but that of the verdict: its own values stand among those that
+        the standard model's shuffles give, since what independence gives to ranks hardly depends on whose
+        ranks they are. λ = 0 stands in every method's path and is the standard model.
+    """
+    judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
+    methods = [method for method in members["method"].unique() if method != STANDARD]
+    shuffled: dict[tuple[int, int], Nulls] | None = (
+        {} if f"{next(iter(judge.verdicts))}{P_VALUE}" in frame else None
+    )
+
+    def way_of(done: int, method: str) -> Found:
+        tables = []
+        verdicts = _BlendVerdicts(judge, predictions, splits, shuffled)
+        for j in range(len(splits)):
+            of_split = members[(members["split"] == j) & members["method"].isin([STANDARD, method])]
+            lams = of_split.loc[of_split["method"] == method, "lam"]
+            way = pd.DataFrame(curve_points(lams.tolist()))
+            place = _places(of_split, method, j)
+            way = way[way["low"].isin(place) & way["high"].isin(place)]
+            low, high = (predictions[[place[lam] for lam in way[end]]] for end in ("low", "high"))
+            blended = blend(low, high, way["share"].to_numpy()[:, None])
+            between = way["share"].to_numpy() > 0
+            verdicts.read(blended[between], way.loc[between, "lam"].tolist(), j, place[min(place)])
+            for part in PARTS:
+                if part not in splits[j].parts:
+                    continue
+                trained = _of_trained(frame, of_split, j, part)
+                at_low, at_high = (trained.index.get_indexer(pd.Index(way[end])) for end in ("low", "high"))
+                own: dict[str, Any] = {}
+                if between.any():
+                    own, _ = judge.figures(
+                        blended[between], splits[j], part, split_number=j, n_permutations=0
+                    )
+                figures: dict[str, Any] = {}
+                for name, column in trained.items():
+                    values = column.to_numpy(dtype=float)
+                    figures[str(name)] = here = values[at_low]
+                    if str(name).endswith(("_floor", "_floor_q95", EDGE)):
+                        figures[str(name)] = blend(here, values[at_high], way["share"].to_numpy())
+                    elif str(name).endswith((P_VALUE, FOUND_BY, VALUE)):
+                        here[between] = np.nan
+                    elif own:
+                        here[between] = own[str(name)]
+                tables.append(way.assign(method=method, split=j, part=part, diverged=False, **figures))
+            if progress is not None:
+                progress((done + (j + 1) / len(splits)) / len(methods))
+        return {"way": verdicts.beside(pd.concat(tables, ignore_index=True))}
+
+    ways: dict[int, pd.DataFrame] = {}
+    for k in turns(unit, len(methods)):
+        ways[k] = unit(methods[k], partial(way_of, len(ways), methods[k]))["way"]
+        if progress is not None:
+            progress(len(ways) / len(methods))
+    tables = [ways[k] for k in sorted(ways)]
+    order = ["method", "lam", "low", "high", "share", "split", "part", "diverged"]
+    if not tables:
+        return pd.DataFrame(columns=order)
+    table = pd.concat(tables, ignore_index=True)
+    return table[[*order, *(column for column in table.columns if column not in order)]]
+
+
+class _BlendVerdicts:
+    """The verdicts of one method's blends: their own values among those of a trained model's shuffles."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        predictions: NDArray[np.float64],
+        splits: Sequence[Split],
+        shuffled: dict[tuple[int, int], Nulls] | None,
+    ) -> None:
+        """`shuffled` keeps what was read of a split's model's shuffles; without it there are no verdicts."""
+        self._judge, self._predictions, self._splits, self._shuffled = judge, predictions, splits, shuffled
+        self._of_stops: dict[tuple[str, float], list[NDArray[np.float64]]] = defaultdict(list)
+
+    def read(self, blended: NDArray[np.float64], stops: Sequence[float], j: int, model: int) -> None:
+        """Take in the blends (K, n) of split j, whose λ are `stops`; the shuffles are those of `model`."""
+        if self._shuffled is None or not len(blended):
+            return
+        if (j, model) not in self._shuffled:
+            own = self._predictions[[model]]
+            self._shuffled[j, model] = self._judge.tested(own, self._splits[j], "test")
+        at_hand = self._judge.tested(blended, self._splits[j], "test", permuted=False)
+        for title, values in at_hand.items():
+            null = self._shuffled[j, model][title][:, :, 0, 1:]
+            for k, stop in enumerate(stops):
+                self._of_stops[title, stop].append(np.concatenate([values[:, :, k], null], axis=-1))
+
+    def beside(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The method's table with the verdicts of what was taken in."""
+        found: dict[str, dict[float, Verdict]] = defaultdict(dict)
+        for (title, stop), of_splits in self._of_stops.items():
+            found[title][stop] = verdict_on(of_splits)
+        blends = ((table["share"] > 0) & (table["part"] == "test")).to_numpy()
+        for title, by_stop in found.items():
+            of_rows = [by_stop[stop] for stop in table.loc[blends, "lam"]]
+            for end, each in zip(VERDICT_ENDS, zip(*of_rows, strict=True), strict=True):
+                values = table[f"{title}{end}"].to_numpy(dtype=float, copy=True)
+                values[blends] = each
+                table[f"{title}{end}"] = values
+        return table
+
+
+def curve_predictions(
+    predictions: NDArray[np.float64], members: pd.DataFrame, method: str, curve_point: CurvePoint
+) -> dict[int, NDArray[np.float64]]:
+    """Split to the predictions (n,) of a stop; splits where one of its neighbours diverged are left out."""
+    found = {}
+    for split in np.unique(members["split"]):
+        place = _places(members, method, split)
+        if curve_point.low in place and curve_point.high in place:
+            low, high = predictions[place[curve_point.low]], predictions[place[curve_point.high]]
+            found[int(split)] = blend(low, high, curve_point.share) if curve_point.share else low
+    return found
+
+
+def _places(members: pd.DataFrame, method: str, split: int) -> dict[float, int]:
+    """Trained λ of a method in one split to its row in the predictions; 0 is the standard model."""
+    # By arrays: a move of the page's slider asks for every split.
+    names, lams, rows = members["method"].to_numpy(), members["lam"].to_numpy(), members.index.to_numpy()
+    whole = ~members["diverged"].to_numpy(dtype=bool) & (members["split"].to_numpy() == split)
+    own, standard = whole & (names == method), rows[whole & (names == STANDARD)]
+    places = dict(zip(lams[own].tolist(), rows[own].tolist(), strict=True))
+    if len(standard):
+        places[0.0] = int(standard[0])
+    return places
+
+
+def _of_trained(frame: pd.DataFrame, of_split: pd.DataFrame, split: int, part: str) -> pd.DataFrame:
+    """The frame's figures in one part of a split by λ, the standard model's at 0."""
+    rows = frame[(frame["split"] == split) & (frame["part"] == part)]
+    rows = rows[rows["method"].isin(of_split["method"])]
+    by_lam = rows.sort_values("method", key=lambda names: names != STANDARD, kind="stable")
+    by_lam = by_lam.drop_duplicates("lam").set_index("lam")
+    return by_lam.drop(columns=["method", "split", "part", "diverged", "best_epoch"], errors="ignore")

@@ -1,0 +1,249 @@
+"""One verdict from one test: do the splits together show more than independence gives them?
+
+The verdict, ``verdict_p``, is one test of several quick measures (:mod:`fairdash.dependence.omnibus`), each
+averaged over the splits. Beside it every measure that is drawn has a test of its own, whose edge is the null
+of what is drawn.
+
+The splits of a run share rows, so their figures are no separate witnesses: a majority of single tests misses
+a link that all rows together show. Here s is permuted once over all rows of the table, every split sees its
+own test rows of that one permuted column, and the statistic is the mean over the splits, as it is drawn.
+
+For each permutation the rows of a part are ranked by the permuted column and get the part's own values of s
+in that order. So a part keeps its values, and a row that stands in several parts gets nearly the same one in
+all of them, as the overlap of the parts asks. Rows that belong together exchange their values as whole groups
+over the whole table (:class:`fairdash.dependence.grouping.Blocks`), and the parts follow. In tables of more
+than 20,000 rows the verdict has a random sign a row, or group, instead, the same one in all parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.dependence.grouping import Blocks, by_rank
+from fairdash.dependence.omnibus import ALPHA as ALPHA
+from fairdash.dependence.omnibus import least_p
+
+#: What stands behind a measure's column: the edge of the null distribution of the mean over splits, and the
+#: p-value of that mean.
+EDGE, P_VALUE = "_edge", "_p"
+#: What stands before :data:`P_VALUE` in the column of the verdict; and before it, with several sensitive
+#: columns, the name of one in brackets.
+VERDICT = "verdict"
+#: What stands behind :data:`VERDICT` in the columns of the measure that shows a link best: its place among
+#: :data:`fairdash.dependence.omnibus_values.COMPONENTS`, and its mean over the splits; then :data:`EDGE`.
+FOUND_BY, VALUE = "_by", "_value"
+VERDICT_ENDS = (P_VALUE, FOUND_BY, VALUE, EDGE)
+_ROUNDING = 1e-9
+
+
+def part_permutations(
+    s: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    *,
+    count: int,
+    seed: int,
+    groups: NDArray[np.intp] | None = None,
+) -> NDArray[np.intp]:
+    """Permutations of a part's rows that belong to permutations of the whole table.
+
+    Parameters
+    ----------
+    s : (n,) array
+        The sensitive column of all rows, the same in every call that is to be joint.
+    rows : (m,) array
+        Row numbers of the part.
+    count
+        How many; the first ones are the same whatever their number.
+    seed
+        Of the whole table's permutations; the same in every call that is to be joint.
+    groups : (n,) array, optional
+        Which of the groups 0 … G-1 each row of the table belongs to.
+
+    Returns
+    -------
+    (count, m) array
+        Indices into `rows`, each row a permutation.
+    """
+    found = np.empty((count, len(rows)), dtype=np.intp)
+    generators = (np.random.default_rng([seed, b]) for b in range(count))
+    if groups is not None:
+        blocks = Blocks.of(groups, s)
+        for b, rng in enumerate(generators):
+            found[b] = by_rank(s, blocks.draw(rng)[rows], s[rows])
+        return found
+    # As by_rank, without a sort for each: every row of the table has a place of its own, which it marks.
+    place, wanted = np.empty_like(rows, shape=len(s)), np.argsort(s[rows], kind="stable")
+    place[np.argsort(s, kind="stable")] = np.arange(len(s))
+    marked = np.empty(len(s), dtype=np.intp)
+    for b, rng in enumerate(generators):
+        marked.fill(-1)
+        marked[place[rng.permutation(len(s))[rows]]] = np.arange(len(rows))
+        found[b, marked[marked >= 0]] = wanted
+    return found
+
+
+#: What a stack of models reads in one part of one split under independence: column of a measure to its null
+#: values, (W, K, B). W = 2 with weights, which stay with u or move with s, 1 without; K models; B
+#: permutations of the whole table, the same in every split.
+Nulls = dict[str, NDArray[np.float64]]
+
+
+def with_verdict(
+    frame: pd.DataFrame,
+    nulls: Mapping[tuple[int, str], Nulls],
+    *,
+    signed: Collection[str],
+    tests: Mapping[tuple[int, str], Nulls],
+) -> pd.DataFrame:
+    """The frame with the verdict, and with the test of each measure's mean over the splits beside it.
+
+    Parameters
+    ----------
+    frame
+        One row a model and part, as :func:`fairdash.evaluation.assess_predictions` makes it; in each split
+        and part the models stand in the order of the nulls.
+    nulls
+        Split and part to what independence reads there; parts without permutations are left out.
+    signed
+        The columns whose sign is a direction: the size of the mean is what is tested.
+    tests
+        Split and part to what the measures of the verdict say of each order of each sensitive column,
+        (W, M, K, B + 1), as :func:`fairdash.dependence.omnibus_values.permuted_values` gives it.
+
+    Returns
+    -------
+    DataFrame
+        With ``<column>_edge``, the largest mean over the splits that is no link at 5 %, and ``<column>_p``,
+        the permutation p-value of the mean; alike in all splits of a method, weight and part. With weights
+        each is the larger of two, see :func:`fairdash.dependence.floors.null_values`. Models that diverged
+        are left out of the means. NaN where there are no permutations. And :data:`VERDICT` with
+        :data:`VERDICT_ENDS`, see :class:`Verdict`.
+    """
+    columns = list(dict.fromkeys(column for each in nulls.values() for column in each))
+    verdicts = list(dict.fromkeys(title for each in tests.values() for title in each))
+    names = [f"{column}{end}" for column in columns for end in (EDGE, P_VALUE)]
+    found = {
+        name: np.full(len(frame), np.nan)
+        for name in [*names, *(f"{each}{end}" for each in verdicts for end in VERDICT_ENDS)]
+    }
+    parts = frame.groupby(["split", "part"], sort=False)
+    place = parts.cumcount().to_numpy()
+    for _, group in frame.groupby(["method", "lam", "part"], sort=False):
+        members = [
+            (place[i], key)
+            for i, key, diverged in zip(
+                group.index, zip(group["split"], group["part"], strict=True), group["diverged"], strict=True
+            )
+            if key in nulls and not diverged
+        ]
+        if not members:
+            continue
+        whole, at = group[~group["diverged"]], frame.index.get_indexer(group.index)
+        for column in columns:
+            permuted = np.mean([nulls[key][column][:, k] for k, key in members], axis=0)
+            value = float(whole[column].mean())
+            if column in signed:
+                value, permuted = abs(value), np.abs(permuted)
+            edge, p_value = edge_and_p(value, permuted)
+            found[f"{column}{EDGE}"][at], found[f"{column}{P_VALUE}"][at] = edge, p_value
+        for title in verdicts:
+            verdict = verdict_on([tests[key][title][:, :, k] for k, key in members])
+            for end, value in zip(VERDICT_ENDS, verdict, strict=True):
+                found[f"{title}{end}"][at] = value
+    return frame.assign(**found)
+
+
+class Verdict(NamedTuple):
+    """One test of several measures, each averaged over the splits; the columns of :data:`VERDICT_ENDS`.
+
+    Attributes
+    ----------
+    p_value
+        In [1 / (1 + B), 1]; with weights the larger of two. 1 where the predictions are constant.
+    by
+        Place among the measures of the one that shows a link best: the first that has the least p-value.
+    value
+        Its mean over the splits.
+    edge
+        The largest size of such a mean that would be no link at 5 %, by this measure alone.
+    """
+
+    p_value: float
+    by: int
+    value: float
+    edge: float
+
+
+def verdict_on(values: Sequence[NDArray[np.float64]]) -> Verdict:
+    """The verdict, and the measure that shows a link best.
+
+    Parameters
+    ----------
+    values
+        For each split the measures of each order, (W, M, B + 1), the order at hand first; the same orders of
+        the whole table in all splits.
+
+    """
+    means = np.mean(values, axis=0)
+    tested = [least_p(way) for way in means]
+    way = int(np.argmax([p_value for p_value, _ in tested]))
+    p_value, each = tested[way]
+    by = int(np.argmin(each))
+    value = float(means[way, by, 0])
+    edge, _ = edge_and_p(abs(value), np.abs(means[:, by, 1:]))
+    return Verdict(p_value, by, value, edge)
+
+
+def verdict_of(row: pd.Series) -> float:
+    """The p-value of the verdict in a row of a frame; NaN in frames of before there was one."""
+    return float(row.get(f"{VERDICT}{P_VALUE}", np.nan))
+
+
+def is_link(p_value: float) -> bool:
+    """Whether a verdict says that there is a link, at 5 %; a mean of equal numbers may be rounded."""
+    return p_value <= ALPHA + _ROUNDING
+
+
+def with_edges(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame from before the joint test, with what stood in its place: the mean of each split's own edge.
+
+    It finds fewer links than the joint test, and its p-value is not known (NaN). Other frames come back as
+    they are.
+    """
+    floors = [column for column in frame.columns if column.endswith("_floor_q95")]
+    missing = [column for column in floors if column.replace("_floor_q95", EDGE) not in frame]
+    if not missing:
+        return frame
+    keys = ["method", "lam", "part"]
+    means = frame[~frame["diverged"]].groupby(keys)[missing].mean()
+    edges = means.rename(columns=lambda column: column.replace("_floor_q95", EDGE)).reset_index()
+    unknown = {column.replace("_floor_q95", P_VALUE): np.nan for column in missing}
+    return frame.merge(edges, on=keys, how="left").assign(**unknown)
+
+
+def edge_and_p(value: float, permuted: NDArray[np.float64]) -> tuple[float, float]:
+    """The largest value that is no link at 5 %, and the p-value of this one.
+
+    Parameters
+    ----------
+    permuted : (W, B) array
+        Null values, in W ways; the larger edge and p-value count.
+
+    Notes
+    -----
+    p = (1 + b) / (1 + B) with b of B null values reaching the value. The edge is the null value that is
+    reached by just too many, so that a value beyond it has p ≤ .05 and no other has; infinite where B < 19
+    permutations can't reach 5 %.
+    """
+    count = permuted.shape[1]
+    allowed = math.floor(ALPHA * (count + 1) + 1e-9) - 1
+    falling = -np.sort(-permuted, axis=1)
+    edge = float(falling[:, allowed].max()) if allowed >= 0 else math.inf
+    reached = (permuted >= value).sum(axis=1).max()
+    return edge, float((1 + reached) / (1 + count))

@@ -1,0 +1,1 @@
+"""What every package uses: names, records, seeds, texts."""

@@ -1,0 +1,35 @@
+"""The one way to write a table for a user: spreadsheets must not run what a cell or a header says,
+nor a reader be shown it turned around."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from fairdash.utils.text import visible
+
+#: A spreadsheet takes a text that begins so for a formula (OWASP, "CSV Injection").
+_ACTIVE = ("=", "+", "-", "@", "\t", "\r", "\n", "\0")
+
+
+def safe_csv(frame: pd.DataFrame, *, float_format: str | None = None) -> bytes:
+    """The frame as UTF-8 CSV with a byte order mark; texts that look like formulas get an apostrophe,
+    and characters that can't be seen are written out.
+
+    Numbers are written as they are, negative ones too, or in `float_format`, such as ``"%.8g"``.
+    """
+    columns = [
+        column if pd.api.types.is_numeric_dtype(column.dtype) else column.astype(object).map(_escape)
+        for _, column in frame.items()
+    ]
+    escaped = pd.concat(columns, axis=1)
+    escaped.columns = [_escape(name) for name in frame.columns]
+    return escaped.to_csv(index=False, float_format=float_format).encode("utf-8-sig")
+
+
+def _escape(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    active = value.startswith(_ACTIVE)
+    # A carriage return alone is not put in quotes: what stands behind it would begin a row of its own.
+    plain = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+    return visible(f"'{plain}" if active else plain)
