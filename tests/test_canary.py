@@ -17,9 +17,8 @@ from fairdash.runs import worker
 from fairdash.runs.launch import start_model, start_run
 from fairdash.runs.status import DONE, FAILED
 from fairdash.runs.store import Job, Run, create_run
-from fairdash.simulations import worker as study_worker
+from fairdash.runs.studies import create_study
 from fairdash.simulations.store import PROXIES, Study
-from fairdash.storage import write_whole
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 from fairdash.utils.safe_csv import safe_csv
@@ -93,8 +92,7 @@ def home_folder(tmp_path: Path) -> Path:
 def test_from_upload_to_export_no_file_but_the_data_holds_it(home_folder: Path) -> None:
     source = upload(table())
     study = Study(PROXIES, source=source.to_json(), sensitive="age")
-    write_whole(study.folder / "study.json", study.to_json().encode())
-    assert study_worker.main(study.key) == 0
+    assert worker.main(create_study(study).id) == 0
     run = start_run(source, PLAN)
     wait_for(run)
     result = run.read_result()
@@ -149,8 +147,7 @@ def test_what_fails_tells_where_and_never_on_what(
         assert run.status.state == FAILED
         messages.append(run.status.message)
         study = Study(PROXIES, source=source.to_json(), sensitive="age")
-        write_whole(study.folder / "study.json", study.to_json().encode())
-        assert study_worker.main(study.key) == 1
+        assert worker.main(create_study(study).id) == 1
     assert "ValueError" in caplog.text
     assert "test_canary.py" in caplog.text, "the place is told"
     bad = table()

@@ -25,7 +25,7 @@ from fairdash.runs.models import create_model
 from fairdash.runs.searches import create_search
 from fairdash.runs.status import QUEUED, RUNNING
 from fairdash.runs.store import Job, Run, create_run
-from fairdash.simulations import worker as study_worker
+from fairdash.runs.studies import StudyJob, create_study
 from fairdash.simulations.store import PROXIES, Study
 from fairdash.storage import write_whole
 from fairdash.ui import cached
@@ -79,8 +79,7 @@ def make_everything(source: UploadSource) -> None:
     ):
         assert worker.main(job.id) == 0
     study = Study(PROXIES, source=source.to_json(), sensitive="age")
-    write_whole(study.folder / "study.json", study.to_json().encode())
-    assert study_worker.main(study.key) == 0
+    assert worker.main(create_study(study).id) == 0
     damaged = create_run(source, PLAN)
     (damaged.folder / "spec.json").write_text(f"{source.sha256} cut off")
     (damaged.folder / ".result1").mkdir()
@@ -194,11 +193,14 @@ def test_the_end_of_the_term_reaches_as_far(home: Path) -> None:
 
     source = upload(table())
     make_everything(source)
+    # As a version of before kept a study.
+    write_whole(StudyJob.home() / ("a" * 24) / "study.json", source.to_json().encode())
     (kept,) = list_uploads()
     assert delete_expired() == 0
     assert with_canary(home) == {"uploads", "runs", "models"}
     assert delete_expired(now=kept.kept_at + timedelta(days=31)) == 1
     assert with_canary(home) == set()
+    assert naming(home, source.sha256) == []
 
 
 def test_what_was_cut_off_is_ended_at_the_next_time(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,21 +15,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from fairdash.errors import Cancelled
-from fairdash.jobs import engine, heartbeat
+from fairdash.jobs import engine
 from fairdash.jobs import process as detached
-from fairdash.jobs.kept import keep_once, kept
+from fairdash.jobs.checkpoints import Checkpoints
 from fairdash.jobs.process import environment
-from fairdash.jobs.steps import Found, Unit, from_files, to_files
 from fairdash.storage import make_parents
-from fairdash.storage.bundle import AlteredError
 from fairdash.utils.error_log import trace_of
 from fairdash.utils.memory import limit_memory
 
@@ -39,8 +35,6 @@ if TYPE_CHECKING:
 #: How long a process stands by; someone who reads a page on data takes about so long.
 SECONDS_TO_WAIT = 180
 SECONDS_BETWEEN_LOOKS, SECONDS_BETWEEN_BEATS, SECONDS_BETWEEN_STARTS = 0.5, 3.0, 10.0
-#: Folder of what is neither a run, nor a search, nor a model.
-STUDIES = "studies"
 #: A job whose process has died so often is given up.
 MOST_DEATHS = 20
 
@@ -98,34 +92,23 @@ def carry_out(place: str, part: str) -> int:
     Parameters
     ----------
     place
-        ``"<room>/<id>"``.
+        ``"<folder>/<id>"``.
     part
         ``"first"`` for a run's first look, else nothing.
     """
-    # A process takes seconds to import what it has no use for, beside a page that somebody waits for.
-    room, _, id = place.partition("/")
-    if room == STUDIES:
-        from fairdash.simulations import worker as studies
-
-        return studies.main(id)
-    return _carry_out_run(id, part)
-
-
-def _carry_out_run(id: str, part: str) -> int:
-    """The same for a run, a search or a model."""
     from fairdash.runs import worker as runs
     from fairdash.runs.store import FIRST, Run
 
-    found = runs.open_job(id)
-    if part == FIRST and isinstance(found, Run):
-        status = runs.work_at(found, runs.first_look, ends=False)
+    job = runs.open_job(place.rpartition("/")[2])
+    if part == FIRST and isinstance(job, Run):
+        status = runs.work_at(job, runs.first_look, ends=False)
         engine.call(engine.LONG)
         return status
-    if isinstance(found, Run):
-        _wait_for_first_look(found)
-    unit = durable(found.units)
-    while (status := runs.work_at(found, runs.WORK[type(found)], unit=unit)) == 0:
-        if found.status_if_over is not None:
+    if isinstance(job, Run):
+        _wait_for_first_look(job)
+    unit = Checkpoints(job.units, check=job.check_cancelled)
+    while (status := runs.work_at(job, runs.WORK[type(job)], unit=unit)) == 0:
+        if job.status_if_over is not None:
             break
         # Of a machine that counts as dead, and is not: if it does die, this one is there.
         time.sleep(SECONDS_BETWEEN_LOOKS)
@@ -140,48 +123,6 @@ def _wait_for_first_look(run: Run) -> None:
             return
         engine.see_to(engine.QUICK)
         time.sleep(engine.POLL[engine.QUICK])
-
-
-class _Unrecorded(BaseException):
-    """DBOS would record an error as what the unit has found, and raise it each time the job goes on."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-
-def durable(folder: Path) -> Unit:
-    """Units whose hashes DBOS records, and whose finds lie in `folder`."""
-    from dbos import DBOS, error
-
-    def waiting() -> None:
-        if (folder.parent / detached.CANCEL).exists():
-            raise Cancelled
-
-    def unit(name: str, compute: Callable[[], Found], /) -> Found:
-        def step() -> str:
-            try:
-                return keep_once(folder, name, lambda: to_files(compute()), waiting=waiting)
-            except Exception as fault:
-                raise _Unrecorded(fault) from fault
-
-        try:
-            digest = DBOS.run_step({"name": name}, step)
-        except _Unrecorded as stopped:
-            raise stopped.error from None
-        except (error.DBOSWorkflowCancelledError, error.DBOSWorkflowConflictIDError):
-            id = str(DBOS.workflow_id)
-            at = engine.once_it_is_there(lambda: engine.state_of(id))
-            if at is not None and at.is_active:
-                # Another process has taken it over; whatever is to be said of it, that one says.
-                raise
-            raise Cancelled from None
-        try:
-            return from_files(kept(folder, digest))
-        except AlteredError:
-            log.warning("unit %s is gone or altered (%s), and computed once more", name, folder / digest)
-            return compute()
-
-    return unit
 
 
 def _work(lane: str, parent: int | None) -> None:
@@ -226,7 +167,7 @@ def _work(lane: str, parent: int | None) -> None:
     _import_all(lane)
     limit_memory()
     if engine.is_shared():
-        heartbeat.beat(engine.worker_at(lane))
+        engine.beat(engine.worker_at(lane))
     DBOS.launch()
     if lane != engine.STUDIES:
         # Where the app is not, terms hold too.
@@ -256,13 +197,13 @@ def _stand_by(lane: str, parent: int | None) -> None:
             if not engine.is_shared() or time.monotonic() - looked < SECONDS_BETWEEN_BEATS:
                 continue
             looked = time.monotonic()
-            heartbeat.beat(engine.worker_at(lane))
+            engine.beat(engine.worker_at(lane))
             if is_away:
                 log.warning("the database is back")
                 is_away = False
             # Nobody could beat while it was away: others get the time to.
-            if time.monotonic() - there_since > heartbeat.SECONDS_TO_LIVE:
-                heartbeat.take_over(lane)
+            if time.monotonic() - there_since > engine.SECONDS_TO_LIVE:
+                engine.take_over(lane)
         except engine.AwayError as error:
             if not is_away:
                 log.warning("%s", error)
@@ -272,15 +213,13 @@ def _stand_by(lane: str, parent: int | None) -> None:
 
 def _import_all(lane: str) -> None:
     """Everything that a job of the lane needs, before there is one; beyond it the memory is limited."""
-    if lane == engine.STUDIES:
-        import fairdash.simulations.worker
-    else:
-        import fairdash.evaluation.execute_sweep
-        import fairdash.runs.worker
-        import fairdash.training.stack  # noqa: F401
+    import fairdash.runs.worker
 
-        if lane == engine.QUICK and not engine.is_needed(lane):
-            _rehearse()
+    if lane != engine.STUDIES:
+        import fairdash.evaluation.execute_sweep
+        import fairdash.training.stack  # noqa: F401
+    if lane == engine.QUICK and not engine.is_needed(lane):
+        _rehearse()
 
 
 def _rehearse() -> None:

@@ -1,12 +1,12 @@
 """The queue of all jobs, as whoever asks for them sees it: a client of DBOS Transact.
 
-<home>/jobs.sqlite               what waits, what is at work, and which units of it are done
+<home>/jobs.sqlite               what waits, is at work and has ended
 <home>/lanes/<lane>.todo         there while the lane may hold jobs
 <home>/lanes/<lane>.lock         held by the process that works at a lane on this machine
 <home>/lanes/<lane>.log          what it printed; with several machines their names stand before the lane's
 
 ``FAIRDASH_DATABASE`` names a PostgreSQL database instead, for several machines that see one home. The
-database holds ids, states and hashes; what people's rows hold is never in it.
+database holds ids and states; what people's rows hold is never in it.
 
 DBOS takes .4 s to import, so only what is not over asks here.
 """
@@ -31,6 +31,7 @@ from fairdash.storage import cant_keep, data_folder, make_parents, write_whole
 
 if TYPE_CHECKING:
     from dbos import DBOSClient, WorkflowStatus
+    from sqlalchemy import Engine
 
 #: What trains for minutes, a job after the other; what somebody looks at a page for; and studies.
 LONG, QUICK, STUDIES = LANES = ("long", "quick", "studies")
@@ -44,17 +45,21 @@ POLL = {LONG: 0.5, QUICK: 0.15, STUDIES: 0.3}
 #: How often a worker asks again while the database is away.
 SECONDS_BETWEEN_TRIES = 1.0
 
-WAITING, AT_WORK, ENDED, STOPPED, BROKEN = "waiting", "at work", "ended", "stopped", "broken"
-_STATES = {
-    "ENQUEUED": WAITING,
-    "DELAYED": WAITING,
-    "PENDING": AT_WORK,
-    "SUCCESS": ENDED,
-    "CANCELLED": STOPPED,
-    "ERROR": BROKEN,
-    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": BROKEN,
-}
+#: As DBOS calls them. What has another state is broken: its processes have died too often.
+WAITING, AT_WORK, STOPPED = "ENQUEUED", "PENDING", "CANCELLED"
 
+#: Where several machines work at one database, each worker has a row; on one machine a lock tells.
+#: One that was not heard of for so long is dead; it beats several times in this.
+SECONDS_TO_LIVE = 15
+#: A machine that does not even refuse is not waited for longer.
+SECONDS_TO_CONNECT = 5
+
+_TABLE = "CREATE TABLE IF NOT EXISTS fairdash_workers (name TEXT PRIMARY KEY, seen TIMESTAMPTZ NOT NULL)"
+_BEAT = (
+    "INSERT INTO fairdash_workers VALUES (:name, clock_timestamp()) "
+    "ON CONFLICT (name) DO UPDATE SET seen = clock_timestamp()"
+)
+_DEAD = "SELECT name FROM fairdash_workers WHERE seen < clock_timestamp() - make_interval(secs => :seconds)"
 
 log = logging.getLogger("fairdash.jobs")
 
@@ -72,8 +77,7 @@ class QueueState:
     Parameters
     ----------
     state
-        ``"waiting"``, ``"at work"``, ``"ended"``, ``"stopped"`` by somebody's wish or by an error that has
-        been noted, ``"broken"``: its processes have died too often.
+        WAITING, AT_WORK, STOPPED by somebody's wish or by an error that has been noted, or another.
     before
         How many jobs of its lane come before it, if it waits.
     """
@@ -120,9 +124,16 @@ def client() -> DBOSClient:
 
 
 def submit(
-    place: str, *, lane: str, owner: str, part: str = "", id: str | None = None, now: bool = True
+    place: str,
+    *,
+    lane: str,
+    owner: str,
+    part: str = "",
+    id: str | None = None,
+    now: bool = True,
+    again: bool = False,
 ) -> None:
-    """Put a job into the line, unless it is there; what had ended or was stopped begins anew.
+    """Put a job into the line, unless it is there; what had ended or was stopped is put there anew.
 
     Parameters
     ----------
@@ -138,11 +149,13 @@ def submit(
         The name in the line; that of the place by default.
     now
         Whether a process is to be started for it; if not, somebody has to :func:`call` for one.
+    again
+        Whether nobody holds it: what counts as being at work is on its way out.
     """
     from dbos import EnqueueOptions
 
     id = id or place.rpartition("/")[2]
-    if (at := state_of(id)) is None or not at.is_active:
+    if (at := state_of(id)) is None or again or not at.is_active:
         options = EnqueueOptions(
             workflow_name=WORKFLOW, queue_name=lane, workflow_id=id, authenticated_user=owner
         )
@@ -152,20 +165,6 @@ def submit(
             client().enqueue(options, place, part)
     if now:
         call(lane)
-
-
-def resume(id: str, *, lane: str) -> bool:
-    """Have a stopped job go on after its last finished unit; False if there is none to go on with.
-
-    One that counts as being at work is on its way out: whoever asks knows that nobody holds it.
-    """
-    at = state_of(id)
-    if at is None or at.state == ENDED:
-        return False
-    with in_words():
-        client().resume_workflow(id, queue_name=lane)
-    call(lane)
-    return True
 
 
 def state_of(id: str) -> QueueState | None:
@@ -178,11 +177,13 @@ def states_of(ids: Collection[str]) -> dict[str, QueueState]:
     if not ids or (not is_shared() and not data_folder("jobs.sqlite").is_file()):
         return {}
     found = _workflows(workflow_ids=list(ids))
-    lines = {lane: active(lane) for lane in {each.queue_name for each in found if _waits(each)}}
+    lines = {lane: active(lane) for lane in {each.queue_name for each in found if each.status == WAITING}}
     return {
         each.workflow_id: QueueState(
-            _STATES[each.status],
-            sum(_turn(other) < _turn(each) for other in lines[each.queue_name]) if _waits(each) else 0,
+            each.status,
+            sum(_turn(other) < _turn(each) for other in lines[each.queue_name])
+            if each.status == WAITING
+            else 0,
         )
         for each in found
     }
@@ -190,15 +191,11 @@ def states_of(ids: Collection[str]) -> dict[str, QueueState]:
 
 def active(lane: str | None) -> list[WorkflowStatus]:
     """What waits or is worked at in a lane."""
-    return _workflows(queue_name=lane, status=["ENQUEUED", "PENDING"])
-
-
-def _waits(workflow: WorkflowStatus) -> bool:
-    return _STATES[workflow.status] == WAITING
+    return _workflows(queue_name=lane, status=[WAITING, AT_WORK])
 
 
 def _turn(workflow: WorkflowStatus) -> tuple[bool, int, str]:
-    return workflow.status != "PENDING", workflow.created_at or 0, workflow.workflow_id
+    return workflow.status != AT_WORK, workflow.created_at or 0, workflow.workflow_id
 
 
 def begun_at(id: str) -> int | None:
@@ -208,7 +205,7 @@ def begun_at(id: str) -> int | None:
 
 def give_up(id: str, *, begun: int | None) -> None:
     """Note that the try that began then has ended; not so if somebody has had the job go on meanwhile."""
-    if any(each.status == "PENDING" and each.dequeued_at == begun for each in _workflows(workflow_ids=[id])):
+    if any(each.status == AT_WORK and each.dequeued_at == begun for each in _workflows(workflow_ids=[id])):
         with in_words():
             client().cancel_workflows([id])
 
@@ -222,7 +219,7 @@ def cancel(ids: Iterable[str]) -> None:
 
 
 def forget(ids: Iterable[str]) -> None:
-    """Take them out of the database, their units' hashes too."""
+    """Take them out of the database."""
     known = list(states_of(list(ids)))
     if known:
         with in_words():
@@ -347,4 +344,43 @@ def _opened(url: str) -> DBOSClient:
     )
     for lane in LANES:
         found.register_queue(lane, worker_concurrency=1, polling_interval_sec=POLL[lane])
+    return found
+
+
+def beat(name: str) -> None:
+    """Say that the worker of this name is alive; AwayError if the database does not answer."""
+    from sqlalchemy import text
+
+    with in_words(), _database(database_url()).begin() as database:
+        database.execute(text(_BEAT), {"name": name})
+
+
+def take_over(lane: str) -> int:
+    """Put what dead workers were at back into the line of a lane; how many jobs those are.
+
+    While the database was away nobody could beat: ask only when it has been there for SECONDS_TO_LIVE.
+    """
+    from sqlalchemy import text
+
+    with in_words(), _database(database_url()).begin() as database:
+        dead = list(database.execute(text(_DEAD), {"seconds": SECONDS_TO_LIVE}).scalars())
+    left = [each.workflow_id for each in active(lane) if each.status == AT_WORK and each.executor_id in dead]
+    if left:
+        with in_words():
+            client().resume_workflows(left, queue_name=lane)
+    return len(left)
+
+
+@lru_cache(maxsize=2)
+def _database(url: str) -> Engine:
+    from sqlalchemy import create_engine, text
+
+    # The driver that DBOS brings.
+    found = create_engine(
+        url.replace("postgresql://", "postgresql+psycopg://", 1),
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": SECONDS_TO_CONNECT},
+    )
+    with found.begin() as database:
+        database.execute(text(_TABLE))
     return found

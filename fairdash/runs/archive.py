@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,9 +26,9 @@ from fairdash.data.source import bounded
 from fairdash.errors import FairdashError, RunError, StorageError
 from fairdash.runs.confirmations import CONFIRMATIONS, read_confirmations
 from fairdash.runs.log import LOG_FILES
-from fairdash.runs.schema import MOST_JSON, check_files, check_spec, check_status
+from fairdash.runs.schema import MOST_JSON, check_run
 from fairdash.runs.status import RunStatus
-from fairdash.runs.store import FIRST, NAME, RESULT, Run, RunSpec, parse_spec, runs_folder
+from fairdash.runs.store import FIRST, NAME, RESULT, SPEC, STATUS, Run, RunSpec, parse_spec
 from fairdash.storage import LOCAL, make_parents, sha256, write_whole
 from fairdash.storage.bundle import (
     SEAL,
@@ -52,7 +52,7 @@ from fairdash.utils.text import few
 FORMAT = 1
 #: Bytes of an archive that is brought in.
 LARGEST = 10**9
-_ABOUT, _SPEC, _STATUS = "run.json", "spec.json", "status.json"
+_ABOUT = "run.json"
 _FILE = re.compile(
     rf"(run|spec|status|name|confirmations|log|sha256)\.json|log\.jsonl|({RESULT}|{FIRST})(/\w[\w.-]*)+",
     re.ASCII,
@@ -102,11 +102,11 @@ def export_run(run: Run) -> bytes:
     # What is damaged is named, and does not leave.
     run.spec  # noqa: B018
     run.read_result()
-    spec = (run.folder / _SPEC).read_text(encoding="utf-8")
+    spec = (run.folder / SPEC).read_text(encoding="utf-8")
     files = {
         _ABOUT: json.dumps({"fairdash_run": FORMAT, "id": run.id}, indent=1).encode(),
-        _SPEC: _spec_of(spec, LOCAL).encode(),
-        _STATUS: sealed_text(to_plain(status)).encode(),
+        SPEC: _spec_of(spec, LOCAL).encode(),
+        STATUS: sealed_text(to_plain(status)).encode(),
     }
     if run.name:
         files[NAME] = sealed_text({"name": run.name}).encode()
@@ -142,8 +142,10 @@ def import_run(content: bytes, *, owner: str = LOCAL) -> BroughtIn:
     looks = {name.partition("/")[0] for name in files if "/" in name}
     look = looks.pop() if len(looks) == 1 else ""
     id, text = _checked(files, owner, look)
-    kept = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {_SPEC: text.encode()}
-    for place in _places(id, f"{sha256(content)} {owner}"):
+    kept = {name: files[name] for name in files.keys() - {_ABOUT, SEAL}} | {SPEC: text.encode()}
+    # Its own id first, if nobody has that here.
+    others = (sha256(f"{sha256(content)} {owner} {again}".encode())[:12] for again in itertools.count())
+    for place in (Run.home() / each for each in itertools.chain([id], others)):
         if not place.exists() and _keep(kept, place, look=look):
             return BroughtIn(run=Run(place.name), id=id)
         if _is_same(place, kept):
@@ -158,31 +160,22 @@ def _checked(files: Mapping[str, bytes], owner: str, look: str) -> tuple[str, st
         require(isinstance(about, dict) and about.get("fairdash_run") == FORMAT, "it has another format")
         id = about.get("id")
         require(isinstance(id, str) and _ID.fullmatch(id), "its id is none")
-        for name in (_SPEC, _STATUS):
+        for name in (SPEC, STATUS):
             read_json(files[name], most_bytes=MOST_JSON)
-        status = from_plain(RunStatus, open_sealed_text(files[_STATUS].decode()))
-        text = _spec_of(files[_SPEC].decode(), owner)
+        status = from_plain(RunStatus, open_sealed_text(files[STATUS].decode()))
+        text = _spec_of(files[SPEC].decode(), owner)
         spec = parse_spec(RunSpec, text)
         if not status.is_over or not look:
             raise RunError.of(
                 "there is no finished run in this file", "Take it away anew when the run is done."
             )
-        check_status(status, look=look)
-        check_spec(spec)
         with bounded():
-            check_files(files, spec, look=look)
+            check_run(files, spec, status, look=look)
     except RunError:
         raise
     except (ValueError, KeyError, FairdashError) as error:
         raise _not_one("or comes from a newer version of fairdash") from error
     return id, text
-
-
-def _places(id: str, content: str) -> Iterator[Path]:
-    """Folders that it may have: that of its own id first."""
-    yield runs_folder() / id
-    for again in itertools.count():
-        yield runs_folder() / sha256(f"{content} {again}".encode())[:12]
 
 
 def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
@@ -204,7 +197,7 @@ def _keep(files: Mapping[str, bytes], place: Path, *, look: str) -> bool:
 
 def _is_same(place: Path, files: Mapping[str, bytes]) -> bool:
     """Whether the run that lies there had the same to do, for the same owner, and has found the same."""
-    found = [name for name in files if name not in (_STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
+    found = [name for name in files if name not in (STATUS, NAME, CONFIRMATIONS, *LOG_FILES)]
     try:
         return all((place / name).read_bytes() == files[name] for name in found)
     except OSError:
@@ -233,7 +226,7 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
         files = unpack(content)
     except BundleError as error:
         raise _not_one(str(error)) from error
-    if not all(map(_FILE.fullmatch, files)) or not files.keys() >= {_ABOUT, _SPEC, _STATUS, SEAL}:
+    if not all(map(_FILE.fullmatch, files)) or not files.keys() >= {_ABOUT, SPEC, STATUS, SEAL}:
         raise _not_one()
     if names := changed(hashes_of(files), files[SEAL]):
         raise _not_one(f"or has changed since ({few(names)})")

@@ -36,12 +36,13 @@ from fairdash.jobs.process import LOCK, is_at_work, stop
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
-from fairdash.runs.store import FIRST, Job, Run
-from fairdash.storage import LOCAL, cache_folder, data_folder, inside, make_parents, write_whole
+from fairdash.runs.store import FIRST, SPEC, Job, Run
+from fairdash.runs.studies import StudyJob
+from fairdash.storage import LOCAL, data_folder, inside, make_parents, write_whole
 from fairdash.utils.text import counted
 
-#: File of a folder of work that says from which data it was made.
-SPEC, STUDY = "spec.json", "study.json"
+#: Files of a folder of work that say from which data it was made; the second of studies of before.
+_SPECS = (SPEC, "study.json")
 _MARK = ".deleting"
 SECONDS_BETWEEN = 60.0
 
@@ -97,13 +98,12 @@ def made_from(digest: str, *, owner: str = LOCAL) -> Made:
         for kind in (Run, ModelJob, SearchJob, AuditJob)
     )
     sources = tuple(_sources_naming(digest, owner))
-    studies = (path for path in inside(cache_folder("studies")) if _names(path / STUDY, digest))
     return Made(
         runs=runs,
         models=models,
         searches=searches,
         audits=audits,
-        studies=() if holders_of(digest) - {owner} else tuple(studies),
+        studies=() if holders_of(digest) - {owner} else tuple(_naming(digest, StudyJob)),
         sources=sources,
         tables=tuple(_tables_in(sources, digest, owner)),
     )
@@ -179,7 +179,7 @@ def delete_run(run: Run) -> None:
         # The models first: the run's id leads to them.
         made = made_in(run)
         _delete_made(replace(made, runs=()))
-        _delete_made(replace(made, models=(), audits=(), sources=(), tables=()))
+        _delete_made(Made(runs=made.runs))
 
 
 @contextmanager
@@ -204,7 +204,7 @@ def _delete_made(made: Made) -> None:
     # Where the disk is full the line can't be written before there is room again, which this makes.
     with suppress(StorageError):
         engine.cancel(in_line)
-    problems = [problem for folder in made.folders for problem in _delete(folder, made)]
+    problems = [problem for folder in made.folders for problem in _delete(folder)]
     for digest, owner in made.tables:
         delete_upload(digest, owner=owner)
     for source in made.sources:
@@ -318,7 +318,7 @@ def _last() -> Path:
 
 
 def _naming(words: str, kind: type[Job[Any]]) -> Iterator[Path]:
-    return (each for each in inside(data_folder(kind.folder_name)) if _names(each / SPEC, words))
+    return (each for each in inside(kind.home()) if any(_names(each / name, words) for name in _SPECS))
 
 
 def _sources_naming(words: str, owner: str) -> Iterator[Path]:
@@ -353,7 +353,7 @@ def _owner_in(spec: Path) -> str | None:
         return None
 
 
-def _delete(folder: Path, made: Made) -> Iterator[Problem]:
+def _delete(folder: Path) -> Iterator[Problem]:
     """Delete a folder of work; a problem if its process does not stop."""
     if not stop(folder):
         yield Problem(
@@ -361,11 +361,11 @@ def _delete(folder: Path, made: Made) -> Iterator[Problem]:
             hint="End it, or restart the machine, then delete it once more.",
         )
         return
-    last = folder / (STUDY if folder in made.studies else SPEC)
+    last = [folder / name for name in (*_SPECS, LOCK)]
     for path in inside(folder):
         # If this is cut off, the folder must still tell from which file it was made.
         if path.is_dir():
             shutil.rmtree(path)
-        elif path not in (last, folder / LOCK):
+        elif path not in last:
             path.unlink(missing_ok=True)
     shutil.rmtree(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from filelock import Timeout
 
@@ -16,22 +16,17 @@ from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
 from fairdash.runs.searches import SearchJob, create_search
-from fairdash.runs.status import DONE, QUEUED, RunStatus
-from fairdash.runs.store import FIRST, Job, Run, RunSpec
-from fairdash.storage import LOCAL, sha256
+from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RunStatus
+from fairdash.runs.store import FIRST, SPEC, Job, Run, RunSpec, spec_text
+from fairdash.runs.studies import StudyJob, create_study
+from fairdash.simulations.store import Study
+from fairdash.storage import LOCAL, sha256, write_whole
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import to_plain
 
-#: Kind of job to where it waits: a refit or an audit takes seconds, and somebody waits for it.
-LANES: Mapping[type[Job], str] = {
-    Run: engine.LONG,
-    SearchJob: engine.LONG,
-    ModelJob: engine.QUICK,
-    AuditJob: engine.QUICK,
-}
-
+SomeJob = TypeVar("SomeJob", bound=Job[Any])
 
 #: A process that has noted that a job is over holds it for a moment more.
 SECONDS_TO_LEAVE = 5.0
@@ -75,42 +70,55 @@ def start_again(run: Run, *, owner: str = LOCAL) -> Run:
 
 def start_search(source: DatasetSource, plan: SettingsSearch | LamSearch, *, owner: str = LOCAL) -> SearchJob:
     """Have a search carried out."""
-    search = create_search(source, plan, owner=owner)
-    put_in_line(search)
-    return search
+    return put_in_line(create_search(source, plan, owner=owner))
 
 
-def start_model(
-    source: DatasetSource,
-    plan: Sweep,
-    *,
-    run: str,
-    method: str,
-    lam: float,
-    figures: Mapping[str, float | str | None] | None = None,
-    owner: str = LOCAL,
-) -> ModelJob:
+def start_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
     """Have a model refitted on all rows. Parameters as in :class:`fairdash.runs.models.ModelSpec`."""
-    model = create_model(source, plan, run=run, method=method, lam=lam, figures=figures, owner=owner)
-    put_in_line(model)
-    return model
+    return put_in_line(create_model(source, plan, **asked))
 
 
 def start_audit(source: DatasetSource, plan: AuditPlan, *, owner: str = LOCAL) -> AuditJob:
     """Have a price audited."""
-    audit = create_audit(source, plan, owner=owner)
-    put_in_line(audit)
-    return audit
+    return put_in_line(create_audit(source, plan, owner=owner))
 
 
-def put_in_line(job: Job) -> None:
-    """Have a job carried out that nobody has been asked for; nothing where somebody has."""
+def start_study(study: Study) -> StudyJob:
+    """Have a study carried out, unless it is done or somebody is at it; what was stopped begins anew.
+
+    Raises
+    ------
+    StorageError
+        Its folder can't be written.
+    """
+    job = create_study(study)
+    # A process that has not yet seen the wish to stop may go on.
+    job.forget_cancel()
+    status = job.status
+    if status.state in (CANCELLED, FAILED):
+        # Its file may be what was damaged.
+        write_whole(job.folder / SPEC, spec_text(study).encode())
+        job.write_status(RunStatus(state=QUEUED))
+    elif status.state != QUEUED:
+        return job
+    return put_in_line(job)
+
+
+def put_in_line(job: SomeJob, *, again: bool = False) -> SomeJob:
+    """Have a job carried out that nobody has been asked for; nothing where somebody has.
+
+    Parameters
+    ----------
+    again
+        Whether nobody holds it, whatever the line says.
+    """
     spec, place = job.spec, f"{job.folder_name}/{job.id}"
     first = job.first_in_line if isinstance(job, Run) and spec.first is not None and not job.look else None
     # Whoever has made the first look calls for the rest: two processes that start would share its cores.
-    engine.submit(place, lane=LANES[type(job)], owner=spec.owner, now=first is None)
+    engine.submit(place, lane=job.lane, owner=spec.owner, now=first is None, again=again)
     if first is not None:
-        engine.submit(place, lane=engine.QUICK, owner=spec.owner, part=FIRST, id=first)
+        engine.submit(place, lane=engine.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
+    return job
 
 
 def go_on(job: Job) -> None:
@@ -121,13 +129,10 @@ def go_on(job: Job) -> None:
     try:
         # Whoever was at it has left it then.
         with job.lock(seconds=SECONDS_TO_LEAVE):
-            (job.folder / "cancel").unlink(missing_ok=True)
+            job.forget_cancel()
             note(job.folder, "gone on", who=job.spec.owner)
             job.write_status(RunStatus(state=QUEUED, fraction=status.fraction, seconds=status.seconds))
     except Timeout:
         # Somebody else has asked for it.
         return
-    if isinstance(job, Run) and job.look is None:
-        engine.resume(job.first_in_line, lane=engine.QUICK)
-    if not engine.resume(job.id, lane=LANES[type(job)]):
-        put_in_line(job)
+    put_in_line(job, again=True)

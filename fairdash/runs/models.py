@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -257,22 +257,9 @@ class ModelJob(Job[ModelSpec]):
         return content
 
 
-def create_model(
-    source: DatasetSource,
-    plan: Sweep,
-    *,
-    run: str,
-    method: str,
-    lam: float,
-    figures: Mapping[str, float | str | None] | None = None,
-    owner: str = LOCAL,
-) -> ModelJob:
+def create_model(source: DatasetSource, plan: Sweep, **asked: Any) -> ModelJob:
     """A new model to refit, queued; nobody works at it yet. Parameters as in :class:`ModelSpec`."""
-    return ModelJob.create(
-        ModelSpec(
-            source=source, plan=plan, run=run, method=method, lam=lam, figures=figures or {}, owner=owner
-        )
-    )
+    return ModelJob.create(ModelSpec(source=source, plan=plan, **asked))
 
 
 def find_model(*, run: str, method: str, lam: float, owner: str = LOCAL) -> ModelJob | None:

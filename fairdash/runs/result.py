@@ -71,39 +71,38 @@ _AS_IT_IS = tuple(
 )
 
 
+#: Tables that not every result has, and what of rows set aside are arrays.
+_OPTIONAL = ("references", "importance", "tuning")
+_OF_ASIDE = ("rows", "predictions", "target", "weight", "groups")
+
+
 class UnreadableError(Exception):
     """A result is not there, or its files are not what they should be."""
 
 
 def write_result(result: SweepResult, folder: Path) -> None:
     """Write all files of a result into an empty folder."""
-    from safetensors.numpy import save
-
     kinds = (("frame", result.frames), ("path", result.paths), ("baselines", result.baselines))
-    for kind, tables in kinds:
-        for objective, table in tables.items():
-            write_whole(folder / f"{kind}-{objective}.parquet", table.to_parquet())
-    for name in ("members", "references", "importance", "tuning"):
-        table = getattr(result, name)
-        if table is not None:
-            write_whole(folder / f"{name}.parquet", table.to_parquet())
+    tables = {f"{kind}-{name}": table for kind, of_kind in kinds for name, table in of_kind.items()}
+    tables |= {name: getattr(result, name) for name in ("members", *_OPTIONAL)}
     part = np.full((len(result.splits), len(result.target)), NONE, dtype=np.uint8)
     for j, split in enumerate(result.splits):
         part[j, split.train], part[j, split.test], part[j, split.validation] = _TRAIN, _TEST, _VALIDATION
-    arrays = {
-        "predictions": result.predictions,
-        "target": result.target,
-        "sensitive": result.sensitive.to_numpy(dtype=float),
-        "part": part,
-    }
-    arrays |= {
-        name: value
-        for name, value in (("weight", result.weight), (PRICE, result.price), ("rows", result.rows))
-        if value is not None
-    }
-    if result.set_aside is not None:
-        _write_set_aside(result.set_aside, folder)
-    write_whole(folder / "rows.safetensors", save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
+    rows = {name: getattr(result, name) for name in ("predictions", "target", "weight", "rows")}
+    rows |= {"sensitive": result.sensitive.to_numpy(dtype=float), "part": part, PRICE: result.price}
+    if (aside := result.set_aside) is not None:
+        tables[SET_ASIDE] = aside.members
+        of_aside = {name: getattr(aside, name) for name in _OF_ASIDE}
+        _write_arrays(
+            folder / f"{SET_ASIDE}.safetensors",
+            of_aside | {"sensitive": aside.sensitive.to_numpy(dtype=float)},
+        )
+        columns = json.dumps([str(column) for column in aside.sensitive.columns])
+        write_whole(folder / f"{SET_ASIDE}.json", columns.encode())
+    for name, table in tables.items():
+        if table is not None:
+            write_whole(folder / f"{name}.parquet", table.to_parquet())
+    _write_arrays(folder / "rows.safetensors", rows)
     about = About(
         objectives=tuple(result.frames),
         target=result.target_name,
@@ -113,83 +112,51 @@ def write_result(result: SweepResult, folder: Path) -> None:
     write_whole(folder / "about.json", json.dumps(to_plain(about)).encode())
 
 
+def _write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
+    """Write those that there are."""
+    from safetensors.numpy import save
+
+    there = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
+    write_whole(path, save(there))
+
+
 def read_result(folder: Path, plan: Sweep) -> SweepResult:
     """The result of a plan that :func:`write_result` wrote; UnreadableError if it can't be read."""
     from safetensors import SafetensorError
     from safetensors.numpy import load_file
 
-    def optional(name: str) -> pd.DataFrame | None:
-        path = folder / f"{name}.parquet"
-        return with_edges(_table(path)) if path.exists() else None
-
     try:
         arrays = load_file(folder / "rows.safetensors")
-        text = (folder / "about.json").read_text(encoding="utf-8")
-        about = from_plain(About, About.known(json.loads(text)))
+        about = from_plain(About, About.known(_json(folder / "about.json")))
         frames, paths = (
-            {each: with_edges(_table(folder / f"{kind}-{each}.parquet")) for each in about.objectives}
+            {each: _table(folder, f"{kind}-{each}") for each in about.objectives}
             for kind in ("frame", "path")
         )
+        optional: dict[str, Any] = {name: _optional(folder, name) for name in _OPTIONAL}
+        baselines = {each: _optional(folder, f"baselines-{each}") for each in about.objectives}
         return SweepResult(
             sweep=plan,
             **{name: getattr(about, name) for name in _AS_IT_IS if name != "objective"},
             frames=frames,
             paths=paths,
-            members=_table(folder / "members.parquet"),
+            baselines={each: table for each, table in baselines.items() if table is not None},
+            members=_table(folder, "members"),
+            **optional,
             predictions=arrays["predictions"],
             splits=tuple(
                 Split(*(np.flatnonzero(row == part) for part in (_TRAIN, _TEST, _VALIDATION)))
                 for row in arrays["part"]
             ),
             target=arrays["target"],
+            target_name=about.target,
             sensitive=pd.DataFrame(arrays["sensitive"], columns=list(about.sensitive)),
             weight=arrays.get("weight"),
-            target_name=about.target,
-            references=optional("references"),
             price=arrays.get(PRICE),
-            importance=optional("importance"),
-            tuning=optional("tuning"),
-            baselines={
-                each: table
-                for each in about.objectives
-                if (table := optional(f"baselines-{each}")) is not None
-            },
             rows=arrays.get("rows"),
             set_aside=_read_set_aside(folder),
         )
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         raise UnreadableError from error
-
-
-def _table(path: Path) -> pd.DataFrame:
-    """A table as its columns say; what a file says to pandas could make any other one of it."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(io.BytesIO(path.read_bytes()))
-    except pa.ArrowException as error:
-        raise ValueError("not a Parquet file") from error
-    found: pd.DataFrame = table.replace_schema_metadata(None).to_pandas()
-    return found
-
-
-def _write_set_aside(aside: SetAside, folder: Path) -> None:
-    from safetensors.numpy import save
-
-    arrays = {
-        "rows": aside.rows,
-        "predictions": aside.predictions,
-        "target": aside.target,
-        "sensitive": aside.sensitive.to_numpy(dtype=float),
-        "weight": aside.weight,
-        "groups": aside.groups,
-    }
-    there = {name: np.ascontiguousarray(value) for name, value in arrays.items() if value is not None}
-    write_whole(folder / f"{SET_ASIDE}.safetensors", save(there))
-    write_whole(folder / f"{SET_ASIDE}.parquet", aside.members.to_parquet())
-    columns = json.dumps([str(column) for column in aside.sensitive.columns])
-    write_whole(folder / f"{SET_ASIDE}.json", columns.encode())
 
 
 def _read_set_aside(folder: Path) -> SetAside | None:
@@ -199,17 +166,30 @@ def _read_set_aside(folder: Path) -> SetAside | None:
     path = folder / f"{SET_ASIDE}.safetensors"
     if not path.exists():
         return None
-    arrays = load_file(path)
-    columns = json.loads((folder / f"{SET_ASIDE}.json").read_text(encoding="utf-8"))
-    return SetAside(
-        rows=arrays["rows"],
-        members=_table(folder / f"{SET_ASIDE}.parquet"),
-        predictions=arrays["predictions"],
-        target=arrays["target"],
-        sensitive=pd.DataFrame(arrays["sensitive"], columns=columns),
-        weight=arrays.get("weight"),
-        groups=arrays.get("groups"),
-    )
+    arrays: dict[str, Any] = load_file(path)
+    columns = _json(folder / f"{SET_ASIDE}.json")
+    arrays["sensitive"] = pd.DataFrame(arrays["sensitive"], columns=columns)
+    return SetAside(members=_table(folder, SET_ASIDE), **arrays)
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _optional(folder: Path, name: str) -> pd.DataFrame | None:
+    return _table(folder, name) if (folder / f"{name}.parquet").exists() else None
+
+
+def _table(folder: Path, name: str) -> pd.DataFrame:
+    """A table as its columns say; what a file says to pandas could make any other one of it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(io.BytesIO((folder / f"{name}.parquet").read_bytes()))
+    except pa.ArrowException as error:
+        raise ValueError("not a Parquet file") from error
+    return with_edges(table.replace_schema_metadata(None).to_pandas())
 
 
 def add_curve(path: Path, curve: pd.DataFrame) -> None:

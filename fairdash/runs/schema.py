@@ -7,9 +7,9 @@ What passes here has all that pages and reports look at.
 from __future__ import annotations
 
 import itertools
-import re
-from collections.abc import Callable, Mapping, Set
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,8 @@ MOST_LAMS, MOST_MODELS, MOST_ROWS = 500, 10_000, 2_000_000
 MOST_JSON, MOST_LINES = 10**7, 10**8
 
 _SPLITS = Column(kind=WHOLE, low=0)
-_MODEL = {"method": Column(kind=TEXT), "lam": Column(low=0), "split": _SPLITS}
+_POINT = {"method": Column(kind=TEXT), "lam": Column(low=0)}
+_MODEL = {**_POINT, "split": _SPLITS}
 _JUDGED = {
     **_MODEL,
     "part": Column(kind=TEXT, among=PARTS),
@@ -62,44 +63,33 @@ _JUDGED = {
     "deviance": Column(may_lack=True, is_needed=False),
 }
 _EPOCH = Column(kind=WHOLE, low=0, is_needed=False)
-_FRAME = {**_JUDGED, "best_epoch": _EPOCH}
-_PATH = {**_JUDGED, "low": Column(low=0), "high": Column(low=0), "share": Column(low=0, high=1)}
-_MEMBERS = {**_MODEL, "diverged": Column(kind=FLAG), "best_epoch": _EPOCH}
-_ASIDE = {**{name: _MODEL[name] for name in ("method", "lam")}, "diverged": Column(kind=FLAG)}
-_IMPORTANCE = {
-    **_MODEL,
-    "feature": Column(kind=TEXT),
-    "importance": Column(may_lack=True),
-    "reliance": Column(may_lack=True),
-}
-_TUNING = {
-    "split": _SPLITS,
-    "lr": Column(low=0),
-    "weight_decay": Column(low=0),
-    # Of a training that diverged it is infinite.
-    "loss": Column(high=float("inf"), may_lack=True),
-    "chosen": Column(kind=FLAG),
+#: Kind of table to what stands in its columns; of those that are judged, beside figures of measures.
+_TABLES: Mapping[str, Mapping[str, Column]] = {
+    "members": {**_MODEL, "diverged": Column(kind=FLAG), "best_epoch": _EPOCH},
+    "frame": {**_JUDGED, "best_epoch": _EPOCH},
+    "path": {**_JUDGED, "low": Column(low=0), "high": Column(low=0), "share": Column(low=0, high=1)},
+    "baselines": {**_JUDGED, "method": Column(kind=TEXT, among={*BASELINES, FAIR_TARIFF})},
+    "references": {**_JUDGED, "method": Column(kind=TEXT, among=REFERENCES.keys()), "best_epoch": _EPOCH},
+    "importance": {
+        **_MODEL,
+        "feature": Column(kind=TEXT),
+        "importance": Column(may_lack=True),
+        "reliance": Column(may_lack=True),
+    },
+    "tuning": {
+        "split": _SPLITS,
+        "lr": Column(low=0),
+        "weight_decay": Column(low=0),
+        # Of a training that diverged it is infinite.
+        "loss": Column(high=float("inf"), may_lack=True),
+        "chosen": Column(kind=FLAG),
+    },
+    SET_ASIDE: {**_POINT, "diverged": Column(kind=FLAG)},
 }
 _ENDS = ("", "_floor", "_floor_q95", EDGE, P_VALUE)
 
 
-def check_status(status: RunStatus, *, look: str) -> None:
-    """Refuse an end that is none."""
-    require(status.state != DONE or look == RESULT, "it is done, and has no result")
-    require(0 <= status.fraction <= 1 and status.seconds >= 0, "its times are none")
-
-
-def check_spec(spec: RunSpec) -> None:
-    """Refuse a plan that is too large to be shown."""
-    require(0 < spec.first_share <= 1, "first_share is no share")
-    for plan in (spec.plan, spec.first):
-        if plan is not None:
-            require(len(plan.lams) <= MOST_LAMS, f"it has more than {MOST_LAMS} weights")
-            n_models = len(plan.methods) * max(1, len(plan.lams)) * plan.n_splits
-            require(n_models <= MOST_MODELS, f"it has more than {MOST_MODELS:,} models")
-
-
-def check_files(files: Mapping[str, bytes], spec: RunSpec, *, look: str) -> None:
+def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, look: str) -> None:
     """Refuse files of a run that are not what its plan makes.
 
     Parameters
@@ -112,24 +102,23 @@ def check_files(files: Mapping[str, bytes], spec: RunSpec, *, look: str) -> None
     Raises
     ------
     SchemaError
-        Says which file, and what is wrong with it.
+        Says what is wrong.
     """
+    require(status.state != DONE or look == RESULT, "it is done, and has no result")
+    require(0 <= status.fraction <= 1 and status.seconds >= 0, "its times are none")
+    require(0 < spec.first_share <= 1, "first_share is no share")
+    for plan in (spec.plan, spec.first):
+        if plan is not None:
+            require(len(plan.lams) <= MOST_LAMS, f"it has more than {MOST_LAMS} weights")
+            n_models = len(plan.methods) * max(1, len(plan.lams)) * plan.n_splits
+            require(n_models <= MOST_MODELS, f"it has more than {MOST_MODELS:,} models")
     found = {name.removeprefix(f"{look}/"): each for name, each in files.items() if name.startswith(look)}
     plan = spec.first if look != RESULT and spec.first is not None else spec.plan
-    _in_file(f"{look}/", lambda: _Result(found, spec, plan).check())
-    openings = 0
-    if CONFIRMATIONS in files:
-        openings = _in_file(CONFIRMATIONS, lambda: _openings(files[CONFIRMATIONS], plan, found))
-    _in_file(LOG, lambda: _check_log(files, openings))
+    _Result(found, spec, plan).check()
+    openings = _openings(files[CONFIRMATIONS], plan, found) if CONFIRMATIONS in files else 0
+    _check_log(files, openings)
     if NAME in files:
-        _in_file(NAME, lambda: read_json(files[NAME], most_bytes=10_000))
-
-
-def _in_file(name: str, check: Callable[[], Any]) -> Any:
-    try:
-        return check()
-    except SchemaError as error:
-        raise SchemaError(f"{name}: {error}") from error
+        read_json(files[NAME], most_bytes=10_000)
 
 
 class _Result:
@@ -140,28 +129,27 @@ class _Result:
         self.left = {*files} - {SEAL}
 
     def check(self) -> None:
-        self.about = _in_file("about.json", lambda: self._about(self._take("about.json")))
-        self.parts = _in_file("rows.safetensors", lambda: self._rows(self._take("rows.safetensors")))
-        members = self._table("members", _MEMBERS)
-        self.models = _keys(members, [*_MODEL])
+        self.about = self._about(self._take("about.json"))
+        self.figures = _figures_of(self.about.sensitive)
+        self.parts = self._rows(self._take("rows.safetensors"))
+        self.models = _keys(self._table("members"), [*_MODEL])
         # In their order, too: that of the predictions.
         wanted = [(model.method, model.lam, model.split) for model in self.plan.models()]
         require(self.models == wanted, "its models are not the plan's")
         for objective in self.about.objectives:
-            for kind, check in (("frame", self._frame), ("path", self._path), ("baselines", self._baselines)):
-                if kind != "baselines" or f"baselines-{objective}.parquet" in self.files:
-                    name = f"{kind}-{objective}"
-                    _in_file(name, partial(check, name))
-        optional: dict[str, Callable[[], None]] = {
-            "references.parquet": self._references,
+            self._frame(f"frame-{objective}")
+            self._path(f"path-{objective}")
+        optional: dict[str, Callable[[str], None]] = {
+            **{f"baselines-{objective}.parquet": self._points for objective in self.about.objectives},
+            "references.parquet": self._points,
             "importance.parquet": self._importance,
             "tuning.parquet": self._tuning,
             CURVES: self._curves,
             f"{SET_ASIDE}.safetensors": self._set_aside,
         }
-        for name, each in optional.items():
+        for name, check in optional.items():
             if name in self.files:
-                _in_file(name, each)
+                check(name.partition(".")[0])
         require(not self.left, f"there are files that are not known ({len(self.left)})")
 
     def _take(self, name: str) -> bytes:
@@ -169,17 +157,10 @@ class _Result:
         self.left.discard(name)
         return self.files[name]
 
-    def _table(
-        self,
-        name: str,
-        columns: Mapping[str, Column],
-        *,
-        others: Callable[[str], Column | None] = lambda _: None,
-    ) -> pd.DataFrame:
-        content = self._take(f"{name}.parquet")
-        frame: pd.DataFrame = _in_file(
-            name, lambda: read_table(content, columns, most_rows=MOST_ROWS, others=others)
-        )
+    def _table(self, name: str, figures: Mapping[str, Column] = MappingProxyType({})) -> pd.DataFrame:
+        """The table of a name such as ``frame-demographic_parity``."""
+        columns = {**figures, **_TABLES[name.partition("-")[0]]}
+        frame = read_table(self._take(f"{name}.parquet"), columns, most_rows=MOST_ROWS)
         if "split" in frame:
             require((frame["split"] < len(self.parts)).all(), "it names a split that is not there")
         return frame
@@ -222,10 +203,7 @@ class _Result:
             },
         )
         n = len(arrays["target"])
-        for name in ("sensitive", "predictions", "part", "weight", "rows"):
-            of_rows = -1 if name in ("predictions", "part") else 0
-            require(name not in arrays or arrays[name].shape[of_rows] == n, f"{name} has another length")
-        require("weight" not in arrays or (arrays["weight"] > 0).all(), "a weight is not above 0")
+        _are_of_rows(arrays, n)
         require(("rows" in arrays) == (about.drawn_from is not None), "its rows were drawn from nothing")
         if "rows" in arrays:
             rows, drawn_from = arrays["rows"], about.drawn_from or 0
@@ -241,29 +219,15 @@ class _Result:
         self.n = n
         return counts
 
-    def _figures(self, name: str, columns: Mapping[str, Column]) -> pd.DataFrame:
+    def _figures(self, name: str) -> pd.DataFrame:
         """A table of figures of measures, all of a measure's or none."""
-        names, ends, of_verdict = (
-            "|".join(map(re.escape, each)) for each in (REGISTRY, _ENDS[1:], VERDICT_ENDS)
-        )
-        of = "|".join(re.escape(f"[{column}]") for column in self.about.sensitive)
-        known = re.compile(rf"({names})({of})?({ends})?|{VERDICT}({of})?({of_verdict})")
-
-        def others(column: str) -> Column | None:
-            if not known.fullmatch(column):
-                return None
-            if column.endswith(FOUND_BY):
-                return Column(low=0, high=len(COMPONENTS) - 1, may_lack=True)
-            return Column(low=0, high=1, may_lack=True) if column.endswith(P_VALUE) else Column(may_lack=True)
-
-        frame = self._table(name, columns, others=others)
+        frame = self._table(name, self.figures)
         there = [str(each) for each in frame]
         plain = {each.removesuffix("_floor") for each in there if each.endswith("_floor")}
         for each in plain:
             require(all(f"{each}{end}" in frame for end in _ENDS[:3]), f"it has no value or edge of {each}")
-            require(
-                (f"{each}{EDGE}" in frame) == (f"{each}{P_VALUE}" in frame), f"it has half a test of {each}"
-            )
+            has_test = [f"{each}{end}" in frame for end in _ENDS[3:]]
+            require(all(has_test) or not any(has_test), f"it has half a test of {each}")
         several = len(self.about.sensitive) > 1
         shown = [
             {id for id in REGISTRY if (f"{id}[{column}]" if several else id) in plain}
@@ -272,7 +236,8 @@ class _Result:
         require(
             shown[0] and all(each == shown[0] for each in shown), "it has no measures, or other ones a column"
         )
-        loose = [each for each in there if _value_of(each) not in plain and _value_of(each) not in columns]
+        own = plain | _TABLES[name.partition("-")[0]].keys()
+        loose = [each for each in there if _value_of(each) not in own]
         require(all(each.startswith(VERDICT) for each in loose), "it has a measure without its floor")
         is_whole = ~frame["diverged"]
         require(frame.loc[is_whole, ["mse", "rmse"]].notna().all(axis=None), "an error is missing")
@@ -281,15 +246,15 @@ class _Result:
         return frame
 
     def _frame(self, name: str) -> None:
-        frame = self._figures(name, _FRAME)
+        frame = self._figures(name)
         wanted = {(*model, part) for model in self.models for part in self.parts[model[2]]}
         _has_rows(frame, [*_MODEL, "part"], wanted, "its rows are not the models'")
-        self.measures = set(frame.columns) - set(_FRAME)
+        self.measures = set(frame.columns) - set(_TABLES["frame"])
         self.has_deviance = "deviance" in frame
 
     def _path(self, name: str) -> None:
-        frame = self._figures(name, _PATH)
-        require(set(frame.columns) - set(_PATH) == self.measures, "it has other measures than the frame")
+        frame = self._figures(name)
+        require(set(frame.columns) - set(_TABLES["path"]) == self.measures, "it has other measures")
         require(("deviance" in frame) == self.has_deviance, "it has another error than the frame")
         fair = [each for each in self.plan.methods if each != STANDARD]
         methods = list(frame["method"].unique())
@@ -304,35 +269,30 @@ class _Result:
             wanted = set(itertools.product(stops["lam"], range(len(self.parts)), parts))
             _has_rows(own, ["lam", "split", "part"], wanted, "a stop lacks a split or part")
 
-    def _baselines(self, name: str) -> None:
-        frame = self._figures(name, {**_JUDGED, "method": Column(kind=TEXT, among={*BASELINES, FAIR_TARIFF})})
-        require(("deviance" in frame) == self.has_deviance, "it has another error than the frame")
-        self._is_one_a_split(frame)
-        require((frame["method"] == MEAN).any(), "it lacks the average")
-
-    def _references(self) -> None:
-        columns = {**_JUDGED, "method": Column(kind=TEXT, among=REFERENCES.keys())}
-        frame = self._figures("references", {**columns, "best_epoch": _EPOCH})
-        require(not frame.empty, "it has no rows")
-        self._is_one_a_split(frame)
-
-    def _is_one_a_split(self, frame: pd.DataFrame) -> None:
-        points = set(_keys(frame, ["method", "lam"]))
+    def _points(self, name: str) -> None:
+        """Baselines or references: each once a split, on its test rows."""
+        frame = self._figures(name)
+        if name == "references":
+            require(not frame.empty, "it has no rows")
+        else:
+            require(("deviance" in frame) == self.has_deviance, "it has another error than the frame")
+            require((frame["method"] == MEAN).any(), "it lacks the average")
+        points = set(_keys(frame, [*_POINT]))
         wanted = {(*point, j, "test") for point in points for j in range(len(self.parts))}
         _has_rows(frame, [*_MODEL, "part"], wanted, "it lacks a split, or has one twice")
 
-    def _importance(self) -> None:
-        frame = self._table("importance", _IMPORTANCE)
+    def _importance(self, name: str) -> None:
+        frame = self._table(name)
         require(not frame.empty, "it has no feature")
         wanted = {(*model, feature) for model in self.models for feature in frame["feature"].unique()}
         _has_rows(frame, [*_MODEL, "feature"], wanted, "it lacks a feature or a model, or has one twice")
 
-    def _tuning(self) -> None:
-        frame = self._table("tuning", _TUNING)
+    def _tuning(self, name: str) -> None:
+        frame = self._table(name)
         chosen = frame[frame["chosen"]]["split"].tolist()
         require(sorted(chosen) == list(range(len(self.parts))), "not one setting a split was chosen")
 
-    def _curves(self) -> None:
+    def _curves(self, _: str) -> None:
         content = self._take(CURVES)
         require(len(content) <= MOST_LINES, "it is too long")
         for line in content.splitlines():
@@ -344,16 +304,14 @@ class _Result:
             numbers = [each["mse"], each["dependence"]]
             require(all(one is None or _is_number(one) for one in numbers), "a figure is no number")
 
-    def _set_aside(self) -> None:
-        sensitive = read_json(self._take(f"{SET_ASIDE}.json"), most_bytes=MOST_JSON)
+    def _set_aside(self, name: str) -> None:
+        sensitive = read_json(self._take(f"{name}.json"), most_bytes=MOST_JSON)
         require(sensitive == list(self.about.sensitive), "its columns are not the run's")
-        members = self._table(SET_ASIDE, _ASIDE)
-        found = _keys(members, ["method", "lam"])
-        require(
-            found == list(dict.fromkeys(model[:2] for model in self.models)), "its models are not the plan's"
-        )
+        members = self._table(name)
+        points = list(dict.fromkeys(model[:2] for model in self.models))
+        require(_keys(members, [*_POINT]) == points, "its models are not the plan's")
         arrays = read_arrays(
-            self._take(f"{SET_ASIDE}.safetensors"),
+            self._take(f"{name}.safetensors"),
             {
                 "rows": Array(dtype="int64", shape=(None,), low=0),
                 "predictions": Array(dtype="float64", shape=(len(members), None)),
@@ -365,11 +323,23 @@ class _Result:
         )
         rows = arrays["rows"]
         require(len(rows) > 0 and (np.diff(rows) > 0).all() and (rows < self.n).all(), "its rows are none")
-        for name, values in arrays.items():
-            require(
-                values.shape[-1 if name == "predictions" else 0] == len(rows), f"{name} has another length"
-            )
-        require("weight" not in arrays or (arrays["weight"] > 0).all(), "a weight is not above 0")
+        _are_of_rows(arrays, len(rows))
+
+
+def _figures_of(sensitive: Sequence[str]) -> dict[str, Column]:
+    """Every column of figures that a table may have."""
+    of = ("", *(f"[{column}]" for column in sensitive))
+    names = [f"{id}{column}{end}" for id in REGISTRY for column in of for end in _ENDS]
+    figure = Column(may_lack=True, is_needed=False)
+    columns = dict.fromkeys(
+        [*names, *(f"{VERDICT}{each}{end}" for each in of for end in VERDICT_ENDS)], figure
+    )
+    for name in columns:
+        if name.endswith(P_VALUE):
+            columns[name] = replace(figure, low=0, high=1)
+        elif name.endswith(FOUND_BY):
+            columns[name] = replace(figure, low=0, high=len(COMPONENTS) - 1)
+    return columns
 
 
 def _openings(content: bytes, plan: Sweep, found: Mapping[str, bytes]) -> int:
@@ -423,6 +393,15 @@ def _has_rows(frame: pd.DataFrame, columns: list[str], wanted: Set[tuple[Any, ..
 def _value_of(column: str) -> str:
     """The column of values beside which this one stands."""
     return next((column.removesuffix(end) for end in _ENDS[1:][::-1] if column.endswith(end)), column)
+
+
+def _are_of_rows(arrays: Mapping[str, Any], n: int) -> None:
+    """Raise a SchemaError unless each array has an entry a row, and weights are above 0."""
+    for name, values in arrays.items():
+        if name not in (PRICE, "price"):
+            of_rows = -1 if name in ("predictions", "part") else 0
+            require(values.shape[of_rows] == n, f"{name} has another length")
+    require("weight" not in arrays or (arrays["weight"] > 0).all(), "a weight is not above 0")
 
 
 def _is_number(value: Any) -> bool:

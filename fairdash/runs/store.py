@@ -35,10 +35,10 @@ from filelock import FileLock
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
-from fairdash.errors import Checks, FairdashError, OptionError, RunError, StorageError
+from fairdash.errors import Cancelled, Checks, FairdashError, OptionError, RunError, StorageError
 from fairdash.evaluation.result import SweepResult
 from fairdash.jobs import engine
-from fairdash.jobs.process import LOCK, is_at_work
+from fairdash.jobs.process import CANCEL, LOCK, is_at_work
 from fairdash.runs.log import WORKER, note
 from fairdash.runs.result import (
     CURVES,
@@ -68,8 +68,9 @@ if TYPE_CHECKING:
 
 Spec = TypeVar("Spec")
 
-_ID = re.compile(r"[0-9a-f]{12}")
-RESULT, FIRST, NAME = "result", "first", "name.json"
+_ID = re.compile(r"[0-9a-f]{12}|[0-9a-f]{24}")
+SPEC, STATUS, NAME = "spec.json", "status.json", "name.json"
+RESULT, FIRST = "result", "first"
 LONGEST_NAME = 80
 _ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
 
@@ -135,6 +136,8 @@ class Job(Generic[Spec]):
     folder_name: ClassVar[str]
     label: ClassVar[str]
     spec_kind: ClassVar[type]
+    #: Where it waits: what takes seconds, and is waited for, waits in the quick lane.
+    lane: str = engine.QUICK
 
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
         """Open the job; RunError if there is none of this id that is the owner's.
@@ -142,9 +145,9 @@ class Job(Generic[Spec]):
         Without an owner it is whoever's, for workers and deletion; pages and commands name theirs.
         """
         self.id = job_id
-        self.folder = data_folder(self.folder_name) / job_id
+        self.folder = self.home() / job_id
         # The id comes from a page's address: anything but hex digits could point out of the folder.
-        is_there = _ID.fullmatch(job_id) and (self.folder / "spec.json").is_file()
+        is_there = _ID.fullmatch(job_id) and (self.folder / SPEC).is_file()
         # Somebody else's is as gone as one that never was.
         if not is_there or (owner is not None and owner != self._owner):
             raise RunError.of(
@@ -153,20 +156,27 @@ class Job(Generic[Spec]):
             )
 
     @classmethod
+    def home(cls) -> Path:
+        """Where all of this kind are kept."""
+        return data_folder(cls.folder_name)
+
+    @classmethod
     def create(cls, spec: Spec, *, id: str | None = None) -> Self:
         """A new job, queued; nobody works at it yet.
 
         Where there is one of this `id` already, that one: of several who ask at once one makes it.
         """
         id = id or secrets.token_hex(6)
-        place = data_folder(cls.folder_name) / id
+        place = cls.home() / id
+        if (place / SPEC).is_file():
+            return cls(id)
         make_parents(place)
         try:
             with whole_folder(place) as new:
-                write_sealed(new / "status.json", to_plain(RunStatus(state=QUEUED)))
-                write_whole(new / "spec.json", spec_text(spec).encode())
+                write_sealed(new / STATUS, to_plain(RunStatus(state=QUEUED)))
+                write_whole(new / SPEC, spec_text(spec).encode())
         except StorageError:
-            if not (place / "spec.json").is_file():
+            if not (place / SPEC).is_file():
                 raise
         return cls(id)
 
@@ -182,11 +192,11 @@ class Job(Generic[Spec]):
     def spec(self) -> Spec:
         """What it has to do, read once; RunError if its file can't be read."""
         try:
-            path = self.folder / "spec.json"
+            path = self.folder / SPEC
             about = path.stat()
             spec: Spec = _read_spec(self.spec_kind, path, (about.st_mtime_ns, about.st_size))
         except (OSError, ValueError, KeyError, RecursionError, AttributeError, FairdashError) as error:
-            raise self._damaged("spec.json") from error
+            raise self._damaged(SPEC) from error
         return spec
 
     @property
@@ -203,9 +213,11 @@ class Job(Generic[Spec]):
         # Whoever is at it may have finished between the two looks.
         if (ended := self.status_if_over) is not None:
             return ended
+        if self.is_held():
+            return status
         if is_away:
             return replace(status, doing=f"the database is away; this {self.label} waits for it")
-        if self.is_held() or (at is None and status.state == QUEUED):
+        if at is None and status.state == QUEUED:
             return status
         if at is not None and at.is_active:
             if at.state == engine.WAITING and status.state == QUEUED:
@@ -231,9 +243,9 @@ class Job(Generic[Spec]):
     def stored_status(self) -> RunStatus:
         """What its file says, whether or not its worker lives; RunError if it can't be read."""
         try:
-            return from_plain(RunStatus, read_sealed(self.folder / "status.json"))
+            return from_plain(RunStatus, read_sealed(self.folder / STATUS))
         except (OSError, ValueError, RecursionError) as error:
-            raise self._damaged("status.json") from error
+            raise self._damaged(STATUS) from error
 
     def is_held(self) -> bool:
         """Whether a worker is alive and at this run."""
@@ -244,21 +256,33 @@ class Job(Generic[Spec]):
         return FileLock(self.folder / LOCK, timeout=seconds, is_singleton=False)
 
     def write_status(self, status: RunStatus) -> None:
-        write_sealed(self.folder / "status.json", to_plain(status))
+        write_sealed(self.folder / STATUS, to_plain(status))
         if status.is_over:
             note(self.folder, _ENDED[status.state], who=WORKER, why=status.message)
 
     def ask_to_cancel(self) -> None:
         """Have no unit of it begin any more; whoever is at one looks several times a second."""
         try:
-            (self.folder / "cancel").touch()
+            (self.folder / CANCEL).touch()
         except OSError as error:
             raise cant_keep(error) from error
         note(self.folder, "asked to stop", who=self._owner)
         engine.cancel(self.names_in_line)
 
     def is_cancelled(self) -> bool:
-        return (self.folder / "cancel").exists()
+        return (self.folder / CANCEL).exists()
+
+    def forget_cancel(self) -> None:
+        """It is wanted after all."""
+        try:
+            (self.folder / CANCEL).unlink(missing_ok=True)
+        except OSError as error:
+            raise cant_keep(error) from error
+
+    def check_cancelled(self) -> None:
+        """Raise Cancelled where the user wants it stopped."""
+        if self.is_cancelled():
+            raise Cancelled
 
     @property
     def names_in_line(self) -> tuple[str, ...]:
@@ -329,6 +353,7 @@ class Run(Job[RunSpec]):
     folder_name: ClassVar[str] = "runs"
     label: ClassVar[str] = "run"
     spec_kind: ClassVar[type] = RunSpec
+    lane = engine.LONG
 
     @property
     def names_in_line(self) -> tuple[str, ...]:
@@ -417,7 +442,7 @@ def _checked_name(name: str) -> str:
 
 def runs_folder() -> Path:
     """Where all runs are kept."""
-    return data_folder(Run.folder_name)
+    return Run.home()
 
 
 def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:

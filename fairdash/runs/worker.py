@@ -23,8 +23,8 @@ from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.status import CANCELLED, DONE, FAILED, RUNNING, RunStatus
-from fairdash.runs.store import Job, Run
-from fairdash.storage import data_folder
+from fairdash.runs.store import SPEC, Job, Run
+from fairdash.runs.studies import StudyJob, forget_the_oldest
 from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.search import search_settings
 from fairdash.training.split_kinds import draw_splits
@@ -69,7 +69,7 @@ def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bo
     """
     try:
         with job.lock(seconds=SECONDS_FOR_THE_LOCK):
-            if not (job.folder / "spec.json").is_file():
+            if not (job.folder / SPEC).is_file():
                 # Deleted while this process was starting; taking the lock has made an empty folder.
                 shutil.rmtree(job.folder, ignore_errors=True)
                 return 1
@@ -83,14 +83,13 @@ def work_at(job: SomeJob, work: Work[SomeJob], *, unit: Unit = at_once, ends: bo
         return 0
 
 
-#: Folder of the home to the kind of job that lies in it.
-KINDS = MappingProxyType({kind.folder_name: kind for kind in (Run, SearchJob, ModelJob, AuditJob)})
+#: A folder of the home each.
+KINDS: tuple[type[Job[Any]], ...] = (Run, SearchJob, ModelJob, AuditJob, StudyJob)
 
 
-def open_job(job_id: str) -> Run | SearchJob | ModelJob | AuditJob:
+def open_job(job_id: str) -> Job[Any]:
     """The job of this id, whose kind its folder says; RunError if there is none."""
-    found = (kind for name, kind in KINDS.items() if (data_folder(name) / job_id).is_dir())
-    return next(found, Run)(job_id)
+    return next((kind for kind in KINDS if (kind.home() / job_id).is_dir()), Run)(job_id)
 
 
 def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> int:
@@ -100,29 +99,23 @@ def _work(job: SomeJob, work: Work[SomeJob], unit: Unit, reporter: Reporter) -> 
         return 0
     except Cancelled:
         reporter.end(CANCELLED)
-        return 1
     except FairdashError as error:
         reporter.end(FAILED, str(error))
-        return 1
     except Exception as error:
         # The boundary of the process: the trace goes to the log, the user gets its number.
         error_id = secrets.token_hex(4)
         log.error("error %s: %s", error_id, trace_of(error))
+        why = f"Something went wrong that fairdash did not foresee; its log names it {error_id}."
         if is_out_of_memory(error):
-            reporter.end(FAILED, str(_too_much_memory(job.label)))
-            return 1
-        reporter.end(
-            FAILED, f"Something went wrong that fairdash did not foresee; its log names it {error_id}."
-        )
-        return 1
-
-
-def _too_much_memory(word: str) -> Problem:
-    return Problem(
-        what=f"This {word} takes more {beyond()}",
-        hint="Take a sample of the rows, fewer weights or smaller networks, or set FAIRDASH_MEMORY to more "
-        "(in GB).",
-    )
+            why = str(
+                Problem(
+                    what=f"This {job.label} takes more {beyond()}",
+                    hint="Take a sample of the rows, fewer weights or smaller networks, or set "
+                    "FAIRDASH_MEMORY to more (in GB).",
+                )
+            )
+        reporter.end(FAILED, why)
+    return 1
 
 
 def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
@@ -154,7 +147,7 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
 
 def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
     from fairdash.evaluation.execute_sweep import execute_sweep
-    from fairdash.runs.beside import second_hand
+    from fairdash.runs.helper import helper_process
 
     spec, begun = run.spec, run.spec.share_of_first
     reporter.begin("reading the data", fraction=begun)
@@ -169,8 +162,8 @@ def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
             log.warning("a training curve could not be written: %s", error)
 
     dataset = spec.load()
-    # What is found at once leaves nothing for another process to see.
-    with nullcontext() if unit is at_once else second_hand(run, dataset, spec.plan):
+    # What is found at once leaves nothing for the helper to see.
+    with nullcontext() if unit is at_once else helper_process(run, dataset, spec.plan):
         result = execute_sweep(
             dataset,
             spec.plan,
@@ -229,8 +222,20 @@ def _audit(audit: AuditJob, reporter: Reporter, _: Unit) -> None:
     reporter.keep(lambda: audit.write_result(result))
 
 
+def _study(study: StudyJob, reporter: Reporter, _: Unit) -> None:
+    written: dict[str, int] = {}
+    for step in study.spec.carry_out():
+        reporter.progress(step.doing, step.fraction)
+        for name, table in step.tables.items():
+            # Studies add rows; a table that has not grown need not be written again.
+            if written.get(name) != len(table):
+                study.keep(name, table)
+                written[name] = len(table)
+    forget_the_oldest()
+
+
 WORK: Mapping[type[Job[Any]], Work[Any]] = MappingProxyType(
-    {Run: _train, SearchJob: _search, ModelJob: _refit, AuditJob: _audit}
+    {Run: _train, SearchJob: _search, ModelJob: _refit, AuditJob: _audit, StudyJob: _study}
 )
 
 
@@ -258,11 +263,7 @@ class Reporter:
 
     def begin(self, doing: str, *, fraction: float = 0.0) -> None:
         self.fraction = fraction
-        left = self.estimate if fraction < 1 else None
-        seconds = self._seconds()
-        self._tell(
-            RunStatus(state=RUNNING, doing=doing, fraction=fraction, seconds=seconds, seconds_left=left)
-        )
+        self._tell(doing, fraction, self.estimate if fraction < 1 else None)
 
     def end(self, state: str, message: str = "") -> None:
         if not self.ends:
@@ -278,17 +279,8 @@ class Reporter:
         if time.monotonic() - self.last < SECONDS_BETWEEN_REPORTS:
             return
         self.last, self.fraction = time.monotonic(), fraction
-        if self.job.is_cancelled():
-            raise Cancelled
-        self._tell(
-            RunStatus(
-                state=RUNNING,
-                doing=doing,
-                fraction=fraction,
-                seconds=self._seconds(),
-                seconds_left=self._seconds_left(fraction),
-            )
-        )
+        self.job.check_cancelled()
+        self._tell(doing, fraction, self._seconds_left(fraction))
 
     def _seconds_left(self, fraction: float) -> float | None:
         """Estimate; in the first seconds that of before, or None: there is nothing to estimate from.
@@ -318,14 +310,16 @@ class Reporter:
         """
 
         def wait() -> None:
-            if self.job.is_cancelled():
-                raise Cancelled
+            self.job.check_cancelled()
             self.begin("waiting for space on the disk: free some, and this goes on", fraction=1.0)
 
         self._insist(write, wait=wait)
 
-    def _tell(self, status: RunStatus) -> None:
+    def _tell(self, doing: str, fraction: float, left: float | None) -> None:
         """Write how far it is; a disk that is full for a moment must not end what can go on without."""
+        status = RunStatus(
+            state=RUNNING, doing=doing, fraction=fraction, seconds=self._seconds(), seconds_left=left
+        )
         try:
             self.job.write_status(status)
         except StorageError as error:

@@ -56,12 +56,7 @@ def _home(part: str, of_system: str) -> Path:
     return place
 
 
-def write_whole(
-    path: Path,
-    content: bytes,
-    *,
-    hint: str = WRITABLE,
-) -> None:
+def write_whole(path: Path, content: bytes, *, hint: str = WRITABLE) -> None:
     """Write a file that only this user can read, whole or not at all.
 
     Parameters
@@ -74,8 +69,8 @@ def write_whole(
     StorageError
         The folder can't be written, or the disk is full; nothing is left behind then.
     """
+    make_parents(path, hint=hint)
     try:
-        _make_with_parents(path.parent)
         # mkstemp gives mode 0600, and a name of its own so that two writers don't meet.
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
         try:
@@ -91,25 +86,23 @@ def write_whole(
         raise cant_keep(error, hint=hint) from error
 
 
-def _make_with_parents(path: Path) -> None:
-    """Make a folder where there is none; those around it are as private, which pathlib's own are not."""
-    if not path.is_dir():
-        _make_with_parents(path.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
-
-
-def make_parents(path: Path) -> None:
-    """Make the folder that a file is to lie in, where there is none; only this user can read it.
+def make_parents(path: Path, *, hint: str = WRITABLE) -> None:
+    """Make the folder that a file is to lie in, and those around it; only this user can read them.
 
     Raises
     ------
     StorageError
         It can't be made.
     """
+    folder = path.parent
+    if folder.is_dir():
+        return
+    make_parents(folder, hint=hint)
     try:
-        _make_with_parents(path.parent)
+        # Parents that pathlib makes by itself are not as private.
+        folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        raise cant_keep(error) from error
+        raise cant_keep(error, hint=hint) from error
 
 
 def inside(folder: Path) -> list[Path]:

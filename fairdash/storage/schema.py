@@ -13,7 +13,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,23 +128,15 @@ def _check_plain(value: Any, *, depth: int, may_lack: bool) -> None:
             _check_plain(each, depth=depth + 1, may_lack=may_lack)
 
 
-def read_table(
-    content: bytes,
-    columns: Mapping[str, Column],
-    *,
-    most_rows: int,
-    others: Callable[[str], Column | None] = lambda _: None,
-) -> pd.DataFrame:
+def read_table(content: bytes, columns: Mapping[str, Column], *, most_rows: int) -> pd.DataFrame:
     """The table in a Parquet file; what it says to pandas, which could make another one of it, is not heeded.
 
     Parameters
     ----------
     columns
-        Name to what stands there.
+        Name to what stands there; there may be no other.
     most_rows
         How many rows there may be.
-    others
-        What stands in a column that is not among these; None for one that must not be there.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -156,16 +148,13 @@ def read_table(
             require(file.metadata.num_rows <= most_rows, f"it has more than {most_rows:,} rows")
             require(len(names) <= MOST_COLUMNS, "it has too many columns")
             require(len(set(names)) == len(names), "a column stands twice in it")
-            expected = {name: columns.get(name) or others(name) for name in names}
-            unknown = [name for name, column in expected.items() if column is None]
-            require(not unknown, "it has a column that is not known")
-            lacking = [name for name, column in columns.items() if column.is_needed and name not in expected]
+            require(columns.keys() >= set(names), "it has a column that is not known")
+            known = {name: columns[name] for name in names}
+            lacking = [name for name, column in columns.items() if column.is_needed and name not in known]
             require(not lacking, f"it lacks the column {', '.join(lacking)}")
-            known = {name: column for name, column in expected.items() if column is not None}
             for name, column in known.items():
-                require(
-                    _is_of(file.schema_arrow.field(name).type, column.kind), f"{name} is no {column.kind}"
-                )
+                kind = file.schema_arrow.field(name).type
+                require(_is_of(kind, column.kind), f"{name} is no {column.kind}")
             texts = [name for name, column in known.items() if column.kind == TEXT]
         # One long text that stands in every row is in memory once.
         with pq.ParquetFile(io.BytesIO(content), read_dictionary=texts) as file:

@@ -32,8 +32,13 @@ def show_status(job: Job, status: RunStatus) -> None:
     elif job.is_cancelled():
         st.progress(status.fraction, text="Stopping…")
     else:
-        left = "" if status.seconds_left is None else f" · about {duration(status.seconds_left)} left"
-        st.progress(status.fraction, text=f"{status.doing.capitalize()} · {status.fraction:.0%}{left}")
+        st.progress(status.fraction, text=progress_words(status))
+
+
+def progress_words(status: RunStatus) -> str:
+    """What a job at work is doing, how far it is, and how long it will take."""
+    left = "" if status.seconds_left is None else f" · about {duration(status.seconds_left)} left"
+    return f"{status.doing[:1].upper()}{status.doing[1:]} · {status.fraction:.0%}{left}"
 
 
 def show_go_on(job: Job) -> None:

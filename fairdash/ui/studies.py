@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping
 import pandas as pd
 import streamlit as st
 
-from fairdash.simulations.store import DONE, FAILED, Study, StudyStatus, cancel, start, status_of, tables_of
+from fairdash.runs.launch import start_study
+from fairdash.runs.status import DONE, FAILED, QUEUED, RUNNING, RunStatus
+from fairdash.runs.studies import StudyJob, find_study
+from fairdash.simulations.store import Study
 from fairdash.ui.frame import plain_errors
+from fairdash.ui.jobs import progress_words
 from fairdash.ui.keys import Keys
-from fairdash.ui.text import duration
 
 KEY = Keys(__file__)
 
@@ -23,21 +26,20 @@ Tables = Mapping[str, pd.DataFrame]
 
 
 @st.cache_data(max_entries=60, show_spinner=False)
-def _finished(key: str, _study: Study) -> dict[str, pd.DataFrame]:  # noqa: ARG001 (the key is the cache's)
-    return tables_of(_study)
+def _finished(key: str, _job: StudyJob) -> dict[str, pd.DataFrame]:  # noqa: ARG001 (the key is the cache's)
+    return _job.tables()
 
 
 def finished(study: Study) -> Tables | None:
     """The tables of a study that is done, else None; it is not started here."""
-    if status_of(study).state != DONE:
-        return None
-    return _finished(study.key, study)
+    job = find_study(study)
+    return None if job is None or job.status.state != DONE else _finished(study.key, job)
 
 
 def so_far(study: Study) -> tuple[Tables, bool]:
     """The tables that a study has, and whether it is done; it is not started here."""
     done = finished(study)
-    return (tables_of(study), False) if done is None else (done, True)
+    return (_tables(study), False) if done is None else (done, True)
 
 
 def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:
@@ -56,40 +58,41 @@ def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) ->
     asked = KEY("study", slot)
     earlier = st.session_state.get(asked)
     if earlier is None or earlier[0] != study:
-        if earlier is not None and not status_of(earlier[0]).is_over:
-            cancel(earlier[0])
+        job = None if earlier is None else find_study(earlier[0])
+        if job is not None and not job.status.is_over:
+            job.ask_to_cancel()
         st.session_state[asked] = (study, time.monotonic())
-    _follow(study, show, asked, _size(tables_of(study)))
+    _follow(study, show, asked, _size(_tables(study)))
 
 
 @st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
 def _follow(study: Study, show: Callable[[Tables], None] | None, asked: str, drawn: int) -> None:
-    status = status_of(study)
-    if status.state == DONE or (show is None and _size(tables_of(study)) > drawn):
+    job = find_study(study)
+    status = RunStatus(state=QUEUED) if job is None else job.status
+    if status.state == DONE or (show is None and _size(_tables(study)) > drawn):
         st.rerun()
     if status.state == FAILED:
         st.warning("The background computation has ended before it was done.")
         if st.button("Try again", icon=":material/replay:", key=KEY("again", asked)):
             with plain_errors():
-                start(study)
+                start_study(study)
         return
     if time.monotonic() - st.session_state[asked][1] >= SECONDS_OF_REST:
         # A fragment's own runs have nobody around them who says what goes wrong.
         with plain_errors():
-            start(study)
-    st.progress(status.fraction, text=_words(status))
+            start_study(study)
+    if status.state == RUNNING:
+        st.progress(status.fraction, text=progress_words(status))
+    else:
+        st.progress(0.0, text="Starting…")
     if show is not None:
-        show(tables_of(study))
+        show(_tables(study))
+
+
+def _tables(study: Study) -> Tables:
+    job = find_study(study)
+    return {} if job is None else job.tables()
 
 
 def _size(tables: Tables) -> int:
     return sum(len(table) for table in tables.values())
-
-
-def _words(status: StudyStatus) -> str:
-    if status.state != "running":
-        return "Starting…"
-    left = ""
-    if status.fraction > 0.05:
-        left = f" · about {duration(status.seconds * (1 - status.fraction) / status.fraction)} left"
-    return f"{status.doing} · {status.fraction:.0%}{left}"

@@ -13,8 +13,10 @@ from fairdash.dependence import exact, measure
 from fairdash.dependence.spline import hgr_of_bases, scores
 from fairdash.dependence.spline_basis import category_basis, number_basis
 from fairdash.errors import OptionError
+from fairdash.runs import worker
+from fairdash.runs.studies import create_study
 from fairdash.simulations.proxies import proxy_study, ranking_of_tables
-from fairdash.simulations.store import PROXIES, Study, tables_of, work
+from fairdash.simulations.store import PROXIES, Study
 
 
 def dataset(features: dict, s: np.ndarray) -> Dataset:
@@ -191,11 +193,9 @@ def test_the_study_tells_how_far_it_is_and_keeps_what_it_found() -> None:
     assert list(steps[0].tables["values"]) == ["feature", "hgr"]
     study = Study(PROXIES, source=source.to_json(), sensitive="Age")
     assert Study.from_json(study.to_json()) == study
-    from fairdash.storage import write_whole
-
-    write_whole(study.folder / "study.json", study.to_json().encode())
-    assert work(study.key)
-    ranking = ranking_of_tables(tables_of(study))
+    job = create_study(study)
+    assert worker.main(job.id) == 0
+    ranking = ranking_of_tables(job.tables())
     pd.testing.assert_frame_equal(ranking.features, rank_proxies(source.load()).features)
     assert ranking.sensitive == "Age"
 

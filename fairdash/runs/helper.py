@@ -1,7 +1,8 @@
-"""A second process at a run: it asks for the same units from the other end, so that no core is idle.
+"""The helper process at a run: it asks for the same units from the other end, so that no core is idle.
 
-``python -m fairdash.runs.beside ID`` ends when whoever has started it does. Each unit is kept once, by
-whichever of the two comes to it first (:func:`fairdash.jobs.kept.keep_once`): neither changes what is found.
+``python -m fairdash.runs.helper ID`` ends when whoever has started it does. Each unit is kept once, by
+whichever of the two comes to it first (:class:`fairdash.jobs.checkpoints.Checkpoints`): neither changes what
+is found.
 """
 
 from __future__ import annotations
@@ -11,14 +12,12 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from fairdash.data.dataset import Dataset
-from fairdash.jobs.kept import keep_once, kept
+from fairdash.jobs.checkpoints import Checkpoints
 from fairdash.jobs.process import environment, lower_priority
-from fairdash.jobs.steps import Found, from_files, to_files
 from fairdash.runs.store import Run
 from fairdash.training.sweep import Sweep
 from fairdash.utils.error_log import trace_of
@@ -29,11 +28,11 @@ MOST_ROWS = 100_000
 #: What a slow core trains for, at least: a process takes seconds to start.
 FEWEST_SECONDS = 8.0
 
-log = logging.getLogger("fairdash.beside")
+log = logging.getLogger("fairdash.helper")
 
 
 @contextmanager
-def second_hand(run: Run, dataset: Dataset, plan: Sweep) -> Iterator[None]:
+def helper_process(run: Run, dataset: Dataset, plan: Sweep) -> Iterator[None]:
     """Have a second process work at the run's units inside, where that is worth it."""
     if not _is_worth_it(dataset, plan):
         yield
@@ -63,19 +62,6 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
     )
 
 
-class _FromTheEnd:
-    """The units in a run's folder, for the second of two processes."""
-
-    from_the_end = True
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
-        digest = keep_once(self.folder, name, lambda: to_files(compute()), waiting=lambda: None)
-        return from_files(kept(self.folder, digest))
-
-
 def main(run_id: str) -> int:
     """Work at a run until there is nothing left; whoever carries it out finds an error by itself."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -84,10 +70,10 @@ def main(run_id: str) -> int:
     limit_memory()
     run = Run(run_id)
     try:
-        lend_a_hand(run.spec.load(), run.spec.plan, unit=_FromTheEnd(run.units))
+        lend_a_hand(run.spec.load(), run.spec.plan, unit=Checkpoints(run.units, from_the_end=True))
     except Exception as error:
         # The boundary of the process.
-        log.warning("the second process at %s: %s", run_id, trace_of(error))
+        log.warning("the helper process at %s: %s", run_id, trace_of(error))
         return 1
     return 0
 

@@ -1,0 +1,78 @@
+"""Studies that are carried out apart from the app, and kept, named by what they are.
+
+<cache>/studies/<key>/spec.json       what to do
+<cache>/studies/<key>/<table>.parquet what it has found so far
+
+The other files are a run's; see :mod:`fairdash.runs.store`. Anything here can be computed again.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+from pathlib import Path
+from typing import ClassVar
+
+import pandas as pd
+
+from fairdash.errors import RunError
+from fairdash.jobs import engine
+from fairdash.runs.status import CANCELLED, RunStatus
+from fairdash.runs.store import Job
+from fairdash.simulations.store import Study
+from fairdash.storage import cache_folder, write_whole
+
+_KEPT = 300
+
+
+class StudyJob(Job[Study]):
+    """One study in the cache."""
+
+    folder_name: ClassVar[str] = "studies"
+    label: ClassVar[str] = "study"
+    spec_kind: ClassVar[type] = Study
+
+    @classmethod
+    def home(cls) -> Path:
+        return cache_folder(cls.folder_name)
+
+    @property
+    def lane(self) -> str:  # type: ignore[override]
+        """A scene takes seconds, and somebody looks at it; the others take longer."""
+        return engine.QUICK if self.spec.kind == "scene" else engine.STUDIES
+
+    def stored_status(self) -> RunStatus:
+        """What its file says; a study that can't be read is computed again."""
+        try:
+            return super().stored_status()
+        except RunError:
+            return RunStatus(state=CANCELLED)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """What it has found so far, by name."""
+        paths = self.folder.glob("*.parquet")
+        return {path.stem: pd.read_parquet(io.BytesIO(path.read_bytes())) for path in paths}
+
+    def keep(self, name: str, table: pd.DataFrame) -> None:
+        """Write a table of what it has found so far."""
+        write_whole(self.folder / f"{name}.parquet", table.to_parquet(index=False))
+
+
+def create_study(study: Study) -> StudyJob:
+    """The study's job, queued where it is new; nobody works at it yet."""
+    return StudyJob.create(study, id=study.key)
+
+
+def find_study(study: Study) -> StudyJob | None:
+    """The study where somebody has asked for it, else None."""
+    try:
+        return StudyJob(study.key)
+    except RunError:
+        return None
+
+
+def forget_the_oldest() -> None:
+    """Forget the oldest studies beyond the number kept."""
+    folders = sorted(StudyJob.home().iterdir(), key=lambda folder: folder.stat().st_mtime)
+    for folder in folders[:-_KEPT]:
+        shutil.rmtree(folder, ignore_errors=True)
