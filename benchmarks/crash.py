@@ -47,7 +47,7 @@ def main() -> None:
 
 def study(kills: int, rng: random.Random) -> pd.DataFrame:
     """Carry runs out under fire until there were so many kills; a row a moment."""
-    from fairdash.jobs import engine
+    from fairdash.jobs import queue
     from fairdash.runs import worker
     from fairdash.runs.launch import start_run
     from fairdash.runs.status import DONE
@@ -68,11 +68,11 @@ def study(kills: int, rng: random.Random) -> pd.DataFrame:
             if not MOMENTS[moment](run, rng):
                 break
             before = units(run)
-            kill(engine.LONG)
+            kill(queue.LONG)
             # Kept files go when the result is there.
             lost = 0 if (run.folder / "result").is_dir() else len(before.keys() - units(run).keys())
-            orphans, begun = len(processes(engine.LONG)), time.monotonic()
-            engine.see_to_all()
+            orphans, begun = len(processes(queue.LONG)), time.monotonic()
+            queue.see_to_all()
             _until(lambda run=run: run.is_held() or run.status.is_over)
             rows.append((moment, 1, lost, orphans, time.monotonic() - begun))
         _until(lambda run=run: run.status.is_over)

@@ -19,7 +19,7 @@ from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.data.source import CatalogueSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import StorageError
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.jobs.checkpoints import keep
 from fairdash.runs import worker
 from fairdash.runs.deletion import delete_run
@@ -59,7 +59,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setenv("FAIRDASH_HOME", str(home))
         assert worker.main(create_run(SOURCE, PLAN).id) == 0
         create_run(SOURCE, replace(PLAN, n_splits=1)).write_status(RunStatus(state=CANCELLED))
-        engine.client()
+        queue.client()
     return home
 
 

@@ -51,7 +51,7 @@ def worker(*, database: str | None = None, lanes: Words = None) -> int:
     """
     # Not with the app: numpy reads the number of its threads when it is loaded, and the app sets it.
     from fairdash.cli.worker import serve
-    from fairdash.jobs.engine import LANES
+    from fairdash.jobs.queue import LANES
 
     if database is not None:
         os.environ["FAIRDASH_DATABASE"] = database

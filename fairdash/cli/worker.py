@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
-from fairdash.jobs import engine
 from fairdash.jobs import process as detached
+from fairdash.jobs import queue
 from fairdash.jobs.checkpoints import Checkpoints
 from fairdash.jobs.process import environment
 from fairdash.storage import make_parents
@@ -49,16 +49,16 @@ def main(lane: str, *, parent: int | None = None) -> int:
     parent
         The process that wants the lane worked at as long as it lives itself, work or not.
     """
-    lock = engine.lock_of(lane)
+    lock = queue.lock_of(lane)
     make_parents(lock)
     try:
         with FileLock(lock, timeout=0 if parent is None else -1, is_singleton=False):
             _work(lane, parent)
     except Timeout:
         return 0
-    if parent is None and engine.is_needed(lane):
+    if parent is None and queue.is_needed(lane):
         # Asked for while this process was on its way out.
-        engine.see_to(lane)
+        queue.see_to(lane)
     return 0
 
 
@@ -102,7 +102,7 @@ def carry_out(place: str, part: str) -> int:
     job = runs.open_job(place.rpartition("/")[2])
     if part == FIRST and isinstance(job, Run):
         status = runs.work_at(job, runs.first_look, ends=False)
-        engine.call(engine.LONG)
+        queue.call(queue.LONG)
         return status
     if isinstance(job, Run):
         _wait_for_first_look(job)
@@ -118,11 +118,11 @@ def carry_out(place: str, part: str) -> int:
 def _wait_for_first_look(run: Run) -> None:
     """It has a lane of its own, and goes first."""
     while run.look is None and not run.is_cancelled():
-        at = engine.once_it_is_there(lambda: engine.state_of(run.first_in_line))
+        at = queue.once_it_is_there(lambda: queue.state_of(run.first_in_line))
         if at is None or not at.is_active:
             return
-        engine.see_to(engine.QUICK)
-        time.sleep(engine.POLL[engine.QUICK])
+        queue.see_to(queue.QUICK)
+        time.sleep(queue.POLL[queue.QUICK])
 
 
 def _work(lane: str, parent: int | None) -> None:
@@ -135,12 +135,12 @@ def _work(lane: str, parent: int | None) -> None:
             not (record.exc_info and isinstance(record.exc_info[1], error.DBOSAwaitedWorkflowCancelledError))
         )
     )
-    engine.client()
+    queue.client()
 
-    @DBOS.workflow(name=engine.WORKFLOW, max_recovery_attempts=MOST_DEATHS)
+    @DBOS.workflow(name=queue.WORKFLOW, max_recovery_attempts=MOST_DEATHS)
     def workflow(place: str, part: str) -> None:
         id = str(DBOS.workflow_id)
-        begun = engine.once_it_is_there(lambda: engine.begun_at(id))
+        begun = queue.once_it_is_there(lambda: queue.begun_at(id))
         try:
             status = carry_out(place, part)
         except Exception as fault:
@@ -149,16 +149,16 @@ def _work(lane: str, parent: int | None) -> None:
             status = 1
         if status != 0:
             # It was stopped, or has failed and said so: it can go on from here, which what has ended can't.
-            engine.once_it_is_there(lambda: engine.give_up(id, begun=begun))
+            queue.once_it_is_there(lambda: queue.give_up(id, begun=begun))
             raise error.DBOSWorkflowCancelledError(place)
 
     DBOS(
         config=DBOSConfig(
             name="fairdash",
-            system_database_url=engine.database_url(),
+            system_database_url=queue.database_url(),
             serializer=DBOSPortableJSONSerializer(),
-            application_version=engine.VERSION,
-            executor_id=engine.worker_at(lane),
+            application_version=queue.VERSION,
+            executor_id=queue.worker_at(lane),
             run_migrations=False,
             log_level="WARNING",
         )
@@ -166,10 +166,10 @@ def _work(lane: str, parent: int | None) -> None:
     DBOS.listen_queues([lane])
     _import_all(lane)
     limit_memory()
-    if engine.is_shared():
-        engine.beat(engine.worker_at(lane))
+    if queue.is_shared():
+        queue.beat(queue.worker_at(lane))
     DBOS.launch()
-    if lane != engine.STUDIES:
+    if lane != queue.STUDIES:
         # Where the app is not, terms hold too.
         from fairdash.runs.deletion import keep_enforcing
 
@@ -192,19 +192,19 @@ def _stand_by(lane: str, parent: int | None) -> None:
         if parent is not None and os.getppid() != parent:
             return
         try:
-            if parent is not None or engine.is_needed(lane):
+            if parent is not None or queue.is_needed(lane):
                 quiet_since = time.monotonic()
-            if not engine.is_shared() or time.monotonic() - looked < SECONDS_BETWEEN_BEATS:
+            if not queue.is_shared() or time.monotonic() - looked < SECONDS_BETWEEN_BEATS:
                 continue
             looked = time.monotonic()
-            engine.beat(engine.worker_at(lane))
+            queue.beat(queue.worker_at(lane))
             if is_away:
                 log.warning("the database is back")
                 is_away = False
             # Nobody could beat while it was away: others get the time to.
-            if time.monotonic() - there_since > engine.SECONDS_TO_LIVE:
-                engine.take_over(lane)
-        except engine.AwayError as error:
+            if time.monotonic() - there_since > queue.SECONDS_TO_LIVE:
+                queue.take_over(lane)
+        except queue.AwayError as error:
             if not is_away:
                 log.warning("%s", error)
             is_away = True
@@ -215,10 +215,10 @@ def _import_all(lane: str) -> None:
     """Everything that a job of the lane needs, before there is one; beyond it the memory is limited."""
     import fairdash.runs.worker
 
-    if lane != engine.STUDIES:
+    if lane != queue.STUDIES:
         import fairdash.evaluation.execute_sweep
         import fairdash.training.stack  # noqa: F401
-    if lane == engine.QUICK and not engine.is_needed(lane):
+    if lane == queue.QUICK and not queue.is_needed(lane):
         _rehearse()
 
 
@@ -236,5 +236,5 @@ def _rehearse() -> None:
 
 if __name__ == "__main__":
     # Somebody waits for what is in the quick lane.
-    detached.lower_priority(by=5 if sys.argv[1] == engine.QUICK else 10)
+    detached.lower_priority(by=5 if sys.argv[1] == queue.QUICK else 10)
     sys.exit(main(sys.argv[1], parent=int(sys.argv[2]) if len(sys.argv) > 2 else None))

@@ -31,7 +31,7 @@ from fairdash.data import uploads
 from fairdash.data.source import sources_folder
 from fairdash.data.uploads import check_sha256, delete_upload, forget_tables, holders_of
 from fairdash.errors import FairdashError, Problem, StorageError
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.jobs.process import LOCK, is_at_work, stop
 from fairdash.runs.audits import AuditJob
 from fairdash.runs.models import ModelJob
@@ -203,13 +203,13 @@ def _delete_made(made: Made) -> None:
     in_line = [f"{folder.name}{part}" for folder in made.folders for part in ("", f"-{FIRST}")]
     # Where the disk is full the line can't be written before there is room again, which this makes.
     with suppress(StorageError):
-        engine.cancel(in_line)
+        queue.cancel(in_line)
     problems = [problem for folder in made.folders for problem in _delete(folder)]
     for digest, owner in made.tables:
         delete_upload(digest, owner=owner)
     for source in made.sources:
         source.unlink(missing_ok=True)
-    engine.forget(in_line)
+    queue.forget(in_line)
     if problems:
         raise StorageError(*problems)
 

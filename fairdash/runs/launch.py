@@ -11,7 +11,7 @@ from filelock import Timeout
 from fairdash.auditing.plan import AuditPlan
 from fairdash.data.source import DatasetSource
 from fairdash.errors import RunError
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.runs.audits import AuditJob, create_audit
 from fairdash.runs.log import LOG, facts_of, note
 from fairdash.runs.models import ModelJob, create_model
@@ -115,9 +115,9 @@ def put_in_line(job: SomeJob, *, again: bool = False) -> SomeJob:
     spec, place = job.spec, f"{job.folder_name}/{job.id}"
     first = job.first_in_line if isinstance(job, Run) and spec.first is not None and not job.look else None
     # Whoever has made the first look calls for the rest: two processes that start would share its cores.
-    engine.submit(place, lane=job.lane, owner=spec.owner, now=first is None, again=again)
+    queue.submit(place, lane=job.lane, owner=spec.owner, now=first is None, again=again)
     if first is not None:
-        engine.submit(place, lane=engine.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
+        queue.submit(place, lane=queue.QUICK, owner=spec.owner, part=FIRST, id=first, again=again)
     return job
 
 

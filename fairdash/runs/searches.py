@@ -16,7 +16,7 @@ from typing import ClassVar
 import pandas as pd
 
 from fairdash.data.source import DatasetSource
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.runs.store import Job, JobSpec
 from fairdash.storage import LOCAL, write_whole
 from fairdash.training.lam_search import LamSearch
@@ -49,7 +49,7 @@ class SearchJob(Job[SearchSpec]):
     folder_name: ClassVar[str] = "searches"
     label: ClassVar[str] = "search"
     spec_kind: ClassVar[type] = SearchSpec
-    lane = engine.LONG
+    lane = queue.LONG
 
     def write_result(self, result: SearchResult) -> None:
         """Keep the result: all of it or nothing."""

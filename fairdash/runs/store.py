@@ -14,7 +14,7 @@
 <home>/runs/<id>/process.json    which process that is
 
 What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.storage.bundle`). Who is
-next, and which units are done, is in the line of jobs (:mod:`fairdash.jobs.engine`).
+next, and which units are done, is in the line of jobs (:mod:`fairdash.jobs.queue`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import Cancelled, Checks, FairdashError, OptionError, RunError, StorageError
 from fairdash.evaluation.result import SweepResult
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.jobs.process import CANCEL, LOCK, is_at_work
 from fairdash.runs.log import WORKER, note
 from fairdash.runs.result import (
@@ -137,7 +137,7 @@ class Job(Generic[Spec]):
     label: ClassVar[str]
     spec_kind: ClassVar[type]
     #: Where it waits: what takes seconds, and is waited for, waits in the quick lane.
-    lane: str = engine.QUICK
+    lane: str = queue.QUICK
 
     def __init__(self, job_id: str, *, owner: str | None = None) -> None:
         """Open the job; RunError if there is none of this id that is the owner's.
@@ -207,8 +207,8 @@ class Job(Generic[Spec]):
             return status
         is_away = False
         try:
-            at = engine.state_of(self.id)
-        except engine.AwayError:
+            at = queue.state_of(self.id)
+        except queue.AwayError:
             at, is_away = None, True
         # Whoever is at it may have finished between the two looks.
         if (ended := self.status_if_over) is not None:
@@ -220,10 +220,10 @@ class Job(Generic[Spec]):
         if at is None and status.state == QUEUED:
             return status
         if at is not None and at.is_active:
-            if at.state == engine.WAITING and status.state == QUEUED:
+            if at.state == queue.WAITING and status.state == QUEUED:
                 return replace(status, before=at.before)
             return replace(status, state=RUNNING, doing=status.doing or "starting")
-        if at is not None and at.state == engine.STOPPED:
+        if at is not None and at.state == queue.STOPPED:
             return replace(status, state=CANCELLED, seconds_left=None)
         return replace(
             status,
@@ -267,7 +267,7 @@ class Job(Generic[Spec]):
         except OSError as error:
             raise cant_keep(error) from error
         note(self.folder, "asked to stop", who=self._owner)
-        engine.cancel(self.names_in_line)
+        queue.cancel(self.names_in_line)
 
     def is_cancelled(self) -> bool:
         return (self.folder / CANCEL).exists()
@@ -353,7 +353,7 @@ class Run(Job[RunSpec]):
     folder_name: ClassVar[str] = "runs"
     label: ClassVar[str] = "run"
     spec_kind: ClassVar[type] = RunSpec
-    lane = engine.LONG
+    lane = queue.LONG
 
     @property
     def names_in_line(self) -> tuple[str, ...]:

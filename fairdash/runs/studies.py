@@ -16,7 +16,7 @@ from typing import ClassVar
 import pandas as pd
 
 from fairdash.errors import RunError
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.runs.status import CANCELLED, RunStatus
 from fairdash.runs.store import Job
 from fairdash.simulations.store import Study
@@ -39,7 +39,7 @@ class StudyJob(Job[Study]):
     @property
     def lane(self) -> str:  # type: ignore[override]
         """A scene takes seconds, and somebody looks at it; the others take longer."""
-        return engine.QUICK if self.spec.kind == "scene" else engine.STUDIES
+        return queue.QUICK if self.spec.kind == "scene" else queue.STUDIES
 
     def stored_status(self) -> RunStatus:
         """What its file says; a study that can't be read is computed again."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from fairdash.jobs.engine import see_to_all
+from fairdash.jobs.queue import see_to_all
 from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.frame import ask_for_presentation, freeze_imports, plain_errors, say_what_was_open
 from fairdash.ui.owner import let_in, show_who

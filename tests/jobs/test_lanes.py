@@ -15,7 +15,7 @@ import pytest
 
 from fairdash.errors import StorageError
 from fairdash.evaluation.result import SweepResult
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.runs import worker
 from fairdash.runs.launch import go_on, start_run
 from fairdash.runs.listing import list_runs
@@ -46,7 +46,7 @@ def kill(lane: str) -> None:
     (process,) = processes(lane)
     os.kill(process, signal.SIGKILL)
     # Its memory is gone a moment before its files are closed.
-    until(lambda: not processes(lane) and not engine.is_locked(engine.lock_of(lane)))
+    until(lambda: not processes(lane) and not queue.is_locked(queue.lock_of(lane)))
 
 
 def until(holds: Callable[[], object], seconds: float = 60.0) -> None:
@@ -95,12 +95,12 @@ def test_a_run_whose_process_is_killed_again_and_again_is_the_run_that_nobody_di
     kept: dict[str, tuple[int, int]] = {}
     for n in (1, 4, 7):
         until(lambda n=n: len(units(run)) >= n or run.status.is_over)
-        kill(engine.LONG)
+        kill(queue.LONG)
         assert run.status.state == RUNNING, "it goes on as soon as somebody looks"
         again = [name for name in kept if units(run)[name] != kept[name]]
         assert len(again) <= 1, "one may have been kept, and killed before it was recorded"
         kept = units(run)
-        engine.see_to_all()
+        queue.see_to_all()
     assert wait(run, lambda status: status.is_over).state == DONE
     assert_equal(run.read_result(), undisturbed)
     until(lambda: not run.units.exists())
@@ -124,17 +124,17 @@ def test_what_was_stopped_goes_on_from_there(undisturbed: SweepResult) -> None:
     go_on(run)
     assert wait(run, lambda status: status.is_over).state == DONE
     assert not run.can_go_on
-    until(lambda: (at := engine.state_of(run.id)) is not None and not at.is_active)
+    until(lambda: (at := queue.state_of(run.id)) is not None and not at.is_active)
     assert_equal(run.read_result(), undisturbed)
 
 
 def test_whoever_leaves_a_job_does_not_stop_what_has_gone_on_meanwhile() -> None:
     run = create_run(SOURCE, PLAN)
-    engine.submit(f"runs/{run.id}", lane=engine.LONG, owner="local", now=False)
-    engine.give_up(run.id, begun=None)
-    engine.give_up(run.id, begun=1)
-    assert (state := engine.state_of(run.id)) is not None
-    assert state.state == engine.WAITING
+    queue.submit(f"runs/{run.id}", lane=queue.LONG, owner="local", now=False)
+    queue.give_up(run.id, begun=None)
+    queue.give_up(run.id, begun=1)
+    assert (state := queue.state_of(run.id)) is not None
+    assert state.state == queue.WAITING
 
 
 def test_a_unit_whose_bits_have_changed_is_found_and_computed_once_more(undisturbed: SweepResult) -> None:
@@ -168,7 +168,7 @@ def test_one_run_is_at_work_and_the_next_waits_its_turn_while_first_looks_go_fir
     assert wait(third, lambda status: status.is_over).state == DONE
     assert first.status.state == second.status.state == CANCELLED
     assert (third.folder / "first" / "sha256.json").stat().st_mtime_ns == before
-    assert len(processes(engine.LONG)) == len(processes(engine.QUICK)) == 1
+    assert len(processes(queue.LONG)) == len(processes(queue.QUICK)) == 1
 
 
 def test_who_asks_for_the_same_joins_and_who_asks_for_it_again_gets_another() -> None:
@@ -199,12 +199,12 @@ def test_nothing_of_anybodys_rows_is_in_the_database() -> None:
 
 def test_a_process_that_stands_by_takes_the_next_job(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FAIRDASH_NO_STANDBY")
-    engine.prepare(engine.LONG)
-    until(lambda: processes(engine.LONG))
-    engine.prepare(engine.LONG)
+    queue.prepare(queue.LONG)
+    until(lambda: processes(queue.LONG))
+    queue.prepare(queue.LONG)
     run = start_run(SOURCE, PLAN)
     assert wait(run, lambda status: status.is_over).state == DONE
-    assert len(processes(engine.LONG)) == 1
+    assert len(processes(queue.LONG)) == 1
 
 
 def test_a_database_that_is_damaged_is_named_and_what_is_finished_is_shown() -> None:
@@ -236,7 +236,7 @@ def test_a_database_that_is_away_is_named_and_pages_show_what_is_finished(
 
 def test_no_database_is_asked_of_what_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first page must not wait for it."""
-    monkeypatch.setattr(engine, "client", None)
+    monkeypatch.setattr(queue, "client", None)
     done = create_run(SOURCE, PLAN)
     assert worker.main(done.id) == 0
     assert [run.status.state for run in list_runs().runs] == [DONE]

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.runs.launch import start_run
 from fairdash.runs.status import DONE, RUNNING
 from tests.conftest import missing
@@ -109,7 +109,7 @@ def at_work(job: str) -> str:
     return next(
         (
             each.executor_id or ""
-            for each in engine.active("long")
+            for each in queue.active("long")
             if each.workflow_id == job and each.status == "PENDING"
         ),
         "",
@@ -124,9 +124,7 @@ def test_what_a_machine_that_dies_was_at_the_other_finishes(
     monkeypatch.setenv("FAIRDASH_MACHINE", "a")
     try:
         until(
-            lambda: all(
-                engine.is_locked(engine.lock_of("long").with_name(f"{m}-long.lock")) for m in machines
-            )
+            lambda: all(queue.is_locked(queue.lock_of("long").with_name(f"{m}-long.lock")) for m in machines)
         )
         # One machine is busy for good, so that the other takes the run: whichever is ready first.
         other = start_run(SOURCE, ENDLESS)
@@ -154,7 +152,7 @@ def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
     one = machine("a", postgres.url)
     monkeypatch.setenv("FAIRDASH_MACHINE", "a")
     try:
-        until(lambda: engine.is_locked(engine.lock_of("long")))
+        until(lambda: queue.is_locked(queue.lock_of("long")))
         run = start_run(SOURCE, LONGER)
         waiting = start_run(SOURCE, replace(PLAN, random_state=1))
         until(lambda: len(units(run)) >= 2)
@@ -164,7 +162,7 @@ def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
         page = open_page("train", run=waiting.id)
         assert not page.exception
         assert "The database is away; this run waits for it" in page.get("progress")[0].proto.text
-        with pytest.raises(engine.AwayError, match="away"):
+        with pytest.raises(queue.AwayError, match="away"):
             start_run(SOURCE, ENDLESS)
         time.sleep(SECONDS_AWAY)
         assert wait(run, lambda status: status.is_over, seconds=120).state == DONE
@@ -181,14 +179,14 @@ def test_a_database_that_goes_and_comes_back_ends_no_run_and_changes_nothing(
 
 def test_a_worker_that_is_told_to_end_leaves_nobody_behind(database: str) -> None:
     one = machine("a", database)
-    lock = engine.lock_of("long").with_name("a-long.lock")
-    until(lambda: engine.is_locked(lock))
+    lock = queue.lock_of("long").with_name("a-long.lock")
+    until(lambda: queue.is_locked(lock))
     one.terminate()
     assert one.wait(timeout=20) == 0
-    until(lambda: not engine.is_locked(lock), seconds=10)
+    until(lambda: not queue.is_locked(lock), seconds=10)
     # And one that is killed outright: its children notice.
     one = machine("a", database)
-    until(lambda: engine.is_locked(lock))
+    until(lambda: queue.is_locked(lock))
     one.kill()
     one.wait()
-    until(lambda: not engine.is_locked(lock), seconds=30)
+    until(lambda: not queue.is_locked(lock), seconds=30)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fairdash.errors import RunError, StorageError
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.runs import deletion
 from fairdash.runs.deletion import delete_run, last_deletion, made_in
 from fairdash.runs.launch import put_in_line, start_model
@@ -20,7 +20,7 @@ from tests.runs.finished import PLAN, SOURCE, finished
 
 @pytest.fixture(autouse=True)
 def _nobody_works(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "see_to", lambda lane: None)
 
 
 def model_of(run: Run) -> ModelJob:
@@ -42,7 +42,7 @@ def test_nothing_of_it_remains(tmp_path: Path) -> None:
     assert made_in(run).models == tuple(sorted(each.folder for each in models))
     delete_run(run)
     names = [run.id, *(each.id for each in models)]
-    assert engine.states_of(names) == {}
+    assert queue.states_of(names) == {}
     assert [
         path for id in names for path in naming(tmp_path / "home", id) if path.name != "jobs.sqlite"
     ] == []
@@ -56,9 +56,9 @@ def test_nothing_of_it_remains(tmp_path: Path) -> None:
 def test_one_that_waits_is_taken_out_of_the_line() -> None:
     run = create_run(SOURCE, PLAN, first=PLAN)
     put_in_line(run)
-    assert engine.states_of(run.names_in_line).keys() == set(run.names_in_line)
+    assert queue.states_of(run.names_in_line).keys() == set(run.names_in_line)
     delete_run(run)
-    assert engine.states_of(run.names_in_line) == {}
+    assert queue.states_of(run.names_in_line) == {}
     assert not run.folder.exists()
 
 

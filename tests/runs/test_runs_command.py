@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairdash.__main__ import main
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.runs.launch import put_in_line
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import create_model
@@ -27,7 +27,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(template: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "see_to", lambda lane: None)
     shutil.copytree(template, runs_folder() / template.name)
     return Run(template.name)
 

@@ -8,7 +8,7 @@ import time
 import pandas as pd
 import pytest
 
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.runs import studies, worker
 from fairdash.runs.launch import start_study
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
@@ -50,8 +50,8 @@ def test_a_process_of_its_own_carries_it_out() -> None:
 
 
 def test_a_scene_does_not_wait_for_longer_studies() -> None:
-    assert create_study(STUDY).lane == engine.STUDIES
-    assert create_study(Study("scene", Scene())).lane == engine.QUICK
+    assert create_study(STUDY).lane == queue.STUDIES
+    assert create_study(Study("scene", Scene())).lane == queue.QUICK
 
 
 def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,12 +72,12 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
     assert [look.doing for look in looks] == ["step 0", "step 1", "step 2"]
     assert len(job.tables()["table"]) == 2
     assert job.status.state == CANCELLED
-    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "see_to", lambda lane: None)
     assert start_study(STUDY).status.state == QUEUED
 
 
 def test_a_study_asked_for_again_is_not_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "see_to", lambda lane: None)
     create_study(STUDY).ask_to_cancel()
     job = start_study(STUDY)
     assert job.status.state == QUEUED
@@ -96,7 +96,7 @@ def test_a_damaged_study_is_computed_again(name: str, monkeypatch: pytest.Monkey
     (job.folder / name).write_text("{")
     assert worker.main(job.id) == (0 if name == "status.json" else 1)
     assert job.status.state in (CANCELLED, FAILED)
-    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "see_to", lambda lane: None)
     assert start_study(STUDY).status.state == QUEUED
     assert worker.main(job.id) == 0
     assert job.status.state == DONE

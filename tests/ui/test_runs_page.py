@@ -13,7 +13,7 @@ import streamlit as st
 
 from fairdash.data import UploadSource, keep_upload
 from fairdash.data.uploads import delete_upload
-from fairdash.jobs import engine
+from fairdash.jobs import queue
 from fairdash.runs.archive import export_run
 from fairdash.runs.deletion import delete_run
 from fairdash.runs.launch import put_in_line
@@ -30,7 +30,7 @@ EVIL = "![x](http://evil.example/a.png) <b>$x^2$</b>"
 @pytest.fixture(autouse=True)
 def _nobody_works(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Jobs wait; and the server has no run of another test in memory."""
-    monkeypatch.setattr(engine, "see_to", lambda lane: None)
+    monkeypatch.setattr(queue, "see_to", lambda lane: None)
     st.cache_resource.clear()
     yield
     st.cache_resource.clear()

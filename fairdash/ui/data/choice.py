@@ -12,7 +12,7 @@ from fairdash.data.catalogue import CATALOGUE, CatalogueEntry, CatalogueOption, 
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import CatalogueSource, DatasetSource, UploadSource
 from fairdash.errors import FairdashError
-from fairdash.jobs.engine import prepare
+from fairdash.jobs.queue import prepare
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.data.fixes import ask_for_fixes
 from fairdash.ui.data.roles import ask_for_names, ask_for_roles

@@ -18,7 +18,7 @@ from fairdash.runs.confirmations import read_confirmations
 from fairdash.runs.launch import start_model
 from fairdash.runs.log import note, read
 from fairdash.runs.models import ModelJob, find_model
-from fairdash.runs.priced import keep_priced, price_of_test_rows
+from fairdash.runs.predictions_as_prices import keep_priced, price_of_test_rows
 from fairdash.runs.status import DONE
 from fairdash.runs.store import FIRST, Run
 from fairdash.ui.cached import dataset_of
