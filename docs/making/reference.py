@@ -7,29 +7,32 @@ from collections.abc import Iterator
 import fairdash
 from fairdash.cli import command_line, help_of_every_verb
 from fairdash.dependence import REGISTRY, Measure
+from fairdash.utils.lazy import homes_of_stub
 
-#: Room of a public name to page and title; another room gets a page of its own.
+#: Package of a public name to page and title; another package gets a page of its own.
 _PAGES = {
     "dependence": ("dependence", "Measuring dependence"),
     "data": ("data", "Data"),
-    "api": ("training", "Training and assessment"),
-    "training": ("training", "Training and assessment"),
+    "api": ("training", "Training and evaluation"),
+    "training": ("training", "Training and evaluation"),
     "tariff": ("tariff", "Tariffs"),
     "losses": ("losses", "Losses for torch loops of your own"),
-    "plot": ("plot", "Figures in a notebook"),
+    "evaluation": ("training", "Training and evaluation"),
+    "reports": ("plot", "Figures in a notebook"),
 }
 
 
 def reference_pages() -> dict[str, str]:
-    """Page to Markdown: a page a room of ``fairdash.__all__``, and one for the command line."""
+    """Page to Markdown: a page a package of ``fairdash.__all__``, and one for the command line."""
     titles: dict[str, str] = {}
     names: dict[str, list[str]] = {}
+    homes = homes_of_stub(fairdash.__file__)
     for name in fairdash.__all__:
         if name == "__version__":
             continue
-        home = fairdash._HOMES[name]
-        room = name if home == "fairdash" else home.split(".")[1]
-        page, title = _PAGES.get(room, (room, room.replace("_", " ").capitalize()))
+        home = homes[name]
+        package = name if home == "fairdash" else home.split(".")[1]
+        page, title = _PAGES.get(package, (package, package.replace("_", " ").capitalize()))
         titles[page] = title
         names.setdefault(page, []).append(name)
     order = [page for page, _ in dict.fromkeys(_PAGES.values()) if page in names]

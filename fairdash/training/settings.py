@@ -203,7 +203,7 @@ class Architecture:
     meaning
         One plain sentence.
     activation
-        Id in :data:`fairdash.nets.activations.ACTIVATIONS`.
+        Id in :data:`fairdash.nets.mlp.ACTIVATIONS`.
     embedding
         Id in :data:`fairdash.training.feature_encoder.EMBEDDINGS` of what is seen of each number beside its
         standardised value; None for nothing.

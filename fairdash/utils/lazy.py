@@ -53,11 +53,16 @@ def names_of_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callab
     package, file
         The package's ``__name__`` and ``__file__``; the stub lies beside it as ``__init__.pyi``.
     """
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
-    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    homes = {name.name: str(node.module) for node in imports for name in node.names}
+    homes = homes_of_stub(file)
     names = sorted(homes)
     return lazy_names(package, homes), lambda: names, names
+
+
+def homes_of_stub(file: str) -> dict[str, str]:
+    """Return each name that the stub beside a package's file imports, with the module that it stands in."""
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    return {name.name: str(node.module) for node in imports for name in node.names}
 
 
 def moved_modules(moved: Mapping[str, str]) -> None:

@@ -22,7 +22,7 @@ PACKAGE = str(Path(fairdash.__file__).parent)
 #: Fields of the records on the way, and the slider's scale, which stands beside it.
 PARTS = {"CatalogueSource", "Sweep", "TrainingSettings", "Split", "Gain", "Point", "CurvePoint", "_TestRows"}
 #: Carries every record there is and knows none, as json does.
-CONVERTER = "records.py"
+CONVERTER = "utils/records.py"
 #: What the last traced script has done: records that were made, and file to what its functions took or gave.
 MADE: dict[int, object] = {}
 SEEN: dict[str, set[str]] = {}
