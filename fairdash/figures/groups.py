@@ -79,8 +79,11 @@ def profile_figure(
             "<br>%{customdata[2]:.0f} test rows",
         )
         traces.append(means)
-    below = {"xref": "paper", "xanchor": "left", "yanchor": "top"}
-    its_name = note(escaped(reference_name), x=0, y=reference, colour=theme.quiet) | below
+    # Where the standard model is nearest to the level, the lines' names stand elsewhere.
+    away = (standard["mean"] - reference).abs().fillna(0.0).to_numpy()
+    side = (1.0, "right") if away[: len(away) // 2].sum() > away[len(away) // 2 :].sum() else (0.0, "left")
+    below = {"xref": "paper", "xanchor": side[1], "yanchor": "top"}
+    its_name = note(escaped(reference_name), x=side[0], y=reference, colour=theme.quiet) | below
     # In one piece: plotly takes several times as long to add to a figure.
     layout = figure.layout.to_plotly_json() | {
         "shapes": [line_across(reference, colour=theme.quiet)],
