@@ -102,9 +102,10 @@ def _picture(
         Of the axis across.
     """
     frame = _frame(*words, theme)
+    # Plain numbers: the browser is given them as JSON.
     axes = {
-        "xaxis": frame["xaxis"] | {"range": across} | (ticks or {}),
-        "yaxis": frame["yaxis"] | {"range": up},
+        "xaxis": frame["xaxis"] | {"range": [float(each) for each in across]} | (ticks or {}),
+        "yaxis": frame["yaxis"] | {"range": [float(each) for each in up]},
     }
     return figure_of(traces, frame | axes | layout)
 

@@ -32,6 +32,7 @@ from fairdash.simulations.lesson import curve, duel, noise, payers
 from fairdash.simulations.lesson.scenes import SCENES
 from fairdash.training.sweep import default_plan
 from fairdash.ui.home import parts as home
+from fairdash.ui.lesson import scenes as scenes_on_the_page
 from fairdash.utils.text import number
 from tests.serving import ROOT
 
@@ -300,3 +301,20 @@ def test_the_notes_of_the_site_are_those_of_the_page() -> None:
         # The first sentence of each note but the last, which says where numbers come from.
         for note in scene.notes[:1]:
             assert note.rstrip(".").partition(".")[0].partition(":")[0].partition(",")[0] in site
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_what_the_browser_is_given_is_plain_json(answered: bool) -> None:
+    """Else Streamlit sends something else, and the scene stays empty."""
+    shown = {"look": LIGHT, "large": False}
+    pictures = [
+        *scenes_on_the_page._clouds(curve.HUMP, **shown),
+        *scenes_on_the_page._readings(answered=answered, **shown),
+        *scenes_on_the_page._duel(answered=answered, **shown),
+        *(
+            each
+            for o in payers.OBJECTIVES
+            for each in scenes_on_the_page._payers(o, answered=answered, **shown)
+        ),
+    ]
+    assert len(json.dumps(pictures, allow_nan=False)) > 10_000
