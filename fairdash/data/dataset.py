@@ -48,7 +48,7 @@ FEWEST_GROUPS = 200
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Dataset:
-    """A table with its roles; what every later room takes in.
+    """A table with its roles; what every later step takes in.
 
     The rows of the parts are aligned by position and numbered 0 … n-1. The frames are cheap copies:
     what a caller later does to his own does not reach in here.
