@@ -137,6 +137,19 @@ class OptionError(FairdashError, ValueError):
         super().__init__(*(replace(problem, is_option=True) for problem in problems))
 
 
+def require_count(value: float, *, column: str, called: str = "number", least: int = 1) -> None:
+    """Refuse an option that is not a whole number of at least so much.
+
+    Raises
+    ------
+    OptionError
+        Naming the option as its column.
+    """
+    if value != int(value) or value < least:
+        hint = f"Give a whole number of at least {least}."
+        raise OptionError.of(f"The {called} is not usable", hint, column=column)
+
+
 class Checks:
     """Collects what is wrong with options or a table, so that one error says all of it.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.dependence.ranks import mid_ranks
-from fairdash.errors import OptionError
+from fairdash.errors import require_count
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -109,12 +109,7 @@ def mi_ksg(u: Array, v: Array, *, n_neighbours: int = 3) -> Array:
     OptionError
         If ``n_neighbours`` is below 1.
     """
-    if n_neighbours != int(n_neighbours) or n_neighbours < 1:
-        raise OptionError.of(
-            "The number of neighbours is not usable",
-            "Give a whole number of at least 1.",
-            column="n_neighbours",
-        )
+    require_count(n_neighbours, column="n_neighbours", called="number of neighbours")
     k, pairs = int(n_neighbours), zip(standardised(u), standardised(v), strict=True)
     return np.array([_of_neighbours(a, b, k) for a, b in pairs])
 

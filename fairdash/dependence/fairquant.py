@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.api import Pairs
 from fairdash.dependence.ranks import mid_ranks
-from fairdash.errors import OptionError
+from fairdash.errors import require_count
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -97,12 +97,7 @@ def quantile_groups(s: ArrayLike, n_quantiles: int = 50, *, sample_weight: Array
     OptionError
         If ``n_quantiles`` is below 2.
     """
-    if n_quantiles != int(n_quantiles) or n_quantiles < 2:
-        raise OptionError.of(
-            "The number of quantile groups is not usable",
-            "Give a whole number of at least 2.",
-            column="n_quantiles",
-        )
+    require_count(n_quantiles, column="n_quantiles", called="number of quantile groups", least=2)
     values = np.asarray(s, dtype=np.float64)
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     n = values.shape[-1]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.dependence.api import Estimator, Pairs, measure_of
 from fairdash.dependence.grouping import Index, draw_exchanges, group_rows, half_of_groups
 from fairdash.dependence.registry import Measure
-from fairdash.errors import OptionError
+from fairdash.errors import OptionError, require_count
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
@@ -100,22 +100,12 @@ def independence_floor(
 
 def draw_orders(v: Array, count: int, random_state: int | None, groups: Index | None) -> Index:
     """``count`` orders of the rows of a stack v, (K, n) or (K, n, d), by whole groups if any; (count, n)."""
-    check_count(count)
+    require_count(count, column="n_permutations", called="number of permutations")
     n = v.shape[1]
     if groups is None:
         rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
         return rng.permuted(np.broadcast_to(np.arange(n), (count, n)), axis=1)
     return draw_exchanges(groups, v.swapaxes(0, 1).reshape(n, -1), count, random_state)
-
-
-def check_count(n_permutations: int) -> None:
-    """Refuse a number of permutations that is not a whole one above 0."""
-    if n_permutations != int(n_permutations) or n_permutations < 1:
-        raise OptionError.of(
-            "The number of permutations is not usable",
-            "Give a whole number of at least 1.",
-            column="n_permutations",
-        )
 
 
 @dataclass(frozen=True, kw_only=True)

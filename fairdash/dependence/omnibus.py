@@ -26,10 +26,10 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.dependence.api import Pairs
 from fairdash.dependence.classical import standardised
 from fairdash.dependence.grouping import Index
-from fairdash.dependence.inference import check_count, draw_orders
+from fairdash.dependence.inference import draw_orders
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.dependence.spline_basis import WIDTH, basis
-from fairdash.errors import OptionError
+from fairdash.errors import OptionError, require_count
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
@@ -345,7 +345,7 @@ def _measures(tall: Array, wide: Array) -> Array:
 
 def draw_signs(count: int, n_permutations: int, random_state: int | None) -> Signs:
     """Random signs of rows or groups, (B, count)."""
-    check_count(n_permutations)
+    require_count(n_permutations, column="n_permutations", called="number of permutations")
     rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
     return 2 * rng.integers(0, 2, size=(n_permutations, count), dtype=np.int8) - 1
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.dependence.spline_basis import Basis, tabulated
-from fairdash.errors import OptionError
+from fairdash.errors import OptionError, require_count
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -59,9 +59,7 @@ def hgr_rdc(
         If ``n_projections`` or ``repeats`` is below 1, or ``scale`` is not positive.
     """
     for name, value in (("n_projections", n_projections), ("repeats", repeats)):
-        if value != int(value) or value < 1:
-            hint = "Give a whole number of at least 1."
-            raise OptionError.of("The number is not usable", hint, column=name)
+        require_count(value, column=name)
     if not 0 < scale < np.inf:
         raise OptionError.of("The scale is not usable", "Give a number above 0.", column="scale")
     rng = np.random.default_rng(random_state)
