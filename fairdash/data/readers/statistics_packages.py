@@ -14,9 +14,8 @@ from typing import Any
 import pandas as pd
 
 from fairdash.data.readers import limits
-from fairdash.data.readers.arrow import read_parquet
-from fairdash.data.readers.progress import tell
-from fairdash.data.readers.report import FORMATS, SAS, SPSS, STATA, ReadingOptions, ReadingReport
+from fairdash.data.readers.report import FORMATS, SAS, SPSS, STATA, ReadingOptions, ReadingReport, tell
+from fairdash.data.readers.typed import read_parquet
 from fairdash.errors import ReadingError
 
 #: Seconds that a file may take; one of the largest that are read takes a minute.
