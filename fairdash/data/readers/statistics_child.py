@@ -58,8 +58,8 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
     _check(n_columns, len(frame), most_columns, most_cells)
     if meta.number_rows is not None and 0 <= meta.number_rows != len(frame):
         raise Refused("the file ends before its last row", "Fetch or save the file again.")
-    notes = []
-    labelled, partly = [], []
+    labelled: list[str] = []
+    partly: list[str] = []
     for name in meta.column_names:
         labels = meta.variable_value_labels.get(name, {})
         values = frame[name]
@@ -69,6 +69,7 @@ def _convert(parser: str, source: str, target: str, most_columns: int, most_cell
             values = texts if name in labelled else values
         frame[name] = _plain(values)
     missing = [name for name in meta.column_names if _has_missing_codes(meta, name)]
+    notes = []
     for names, what in (
         (labelled, "Codes are read as the texts that the file has for them"),
         (partly, "Codes are kept, since the file has texts for some of them only"),
@@ -122,4 +123,5 @@ def _has_missing_codes(meta: Any, name: str) -> bool:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4], *map(int, sys.argv[4:]))
+    parser, source, target, *bounds = sys.argv[1:]
+    main(parser, source, target, *map(int, bounds))
