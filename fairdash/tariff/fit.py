@@ -166,7 +166,7 @@ def fit_stack(
         (n,) what fixed relativities add to η (:func:`fairdash.tariff.terms.offset`), or None; it needs a
         log link.
     on_step
-        As in :func:`fairdash.tariff.descent.minimise`.
+        As in :func:`fairdash.tariff.stack.minimise`.
     """
     loss = options.loss
     if offset is not None and not loss.has_log_link:
@@ -183,8 +183,7 @@ def fit_stack(
     n_iter, converged = np.zeros(len(lams), dtype=np.int64), np.ones(len(lams), dtype=bool)
     fair = np.flatnonzero(np.array(lams) > 0)
     if len(fair):
-        from fairdash.tariff.descent import minimise
-        from fairdash.tariff.stack import TariffStack
+        from fairdash.tariff.stack import TariffStack, minimise
 
         assert s is not None
         stack = TariffStack(

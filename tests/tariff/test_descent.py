@@ -16,9 +16,9 @@ from fairdash.errors import DataError, OptionError
 from fairdash.evaluation import assess_predictions
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms
-from fairdash.tariff.descent import minimise
 from fairdash.tariff.fit import FitOptions, fit_stack
 from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.stack import TariffStack, minimise
 from fairdash.tariff.terms import base_and_values, design, premiums
 from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.splits import random_splits
@@ -84,7 +84,6 @@ def test_the_slope_of_a_loss_is_that_of_its_deviance(loss):
     ],
 )  # fmt: skip
 def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fixed):
-    from fairdash.tariff.stack import TariffStack
 
     table, claims, years, age = policies(200)
     x = np.column_stack([design(choose_terms(table, years, OF_TERMS), table), np.ones(200)])
@@ -252,7 +251,7 @@ def test_a_stack_of_lambdas_is_each_lambda_alone():
 
 @pytest.mark.parametrize(
     "module",
-    ["terms", "choosing", "descent", "relativities", "rating", "files", "model", "cap"],
+    ["terms", "choosing", "stack", "relativities", "files", "model", "cap"],
 )
 def test_the_examples_of_the_modules_hold(module):
     result = doctest.testmod(import_module(f"fairdash.tariff.{module}"))
