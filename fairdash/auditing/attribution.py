@@ -113,8 +113,8 @@ def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
     model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
     r2 = fits.set_index("model")["value"]
     return (
-        f"The model is trees that make the price again from the other columns{too} (R² {r2[model]:.3f} on rows "
-        f"left out; networks in their place {r2[BY_NETWORKS]:.3f}); the parts are Shapley values."
+        f"The model is trees that make the price again from the other columns{too} (R² {r2[model]:.3f} on "
+        f"rows left out; networks in their place {r2[BY_NETWORKS]:.3f}); the parts are Shapley values."
     )
 
 
