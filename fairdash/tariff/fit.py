@@ -199,11 +199,11 @@ def fit_stack(
         )
         ends_flat = options.penalty == AVERAGES and offset is None
         tol = options.tol * (1.0 if ends_flat else stack.lams.clamp_min(1.0))
-        found = minimise(
+        x_found, steps, settled = minimise(
             stack.value_and_slope, stack.start, max_iter=options.max_iter, tol=tol, on_step=on_step
         )
-        beta[fair] = stack.coefficients(found.x).numpy()
-        n_iter[fair], converged[fair] = found.n_iter.numpy(), found.converged.numpy()
+        beta[fair] = stack.coefficients(x_found).numpy()
+        n_iter[fair], converged[fair] = steps.numpy(), settled.numpy()
     # In the target's own units.
     intercept, coefficients = beta[:, -1], beta[:, :-1]
     if loss.has_log_link:

@@ -13,8 +13,8 @@ They go down by L-BFGS for stacks: K smooth problems of one size at once, each w
 >>> def bowls(x, which):
 ...     away = x - goal[which]
 ...     return (away**2).sum(dim=1), 2 * away
->>> found = minimise(bowls, torch.zeros_like(goal))
->>> bool((found.x - goal).abs().max() < 1e-4), found.converged.tolist()
+>>> x, n_iter, converged = minimise(bowls, torch.zeros_like(goal))
+>>> bool((x - goal).abs().max() < 1e-4), converged.tolist()
 (True, [True, True])
 """
 
@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -259,25 +258,6 @@ class TariffStack:
         return (error.to(z) + (shrunk * beta).sum(dim=1) + lam * psi.to(z)).detach(), slope
 
 
-@dataclass(frozen=True, kw_only=True)
-class Minimum:
-    """Where the descent has ended.
-
-    Parameters
-    ----------
-    x
-        (K, P).
-    n_iter
-        (K,) steps taken.
-    converged
-        (K,); False for a problem that had steps left to take, or is not finite at its start.
-    """
-
-    x: Tensor
-    n_iter: Tensor
-    converged: Tensor
-
-
 def minimise(
     objective: Objective,
     start: Tensor,
@@ -285,7 +265,7 @@ def minimise(
     max_iter: int = 200,
     tol: float | Tensor = 1e-6,
     on_step: Callable[[float], None] | None = None,
-) -> Minimum:
+) -> tuple[Tensor, Tensor, Tensor]:
     """Descend from `start` (K, P) until the last five steps of a problem brought less than `tol` together.
 
     `tol` is a number, or one a problem, (K,).
@@ -297,6 +277,12 @@ def minimise(
     ----------
     on_step
         Called after every step with the share of `max_iter`; what it raises ends the descent.
+
+    Returns
+    -------
+    x, n_iter, converged
+        Where the descent has ended, (K, P); the steps taken, (K,); and booleans, (K,): False for a problem
+        that had steps left to take, or is not finite at its start.
 
     Notes
     -----
@@ -337,7 +323,7 @@ def minimise(
             settled |= values[-6] - value < tol
         if on_step is not None:
             on_step((step + 1) / max_iter)
-    return Minimum(x=x, n_iter=n_iter, converged=settled & ~failed)
+    return x, n_iter, settled & ~failed
 
 
 def _direction(slope: Tensor, moves: list[Tensor], turns: list[Tensor]) -> Tensor:
