@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fairdash.errors import Cancelled
-from fairdash.evaluation.execute_sweep import execute_sweep, execute_backwards
+from fairdash.evaluation.execute_sweep import execute_backwards, execute_sweep
 from fairdash.jobs.steps import from_files, to_files
 from fairdash.training import models, stack
 from fairdash.training.lam_search import search_lam
