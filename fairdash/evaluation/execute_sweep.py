@@ -160,7 +160,7 @@ def execute_sweep(
     )
 
 
-def execute_backwards(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
+def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
     """Ask for the units of a whole run in another order: what another process at the run comes to last."""
     parts = _Parts(dataset, plan, unit=unit)
     parts.baselines()

@@ -65,12 +65,12 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
 def main(run_id: str) -> int:
     """Work at a run until there is nothing left; whoever carries it out finds an error by itself."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    from fairdash.evaluation.execute_sweep import execute_backwards
+    from fairdash.evaluation.execute_sweep import lend_a_hand
 
     limit_memory()
     run = Run(run_id)
     try:
-        execute_backwards(run.spec.load(), run.spec.plan, unit=Checkpoints(run.units, from_the_end=True))
+        lend_a_hand(run.spec.load(), run.spec.plan, unit=Checkpoints(run.units, from_the_end=True))
     except Exception as error:
         # The boundary of the process.
         log.warning("the helper process at %s: %s", run_id, trace_of(error))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fairdash.errors import Cancelled
-from fairdash.evaluation.execute_sweep import execute_backwards, execute_sweep
+from fairdash.evaluation.execute_sweep import execute_sweep, lend_a_hand
 from fairdash.jobs.steps import from_files, to_files
 from fairdash.training import models, stack
 from fairdash.training.lam_search import search_lam
@@ -135,7 +135,7 @@ def test_a_job_that_was_ended_goes_on_where_it_was(job, dataset):
 def test_a_second_process_finds_the_same_from_the_other_end(dataset):
     other = Kept()
     other.from_the_end = True
-    execute_backwards(dataset, RUN, unit=other)
+    lend_a_hand(dataset, RUN, unit=other)
     again = Kept(other.files)
     assert_same(execute_sweep(dataset, RUN, unit=again), execute_sweep(dataset, RUN))
     assert again.computed == []
