@@ -128,7 +128,7 @@ def train_single(
         batch_seeds=[seed_of(Stream.MINI_BATCHES, seed, 0)],
         device=device,
         on_step=on_step,
-        on_epoch=lambda epoch: epochs.append(epoch.number),
+        on_epoch=lambda number, error, dependence: epochs.append(number),  # noqa: ARG005 (what it is told)
     )
     predictor = Predictor.of(trained, encoder=encoder, target_scale=scale, settings=settings)
     return predictor, trained, len(epochs)

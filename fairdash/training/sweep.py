@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
 from fairdash.jobs.steps import Unit, at_once, is_from_the_end, within
+from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import (
     LAMS,
     N_SPLITS,
@@ -44,7 +45,6 @@ from fairdash.training.split_kinds import (
 )
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
-from fairdash.training.tuning import settings_of_splits, tune, tuned_settings
 from fairdash.utils.registry import get_entry
 
 
@@ -162,7 +162,7 @@ class Sweep(TrainingPlan):
         Share of the rows that are not test rows to set aside for choices: 0 for none, below 1.
     tune
         Whether learning rate and weight decay are found on each split's validation rows before its models
-        are trained, as :func:`fairdash.training.tuning.tune` does, instead of those in `settings`.
+        are trained, as :func:`fairdash.training.crossvalidation.tune` does, instead of those in `settings`.
     tariff
         Whether a run fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at these weights, too; they are not
         among the sweep's own models.
