@@ -111,7 +111,7 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
     if not changed:
         return ""
     made = (
-        f"by fairdash {then.get('fairdash', '')} with other defaults"
+        f"by fairdash {str(then.get('fairdash', ''))[:20]} with other defaults"
         if then
         else "by an earlier version of fairdash, and its plan differs from today’s defaults"
     )
@@ -119,11 +119,14 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
 
 
 def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:
-    """Whether a plan has a default's value; of the methods those that can take its sensitive columns."""
+    """Whether a plan has a default's value; of the methods those that can take its sensitive columns.
+
+    The defaults may be those of a run from elsewhere, and so be anything.
+    """
     default = defaults[name]
     if name == "methods" and isinstance(default, list):
-        several = [each for each in default if each in METHODS and METHODS[each].multivariate]
-        return value in (default, several)
+        of_several = [id for id, method in METHODS.items() if method.multivariate]
+        return value in (default, [each for each in default if each in of_several])
     return bool(value == default)
 
 

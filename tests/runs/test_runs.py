@@ -112,6 +112,9 @@ def test_a_run_says_which_of_its_defaults_are_others_today():
         "This run was made by fairdash 0.0.9 with other defaults: "
         "methods standard, hgr_nn (now standard, hgr_spline, chi2_kde, hgr_nn)."
     )
+    # Brought in from elsewhere they may be anything.
+    for odd in ({"methods": [["standard"], {}]}, {"fairdash": ["x"], "methods": "hgr_nn", "lams": None}):
+        assert not Run.create(replace(spec, defaults=odd)).other_defaults
 
 
 def test_nothing_chosen_is_the_same_everywhere(monkeypatch):
