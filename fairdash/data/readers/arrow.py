@@ -11,7 +11,8 @@ import pandas as pd
 
 from fairdash.data.readers.limits import check_memory, check_shape, too_large
 from fairdash.data.readers.report import PARQUET, ReadingOptions, ReadingReport
-from fairdash.data.readers.table import TableBuilder, as_text, named, no_rows
+from fairdash.data.readers.table import TableBuilder, named, no_rows
+from fairdash.data.readers.texts import as_text
 from fairdash.errors import ReadingError
 from fairdash.utils.memory import is_out_of_memory
 

@@ -11,7 +11,8 @@ import pandas as pd
 
 from fairdash.data.readers import limits
 from fairdash.data.readers.report import R_DATA, ReadingOptions, ReadingReport
-from fairdash.data.readers.table import TableBuilder, as_text, no_rows
+from fairdash.data.readers.table import TableBuilder, no_rows
+from fairdash.data.readers.texts import as_text
 from fairdash.errors import OptionError, ReadingError
 from fairdash.utils.text import few
 
