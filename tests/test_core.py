@@ -48,8 +48,8 @@ def test_every_extra_brings_what_is_said_of_it() -> None:
         extra: {each.replace("-", "_").partition(">")[0].partition("[")[0] for each in needed}
         for extra, needed in about["optional-dependencies"].items()
     }
-    # What dbos keeps its queue with comes with it; a reader may come later than its name here.
-    along = {"sqlalchemy": "dbos", "pyreadstat": "pyarrow"}
+    # What dbos keeps its queue with comes with it.
+    along = {"sqlalchemy": "dbos"}
     for package, extra in EXTRA_OF.items():
         assert {package, along.get(package)} & brought[extra]
 
