@@ -49,7 +49,8 @@ function linesOf(text) {
 
 // Plotly's dates have no zone: they are told as they are written.
 function instant(value) {
-    return typeof value === "string" ? new Date(/\d[T ]\d[^Z+]*$/.test(value) ? `${value.replace(" ", "T")}Z` : value) : value;
+    if (typeof value !== "string") return value;
+    return new Date(/\d[T ]\d[^Z+]*$/.test(value) ? `${value.replace(" ", "T")}Z` : value);
 }
 
 // As plotly's templates ask for; what is counted or paid is never told as a power of ten.
@@ -61,7 +62,8 @@ function formatted(value, format) {
 
 // At most so many ticks and one, each with its words.
 function ticksOf(scale, {tickvals, ticktext, tickformat, type}, most) {
-    if (tickvals) return listed(tickvals).map((each, k) => [instant(each), ticktext?.[k] ?? formatted(each, tickformat)]);
+    if (tickvals)
+        return listed(tickvals).map((each, k) => [instant(each), ticktext?.[k] ?? formatted(each, tickformat)]);
     const count = d3.range(most, 0, -1).find(each => scale.ticks(each).length <= most + 1) ?? most;
     const words = scale.tickFormat(count, tickformat ?? (type === "log" ? ",r" : undefined));
     return scale.ticks(count).map(each => [each, words(each)]);
@@ -103,13 +105,14 @@ class Figure {
             {class: style, fill: font.color, "text-anchor": "middle"}).text(linesOf(axis.title.text)[0]));
         // Error bars and lines end at the axes. A mark that stands within them is whole.
         this.frame = set(inner.append("clipPath").attr("id", `in-${this.name}`).append("rect"), {x: 0, y: -ROOM.top});
-        this.parts = {shape: this.shapes.map(() => inner.append("path")), trace: this.traces.map(each => this.begin(each)),
-            note: this.notes.map(() => inner.append("g"))};
+        this.parts = {shape: this.shapes.map(() => inner.append("path")),
+            trace: this.traces.map(each => this.begin(each)), note: this.notes.map(() => inner.append("g"))};
     }
 
     begin(trace) {
         const group = this.inner.append("g"), part = {group}, {marker = {}} = trace;
-        const mode = trace.mode ?? (trace.type === "bar" ? "" : "lines"), colour = (_, k) => [marker.color].flat()[k] ?? marker.color;
+        const mode = trace.mode ?? (trace.type === "bar" ? "" : "lines");
+        const own = (look, k) => Array.isArray(look) ? look[k] : look, colour = (_, k) => own(marker.color, k);
         const clipped = look => set(group.append("path").attr("clip-path", `url(#in-${this.name})`), look);
         if (mode.includes("lines"))
             part.line = clipped(trace.fill ? {fill: trace.fillcolor} : {fill: "none", stroke: trace.line.color,
@@ -123,13 +126,12 @@ class Figure {
         else if (mode.includes("markers")) {
             const symbol = marker.symbol ?? "circle", open = symbol.endsWith("-open") || symbol === "x";
             const [type, area] = SYMBOLS[symbol.replace("-open", "")] ?? SYMBOLS.circle;
-            const size = k => Array.isArray(marker.size) ? marker.size[k] : marker.size;
             part.bars = ["x", "y"].filter(each => trace[`error_${each}`]).map(each => {
                 const {array, arrayminus = array, color} = trace[`error_${each}`];
                 return [each, listed(arrayminus), listed(array), clipped({stroke: color})];
             });
             part.marks = set(group.selectAll(".mark").data(trace.x).join("path"), {
-                d: (_, k) => d3.symbol(type, area * size(k) ** 2)(), fill: open ? "none" : colour,
+                d: (_, k) => d3.symbol(type, area * own(marker.size, k) ** 2)(), fill: open ? "none" : colour,
                 stroke: open ? colour : marker.line?.color ?? "none", "stroke-width": open ? 2 : marker.line?.width ?? 0});
         }
         return part;
@@ -160,8 +162,9 @@ class Figure {
         this.inner.attr("transform", `translate(${left},${ROOM.top})`);
         set(this.frame, {width: this.width, height: this.height + ROOM.top});
         this.axes[0].attr("transform", `translate(0,${this.height})`);
-        this.axis(this.axes[0], d3.axisBottom(horizontal).tickPadding(4 + 0.29 * size).tickSize(-this.height), across, columns);
-        this.axis(this.axes[1], d3.axisLeft(vertical).tickPadding(7).tickSize(-this.width), up, rows);
+        const [below, beside] = [d3.axisBottom(horizontal).tickSize(-this.height), d3.axisLeft(vertical).tickSize(-this.width)];
+        this.axis(this.axes[0], below.tickPadding(4 + 0.29 * size), across, columns);
+        this.axis(this.axes[1], beside.tickPadding(7), up, rows);
         this.parts.tick = this.axes[1].selectAll("text").nodes();
         for (const [k, room, place] of [
             [0, this.width, `translate(${this.width / 2},${this.height + 9 + size + 1.15 * size * lines})`],
@@ -208,7 +211,8 @@ class Figure {
         group.attr("opacity", trace.opacity ?? 1);
         line?.attr("d", trace.fill ? d3.line().curve(d3.curveLinearClosed)(at.filter(is_there))
             : d3.line().defined(is_there)(at));
-        dots?.attr("d", at.filter(each => this.holds(each)).map(([a, b]) => `M${a.toFixed(1)},${b.toFixed(1)}h0`).join(""));
+        dots?.attr("d", at.filter(each => this.holds(each))
+            .map(([a, b]) => `M${a.toFixed(1)},${b.toFixed(1)}h0`).join(""));
         if (boxes) {
             const begin = this.x(0), ends = at.map(([a]) => Number.isFinite(a) ? Math.max(0, a) : begin);
             const tall = Math.abs(this.y(trace.width) - this.y(0));
@@ -217,7 +221,8 @@ class Figure {
             if (trace.colours) boxes.attr("fill", (_, k) => trace.colours[k]);
         }
         marks?.data(at).attr("visibility", each => this.holds(each) ? "visible" : "hidden")
-            .filter(each => this.holds(each)).attr("transform", ([a, b]) => `translate(${a.toFixed(1)},${b.toFixed(1)})`);
+            .filter(each => this.holds(each))
+            .attr("transform", ([a, b]) => `translate(${a.toFixed(1)},${b.toFixed(1)})`);
         if (trace.fills) marks?.attr("fill", trace.fills);
         if (trace.rim) marks?.attr("stroke", trace.rim);
         for (const [axis, below, above, bar] of bars)
@@ -254,7 +259,8 @@ class Figure {
             const from = (note.standoff ?? 0) / Math.hypot(dx, dy);
             set(group.append("path"), {d: `M${dx * from},${dy * from}L${dx},${dy}`, stroke: note.arrowcolor});
         }
-        const written = set(group.append("g").attr("class", "annotation-text").selectAll("text").data(lines).join("text"), {
+        const text = group.append("g").attr("class", "annotation-text").selectAll("text");
+        const written = set(text.data(lines).join("text"), {
             x: dx, y: (_, k) => dy + begins + size + step * k, "font-size": size, fill: note.font.color,
             "font-weight": note.text.startsWith("<b>") ? 700 : null,
             "text-anchor": {left: "start", right: "end"}[note.xanchor] ?? "middle"});
@@ -301,7 +307,7 @@ class Figure {
     }
 
     save() {
-        const {width, height} = this.svg.node().viewBox.baseVal, copy = this.svg.node().cloneNode(true), head = 52;
+        const svg = this.svg.node(), {width, height} = svg.viewBox.baseVal, copy = svg.cloneNode(true), head = 52;
         set(d3.select(copy), {viewBox: `0 ${-head} ${width} ${height + head}`, height: height + head}).selectAll(".head")
             .data(d3.select(this.element).selectAll(".gtitle, .gtitle-subtitle").nodes()).join("text")
             .attr("x", 8).attr("y", (_, k) => -30 + 20 * k).attr("font-size", (_, k) => k ? 13 : 16)

@@ -62,7 +62,8 @@ class Stage {
         top.select(".help").remove();
         help(slider.help, slider.label, top);
         this.input.attr("max", end);
-        this.find(".ticks").selectAll("span").data(slider.ticks).join("span").style("left", tick => `${100 * tick / end}%`);
+        this.find(".ticks").selectAll("span").data(slider.ticks).join("span")
+            .style("left", tick => `${100 * tick / end}%`);
         this.build_more(slider, variants);
         // Its height stays while it is empty: the page must not jump.
         place.style.minHeight = `${place.offsetHeight}px`;
@@ -151,9 +152,10 @@ class Stage {
 
     go(target, at_once = false) {
         this.target = target;
-        const {slider, cards, table} = this.data, state = this.state(), name = `${slider.symbol} = ${slider.stops[target]}`;
-        const said = slider.said?.[state] ?? [name, ...cards.map(each => `${each.title} ${each.values[state]}`)].join("; ");
-        this.input.property("value", target).attr("aria-valuetext", said);
+        const {slider, cards, table} = this.data, state = this.state();
+        const name = `${slider.symbol} = ${slider.stops[target]}`;
+        const said = [name, ...cards.map(each => `${each.title} ${each.values[state]}`)].join("; ");
+        this.input.property("value", target).attr("aria-valuetext", slider.said?.[state] ?? said);
         this.find("output").text(name);
         const [values, below] = this.cards;
         values.text(card => card.values[state]);
@@ -187,7 +189,8 @@ class Stage {
         const rescaled = new Set();
         for (const {figure, kind, part, mix, ...moved} of this.data.moves) {
             const drawn = this.figures[figure], own = drawn[`${kind}s`][part];
-            for (const [name, values] of Object.entries(moved)) own[name] = glide(values[first + low], values[first + high]);
+            for (const [name, values] of Object.entries(moved))
+                own[name] = glide(values[first + low], values[first + high]);
             if (mix) {
                 const shares = mix.shares.map(each => glide(each[first + low], each[first + high]));
                 own.y = d3.transpose(mix.parts).map(each => {
