@@ -48,7 +48,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 
 def environment() -> dict[str, str]:
     """What a process of fairdash's own finds in its environment."""
-    search_path = [str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    search_path = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     return os.environ | {
         **ONE_THREAD,
         "PYTHONPATH": os.pathsep.join(search_path),
