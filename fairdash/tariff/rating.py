@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.data.columns import clean_features, require_unique
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tariff.choosing import lacking
 from fairdash.tariff.relativities import NUMBERS, POINTS, RELATIVITY, TEXTS
@@ -26,7 +27,6 @@ from fairdash.tariff.terms import (
     Term,
     premiums,
 )
-from fairdash.training.regressor_tables import clean_features, require_unique
 
 Array = NDArray[np.float64]
 
