@@ -202,7 +202,7 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
 def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) -> pd.DataFrame:
     """These columns of X, named by text and clean; DataError if one is not there or not of its kind."""
     # It loads scikit-learn, which who reads or draws a table does without.
-    from fairdash.training.regressor_tables import clean_features, require_unique
+    from fairdash.data.columns import clean_features, require_unique
 
     features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     require_unique(features)
