@@ -18,6 +18,7 @@ import pandas as pd
 
 from benchmarks.paper.household import Reading
 from benchmarks.paper.run import reproduce
+from fairdash.dependence.classical import Z
 from fairdash.evaluation import corrected_standard_error
 from fairdash.reports.paper import COMMITTED, StudyResult, read_result
 
@@ -32,8 +33,6 @@ _KEYS = (
 _DRAWS = ("split", "repeat")
 #: An average and its 95 % interval, which tells its standard error.
 _INTERVAL = {"mean", "low", "high"}
-#: Standard errors from a committed average to either end of its interval, about.
-_Z = 1.96
 #: Tables that say how a choice was made; what it led to is compared.
 _ASIDE = ("choices", "validation", "floors")
 #: Elsewhere so many of the values must be within.
@@ -84,7 +83,7 @@ def _compared(name: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     error = variance.apply(corrected_standard_error, n_splits=counts, test_to_train=overlap)
     if set(columns) >= _INTERVAL:
         width = by_cell(before["high"] - before["low"]).mean()
-        error[[*_INTERVAL]] = np.column_stack([width / (2 * _Z)] * len(_INTERVAL))
+        error[[*_INTERVAL]] = np.column_stack([width / (2 * Z)] * len(_INTERVAL))
     columns_of = {
         "committed": by_cell(before).mean(),
         "again": by_cell(after).mean(),

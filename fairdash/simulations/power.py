@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
+from fairdash.dependence.classical import Z
 from fairdash.simulations.scene import Scene
 from fairdash.simulations.stack import Progress, gathered, studied
 
@@ -105,8 +106,8 @@ def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
     )
 
 
-def wilson(rate: Array, count: int, *, z: float = 1.96) -> tuple[Array, Array]:
+def wilson(rate: Array, count: int) -> tuple[Array, Array]:
     """95 % interval of a share of ``count`` (Wilson 1927)."""
-    centre = (rate + z**2 / (2 * count)) / (1 + z**2 / count)
-    half = z * np.sqrt(rate * (1 - rate) / count + z**2 / (4 * count**2)) / (1 + z**2 / count)
+    centre = (rate + Z**2 / (2 * count)) / (1 + Z**2 / count)
+    half = Z * np.sqrt(rate * (1 - rate) / count + Z**2 / (4 * count**2)) / (1 + Z**2 / count)
     return centre - half, centre + half
