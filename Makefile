@@ -83,14 +83,14 @@ $(VENV)/bin/python:
 	  { echo "fairdash needs Python 3.11 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.app: $(VENV)/bin/python requirements.txt requirements-library.txt requirements-app.txt constraints.txt
+$(VENV)/.app: $(VENV)/bin/python requirements.txt pyproject.toml constraints.txt
 	$(PIP) -r requirements.txt
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.app requirements-dev.txt
-	$(PIP) -r requirements-dev.txt
+$(VENV)/.dev: $(VENV)/.app
+	$(PIP) -e '.[app,dev]'
 	@touch $@
 
-$(VENV)/.docs: $(VENV)/.app requirements-docs.txt
-	$(PIP) -r requirements-docs.txt
+$(VENV)/.docs: $(VENV)/.app
+	$(PIP) -e '.[app,docs]'
 	@touch $@

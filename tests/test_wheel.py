@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from email.message import Message
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from fairdash import __version__
 from tests.browser.test_networking_cut import cut, noted
@@ -92,14 +94,34 @@ def test_the_wheel_holds_what_the_repository_holds_and_no_more(wheel: Path) -> N
     assert "fairdash/py.typed" in held
 
 
-def test_the_library_needs_no_streamlit_and_the_app_has_it_capped(wheel: Path) -> None:
+def test_the_core_needs_nothing_heavy_and_each_part_is_an_extra(wheel: Path) -> None:
+    needed = [Requirement(line) for line in _metadata(wheel).get_all("Requires-Dist") or []]
+    parts = {
+        extra: {one.name for one in needed if one.marker and one.marker.evaluate({"extra": extra})}
+        for extra in ("readers", "explain", "train", "plot", "jobs", "app", "all", "dev", "docs")
+    }
+    core = {one.name for one in needed if not one.marker}
+    assert core >= {"numpy", "pandas", "scikit-learn", "cyclopts"}
+    of_app = set().union(*(parts[extra] for extra in ("readers", "explain", "train", "plot", "jobs")))
+    assert of_app >= {"pyarrow", "shap", "torch", "plotly", "dbos", "requests"}
+    assert parts["app"] == parts["all"] == of_app | {"streamlit"}
+    assert not core & (parts["app"] | parts["dev"] | parts["docs"])
+    (streamlit,) = {str(one.specifier) for one in needed if one.name == "streamlit"}
+    assert streamlit == "<2,>=1.67"
+    # `make app` installs all of it, and this checkout.
+    assert "-e .[app]\n" in (ROOT / "requirements.txt").read_text(encoding="utf-8")
+
+
+def test_what_pypi_shows_of_it_leads_somewhere(wheel: Path) -> None:
     about = _metadata(wheel)
-    needed = about.get_all("Requires-Dist") or []
-    assert [line for line in needed if "streamlit" in line] == ['streamlit[auth]<2,>=1.67; extra == "app"']
-    assert [line for line in needed if "extra" not in line]
-    # `make app` installs both.
-    for name in ("library", "app"):
-        assert f"-r requirements-{name}.txt" in (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    assert about["Author"] == "The fairdash contributors"
+    assert about.get_all("Classifier")
+    assert {line.split(",")[0] for line in about.get_all("Project-URL") or []} >= {"Source", "Changelog"}
+    readme = str(about.get_payload())
+    links = re.findall(r"\]\(([^)]+)\)", readme)
+    assert len(links) > 10
+    assert all(link.startswith("https://") for link in links)
+    assert "blob/main/docs/audit.md" in readme
 
 
 def test_the_citation_is_of_this_version() -> None:

@@ -57,7 +57,7 @@ How to use it
   Install fairdash {fairdash} with Python 3.11 or newer, from the folder of its source code, the one with
   pyproject.toml in it: it is not on PyPI. Whoever gave you this file has it.
 
-      python -m pip install path/to/fairdash -c path/to/fairdash/constraints.txt
+      python -m pip install "path/to/fairdash[readers,train]" -c path/to/fairdash/constraints.txt
 
   Then:
 

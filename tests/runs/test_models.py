@@ -193,7 +193,8 @@ def test_the_card_says_what_it_is_and_whose_the_figures_are():
     readme = " ".join(content["README.txt"].decode().split())
     assert f"fairdash {fd.__version__}" in readme
     assert "from the folder of its source code" in readme
-    assert "python -m pip install path/to/fairdash -c path/to/fairdash/constraints.txt" in readme
+    asked = 'python -m pip install "path/to/fairdash[readers,train]" -c path/to/fairdash/constraints.txt'
+    assert asked in readme
     assert "all 200 rows of the data set, with the weight lambda = 1 on fairness" in readme
     for sentence in card["limits"]:
         assert sentence in readme

@@ -11,8 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.data.readers.limits import LARGEST_FILE, MOST_CELLS, MOST_COLUMNS, MOST_MEMORY
-from fairdash.data.readers.progress import heard_by
-from fairdash.data.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport
+from fairdash.data.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport, heard_by
 from fairdash.data.readers.text_column import MISSING_MARKS
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import Upload, keep_upload, list_uploads, no_longer_kept, set_retention
