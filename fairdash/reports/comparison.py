@@ -26,10 +26,10 @@ from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
 from fairdash.reports.fronts import Front, Point, fronts_of, middle_weight, parse_point, point_of
 from fairdash.runs.store import Run
+from fairdash.training.crossvalidation import tuned_settings
 from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
-from fairdash.training.tuning import tuned_settings
 from fairdash.utils.registry import get_entry
 from fairdash.utils.text import label, number
 
@@ -290,7 +290,7 @@ class Comparison:
         """``importance`` or ``reliance`` of each feature for A and B, each at the nearest trained weight.
 
         Columns ``feature``, ``a``, ``b``, means over the splits; None if the run did not measure them. See
-        :class:`fairdash.training.importance.Importance`.
+        :func:`fairdash.training.importance.permutation_importance`.
         """
         if self.result.importance is None:
             return None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.runs.actions import show_actions
-from fairdash.ui.runs.listing import ask_for_file, show_comparison, show_runs
+from fairdash.ui.runs.parts import ask_for_file, show_actions, show_comparison, show_runs
 
 st.title("What has been trained here?")
 chosen = show_runs()

@@ -32,10 +32,14 @@ from fairdash.data.readers.report import (
     FORMATS,
     PARQUET,
     R_DATA,
+    SAS,
+    SPSS,
+    STATA,
     TEXT,
     ReadingOptions,
     ReadingReport,
 )
+from fairdash.data.readers.statistics_packages import parser_of, read_statistics
 from fairdash.data.readers.table import empty_file
 from fairdash.data.readers.typed import R_MARKS, frame_names, read_parquet, read_rda
 from fairdash.errors import FairdashError, OptionError, ReadingError
@@ -49,6 +53,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
         PARQUET: read_parquet,
         EXCEL: read_excel,
         R_DATA: read_rda,
+        **dict.fromkeys((SAS, STATA, SPSS), read_statistics),
     }
 )
 _FIRST_BYTES = (
@@ -94,7 +99,7 @@ def read_table(
     header_row: int | None = None,
     keep_below: bool = False,
 ) -> tuple[pd.DataFrame, ReadingReport]:
-    """Read delimited text, Parquet, an Excel workbook or R's .rda, packed (gzip, zip) or by itself.
+    """Read text, Parquet, Excel, R's .rda, SAS, Stata or SPSS files, packed (gzip, zip) or by themselves.
 
     What a file is is told by its content, not by its name. In a text, a column becomes numbers only if all
     its cells are numbers, written in one way; codes with leading zeros and whole numbers above 2⁵³ stay
@@ -191,6 +196,8 @@ def _kind_of(content: bytes) -> str:
     for first, kind in _FIRST_BYTES:
         if content.startswith(first):
             return kind
+    if (found := parser_of(content)) is not None:
+        return found[0]
     if content.startswith(_ZIP):
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:

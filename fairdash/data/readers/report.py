@@ -13,11 +13,15 @@ from fairdash.data.readers.encoding import encoding_name
 from fairdash.utils.text import counted, few
 
 TEXT, EXCEL, R_DATA, PARQUET = "text", "Excel", "R", "Parquet"
+SAS, STATA, SPSS = "SAS", "Stata", "SPSS"
 #: What a file is called that is no text.
 FORMATS = {
     PARQUET: "a Parquet file",
     EXCEL: "an Excel workbook",
     R_DATA: "an R data file",
+    SAS: "a SAS file",
+    STATA: "a Stata file",
+    SPSS: "an SPSS file",
 }
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
@@ -78,7 +82,7 @@ class ReadingReport:
     name
         Name of the file, for display.
     format
-        ``"text"``, ``"Parquet"``, ``"Excel"`` or ``"R"``.
+        ``"text"``, ``"Parquet"``, ``"Excel"``, ``"R"``, ``"SAS"``, ``"Stata"`` or ``"SPSS"``.
     encoding, delimiter
         As found or chosen; None of a file that is not text.
     decimal

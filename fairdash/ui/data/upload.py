@@ -42,7 +42,23 @@ LIMITS = (
 )
 if can_limit():
     LIMITS += f" Reading a file, and each run on it, may take {most_memory() / 1e9:.0f} GB of memory here."
-FILE_TYPES = ["csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "parquet", "rda", "rdata"]
+FILE_TYPES = [
+    "csv",
+    "tsv",
+    "txt",
+    "gz",
+    "zip",
+    "xlsx",
+    "xlsm",
+    "parquet",
+    "rda",
+    "rdata",
+    "sas7bdat",
+    "xpt",
+    "dta",
+    "sav",
+    "zsav",
+]
 
 
 def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
@@ -101,7 +117,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
     """A new file, or one that was uploaded in this session or is named by the address."""
     owner = current_owner()
     file = st.file_uploader(
-        "A table: CSV of any kind, Excel, Parquet or R (.rda), packed or not",
+        "A table: CSV of any kind, Excel, Parquet, R (.rda), SAS, Stata or SPSS, packed or not",
         type=FILE_TYPES,
         help=LIMITS,
         # A file that was deleted must not come back from the browser: the next one has a place of its own.

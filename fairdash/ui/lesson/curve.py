@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
+from fairdash.figures.stage import d3_script
 from fairdash.figures.theme import REFERENCE
 from fairdash.simulations.lesson import curve
 from fairdash.simulations.lesson.curve import Points
@@ -40,7 +41,10 @@ def show_curve() -> None:
         way = st.container()
     with left:
         draw = st.components.v2.component(
-            "fairdash_curve", css=_text("curve.css"), js=_text("curve.js"), html="<div class='stage'></div>"
+            "fairdash_curve",
+            css=_text("curve.css"),
+            js=d3_script() + _text("curve.js"),
+            html="<div class='stage'></div>",
         )
         rng = np.random.default_rng(0)
         moved = draw(
