@@ -27,8 +27,8 @@ from fairdash.simulations import (
     truth_of,
 )
 from fairdash.simulations import estimates as estimates_module
-from fairdash.simulations.stack import is_detected, studied
-from fairdash.simulations.store import Study
+from fairdash.simulations.estimates import is_detected, studied
+from fairdash.simulations.studies import Study
 from fairdash.ui.patterns import picture
 from fairdash.ui.text import fixed
 

@@ -21,9 +21,8 @@ from fairdash.figures.simulations import (
     short_name,
 )
 from fairdash.simulations import SHAPES, Scene, Truth
-from fairdash.simulations.power import compared
-from fairdash.simulations.stack import coefficients, is_detected, published_way, studied, target_of
-from fairdash.simulations.store import Study
+from fairdash.simulations.estimates import coefficients, is_detected, published_way, studied, target_of
+from fairdash.simulations.studies import Study, compared
 from fairdash.ui.address import choose
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, presented, theme
