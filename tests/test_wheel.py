@@ -215,7 +215,7 @@ def test_the_wheel_has_what_the_browser_draws_with(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for name in ("plot.js", "stage.js", "stage.css"):
         assert f"fairdash/figures/stage/{name}" in names
-    assert "fairdash/ui/home/curve.json" in names
+    assert "fairdash/ui/home_curve.json" in names
 
 
 def _pip(*arguments: str | Path) -> None:

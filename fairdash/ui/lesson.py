@@ -1,4 +1,4 @@
-"""The lesson: which scene is shown, what the scenes share, the curve that is dragged, and the four that play."""
+"""The lesson: which scene is shown, what scenes share, the curve that is dragged, and four that play."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from fairdash.figures.lesson import (
 )
 from fairdash.figures.theme import REFERENCE, Theme
 from fairdash.simulations import lesson
-from fairdash.simulations.lesson import SCENES, LessonScene
+from fairdash.simulations.lesson import SCENES
 from fairdash.ui.address import choose
 from fairdash.ui.frame import enlarged, presented, theme
-from fairdash.ui.glossary import explain
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import page
 from fairdash.ui.simulations import points_from_address, points_to_address
 from fairdash.ui.stage import show_stage
+from fairdash.ui.text import explain
 
 KEY = Keys(__file__)
 
@@ -47,7 +47,8 @@ def show_lesson() -> None:
         st.title(SCENES[name].question)
     with stage:
         _STAGES[name]()
-    show_notes(SCENES[name])
+    with st.expander("Notes for the lecturer"):
+        st.markdown("\n".join(f"- {note}" for note in SCENES[name].notes))
     explain()
 
 
@@ -172,12 +173,6 @@ def guessed(name: str) -> bool:
     verdict = ":green-badge[right]" if guess == scene.right else f"Not quite: *{scene.right}*."
     st.markdown(f"Your guess: *{guess}*. {verdict}" if guess != scene.right else f"{verdict} *{guess}*")
     return True
-
-
-def show_notes(scene: LessonScene) -> None:
-    """What a lecturer may say, folded."""
-    with st.expander("Notes for the lecturer"):
-        st.markdown("\n".join(f"- {note}" for note in scene.notes))
 
 
 #: A page of the lab, and the address that brings this scene's state to it.

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.home.parts import show_curve, show_doors, show_recent_runs
+from fairdash.ui.home import show_curve, show_doors, show_recent_runs, show_start
 from fairdash.ui.pages import page
-from fairdash.ui.visit import show_start
 
 st.title("How fair is a price, and what does fairness cost?")
 st.markdown(

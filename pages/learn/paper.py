@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.glossary import explain
 from fairdash.ui.paper.figures import show_part
 from fairdash.ui.paper.table1 import in_short
+from fairdash.ui.text import explain
 
 st.title("Do the paper's results hold up?")
 st.markdown(in_short())

@@ -31,8 +31,8 @@ from fairdash.reports.stage import four_numbers
 from fairdash.simulations import lesson
 from fairdash.simulations.lesson import SCENES
 from fairdash.training.sweep import default_plan
+from fairdash.ui import home
 from fairdash.ui import lesson as lesson_on_the_page
-from fairdash.ui.home import parts as home
 from fairdash.utils.text import number
 from tests.serving import ROOT
 
@@ -234,7 +234,7 @@ def test_home_lesson_and_trade_off_say_the_same_error_in_the_same_words() -> Non
         title="", plan=plan, result=result, fronts=fronts, objective=plan.objective, measure="hgr_spline",
         a=THE_STANDARD, b=Point("hgr_spline", 1.0),
     )  # fmt: skip
-    kept = json.loads(files("fairdash.ui.home").joinpath("curve.json").read_text(encoding="utf-8"))
+    kept = json.loads(files("fairdash.ui").joinpath("home_curve.json").read_text(encoding="utf-8"))
     texts = {
         "trade-off": words.answer(comparison),
         "lesson": lesson.payers_sentence("demographic_parity", 1.0),

@@ -24,11 +24,10 @@ from fairdash.simulations.truth import (
 )
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
-from fairdash.ui.glossary import explain
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.simulations import gaussian_estimates, gaussian_values
 from fairdash.ui.studies import follow, so_far
-from fairdash.ui.text import fixed
+from fairdash.ui.text import explain, fixed
 
 KEY = Keys(__file__)
 
