@@ -170,15 +170,15 @@ def test_values_for_given_models_are_those_of_rows_repeated_by_integer_weights()
         table = table_of(each, exposure="w", outcome="y")
         a, b, s = table.features["a"].to_numpy(), table.features["b"].to_numpy(), table.sensitive
         shares = shares_of_link(np.column_stack([np.exp(0.2 * a), np.exp(0.2 * b), 0.1 * s]), table)
-        law = sensitive_nodes(s, sample_weight=table.weight, max_nodes=30)
-        at_nodes = np.exp(0.2 * a[:, None] + 0.2 * law.values)
+        nodes, of_nodes = sensitive_nodes(s, sample_weight=table.weight, max_nodes=30)
+        at_nodes = np.exp(0.2 * a[:, None] + 0.2 * nodes)
         missed, _ = proxy_discrimination(table.price, at_nodes, table)
         corrective = corrective_of(np.exp(0.2 * a + 0.2 * s), table)
         found.append(
             np.concatenate(
                 [
                     [part.value for part in shares],
-                    *(law.values, law.shares, [missed.value]),
+                    *(nodes, of_nodes, [missed.value]),
                     [table.weight @ corrective, table.weight @ corrective**2, corrective.max()],
                 ]
             )
