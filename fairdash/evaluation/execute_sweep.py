@@ -19,7 +19,7 @@ from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_
 from fairdash.evaluation.tradeoff_curve import assess_curve
 from fairdash.jobs.steps import Unit, at_once, within
 from fairdash.tariff.fit import FitOptions
-from fairdash.tariff.many import FittedTariffs, fit_tariffs
+from fairdash.tariff.many import fit_tariffs
 from fairdash.training.baselines import train_baselines
 from fairdash.training.device import TITLES
 from fairdash.training.methods import METHODS
@@ -312,7 +312,7 @@ def tariffs_of_plan(
     lams: Sequence[float],
     on_step: Callable[[float], None] | None = None,
     unit: Unit = at_once,
-) -> FittedTariffs:
+) -> TrainedModels:
     """The tariffs of a plan at these weights, as they stand on the front of its run."""
     loss = plan.settings.loss_function
     return fit_tariffs(

@@ -8,7 +8,7 @@
 >>> tariff = FairTariff(lam=0.1, random_state=0).fit(table, claims, sensitive_features=age)
 >>> tariff.relativities().loc[17:, ["factor", "level", "share"]].round(2).to_dict("records")
 [{'factor': 'zone', 'level': 'A', 'share': 0.49}, {'factor': 'zone', 'level': 'B', 'share': 0.51}]
->>> from fairdash.tariff.rating import rate
+>>> from fairdash.tariff.relativities import rate
 >>> bool(np.allclose(rate(tariff.relativities(), table), tariff.predict(table), rtol=1e-9))
 True
 """
