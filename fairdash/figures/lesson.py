@@ -25,7 +25,7 @@ from fairdash.figures.parts import (
 )
 from fairdash.figures.simulations import GLYPHS
 from fairdash.figures.theme import REFERENCE, Theme, figure_of, new_figure
-from fairdash.simulations.lesson.duel import FROZEN_AT
+from fairdash.simulations.lesson import FROZEN_AT
 
 Array = NDArray[Any]
 
@@ -125,14 +125,13 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     Parameters
     ----------
     readings
-        As :func:`fairdash.simulations.lesson.noise.readings` gives them.
+        As :func:`fairdash.simulations.lesson.noise_readings` gives them.
     steps
         How far it has come; the lines of what it would read later are faint.
     answered
         Whether to show what gives the answer: new rows, and shuffled ones.
     """
-    # The stage knows no logarithmic axis.
-    x, names = np.log10(readings["steps"]), [f"{each:,}" for each in readings["steps"]]
+    x, names = readings["steps"], [f"{each:,}" for each in readings["steps"]]
     lines = [("own", "rows it has learned", theme.chosen, "circle")]
     traces, shuffled = [], []
     if answered:
@@ -151,9 +150,9 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     return _picture(
         ("What the adversary reads", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
         traces,
-        across=[x.min() - 0.1, x.max() + 0.1],
+        across=[np.log10(x.min()) - 0.1, np.log10(x.max()) + 0.1],
         up=[-0.4, 1.25],
-        ticks={"tickvals": list(x), "ticktext": names},
+        ticks={"type": "log", "tickvals": x.tolist(), "ticktext": names},
         annotations=_legend([*lines, *shuffled], theme),
         shapes=[line_across(0, colour=theme.quiet)],
         theme=theme,
@@ -182,7 +181,7 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
     Parameters
     ----------
     curve
-        As :func:`fairdash.simulations.lesson.duel.by_age` gives it.
+        As :func:`fairdash.simulations.lesson.duel_by_age` gives it.
     average
         The average price, which a wholly fair model charges everyone.
     """
@@ -224,7 +223,7 @@ def duel_path_figure(
     Parameters
     ----------
     states
-        As :func:`fairdash.simulations.lesson.duel.states` gives them.
+        As :func:`fairdash.simulations.lesson.duel_states` gives them.
     step
         How far it has come.
     frozen
@@ -268,7 +267,7 @@ def payers_front_figure(
     Parameters
     ----------
     points
-        As :func:`fairdash.simulations.lesson.payers.points` gives them, or some of them.
+        As :func:`fairdash.simulations.lesson.payers_points` gives them, or some of them.
     lam
         The chosen weight.
     edge
@@ -330,7 +329,7 @@ def payers_age_figure(
     Parameters
     ----------
     standard, chosen
-        As :func:`fairdash.simulations.lesson.payers.by_age` gives them; None where nothing is chosen yet.
+        As :func:`fairdash.simulations.lesson.payers_by_age` gives them; None where nothing is chosen yet.
     column
         "price" or "residual".
     ages

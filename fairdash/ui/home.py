@@ -1,0 +1,208 @@
+"""The first page: prices by age under a slider of fairness, three ways to begin, and recent runs.
+
+And the guided first visit: five sentences on the app's own pages, which can be left at any time.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from streamlit.navigation.page import StreamlitPage
+
+from fairdash.runs.listing import list_runs
+from fairdash.runs.store import Run
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.owner import current_owner
+from fairdash.ui.pages import go_to, page
+from fairdash.ui.runs.words import line_of, page_of, title_of
+from fairdash.ui.stage import show_stage
+from fairdash.ui.text import safe
+from fairdash.utils.text import error_change
+
+KEY = Keys(__file__)
+_AT = KEY("at")
+#: λ to begin with.
+BEGIN = 1.0
+RUNS_SHOWN = 8
+#: Page, title and words of each.
+DOORS = (
+    (
+        "lesson",
+        "Start the lesson",
+        "Five scenes, each with a guess first: links that correlation misses, what is noise, who pays.",
+    ),
+    (
+        "audit",
+        "Audit a price",
+        "Does a tariff that exists follow age or income, where, is it earned, and how sure is that?",
+    ),
+    (
+        "data",
+        "Explore your data",
+        "A built-in example, or your own table: a whole range of models, from most accurate to most fair.",
+    ),
+)
+
+
+def show_curve() -> None:
+    """One sentence, one slider, one curve; from numbers that the package brings along."""
+    found = _found()
+    lams = found["lam"]
+    at = st.session_state.get(_AT, lams.index(BEGIN))
+
+    def let_go(at: int) -> None:
+        st.session_state[_AT] = at
+
+    st.markdown(f"**{sentence(found, at)}**")
+    picture = found["dark" if st.context.theme.type == "dark" else "light"]
+    stage = {
+        "slider": {
+            "label": "Weight of fairness, λ: drag it",
+            "symbol": "λ",
+            "help": "How much a unit of dependence on age counts against a unit of error in training. A tick "
+            "is a trained model, what lies between is a blend of two.",
+            "stops": [f"{lam:g}" for lam in lams],
+            "ticks": [k for k, is_trained in enumerate(found["trained"]) if is_trained],
+            "at": at,
+        },
+        "figures": [
+            {
+                "spec": picture["spec"],
+                "alt": "Average price by age: the most accurate model, and one that is asked for fairness.",
+            }
+        ],
+        "moves": picture["moves"],
+        "cards": [],
+        "table": {
+            "title": "Average price as a table",
+            "head": ["Age", "standard model"],
+            "rows": [
+                [f"{low:.3g} to {high:.3g}", f"{mean:.1f}"]
+                for low, high, mean in zip(found["s_low"], found["s_high"], found["mean"][0], strict=True)
+            ],
+            "move": 1,
+        },
+    }
+    show_stage(stage, key=KEY("stage"), on_release=let_go)
+
+
+def sentence(found: dict[str, Any], at: int) -> str:
+    """Say how the chosen weight changes prices by age and the error."""
+    apart, before = (max(found["mean"][k]) - min(found["mean"][k]) for k in (at, 0))
+    if at == 0:
+        return (
+            f"The most accurate price follows age: average prices differ by up to {apart:.0f} € across ages."
+        )
+    error = error_change(found["rmse"][0], found["rmse"][at], of_average=found["rmse_of_average"], unit="€")
+    link = "no longer finds a link with age" if found["p"][at] > 0.05 else "still finds a link with age"
+    return (
+        f"At λ = {found['lam'][at]:g} average prices differ by {apart:.0f} € across ages instead of "
+        f"{before:.0f} €, {error}, and a test {link}."
+    )
+
+
+@cache
+def _found() -> dict[str, Any]:
+    text = Path(__file__).with_name("home_curve.json").read_text(encoding="utf-8")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def show_doors() -> None:
+    for column, (name, title, words) in zip(st.columns(3), DOORS, strict=True):
+        with column.container(border=True, height="stretch"):
+            st.markdown(f"#### {title}")
+            st.markdown(words)
+            st.page_link(page(name), label=title, icon=":material/arrow_forward:")
+
+
+def show_recent_runs() -> None:
+    """The newest runs, and which ones can't be read; nothing where there are none."""
+    found = list_runs(owner=current_owner())
+    if not (found.runs or found.damaged):
+        return
+    st.subheader("Recent runs")
+    for recent in found.runs[:RUNS_SHOWN]:
+        _show_run(recent)
+    if found.runs:
+        st.page_link(
+            page("runs"), label="All runs: find, name, compare, take away", icon=":material/history:"
+        )
+    if found.damaged:
+        st.warning(
+            f"These runs can't be read and are left as they are: {', '.join(found.damaged)}. "
+            "Other runs are unaffected."
+        )
+
+
+def _show_run(run: Run) -> None:
+    left, right = st.columns([4, 1], vertical_alignment="center")
+    left.markdown(f"**{safe(title_of(run))}** · {line_of(run, run.status)}")
+    right.page_link(
+        page(page_of(run)),
+        label="Open",
+        icon=":material/open_in_new:",
+        query_params={Address.RUN.value: run.id},
+    )
+
+
+#: Where the visit goes: the page's name, and what to look at there.
+STEPS = (
+    ("data", "See the data: a table, what it predicts, and what must not matter."),
+    ("lesson", "See what fairness costs: make a guess, and the whole range of models shows."),
+    ("home", "Move λ, the weight of fairness: prices by age follow your hand."),
+    ("home", "Read the sentence above the slider: how far apart prices lie, and at what cost."),
+    ("train", "Take it away: train here, and the Trade-off page hands out tariff and report."),
+)
+#: What the address asks for besides.
+_ADDRESS = {"lesson": {Address.SCENE.value: "5", Address.WEIGHT.value: "3"}}
+
+
+def show_start() -> None:
+    """The way into the visit."""
+    st.page_link(
+        page(STEPS[0][0]),
+        label="First time here? Take the two-minute visit",
+        icon=":material/tour:",
+        query_params={Address.VISIT.value: "1"},
+    )
+
+
+def show_visit(shown: StreamlitPage) -> None:
+    """The step of who takes the visit, above the page that is shown; nothing for anybody else.
+
+    The address says which step, or, on a page to which a link led, the session.
+    """
+    asked = st.query_params.get(Address.VISIT) or st.session_state.get(Address.VISIT)
+    if asked is None:
+        return
+    known = {str(place): step for place, step in enumerate(STEPS, 1)}
+    if asked not in known:
+        _leave()
+        return
+    st.session_state[Address.VISIT] = asked
+    if st.query_params.get(Address.VISIT) != asked:
+        st.query_params[Address.VISIT] = asked
+    (name, words), following = known[asked], str(int(asked) + 1)
+    with st.container(border=True, key=KEY("visit")):
+        st.markdown(f"**Visit, {asked} of {len(STEPS)}.** {words}")
+        with st.container(horizontal=True):
+            if shown.url_path != page(name).url_path:
+                if st.button("Show me", key=KEY("show")):
+                    _visit(name, asked)
+            elif following in known and st.button("Next", key=KEY("next"), type="primary"):
+                _visit(known[following][0], following)
+            st.button("Leave", key=KEY("leave"), shortcut="Esc", on_click=_leave)
+
+
+def _visit(name: str, step: str) -> None:
+    go_to(name, address={**_ADDRESS.get(name, {}), Address.VISIT.value: step})
+
+
+def _leave() -> None:
+    st.session_state.pop(Address.VISIT, None)
+    st.query_params.pop(Address.VISIT, None)

@@ -1,0 +1,345 @@
+"""The runs: listed, the newest first, and chosen; what can be done with those; several on one front.
+
+A run can be named, run again, gone on with, stopped, taken away, brought in from a file, and deleted.
+"""
+
+from __future__ import annotations
+
+import string
+
+import streamlit as st
+
+from fairdash.dependence import REGISTRY
+from fairdash.figures.front import RunPath, runs_front_figure
+from fairdash.reports.runs_compared import ComparedRun, differences, remarks, shared_measures, table_of
+from fairdash.runs.archive import export_run, import_run
+from fairdash.runs.deletion import delete_run, made_in, what_goes
+from fairdash.runs.launch import start_again
+from fairdash.runs.listing import list_runs
+from fairdash.runs.status import CANCELLED, FAILED, RunStatus
+from fairdash.runs.store import LONGEST_NAME, Run
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.ui.cached import forget_what_was_deleted, fronts_of, result_of
+from fairdash.ui.files import download, download_of
+from fairdash.ui.frame import chart, plain_errors, theme
+from fairdash.ui.jobs import show_go_on, show_status
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.owner import current_owner
+from fairdash.ui.pages import page
+from fairdash.ui.runs.words import STATES, line_of, methods_of, missing_data, page_of, title_of
+from fairdash.ui.text import safe
+from fairdash.utils.text import counted
+
+KEY = Keys(__file__)
+
+RUNS_A_PAGE = 10
+SECONDS_BETWEEN_LOOKS = 1.0
+#: Session key of the ids that are chosen.
+CHOSEN = KEY("chosen")
+#: The filter by data and the page of the list.
+KEY_DATA, KEY_PAGE = KEY("data"), KEY("page")
+#: What was said of the last run that came in, and how many have.
+SAID, COUNT = KEY("said"), KEY("count")
+#: As many on one front as can be told apart.
+MOST = 6
+
+
+def show_runs() -> list[Run]:
+    """The runs that the filters leave; those that are chosen, shown or not."""
+    found = list_runs(owner=current_owner())
+    by_id = {run.id: run for run in found.runs}
+    _adopt_address(by_id)
+    if found.runs:
+        _show_page(_filtered(found.runs))
+    else:
+        _show_empty()
+    if found.damaged:
+        st.warning(
+            f"These runs can't be read and are left as they are: {', '.join(found.damaged)}. Other runs are "
+            "unaffected. The command fairdash runs delete takes one away."
+        )
+    choose([id for id in st.session_state.get(CHOSEN, []) if id in by_id])
+    return [by_id[id] for id in st.session_state[CHOSEN]]
+
+
+def choose(ids: list[str]) -> None:
+    """Choose these runs; the address names the one, if it is one."""
+    st.session_state[CHOSEN] = ids
+    if len(ids) == 1 and st.query_params.get(Address.RUN) != ids[0]:
+        st.query_params[Address.RUN] = ids[0]
+    elif len(ids) != 1 and Address.RUN in st.query_params:
+        del st.query_params[Address.RUN]
+
+
+def _adopt_address(by_id: dict[str, Run]) -> None:
+    """Choose the run that the address names; what is not there is said, once."""
+    asked = st.query_params.get(Address.RUN)
+    if asked is None:
+        return
+    if asked in by_id:
+        choose([asked])
+        return
+    del st.query_params[Address.RUN]
+    # Gone, damaged, or no id at all: opening it says which.
+    with plain_errors():
+        Run(asked, owner=current_owner()).spec  # noqa: B018
+
+
+def _filtered(runs: tuple[Run, ...]) -> list[tuple[Run, RunStatus]]:
+    """What the search, the data set and the state leave of them."""
+    titles = sorted({run.spec.source.title for run in runs})
+    search, of_data, of_state = st.columns([2, 2, 1.5])
+    words = search.text_input("Search", placeholder="Name, data, method or id", key=KEY("search"))
+    if st.session_state.get(KEY_DATA) not in titles:
+        st.session_state[KEY_DATA] = None
+    data = of_data.selectbox("Data", titles, index=None, placeholder="All", key=KEY_DATA)
+    states = of_state.multiselect("State", list(STATES.values()), placeholder="All", key=KEY("state"))
+    found = []
+    for run in runs:
+        said = f"{run.name} {run.spec.source.title} {methods_of(run)} {run.id}".casefold()
+        if (data is None or run.spec.source.title == data) and all(
+            each in said for each in words.casefold().split()
+        ):
+            found.append((run, run.status))
+    return [each for each in found if not states or STATES[each[1].state] in states]
+
+
+def _show_page(found: list[tuple[Run, RunStatus]]) -> None:
+    if not found:
+        st.info("No run is like that. Take a filter away.")
+        return
+    pages = -(-len(found) // RUNS_A_PAGE)
+    number = 1
+    if pages > 1:
+        number = min(st.session_state.get(KEY_PAGE, 1), pages)
+        st.session_state[KEY_PAGE] = number
+    for run, status in found[(number - 1) * RUNS_A_PAGE : number * RUNS_A_PAGE]:
+        _show_row(run, status)
+    if pages > 1:
+        st.number_input(f"Page, of {pages}: {counted(len(found), 'run')}", 1, pages, key=KEY_PAGE)
+
+
+def _show_row(run: Run, status: RunStatus) -> None:
+    left, right = st.columns([7, 1], vertical_alignment="center")
+    with left, st.container(gap=None):
+        key = KEY("choose", run.id)
+        st.session_state[key] = run.id in st.session_state.get(CHOSEN, [])
+        # Not bold: a screen reader is given the label as it is written.
+        st.checkbox(safe(title_of(run)), key=key, on_change=_toggle, args=(run.id,))
+        st.caption(line_of(run, status))
+        if not status.is_over:
+            _follow(run)
+    right.page_link(
+        page(page_of(run)),
+        label="Open",
+        icon=":material/open_in_new:",
+        query_params={Address.RUN.value: run.id},
+    )
+
+
+def _toggle(id: str) -> None:
+    chosen = st.session_state.get(CHOSEN, [])
+    choose([each for each in chosen if each != id] if id in chosen else [*chosen, id])
+
+
+@st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
+def _follow(run: Run) -> None:
+    with plain_errors():
+        status = run.status
+        if status.is_over:
+            st.rerun()
+        show_status(run, status)
+
+
+def _show_empty() -> None:
+    st.info("No run yet. The trade-off page trains a first look at the built-in example within seconds.")
+    with st.container(horizontal=True):
+        st.page_link(page("tradeoff"), label="See what fairness costs", icon=":material/balance:")
+        st.page_link(page("data"), label="Bring a table of your own", icon=":material/table:")
+
+
+def show_actions(chosen: list[Run]) -> None:
+    """The chosen run and what to do with it; of several, what can be done with all."""
+    if not chosen:
+        st.caption(
+            "Choose a run to name it, run it again, take it away or delete it; choose several to compare."
+        )
+        return
+    if len(chosen) == 1:
+        _show_one(chosen[0])
+    else:
+        st.subheader(f"{counted(len(chosen), 'run')} chosen")
+        with st.container(horizontal=True):
+            st.button("Choose none", icon=":material/deselect:", key=KEY("none"), on_click=choose, args=([],))
+            _show_delete(chosen)
+
+
+def _show_one(run: Run) -> None:
+    spec, status = run.spec, run.status
+    st.subheader(safe(title_of(run)))
+    st.caption(f"{line_of(run, status)} · id {run.id}")
+    if status.state in (CANCELLED, FAILED):
+        show_status(run, status)
+    missing = missing_data(spec.source)
+    if missing:
+        st.info(missing)
+    name = KEY("name", run.id)
+    st.text_input(
+        "Name",
+        value=run.name,
+        max_chars=LONGEST_NAME,
+        placeholder="Such as: without the postcode",
+        key=name,
+        on_change=_rename,
+        args=(run, name),
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if run.look:
+            st.page_link(
+                page(page_of(run)),
+                label="See what fairness costs",
+                icon=":material/balance:",
+                query_params={Address.RUN.value: run.id},
+            )
+        if not status.is_over:
+            st.button("Stop", icon=":material/stop:", key=KEY("stop", run.id), on_click=_stop, args=(run,))
+        elif not missing:
+            show_go_on(run)
+        if st.button(
+            "Run again",
+            icon=":material/replay:",
+            key=KEY("again", run.id),
+            disabled=bool(missing),
+            help="Trains the same plan on the same data once more; this run stays.",
+        ):
+            with plain_errors():
+                again = start_again(run, owner=current_owner())
+                choose([again.id])
+                st.rerun()
+        if run.look and status.is_over:
+            download_of(
+                run,
+                lambda: export_run(run),
+                label="Take it away (zip)",
+                name=f"fairdash-run-{run.id}.zip",
+                mime="application/zip",
+                key=KEY("bundle", run.id),
+            )
+        _show_delete([run])
+
+
+def _show_delete(runs: list[Run]) -> None:
+    """What goes, and the button that does it: two clicks."""
+    with st.popover("Delete", icon=":material/delete:"):
+        st.markdown(safe(what_goes(made_in(*runs))))
+        st.button(
+            "Delete for good",
+            type="primary",
+            key=KEY("delete", *(run.id for run in runs)),
+            on_click=_delete,
+            args=(runs,),
+        )
+
+
+def _rename(run: Run, key: str) -> None:
+    with plain_errors():
+        run.rename(str(st.session_state[key]))
+
+
+def _stop(run: Run) -> None:
+    with plain_errors():
+        run.ask_to_cancel()
+
+
+def _delete(runs: list[Run]) -> None:
+    """Delete them from disk, memory and this session."""
+    with plain_errors():
+        try:
+            for run in runs:
+                delete_run(run)
+        finally:
+            choose([])
+            if st.session_state.get(Address.RUN) in [run.id for run in runs]:
+                st.session_state.pop(Address.RUN)
+            forget_what_was_deleted()
+
+
+def ask_for_file() -> None:
+    """A file that a run was taken away as; it is checked, kept, and chosen."""
+    if said := st.session_state.pop(SAID, ""):
+        st.success(safe(said))
+    count = st.session_state.get(COUNT, 0)
+    with st.expander("Bring in a run that was taken away", icon=":material/upload:"):
+        file = st.file_uploader(
+            "The zip file of a run",
+            type=["zip"],
+            help="Every file in it is checked against its hash before anything is kept.",
+            # A file that has come in leaves the field: the next one has a place of its own.
+            key=KEY("file", count),
+        )
+        if file is not None:
+            with plain_errors():
+                found = import_run(file.getvalue(), owner=current_owner())
+                st.session_state[SAID], st.session_state[COUNT] = str(found), count + 1
+                choose([found.run.id])
+                st.rerun()
+
+
+def show_comparison(chosen: list[Run]) -> None:
+    """The fronts of the chosen runs, if there are two or more that can stand on one; else why they can't."""
+    if len(chosen) < 2:
+        return
+    there = [run for run in chosen if run.look]
+    if len(there) < len(chosen):
+        missing = counted(len(chosen) - len(there), "chosen run")
+        st.info(f"{missing} with nothing to show yet: compared are those that have found something.")
+    if len(there) > MOST:
+        st.info(f"More than {MOST} can't be told apart on one chart: compared are the first {MOST} chosen.")
+    if len(there) < 2:
+        return
+    runs = [
+        ComparedRun(letter=letter, title=title_of(run), spec=run.spec, result=result_of(run))
+        for letter, run in zip(string.ascii_uppercase, there[:MOST], strict=False)
+    ]
+    if why := differences(runs):
+        st.warning(safe(why))
+        return
+    _show_front(runs, there[:MOST])
+
+
+def _show_front(runs: list[ComparedRun], jobs: list[Run]) -> None:
+    result = runs[0].result
+    called = {column: result.names.get(column, column) for column in result.sensitive.columns}
+    measures, columns = st.columns(2)
+    sensitive = next(iter(called))
+    if len(called) > 1:
+        sensitive = columns.selectbox(
+            "Sensitive attribute", list(called), format_func=called.__getitem__, key=KEY("sensitive")
+        )
+    fronts = [fronts_of(job, sensitive=sensitive)[result.objective] for job in jobs]
+    shared = shared_measures(fronts)
+    measure = measures.selectbox(
+        "Dependence by", shared, format_func=lambda id: REGISTRY[id].title, key=KEY("measure", *shared)
+    )
+    objective, symbol = OBJECTIVES[result.objective], REGISTRY[measure].symbol
+    chart(
+        runs_front_figure(
+            [
+                RunPath(letter=run.letter, title=run.title, test=front.test)
+                for run, front in zip(runs, fronts, strict=True)
+            ],
+            error=fronts[0].error,
+            error_title=fronts[0].error_title,
+            measure=measure,
+            measure_title=f"{symbol} between {objective.audited} and {called[sensitive]}",
+            subtitle=f"test rows, means over the splits; {objective.title.lower()}",
+            theme=theme(),
+        ),
+        key=KEY("front"),
+        alt=f"Test error against {symbol} for {len(runs)} runs, a line a run and method.",
+    )
+    named = " · ".join(f"**{run.letter}** {safe(run.title)}" for run in runs)
+    st.caption("  \n".join([named, "Lower left is better.", *remarks(runs)]))
+    table = table_of(runs, fronts, measure=measure)
+    st.dataframe(table.drop(columns="Name"), hide_index=True)
+    download(table, label="These figures (CSV)", name="runs-compared", key=KEY("csv"))

@@ -1,0 +1,76 @@
+"""What a stack takes is foretold: beside what the CPU's allocator hands out, and where a GPU has no more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile
+
+import fairdash as fd
+from fairdash.training.device import SHARE_OF_GPU, StackMemory
+from fairdash.training.methods import METHODS
+from fairdash.training.models import StackTrainer
+from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.split_kinds import draw_splits
+from fairdash.training.stack import StackData, train_stack
+
+N_MODELS, N_SPLITS = 24, 2
+SETTINGS = TrainingSettings(n_epochs=2, warm_up_epochs=1)
+#: Settings, encoded inputs and rows: where training takes most, where the prediction of all rows does.
+SHAPES = {
+    "as a run": (SETTINGS, 20, 600),
+    "wide networks": (replace(SETTINGS, hidden=(64, 32)), 20, 600),
+    "many columns": (SETTINGS, 120, 600),
+    "small batches, many rows": (replace(SETTINGS, batch_size=64), 20, 6000),
+}
+
+
+def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
+    """The most bytes that live at once while a stack of such models is trained and predicts."""
+    torch.manual_seed(0)
+    data = StackData(
+        x=torch.randn(N_SPLITS, n_rows, n_inputs),
+        y=torch.randn(N_SPLITS, n_rows, 1),
+        s=torch.randn(N_SPLITS, n_rows, 1),
+        train=(torch.arange(min(n_rows, 2048)),) * N_SPLITS,
+    )
+    models = [replace(model, split=k * N_SPLITS // N_MODELS) for k in range(N_MODELS)]
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as seen:
+        trained = train_stack(data, models, objective="demographic_parity", batch_seeds=[0, 1])
+        trained.predict(data.x)
+    moves = [
+        (each.start_ns(), each.nbytes())
+        for each in seen.profiler.kineto_results.events()
+        if each.name() == "[memory]"
+    ]
+    most = np.cumsum([size for _, size in sorted(moves, key=lambda move: move[0])]).max()
+    return float(most) + sum(part.nbytes for part in (data.x, data.y, data.s))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("method", METHODS)
+def test_it_is_what_the_allocator_hands_out(method: str, shape: str) -> None:
+    settings, n_inputs, n_rows = SHAPES[shape]
+    model = StackedModel(method, 1.0, settings, 0, seed=1)
+    foretold = StackMemory.of(method, settings, n_inputs=n_inputs, n_rows=n_rows, n_sensitive=1)
+    share = foretold.bytes_of(N_MODELS, n_splits=N_SPLITS) / handed_out(model, n_inputs, n_rows)
+    assert 0.8 < share < 1.35
+
+
+def test_a_stack_is_cut_to_what_a_gpu_has_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = fd.load_dataset("household", n=2_000)
+    splits = draw_splits(dataset, "random", n_splits=2, random_state=0)
+    trainer = StackTrainer(
+        dataset, splits, objective="demographic_parity", random_state=0, device="cuda", permutations=None
+    )
+    model = StackedModel("hgr_nn", 1.0, SETTINGS, 0, seed=1)
+    rows = trainer.encoded(model).x
+    foretold = StackMemory.of("hgr_nn", SETTINGS, n_inputs=rows.shape[1], n_rows=len(rows), n_sensitive=1)
+    free = 2 * foretold.bytes_of(50, n_splits=2) / SHARE_OF_GPU
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (int(free), int(free)))
+    n_models = trainer.models_per_stack(model)
+    assert 90 < n_models <= 102
+    assert foretold.bytes_of(n_models, n_splits=2) <= SHARE_OF_GPU * free
