@@ -1,0 +1,23 @@
+"""Home: a curve that moves, three doors, and the recent runs where there are some."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.ui.home import show_curve, show_doors, show_recent_runs, show_start
+from fairdash.ui.pages import page
+
+st.title("How fair is a price, and what does fairness cost?")
+st.markdown(
+    "fairdash trains regressors whose predictions, or errors, depend less and less on a continuous sensitive "
+    "attribute such as age or income, and shows the trade-off with accuracy."
+)
+show_curve()
+show_start()
+show_doors()
+st.page_link(
+    page("paper"),
+    label="Check the paper behind it: its tables and figures, theirs beside ours",
+    icon=":material/article:",
+)
+show_recent_runs()

@@ -1,0 +1,7 @@
+"""The lesson: five scenes, a guess before each answer."""
+
+from __future__ import annotations
+
+from fairdash.ui.lesson import show_lesson
+
+show_lesson()

@@ -1,0 +1,18 @@
+"""The paper: its tables and figures, theirs beside ours."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.ui.paper.figures import show_part
+from fairdash.ui.paper.table1 import in_short
+from fairdash.ui.text import explain
+
+st.title("Do the paper's results hold up?")
+st.markdown(in_short())
+explain()
+show_part()
+st.caption(
+    "The paper: V. Grari, B. Ruf, S. Lamprier, M. Detyniecki, “Fairness-Aware Neural Rényi Minimization for "
+    "Continuous Features”. All figures of ours are read from results that come with fairdash."
+)

@@ -1,0 +1,19 @@
+"""Data: which table, and what must not matter?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.ui.data.choice import ask_for_data, current_source, show_heading
+from fairdash.ui.data.fixes import data_or_fixes
+from fairdash.ui.data.shown import show_dataset
+from fairdash.ui.state import choose_source
+
+st.title("Which table, and what must not matter?")
+source = ask_for_data(current_source())
+data = None if source is None else data_or_fixes(source)
+if source is not None and data is not None:
+    choose_source(source)
+    st.divider()
+    show_heading(data, source)
+    show_dataset(data, source)

@@ -1,0 +1,13 @@
+"""Runs: what has been trained here?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.ui.runs.parts import ask_for_file, show_actions, show_comparison, show_runs
+
+st.title("What has been trained here?")
+chosen = show_runs()
+show_actions(chosen)
+show_comparison(chosen)
+ask_for_file()

@@ -1,0 +1,35 @@
+"""Trade-off: what does fairness cost?"""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.ui.tradeoff.controls import choose, show_answer, show_comparison
+from fairdash.ui.tradeoff.opening import (
+    run_in_view,
+    show_confirmation,
+    show_history,
+    show_other_training,
+    show_stage,
+)
+from fairdash.ui.tradeoff.panels import show_panels
+from fairdash.ui.tradeoff.take_away import show_take_away
+from fairdash.ui.tradeoff.tariff import show_tariff
+
+st.title("What does fairness cost?")
+run = run_in_view()
+if run is not None:
+    place = st.container()
+    stage = st.container()
+    comparison = choose(run)
+    with stage:
+        show_stage(run, comparison)
+    with place:
+        show_answer(comparison)
+        show_other_training(comparison, run)
+    show_comparison(comparison, run)
+    show_panels(comparison)
+    show_confirmation(comparison, run)
+    show_tariff(comparison, run)
+    show_take_away(comparison, run)
+    show_history(run)

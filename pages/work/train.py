@@ -1,0 +1,19 @@
+"""Train: a whole range of models, from most accurate to most fair."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from fairdash.ui.cached import dataset_of
+from fairdash.ui.state import chosen_run, chosen_search, chosen_source
+from fairdash.ui.train.form import show_form, show_run
+
+st.title("How far should fairness go?")
+run = chosen_run()
+if run is not None:
+    show_run(run)
+else:
+    search, source = chosen_search(), chosen_source()
+    with st.spinner("Reading the data…"):
+        dataset = dataset_of(source)
+    show_form(source, dataset, search)
