@@ -1,11 +1,11 @@
 """L-BFGS for stacks: K smooth problems of one size minimised at once, each with its own steps.
 
->>> goal = torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=torch.float64)
+>>> goal = np.array([[1.0, 2.0], [3.0, -1.0]])
 >>> def bowls(x, which):
 ...     away = x - goal[which]
-...     return (away**2).sum(dim=1), 2 * away
->>> found = minimise(bowls, torch.zeros_like(goal))
->>> bool((found.x - goal).abs().max() < 1e-4), found.converged.tolist()
+...     return (away**2).sum(axis=1), 2 * away
+>>> found = minimise(bowls, np.zeros_like(goal))
+>>> bool(np.abs(found.x - goal).max() < 1e-4), found.converged.tolist()
 (True, [True, True])
 """
 
@@ -14,8 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 #: Pairs of steps and changes of slope that are remembered.
 _MEMORY = 10
@@ -28,7 +30,7 @@ _TRIALS = 20
 
 
 #: What is minimised: value (M,) and slope (M, P) at x (M, P), for the problems `which` (M,).
-Objective = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
+Objective = Callable[[Array, NDArray[np.int64]], tuple[Array, Array]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +47,17 @@ class Minimum:
         (K,); False for a problem that had steps left to take, or is not finite at its start.
     """
 
-    x: Tensor
-    n_iter: Tensor
-    converged: Tensor
+    x: Array
+    n_iter: NDArray[np.int64]
+    converged: NDArray[np.bool_]
 
 
 def minimise(
     objective: Objective,
-    start: Tensor,
+    start: Array,
     *,
     max_iter: int = 200,
-    tol: float | Tensor = 1e-6,
+    tol: float | Array = 1e-6,
     on_step: Callable[[float], None] | None = None,
 ) -> Minimum:
     """Descend from `start` (K, P) until the last five steps of a problem brought less than `tol` together.
@@ -76,27 +78,26 @@ def minimise(
     remembered. Steps are searched for as is fit where the slope jumps, as that of a largest singular value
     does. Every value is finite that is accepted.
     """
-    x = start.clone()
-    every = torch.arange(len(x), device=x.device)
+    x = start.copy()
+    every = np.arange(len(x))
     value, slope = objective(x, every)
-    settled = torch.zeros(len(x), dtype=torch.bool, device=x.device)
-    settled |= ~torch.isfinite(value)
-    failed = settled.clone()
-    n_iter = torch.zeros_like(every)
-    moves: list[Tensor] = []
-    turns: list[Tensor] = []
+    settled = ~np.isfinite(value)
+    failed = settled.copy()
+    n_iter = np.zeros_like(every)
+    moves: list[Array] = []
+    turns: list[Array] = []
     values = [value]
     # Problems without a memory go along the slope itself, whose length says little.
-    blank = torch.ones_like(settled)
+    blank = np.ones_like(settled)
     for step in range(max_iter):
-        open_ = torch.nonzero(~settled).squeeze(1)
+        open_ = np.flatnonzero(~settled)
         if not len(open_):
             break
         way = _direction(slope, moves, turns)
-        length = torch.where(blank, 1 / slope.norm(dim=1).clamp_min(1.0), 1.0)
+        length = np.where(blank, 1 / np.maximum(np.linalg.norm(slope, axis=1), 1.0), 1.0)
         new_x, new_value, new_slope, moved = _search(objective, x, value, slope, way, length, open_)
-        moves = [*moves[1 - _MEMORY :], torch.where(moved[:, None], new_x - x, 0.0)]
-        turns = [*turns[1 - _MEMORY :], torch.where(moved[:, None], new_slope - slope, 0.0)]
+        moves = [*moves[1 - _MEMORY :], np.where(moved[:, None], new_x - x, 0.0)]
+        turns = [*turns[1 - _MEMORY :], np.where(moved[:, None], new_slope - slope, 0.0)]
         x, value, slope = new_x, new_value, new_slope
         n_iter += moved
         values.append(value)
@@ -112,55 +113,55 @@ def minimise(
     return Minimum(x=x, n_iter=n_iter, converged=settled & ~failed)
 
 
-def _direction(slope: Tensor, moves: list[Tensor], turns: list[Tensor]) -> Tensor:
+def _direction(slope: Array, moves: list[Array], turns: list[Array]) -> Array:
     """Where to go, (K, P): minus the slope times what is known of the inverse curvature."""
-    q = slope.clone()
+    q = slope.copy()
     known = []
     for s, y in zip(reversed(moves), reversed(turns), strict=True):
-        curvature = (s * y).sum(dim=1)
-        sound = curvature > 1e-10 * s.norm(dim=1) * y.norm(dim=1)
-        rho = torch.where(sound, 1 / torch.where(sound, curvature, 1.0), 0.0)
-        a = rho * (s * q).sum(dim=1)
+        curvature = (s * y).sum(axis=1)
+        sound = curvature > 1e-10 * np.linalg.norm(s, axis=1) * np.linalg.norm(y, axis=1)
+        rho = np.where(sound, 1 / np.where(sound, curvature, 1.0), 0.0)
+        a = rho * (s * q).sum(axis=1)
         q = q - a[:, None] * y
         known.append((s, y, rho, a))
-    scale = torch.ones_like(slope[:, 0])
-    fixed = torch.zeros_like(scale, dtype=torch.bool)
+    scale = np.ones_like(slope[:, 0])
+    fixed = np.zeros_like(scale, dtype=bool)
     for _, y, rho, _ in known:
         newest = (rho > 0) & ~fixed
-        size = (y * y).sum(dim=1)
-        scale = torch.where(newest, 1 / (torch.where(newest, rho, 1.0) * size.clamp_min(1e-300)), scale)
+        size = (y * y).sum(axis=1)
+        scale = np.where(newest, 1 / (np.where(newest, rho, 1.0) * np.maximum(size, 1e-300)), scale)
         fixed |= newest
     q = scale[:, None] * q
     for s, y, rho, a in reversed(known):
-        b = rho * (y * q).sum(dim=1)
+        b = rho * (y * q).sum(axis=1)
         q = q + (a - b)[:, None] * s
     return -q
 
 
 def _search(
     objective: Objective,
-    x: Tensor,
-    value: Tensor,
-    slope: Tensor,
-    way: Tensor,
-    length: Tensor,
-    open_: Tensor,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    x: Array,
+    value: Array,
+    slope: Array,
+    way: Array,
+    length: Array,
+    open_: NDArray[np.int64],
+) -> tuple[Array, Array, Array, NDArray[np.bool_]]:
     """Find each open problem's step: x, value and slope there, and which have moved.
 
     A step that brings too little is shortened; one where it still goes down steeply is lengthened. Where
     trials run out, the last that brought enough is taken (Lewis and Overton 2013, Algorithm 2.6).
     """
-    new_x, new_value, new_slope = x.clone(), value.clone(), slope.clone()
-    moved = torch.zeros_like(value, dtype=torch.bool)
-    low, high = torch.zeros_like(value), torch.full_like(value, torch.inf)
-    downhill = (way * slope).sum(dim=1)
+    new_x, new_value, new_slope = x.copy(), value.copy(), slope.copy()
+    moved = np.zeros_like(value, dtype=bool)
+    low, high = np.zeros_like(value), np.full_like(value, np.inf)
+    downhill = (way * slope).sum(axis=1)
     trying = open_
     for _ in range(_TRIALS):
         tried = x[trying] + length[trying, None] * way[trying]
         found, found_slope = objective(tried, trying)
         enough = found <= value[trying] + _SUFFICIENT * length[trying] * downhill[trying]
-        flat = (found_slope * way[trying]).sum(dim=1) >= _FLAT * downhill[trying]
+        flat = (found_slope * way[trying]).sum(axis=1) >= _FLAT * downhill[trying]
         good = trying[enough]
         new_x[good], new_value[good], new_slope[good] = tried[enough], found[enough], found_slope[enough]
         moved[good] = True
@@ -170,7 +171,7 @@ def _search(
         trying = trying[~(enough & flat)]
         if not len(trying):
             break
-        length[trying] = torch.where(
-            high[trying].isinf(), 2 * length[trying], (low[trying] + high[trying]) / 2
+        length[trying] = np.where(
+            np.isinf(high[trying]), 2 * length[trying], (low[trying] + high[trying]) / 2
         )
     return new_x, new_value, new_slope, moved
