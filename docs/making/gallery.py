@@ -32,8 +32,8 @@ from fairdash.figures.tariff import factor_figure
 from fairdash.figures.theme import theme_of
 from fairdash.reports.paper import read_result
 from fairdash.simulations import SHAPES, Scene, gaussian_study, truth_of
-from fairdash.simulations.gaussians import exact_curves, means_along_rho
-from fairdash.simulations.noise_axis import lines_of
+from fairdash.simulations.studies import lines_of, means_along_rho
+from fairdash.simulations.truth import exact_curves
 from fairdash.tariff.model import FairTariff
 from fairdash.training.methods import METHODS
 

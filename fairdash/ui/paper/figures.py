@@ -23,8 +23,8 @@ from fairdash.reports.paper.results import (
     read_result,
 )
 from fairdash.simulations import SHAPES
-from fairdash.simulations.gaussians import exact_curves, means_along_rho
-from fairdash.simulations.noise_axis import lines_of
+from fairdash.simulations.studies import lines_of, means_along_rho
+from fairdash.simulations.truth import exact_curves
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.address import choose

@@ -14,11 +14,11 @@ from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.html import render_report
+from fairdash.runs.audits import keep_priced, price_of_test_rows
 from fairdash.runs.confirmations import read_confirmations
 from fairdash.runs.launch import start_model
 from fairdash.runs.log import note, read
 from fairdash.runs.models import ModelJob, find_model
-from fairdash.runs.predictions_as_prices import keep_priced, price_of_test_rows
 from fairdash.runs.status import DONE
 from fairdash.runs.store import FIRST, Run
 from fairdash.ui.cached import dataset_of
