@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from fairdash.dependence.hgr_network import shares, standardise
+from fairdash.dependence.hgr_nn import shares, standardise
 from fairdash.training.penalties.base import BasePenalty, normal_scores, of_ranks
 from fairdash.training.penalties.rank_functions import RIDGE, scaled_functions, smooth_functions
 
