@@ -20,7 +20,7 @@ from fairdash.data.source import CatalogueSource, save_source
 from fairdash.data.uploads import keep_upload
 from fairdash.errors import StorageError
 from fairdash.jobs import queue
-from fairdash.jobs.checkpoints import keep
+from fairdash.jobs.steps import keep
 from fairdash.runs import worker
 from fairdash.runs.deletion import delete_run
 from fairdash.runs.launch import go_on, start_audit, start_model, start_run, start_search, start_study

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairdash.data import keep_upload, read_table
-from fairdash.data.readers import archives
+from fairdash.data.readers.reading import unpack
 from fairdash.errors import ReadingError
 from fairdash.jobs.process import PROCESS
 from fairdash.runs.launch import start_run
@@ -78,14 +78,14 @@ def test_gzip_of_several_parts_is_read_whole() -> None:
     blocks = [gzip.compress(CSV[k : k + 7]) for k in range(0, len(CSV), 7)]
     # Programs that seek in such files end them with an empty part; others fill up with zeros.
     content = b"".join(blocks) + gzip.compress(b"") + bytes(1000)
-    assert archives.unpack(content, largest=10**6) == (CSV, "a gzip file")
+    assert unpack(content, largest=10**6) == (CSV, "a gzip file")
     for spoiled in (content + b"x", b"".join(blocks)[:-5], content[:-1000] + b"\x1f\x8b"):
         with pytest.raises(ReadingError, match="damaged"):
-            archives.unpack(spoiled, largest=10**6)
+            unpack(spoiled, largest=10**6)
     for largest in (len(CSV) - 1, 0, 6):
         with pytest.raises(ReadingError, match="when it is unpacked"):
-            archives.unpack(content, largest=largest)
-    assert archives.unpack(content, largest=len(CSV))[0] == CSV
+            unpack(content, largest=largest)
+    assert unpack(content, largest=len(CSV))[0] == CSV
 
 
 def test_zip_of_many_entries_is_refused_soon() -> None:

@@ -213,7 +213,7 @@ def _metadata(wheel: Path) -> Message:
 
 def test_the_wheel_has_what_the_browser_draws_with(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
-    for name in ("plot.js", "stage.js", "stage.css"):
+    for name in ("plot.js", "stage.js", "stage.css", "d3/d3-scale.min.js", "d3/LICENSE"):
         assert f"fairdash/figures/stage/{name}" in names
     assert "fairdash/ui/home_curve.json" in names
 

@@ -11,7 +11,7 @@ import pandas as pd
 from fairdash.auditing.audit import carry_out
 from fairdash.auditing.evidence import AuditResult, KeptPlan, read_plan
 from fairdash.auditing.plan import AuditPlan, columns_of
-from fairdash.cli.options import AsJson, Columns, Share, say
+from fairdash.cli import AsJson, Columns, Share, say
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.readers.reading import bytes_of, read_content
 from fairdash.data.readers.report import ReadingOptions

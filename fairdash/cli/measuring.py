@@ -12,7 +12,7 @@ import pandas as pd
 from cyclopts import Parameter
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-from fairdash.cli.options import AsJson, Columns, say
+from fairdash.cli import AsJson, Columns, say
 from fairdash.data.leak_check import check_data
 from fairdash.data.readers.reading import read_table
 from fairdash.dependence import (

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from cyclopts import App, Parameter
 
-from fairdash.cli.options import AsJson, say
+from fairdash.cli import AsJson, say
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
 from fairdash.reports.confirming import sentences
 from fairdash.reports.parse_comparison import parse_comparison

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from fairdash.cli.options import AsJson, Words, say
+from fairdash.cli import AsJson, Words, say
 from fairdash.errors import FairdashError, OptionError, Problem
 from fairdash.ui.serving import arguments_to_serve, enter_app_folder
 from fairdash.utils.records import to_plain

@@ -13,7 +13,7 @@ import pandas as pd
 from cyclopts import Parameter
 
 from fairdash import api
-from fairdash.cli.options import AsJson, Columns, Numbers, Words, rows, say
+from fairdash.cli import AsJson, Columns, Numbers, Words, rows, say
 from fairdash.data.building import build_dataset
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset

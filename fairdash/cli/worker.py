@@ -23,8 +23,8 @@ from filelock import FileLock, Timeout
 
 from fairdash.jobs import process as detached
 from fairdash.jobs import queue
-from fairdash.jobs.checkpoints import Checkpoints
 from fairdash.jobs.process import environment
+from fairdash.jobs.steps import Checkpoints
 from fairdash.storage import make_parents
 from fairdash.utils.error_log import trace_of
 from fairdash.utils.memory import limit_memory

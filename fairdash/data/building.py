@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
+from fairdash.data.columns import first_lines, group_problems, role_problems
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import choose_features, leakage_problems, truth_note
 from fairdash.data.fixes import (
@@ -35,9 +36,6 @@ from fairdash.data.roles import (
     TIME,
     Roles,
     check_roles,
-    first_lines,
-    group_problems,
-    role_problems,
 )
 from fairdash.errors import DataError, Fix, Problem
 from fairdash.utils.text import amount, at_lines, counted

@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.data.columns import feature_problems, group_problems, outcome_problems
 from fairdash.data.roles import (
     FEATURE,
     GROUP,
@@ -34,9 +35,6 @@ from fairdash.data.roles import (
     SINGLE,
     TARGET,
     Roles,
-    feature_problems,
-    group_problems,
-    outcome_problems,
     require_exposure,
 )
 from fairdash.errors import Checks, DataError

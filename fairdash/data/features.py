@@ -18,9 +18,10 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data.column_profile import as_floats, kind_of
+from fairdash.data.columns import infinite_problem
 from fairdash.data.fixes import can_convert, date_fixes, use_of_dates
 from fairdash.data.grammar import DATE_LIKE, bands_in_order, date_orders
-from fairdash.data.roles import Roles, infinite_problem
+from fairdash.data.roles import Roles
 from fairdash.errors import Fix, Problem
 from fairdash.utils.text import counted, few
 

@@ -131,8 +131,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     answered
         Whether to show what gives the answer: new rows, and shuffled ones.
     """
-    # The stage knows no logarithmic axis.
-    x, names = np.log10(readings["steps"]), [f"{each:,}" for each in readings["steps"]]
+    x, names = readings["steps"], [f"{each:,}" for each in readings["steps"]]
     lines = [("own", "rows it has learned", theme.chosen, "circle")]
     traces, shuffled = [], []
     if answered:
@@ -151,9 +150,9 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     return _picture(
         ("What the adversary reads", _DOTTED, "Steps of training (logarithmic)", "Correlation"),
         traces,
-        across=[x.min() - 0.1, x.max() + 0.1],
+        across=[np.log10(x.min()) - 0.1, np.log10(x.max()) + 0.1],
         up=[-0.4, 1.25],
-        ticks={"tickvals": list(x), "ticktext": names},
+        ticks={"type": "log", "tickvals": x.tolist(), "ticktext": names},
         annotations=_legend([*lines, *shuffled], theme),
         shapes=[line_across(0, colour=theme.quiet)],
         theme=theme,

@@ -10,16 +10,8 @@ import plotly.graph_objects as go
 
 from fairdash.figures.parts import Values, dots, line, note, with_legend
 from fairdash.figures.theme import Theme, escaped, faded, new_figure
-from fairdash.tariff.relativities import (
-    BAND,
-    BASE,
-    BREAKPOINT,
-    FIXED,
-    INTERACTION,
-    LEVEL,
-    MISSING,
-    RELATIVITY,
-)
+from fairdash.tariff.relativities import RELATIVITY
+from fairdash.tariff.terms import BAND, BASE, BREAKPOINT, FIXED, INTERACTION, LEVEL, MISSING
 
 #: Points of a curve between two breakpoints: with a log link it is bent.
 _BETWEEN = 8

@@ -1,7 +1,11 @@
 """Units of work: what a long job is cut into, so that what each has found can be kept and given back.
 
-A job asks its :class:`Unit` for what each of its units has found. :func:`at_once` computes it; one with a
-store computes what the store does not have yet. So a job that was killed goes on from its last finished unit.
+A job asks its :class:`Unit` for what each of its units has found. :func:`at_once` computes it;
+:class:`Checkpoints` compute what they do not have yet. So a job that was killed goes on from its last
+finished unit.
+
+<job>/units/<sha256>   what a unit has found, by content: synced, and checked on reading
+<job>/units/names/     which unit has found what, so that two processes at one job share the units
 
 >>> from_files(to_files({"rows": np.arange(3), "rule": "the smallest"}))
 {'rule': 'the smallest', 'rows': array([0, 1, 2])}
@@ -9,18 +13,31 @@ store computes what the store does not have yet. So a job that was killed goes o
 
 from __future__ import annotations
 
+import io
 import json
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pandas as pd
+from filelock import FileLock, Timeout
+
+from fairdash.storage import make_parents, sha256, write_whole
+from fairdash.storage.bundle import AlteredError, pack, sync, unpack
 
 #: What a unit has found, under names of its own: frames, arrays, and plain values that JSON has.
 Found: TypeAlias = "Mapping[str, Any]"
 
 _FRAME, _ARRAYS, _PLAIN = ".parquet", "arrays.safetensors", "plain.json"
+
+#: How often whoever waits for another process's unit looks.
+SECONDS_BETWEEN_LOOKS = 0.02
+
+log = logging.getLogger("fairdash.cli.worker")
 
 
 class Unit(Protocol):
@@ -72,6 +89,87 @@ def is_from_the_end(unit: Unit) -> bool:
     return bool(getattr(unit, "from_the_end", False))
 
 
+class Checkpoints:
+    """A :class:`Unit` that keeps what is found: each is computed once, by the first.
+
+    Whoever is at a unit holds its lock, which dies with the process.
+
+    Parameters
+    ----------
+    folder
+        Where the finds lie.
+    check
+        Called before each unit, and again and again while another process is at it; what it raises ends
+        the job.
+    from_the_end
+        Whether this is the second of two processes (:func:`turns`).
+    """
+
+    def __init__(
+        self, folder: Path, *, check: Callable[[], None] = lambda: None, from_the_end: bool = False
+    ) -> None:
+        self.folder = folder
+        self.check = check
+        self.from_the_end = from_the_end
+
+    def __call__(self, name: str, compute: Callable[[], Found], /) -> Found:
+        """What the unit of this name has found, now or before."""
+        place = self.folder / "names" / sha256(name.encode())[:16]
+        make_parents(place)
+        while True:
+            self.check()
+            try:
+                with FileLock(place.with_suffix(".lock"), timeout=0, is_singleton=False):
+                    return from_files(self._known(place) or self._keep(place, to_files(compute())))
+            except Timeout:
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+
+    def _known(self, place: Path) -> dict[str, bytes] | None:
+        if not place.exists():
+            return None
+        try:
+            return kept(self.folder, place.read_text(encoding="utf-8", errors="replace"))
+        except AlteredError as error:
+            log.warning("%s/%s is gone or altered, and computed once more", self.folder, error)
+            return None
+
+    def _keep(self, place: Path, files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+        write_whole(place, keep(self.folder, files).encode())
+        return files
+
+
+def keep(folder: Path, files: Mapping[str, bytes]) -> str:
+    """Keep some files as one; its hash, by which :func:`kept` gives them back.
+
+    Raises
+    ------
+    StorageError
+        The folder can't be written, or the disk is full.
+    """
+    content = pack(files)
+    digest = sha256(content)
+    write_whole(folder / digest, content)
+    sync(folder)
+    return digest
+
+
+def kept(folder: Path, digest: str) -> dict[str, bytes]:
+    """The files of that hash.
+
+    Raises
+    ------
+    AlteredError
+        They are gone, or not as they were written.
+    """
+    try:
+        content = (folder / digest).read_bytes()
+    except (OSError, ValueError) as error:
+        raise AlteredError(digest) from error
+    if sha256(content) != digest:
+        raise AlteredError(digest)
+    return unpack(content)
+
+
 def to_files(found: Found) -> dict[str, bytes]:
     """What was found as files: Parquet for a frame, safetensors for all arrays, JSON for the rest.
 
@@ -104,8 +202,6 @@ def to_files(found: Found) -> dict[str, bytes]:
 
 def from_files(files: Mapping[str, bytes]) -> dict[str, Any]:
     """What :func:`to_files` wrote. Tuples have become lists."""
-    import io
-
     from safetensors.numpy import load
 
     found: dict[str, Any] = json.loads(files[_PLAIN])

@@ -149,11 +149,11 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
     import numpy as np
     from sklearn.exceptions import ConvergenceWarning
 
+    from fairdash.data.columns import clean_features
     from fairdash.tariff.choosing import TermOptions
     from fairdash.tariff.fit import FitOptions
     from fairdash.tariff.many import choose_alpha
     from fairdash.tariff.model import FairTariff
-    from fairdash.training.regressor_tables import clean_features
     from fairdash.training.splits import folds
 
     plan, settings = spec.plan, spec.plan.settings

@@ -1,24 +1,32 @@
 """Carrying out one run, search, model or audit, in whatever process took it (:mod:`fairdash.cli.worker`).
 
-That process alone writes to the job's folder, apart from the cancel mark.
+That process alone writes to the job's folder, apart from the cancel mark; and, so that no core is idle, from
+the helper process at a run, which asks for the same units from the other end. ``python -m
+fairdash.runs.worker ID`` is that one: it ends when whoever has started it does. Each unit is kept once, by
+whichever of the two comes to it first (:class:`fairdash.jobs.steps.Checkpoints`): neither changes what is
+found.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import shutil
+import subprocess
+import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from filelock import Timeout
 
 from fairdash.errors import Cancelled, FairdashError, Problem, StorageError
-from fairdash.jobs.process import sign
-from fairdash.jobs.steps import Unit, at_once
+from fairdash.jobs.process import environment, lower_priority, sign
+from fairdash.jobs.steps import Checkpoints, Unit, at_once
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
 from fairdash.runs.searches import SearchJob
@@ -29,10 +37,13 @@ from fairdash.training.lam_search import LamSearch, search_lam
 from fairdash.training.search import search_settings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.utils.error_log import trace_of
-from fairdash.utils.memory import beyond, is_out_of_memory
+from fairdash.utils.memory import beyond, is_out_of_memory, limit_memory
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from fairdash.data.dataset import Dataset
+    from fairdash.training.sweep import Sweep
 
 SECONDS_BETWEEN_REPORTS = 0.2
 #: From this share of the work on its time tells what is left; before, this long at it does.
@@ -41,6 +52,11 @@ SHARE_THAT_TELLS, SECONDS_THAT_TELL = 0.02, 3.0
 SECONDS_FOR_THE_LOCK = 3.0
 #: A result that can't be written is kept in memory so long, and written again and again.
 SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
+
+#: A table is in memory twice: of larger ones a run stays one process.
+MOST_ROWS = 100_000
+#: What a slow core trains for, at least: a process takes seconds to start.
+FEWEST_SECONDS = 8.0
 
 log = logging.getLogger("fairdash.cli.worker")
 
@@ -147,7 +163,6 @@ def first_look(run: Run, reporter: Reporter, _: Unit) -> None:
 
 def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
     from fairdash.evaluation.execute_sweep import execute_sweep
-    from fairdash.runs.helper import helper_process
 
     spec, begun = run.spec, run.spec.share_of_first
     reporter.begin("reading the data", fraction=begun)
@@ -339,3 +354,61 @@ class Reporter:
 
     def _seconds(self) -> float:
         return time.monotonic() - self.started
+
+
+@contextmanager
+def helper_process(run: Run, dataset: Dataset, plan: Sweep) -> Iterator[None]:
+    """Have a second process work at the run's units inside, where that is worth it."""
+    if not _is_worth_it(dataset, plan):
+        yield
+        return
+    process = subprocess.Popen(  # noqa: S603 (our own module)
+        [sys.executable, "-m", "fairdash.runs.worker", run.id], stdin=subprocess.PIPE, env=environment()
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
+    from fairdash.training.device import resolve_device
+    from fairdash.training.models import seconds_of
+
+    if os.environ.get("FAIRDASH_NO_STANDBY"):
+        return False
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return (
+        cores > 1
+        and dataset.n_rows <= MOST_ROWS
+        and seconds_of(plan.models(), dataset.n_rows) > FEWEST_SECONDS
+        and resolve_device(plan.device).name == "cpu"
+    )
+
+
+def help_with(run_id: str) -> int:
+    """Work at a run until there is nothing left; whoever carries it out finds an error by itself."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    from fairdash.evaluation.execute_sweep import lend_a_hand
+
+    limit_memory()
+    run = Run(run_id)
+    try:
+        lend_a_hand(run.spec.load(), run.spec.plan, unit=Checkpoints(run.units, from_the_end=True))
+    except Exception as error:
+        # The boundary of the process.
+        log.warning("the helper process at %s: %s", run_id, trace_of(error))
+        return 1
+    return 0
+
+
+def _end_with_parent() -> None:
+    """End the process when nobody holds the other end any more, however it was that they ended."""
+    sys.stdin.buffer.read()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    lower_priority(by=5)
+    sys.exit(help_with(sys.argv[1]))

@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from fairdash.dependence.ranks import quantiles
 from fairdash.errors import Checks, DataError, OptionError, Problem
 from fairdash.tariff.terms import (
-    Bands,
-    Curve,
+    BAND,
+    BREAKPOINT,
+    FIXED,
+    LEVEL,
     Factor,
-    Fixed,
     Interaction,
-    Levels,
     Term,
     between,
     level_text,
@@ -173,7 +173,7 @@ def _check_fixed(checks: Checks, fixed: Mapping[str, Any]) -> None:
         checks.require(len(levels) == len(given), "fixed", what, hint)
 
 
-def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> Fixed:
+def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> Factor:
     """The term of a column of training rows with these relativities, levels in their order.
 
     Parameters
@@ -189,10 +189,11 @@ def fixed_term(column: pd.Series, weight: Array, given: Mapping[Any, float]) -> 
     places = np.where(column.isna() & bool(missing), len(known), places)
     there = places >= 0
     shares = np.bincount(places[there], weight[there], len(known) + len(missing)) / weight.sum()
-    return Fixed(
+    return Factor(
         column=str(column.name),
+        kind=FIXED,
+        cells=tuple(known),
         base=0,
-        levels=tuple(known),
         relativities=(*known.values(), *missing),
         shares=tuple(shares.tolist()),
         has_missing=bool(missing),
@@ -212,7 +213,7 @@ def require_fixed(
         Of the table's rows in the data they are from, from 0; None for their places.
     """
     problems = lacking(
-        [term for term in terms if isinstance(term, Fixed)],
+        [term for term in terms if isinstance(term, Factor) and term.kind == FIXED],
         table,
         what="Its relativities are fixed, and there is none",
         hint="Add the level to those in fixed, None for missing cells, or correct the cells.",
@@ -272,7 +273,7 @@ def _check_levels(features: pd.DataFrame, options: TermOptions) -> None:
     checks.finish()
 
 
-def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Curve:
+def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     cells = numbers_of(column)
     there = ~np.isnan(cells)
     name = str(column.name)
@@ -287,10 +288,10 @@ def _curve(column: pd.Series, weight: Array, options: TermOptions) -> Curve:
     middle = quantiles(cells[there], weight[there], np.array([0.5]))[0] if there.any() else points[0]
     wanted = options.base_levels.get(name, middle)
     base = int(np.abs(np.array(points) - _base_number(name, wanted)).argmin())
-    return Curve(column=name, points=points, base=base, **_with_missing(shares, weight, ~there))
+    return _factor(name, BREAKPOINT, points, base, shares, weight, ~there)
 
 
-def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, options: TermOptions) -> Bands:
+def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, options: TermOptions) -> Factor:
     cells = numbers_of(column)
     there = ~np.isnan(cells)
     if isinstance(edges, (int, np.integer)):
@@ -305,10 +306,10 @@ def _bands(column: pd.Series, weight: Array, edges: Sequence[float] | int, optio
     base = int(shares.argmax())
     if name in options.base_levels:
         base = int(np.searchsorted(inner, _base_number(name, options.base_levels[name]), side="right"))
-    return Bands(column=name, edges=inner, base=base, **_with_missing(shares, weight, ~there))
+    return _factor(name, BAND, inner, base, shares, weight, ~there)
 
 
-def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Levels:
+def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Factor:
     levels = levels_of(column)
     places, missing = positions(column, levels)
     shares = np.bincount(places[~missing], weight[~missing], len(levels))
@@ -320,7 +321,7 @@ def _levels(column: pd.Series, weight: Array, options: TermOptions) -> Levels:
             said = f"That of “{name}” is no level of its training rows"
             raise OptionError.of(said, "Name one that is there.", column="base_levels")
         base = levels.index(wanted)
-    return Levels(column=name, levels=levels, base=base, **_with_missing(shares, weight, missing))
+    return _factor(name, LEVEL, levels, base, shares, weight, missing)
 
 
 def _interaction(
@@ -330,22 +331,36 @@ def _interaction(
     weight: Array,
     options: TermOptions,
 ) -> Interaction:
-    parts: list[Levels | Bands] = []
-    for name in pair:
-        factor = factors[name]
-        if isinstance(factor, Curve):
-            factor = _bands(features[name], weight, options.n_bands, options)
-        parts.append(factor)
-    first, second = parts
+    first, second = (
+        _bands(features[name], weight, options.n_bands, options)
+        if factors[name].kind == BREAKPOINT
+        else factors[name]
+        for name in pair
+    )
     places = Interaction(first=first, second=second, shares=()).places(features)
     shares = np.bincount(places[places >= 0], weight[places >= 0], first.n_places * second.n_places)
     return Interaction(first=first, second=second, shares=tuple((shares / weight.sum()).tolist()))
 
 
-def _with_missing(shares: NDArray[Any], weight: Array, missing: NDArray[np.bool_]) -> dict[str, Any]:
-    """A factor's shares and whether it has missing cells, of its values' weights."""
+def _factor(
+    name: str,
+    kind: str,
+    cells: tuple[Any, ...],
+    base: int,
+    shares: NDArray[Any],
+    weight: Array,
+    missing: NDArray[np.bool_],
+) -> Factor:
+    """A factor of its values' weights, with one more value where cells are missing."""
     every = np.append(shares, weight[missing].sum()) if missing.any() else shares
-    return {"shares": tuple((every / weight.sum()).tolist()), "has_missing": bool(missing.any())}
+    return Factor(
+        column=name,
+        kind=kind,
+        cells=cells,
+        base=base,
+        shares=tuple((every / weight.sum()).tolist()),
+        has_missing=bool(missing.any()),
+    )
 
 
 def _base_number(name: str, wanted: Any) -> float:

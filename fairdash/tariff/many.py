@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.data.columns import clean_features
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.jobs.steps import Found, Unit, at_once
@@ -23,7 +24,6 @@ from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
 from fairdash.tariff.fit import PENALTIES, FitOptions, fit_terms
 from fairdash.training.baselines import ALPHAS
-from fairdash.training.regressor_tables import clean_features
 from fairdash.training.splits import Split, with_held_out
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of

@@ -34,7 +34,7 @@ from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
 from fairdash.tariff.files import export
 from fairdash.tariff.fit import AVERAGES, PENALTIES, FitOptions, fit_terms
 from fairdash.tariff.relativities import in_words, relativities_table
-from fairdash.tariff.terms import Interaction, Levels, base_and_values, premiums
+from fairdash.tariff.terms import Factor, base_and_values, premiums
 from fairdash.training.losses import find_loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.regressor_fit import in_columns, rows_to_fit, rows_to_predict, seed_to_fit
@@ -283,7 +283,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
             were: they count as the base.
         """
         check_is_fitted(self)
-        levels = {term.column for term in self.terms_ if isinstance(term, Levels)}
+        factors = [term for term in self.terms_ if isinstance(term, Factor)]
+        levels = {term.column for term in factors if term.of_levels}
         features = rows_to_predict(
             self,
             X,
@@ -293,8 +294,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         )
         features.columns = pd.Index(self.columns_)
         require_fixed(self.terms_, features)
-        mains = [term for term in self.terms_ if not isinstance(term, Interaction)]
-        counts = {term.column: int(term.unknown(features).sum()) for term in mains}
+        counts = {term.column: int(term.unknown(features).sum()) for term in factors}
         unknown: dict[Hashable, int] = {name: count for name, count in counts.items() if count}
         if unknown:
             warnings.warn(

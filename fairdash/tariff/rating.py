@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.data.columns import clean_features, require_unique
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tariff.choosing import lacking
-from fairdash.tariff.relativities import (
+from fairdash.tariff.relativities import NUMBERS, POINTS, RELATIVITY, TEXTS
+from fairdash.tariff.terms import (
     BAND,
     BASE,
     BREAKPOINT,
@@ -20,13 +22,11 @@ from fairdash.tariff.relativities import (
     KINDS,
     LEVEL,
     MISSING,
-    NUMBERS,
-    POINTS,
-    RELATIVITY,
-    TEXTS,
+    Factor,
+    Interaction,
+    Term,
+    premiums,
 )
-from fairdash.tariff.terms import Bands, Curve, Factor, Interaction, Levels, Term, premiums
-from fairdash.training.regressor_tables import clean_features, require_unique
 
 Array = NDArray[np.float64]
 
@@ -63,9 +63,9 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
     if unknown not in ("error", "base"):
         raise OptionError.of("This is not known", "Choose “error” or “base”.", column="unknown")
     terms, base, values, multiplies = read_terms(table)
-    mains = [term for term in terms if not isinstance(term, Interaction)]
+    mains = [term for term in terms if isinstance(term, Factor)]
     parts = [part for term in terms for part in term.parts]
-    numbers = [part.column for part in parts if not isinstance(part, Levels)]
+    numbers = [part.column for part in parts if not part.of_levels]
     features = named_features(X, [part.column for part in parts], numbers=numbers)
     if unknown == "error":
         hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
@@ -199,17 +199,16 @@ def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
     )
     checks.finish()
     order = np.concatenate([place, missing])
-    common: dict[str, Any] = {
-        "column": name,
-        "base": 0,
-        "shares": tuple(rows["share"].to_numpy()[order].tolist()),
-        "has_missing": bool(len(missing)),
-    }
-    if kind == BREAKPOINT:
-        return Curve(points=tuple(cells), **common), order
-    if kind == BAND:
-        return Bands(edges=tuple(cells), **common), order
-    return Levels(levels=tuple(map(str, cells)), **common), order
+    factor = Factor(
+        column=name,
+        # Given or not, rating does not tell levels apart: their relativities are the table's.
+        kind=kind if kind in (BREAKPOINT, BAND) else LEVEL,
+        cells=tuple(cells if kind in (BREAKPOINT, BAND) else map(str, cells)),
+        base=0,
+        shares=tuple(rows["share"].to_numpy()[order].tolist()),
+        has_missing=bool(len(missing)),
+    )
+    return factor, order
 
 
 def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int64]:
@@ -238,17 +237,15 @@ def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[
     return Interaction(first=first, second=second, shares=tuple(shares.tolist())), places
 
 
-def _part(
-    name: str, level: pd.Series, low: pd.Series, high: pd.Series
-) -> tuple[Levels | Bands, NDArray[np.int64]]:
+def _part(name: str, level: pd.Series, low: pd.Series, high: pd.Series) -> tuple[Factor, NDArray[np.int64]]:
     """The parts of one side of an interaction, and the part of each row."""
     if level.notna().all():
-        codes, levels = pd.factorize(level.map(str))
-        return Levels(column=name, base=0, shares=(0.0,) * len(levels), levels=tuple(levels)), codes.astype(
-            np.int64
-        )
-    bands = pd.DataFrame({"low": low, "high": high}).drop_duplicates()
-    ordered = bands.iloc[_ordered_bands(name, bands["low"], bands["high"])]
-    edges = tuple(ordered["low"].tolist()[1:])
-    places = np.where(low.isna(), 0, np.searchsorted(edges, low.fillna(-np.inf), side="right"))
-    return Bands(column=name, base=0, shares=(0.0,) * len(ordered), edges=edges), places.astype(np.int64)
+        places, levels = pd.factorize(level.map(str))
+        kind, cells, count = LEVEL, tuple(levels), len(levels)
+    else:
+        bands = pd.DataFrame({"low": low, "high": high}).drop_duplicates()
+        ordered = bands.iloc[_ordered_bands(name, bands["low"], bands["high"])]
+        kind, cells, count = BAND, tuple(ordered["low"].tolist()[1:]), len(ordered)
+        places = np.where(low.isna(), 0, np.searchsorted(cells, low.fillna(-np.inf), side="right"))
+    factor = Factor(column=name, kind=kind, cells=cells, base=0, shares=(0.0,) * count)
+    return factor, places.astype(np.int64)

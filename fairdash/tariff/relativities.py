@@ -14,13 +14,21 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from fairdash.tariff.terms import Bands, Curve, Fixed, Interaction, Levels, Term
+from fairdash.tariff.terms import (
+    BAND,
+    BASE,
+    BREAKPOINT,
+    FIXED,
+    INTERACTION,
+    LEVEL,
+    MISSING,
+    Factor,
+    Interaction,
+    Term,
+)
 
 Array = NDArray[np.float64]
 
-#: What a row of the table is.
-KINDS = ("base", "level", "fixed", "band", "breakpoint", "missing", "interaction")
-BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = KINDS
 #: Names of the column of what is multiplied, and of what is added.
 RELATIVITY, POINTS = "relativity", "points"
 TEXTS = ("factor", "kind", "level", "by", "by_level")
@@ -45,16 +53,16 @@ def relativities_table(
     -------
     DataFrame
         A row a value, the base first. Columns: ``factor``, the column of the data; ``kind``, one of
-        :data:`KINDS` (``fixed`` is a level whose relativity was given); ``level``; ``from`` (inclusive) and
-        ``to`` (exclusive) of a band, empty where it is open; ``at`` of a breakpoint; ``by``, ``by_level``,
-        ``by_from`` and ``by_to``, the other column of an interaction; ``relativity`` (log link: a factor) or
-        ``points`` (identity: a summand), of the base the premium itself; ``share`` of the training rows'
-        weight, exposure say.
+        :data:`~fairdash.tariff.terms.KINDS` (``fixed`` is a level whose relativity was given); ``level``;
+        ``from`` (inclusive) and ``to`` (exclusive) of a band, empty where it is open; ``at`` of a breakpoint;
+        ``by``, ``by_level``, ``by_from`` and ``by_to``, the other column of an interaction; ``relativity``
+        (log link: a factor) or ``points`` (identity: a summand), of the base the premium itself; ``share`` of
+        the training rows' weight, exposure say.
     """
     rows: list[dict[str, Any]] = [{"kind": BASE, "value": base, "share": 1.0}]
     given: dict[int, float] = {}
     for term, own in zip(terms, values, strict=True):
-        if isinstance(term, Fixed):
+        if isinstance(term, Factor) and term.kind == FIXED:
             # As they were filed, to the last digit, which their logarithms do not keep.
             given |= dict(enumerate(term.relativities, start=len(rows)))
         rows += [
@@ -78,19 +86,17 @@ def _rows(term: Term) -> Iterator[dict[str, Any]]:
                 both = {"factor": term.first.column, "kind": INTERACTION, "by": term.second.column}
                 yield both | first | other
         return
-    if isinstance(term, Curve):
-        own: list[dict[str, Any]] = [{"kind": BREAKPOINT, "at": point} for point in term.points]
-    else:
-        kind = BAND if isinstance(term, Bands) else FIXED if isinstance(term, Fixed) else LEVEL
-        own = [{"kind": kind} | part for part in _parts(term)]
-    for row in [*own, *([{"kind": MISSING}] if term.has_missing else [])]:
-        yield {"factor": term.column} | row
+    for part in _parts(term):
+        yield {"factor": term.column, "kind": term.kind} | part
+    if term.has_missing:
+        yield {"factor": term.column, "kind": MISSING}
 
 
-def _parts(term: Levels | Bands) -> list[dict[str, Any]]:
-    if isinstance(term, Levels):
-        return [{"level": level} for level in term.levels]
-    return [{"from": low, "to": high} for low, high in pairwise([None, *term.edges, None])]
+def _parts(factor: Factor) -> list[dict[str, Any]]:
+    if factor.kind == BAND:
+        return [{"from": low, "to": high} for low, high in pairwise([None, *factor.cells, None])]
+    name = "at" if factor.kind == BREAKPOINT else "level"
+    return [{name: cell} for cell in factor.cells]
 
 
 def in_words(table: pd.DataFrame) -> str:

@@ -8,7 +8,8 @@ A term has *values* (one a breakpoint, band or level, and one for missing cells 
 
 >>> import pandas as pd
 >>> table = pd.DataFrame({"age": [18.0, 40.0, 99.0]})
->>> curve = Curve(column="age", points=(20.0, 30.0, 50.0), base=1, shares=(0.2, 0.5, 0.3))
+>>> points, shares = (20.0, 30.0, 50.0), (0.2, 0.5, 0.3)
+>>> curve = Factor(column="age", kind=BREAKPOINT, cells=points, base=1, shares=shares)
 >>> curve.matrix(table).tolist()
 [[0.0, 0.0], [1.0, 0.5], [1.0, 1.0]]
 >>> curve.values(np.array([[0.3, -0.1]])).round(2).tolist()
@@ -29,6 +30,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+#: What a row of a table of relativities is; all but the first and the last two are kinds of factors.
+KINDS = ("base", "level", "fixed", "band", "breakpoint", "missing", "interaction")
+BASE, LEVEL, FIXED, BAND, BREAKPOINT, MISSING, INTERACTION = KINDS
 
 
 def level_text(cell: Any) -> str:
@@ -70,13 +75,22 @@ def between(cells: Array, points: Sequence[float]) -> tuple[NDArray[np.int64], N
 
 
 @dataclass(frozen=True, kw_only=True)
-class Main:
-    """A factor of one column.
+class Factor:
+    """What one column adds.
 
     Parameters
     ----------
     column
         Its name.
+    kind
+        :data:`LEVEL`: a value a level of a category. :data:`FIXED`: likewise, and the relativities are given:
+        no fit changes them, and no coefficient has a part in them. :data:`BAND`: a value a band of a number,
+        from an edge on and up to the next, which is not in it. :data:`BREAKPOINT`: a line from breakpoint to
+        breakpoint over a number, level beyond the first and the last; its coefficients are the steps between
+        them, and what missing cells add to the first: a piecewise-linear embedding (Gorishniy et al. 2022).
+    cells
+        What its values stand for: levels as text (:func:`level_text`); the inner edges of bands, or
+        breakpoints, ascending.
     base
         Place of the value that relativities are relative to.
     shares
@@ -84,12 +98,18 @@ class Main:
         between two breakpoints counts to both, the nearer the more.
     has_missing
         Whether missing cells have a value of their own.
+    relativities
+        Of a fixed factor: one above 0 a level, and that of missing cells last where they have one. The
+        premium is multiplied by them as they are; none of them need be 1.
     """
 
     column: str
+    kind: str
+    cells: tuple[Any, ...]
     base: int
     shares: tuple[float, ...]
     has_missing: bool = False
+    relativities: tuple[float, ...] = ()
 
     @property
     def n_places(self) -> int:
@@ -97,159 +117,73 @@ class Main:
         return len(self.shares) - self.has_missing
 
     @property
-    def parts(self) -> tuple[Main, ...]:
+    def parts(self) -> tuple[Factor, ...]:
         """The factors that it looks at."""
         return (self,)
 
-    def values(self, coefficients: Array) -> Array:
-        """Values (K, n_values) that these coefficients (K, width) stand for; the base's is 0."""
-        return np.insert(coefficients, self.base, 0.0, axis=1)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Parted(Main):
-    """A factor whose cells fall into parts, a value each."""
+    @property
+    def of_levels(self) -> bool:
+        """Whether its cells are levels, not numbers."""
+        return self.kind in (LEVEL, FIXED)
 
     @property
     def width(self) -> int:
-        """Number of coefficients: one a value, but for the base."""
-        return len(self.shares) - 1
+        """Number of coefficients: one a value, but for the base; none where relativities are given."""
+        return 0 if self.kind == FIXED else len(self.shares) - 1
 
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        """Part of each row, (n,); −1 for none."""
-        raise NotImplementedError
-
-    def place_or_missing(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        """The same with the place behind all others for missing cells, where they have a value."""
-        places = self.places(table)
-        if self.has_missing:
-            places = np.where(table[self.column].isna(), self.n_places, places)
-        return places
+        """Which value each row has, (n,), or of breakpoints the one below it; −1 for none."""
+        column = table[self.column]
+        if self.of_levels:
+            places, missing = positions(column, self.cells)
+        else:
+            cells = numbers_of(column)
+            missing = np.isnan(cells)
+            if self.kind == BAND:
+                places = np.searchsorted(np.array(self.cells), cells, side="right").astype(np.int64)
+            else:
+                places = between(np.where(missing, self.cells[0], cells), self.cells)[0]
+        return np.where(missing, self.n_places if self.has_missing else -1, places)
 
     def matrix(self, table: pd.DataFrame) -> Array:
         """What each coefficient is multiplied by, (n, width); a cell that has no value counts as the base."""
-        others = np.delete(np.arange(len(self.shares)), self.base)
-        return (self.place_or_missing(table)[:, None] == others).astype(float)
-
-    def at(self, table: pd.DataFrame, values: Array) -> Array:
-        """What each row adds to η, (K, n), by values (K, n_values); 0 where it has no value."""
-        return np.insert(values, len(self.shares), 0.0, axis=1)[:, self.place_or_missing(table)]
-
-    def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
-        """Which rows hold what has no value here, (n,)."""
-        return self.place_or_missing(table) < 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Levels(Parted):
-    """A value a level of a category.
-
-    Parameters
-    ----------
-    levels
-        As text (:func:`level_text`).
-    """
-
-    levels: tuple[str, ...]
-
-    def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
-        return positions(table[self.column], self.levels)[0]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fixed(Levels):
-    """A category whose relativities are given, and no fit changes: a part of η without a coefficient.
-
-    Parameters
-    ----------
-    relativities
-        One above 0 a level, and that of missing cells last where they have one. The premium is multiplied
-        by them as they are; none of them need be 1.
-    """
-
-    relativities: tuple[float, ...]
-
-    @property
-    def width(self) -> int:
-        return 0
-
-    def matrix(self, table: pd.DataFrame) -> Array:
-        return np.empty((len(table), 0))
-
-    def values(self, coefficients: Array) -> Array:
-        return np.tile(np.log(self.relativities), (len(coefficients), 1))
-
-    def offset(self, table: pd.DataFrame) -> Array:
-        """What each row's relativity adds to η, (n,); 0 where none is given."""
-        return self.at(table, np.log(self.relativities)[None])[0]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bands(Parted):
-    """A value a band of a number: from an edge on, and up to the next, which is not in it.
-
-    Parameters
-    ----------
-    edges
-        Ascending; the first band lies below the first, the last from the last on.
-    """
-
-    edges: tuple[float, ...]
-
-    def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
+        if self.kind == FIXED:
+            return np.empty((len(table), 0))
+        if self.kind != BREAKPOINT:
+            others = np.delete(np.arange(len(self.shares)), self.base)
+            return (self.places(table)[:, None] == others).astype(float)
         cells = numbers_of(table[self.column])
-        places = np.searchsorted(np.array(self.edges), cells, side="right").astype(np.int64)
-        return np.where(np.isnan(cells), -1, places)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Curve(Main):
-    """A line from breakpoint to breakpoint over a number, level beyond the first and the last.
-
-    Its coefficients are the steps between breakpoints, and what missing cells add to the first: a
-    piecewise-linear embedding (Gorishniy et al. 2022).
-
-    Parameters
-    ----------
-    points
-        Breakpoints, ascending.
-    """
-
-    points: tuple[float, ...]
-
-    @property
-    def width(self) -> int:
-        """Number of coefficients."""
-        return len(self.points) - 1 + self.has_missing
-
-    def matrix(self, table: pd.DataFrame) -> Array:
-        """What each coefficient is multiplied by, (n, width); a cell that has no value counts as the base."""
-        cells = numbers_of(table[self.column])
-        missing = np.isnan(cells)
-        points = np.array(self.points)
+        missing, points = np.isnan(cells), np.array(self.cells)
         # Missing cells begin at the first point if they have a value of their own, and else lie at the base.
         cells = np.where(missing, points[0 if self.has_missing else self.base], cells)
         steps = np.clip((cells[:, None] - points[:-1]) / np.diff(points), 0.0, 1.0)
         return np.column_stack([steps, missing]) if self.has_missing else steps
 
     def values(self, coefficients: Array) -> Array:
-        """Values (K, n_values) that these coefficients (K, width) stand for; the first breakpoint's is 0."""
-        steps = len(self.points) - 1
+        """Values (K, n_values) that these coefficients (K, width) stand for; 0 at the base, or at the first
+        breakpoint."""
+        if self.kind == FIXED:
+            return np.tile(np.log(self.relativities), (len(coefficients), 1))
+        if self.kind != BREAKPOINT:
+            return np.insert(coefficients, self.base, 0.0, axis=1)
+        steps = len(self.cells) - 1
         line = np.insert(np.cumsum(coefficients[:, :steps], axis=1), 0, 0.0, axis=1)
         return np.concatenate([line, coefficients[:, steps:]], axis=1)
 
     def at(self, table: pd.DataFrame, values: Array) -> Array:
         """What each row adds to η, (K, n), by values (K, n_values); 0 where it has no value."""
+        places = self.places(table)
+        found = np.insert(values, len(self.shares), 0.0, axis=1)[:, places]
+        if self.kind != BREAKPOINT:
+            return found
         cells = numbers_of(table[self.column])
         missing = np.isnan(cells)
-        below, above, part = between(np.where(missing, self.points[0], cells), self.points)
-        line = values[:, below] * (1 - part) + values[:, above] * part
-        return np.where(missing, values[:, -1:] if self.has_missing else 0.0, line)
+        _, above, part = between(np.where(missing, self.cells[0], cells), self.cells)
+        return np.where(missing, found, found * (1 - part) + values[:, above] * part)
 
     def unknown(self, table: pd.DataFrame) -> NDArray[np.bool_]:
-        """Which rows hold what has no value here, (n,): missing cells, if there were none in training."""
-        missing: NDArray[np.bool_] = np.isnan(numbers_of(table[self.column]))
-        return np.zeros_like(missing) if self.has_missing else missing
+        """Which rows hold what has no value here, (n,)."""
+        return self.places(table) < 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,17 +196,17 @@ class Interaction:
     Parameters
     ----------
     first, second
-        The parts; values of missing cells are not used.
+        Factors of levels or bands; values of missing cells are not used.
     shares
         Share of the training rows' weight in each pair, those of the first part of `first` first.
     """
 
-    first: Levels | Bands
-    second: Levels | Bands
+    first: Factor
+    second: Factor
     shares: tuple[float, ...]
 
     @property
-    def parts(self) -> tuple[Main, ...]:
+    def parts(self) -> tuple[Factor, ...]:
         """The factors that it looks at."""
         return self.first, self.second
 
@@ -291,7 +225,8 @@ class Interaction:
     def places(self, table: pd.DataFrame) -> NDArray[np.int64]:
         """Pair of each row, (n,); −1 for none."""
         first, second = self.first.places(table), self.second.places(table)
-        return np.where((first < 0) | (second < 0), -1, first * self.second.n_places + second)
+        known = (first >= 0) & (first < self.first.n_places) & (second >= 0) & (second < self.second.n_places)
+        return np.where(known, first * self.second.n_places + second, -1)
 
     def matrix(self, table: pd.DataFrame) -> Array:
         """What each coefficient is multiplied by, (n, width)."""
@@ -308,7 +243,6 @@ class Interaction:
         return np.insert(values, len(self.shares), 0.0, axis=1)[:, self.places(table)]
 
 
-Factor: TypeAlias = Levels | Bands | Curve
 Term: TypeAlias = Factor | Interaction
 
 
@@ -323,7 +257,11 @@ def design(terms: Sequence[Term], table: pd.DataFrame) -> Array:
 
 def offset(terms: Sequence[Term], table: pd.DataFrame) -> Array | None:
     """What fixed relativities add to η, (n,), whatever is fitted; None where no factor is fixed."""
-    parts = [term.offset(table) for term in terms if isinstance(term, Fixed)]
+    parts = [
+        term.at(table, np.log(term.relativities)[None])[0]
+        for term in terms
+        if isinstance(term, Factor) and term.kind == FIXED
+    ]
     return np.sum(parts, axis=0) if parts else None
 
 
@@ -354,7 +292,7 @@ def base_and_values(
     base, values = intercept.copy(), []
     for term, block in zip(terms, _blocks(terms), strict=True):
         of_term = term.values(coefficients[:, block])
-        if not isinstance(term, (Interaction, Fixed)):
+        if isinstance(term, Factor) and term.kind != FIXED:
             zero = of_term @ np.array(term.shares) if to_average else of_term[:, term.base]
             base, of_term = base + zero, of_term - zero[:, None]
         values.append(of_term)

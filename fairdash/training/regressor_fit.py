@@ -13,25 +13,24 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_consistent_length, check_random_state, check_X_y
+from sklearn.utils import check_array, check_consistent_length, check_random_state, check_X_y
 from sklearn.utils.validation import validate_data
 
-from fairdash.errors import Checks, DataError, OptionError, Problem
+from fairdash.data.columns import (
+    SENSITIVE_FEATURE,
+    as_pandas,
+    clean_features,
+    constant_problems,
+    number_problems,
+    require_unique,
+    sensitive_table,
+)
+from fairdash.data.roles import TARGET
+from fairdash.errors import Checks, DataError, OptionError
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.regressor_tables import (
-    as_pandas,
-    checked_weights,
-    clean_features,
-    constant_problem,
-    number_problems,
-    require_cells,
-    require_columns,
-    require_unique,
-    sensitive_table,
-)
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.single import Rows, train_single
 from fairdash.utils.registry import get_entry
@@ -150,7 +149,7 @@ def rows_to_fit(
     s = _sensitive(table[names], sensitive_features, method if penalises else None, option)
     y, weight = np.asarray(y, dtype=float), None
     if sample_weight is not None:
-        weight = checked_weights(sample_weight, len(table))
+        weight = _checked_weights(sample_weight, len(table))
         # A row of weight 0 takes no part, not even in the size of a batch.
         used = weight > 0
         table, y, weight = table[used].reset_index(drop=True), y[used], weight[used]
@@ -158,8 +157,27 @@ def rows_to_fit(
     _refuse_constants(y, s if penalises else None, loss)
     model.sensitive_names_ = tuple(names)
     features = clean_features(table.drop(columns=names))
-    require_cells(features)
+    if not features.notna().any(axis=None):
+        raise DataError.of("X has no feature with any cell in it", "Add a column that is not sensitive.")
     return Rows(features=features, y=y, s=s, weight=weight)
+
+
+def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Weights (n,) of the rows, at least 0 and two of them above; DataError if they are not."""
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(n_rows, sample_weight)
+    weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    hint = "Give one weight a row, above 0 for the rows to learn from and else 0."
+    what = None
+    if weight.shape != (n_rows,):
+        what = f"The weights have the shape {weight.shape}, and X has {n_rows:,} rows"
+    elif (weight < 0).any():
+        what = "Weights below zero have no meaning"
+    elif (weight > 0).sum() < 2:
+        what = "Fewer than two weights are above zero"
+    if what is not None:
+        raise DataError.of(what, hint, column="sample_weight")
+    return np.asarray(weight)
 
 
 def _sensitive(
@@ -199,15 +217,15 @@ def _sensitive(
 
 def _refuse_constants(y: NDArray[np.float64], s: NDArray[np.float64] | None, loss: Loss) -> None:
     """DataError for a target or a penalised feature that nothing can be learned from."""
-    problems: list[Problem | None] = [*number_problems("y", y)]
-    problems.append(loss.target_problem(y, column="y"))
-    problems.append(constant_problem("y", y, what="target"))
+    target, checks = pd.Series(y, name="y"), Checks(DataError)
+    checks.problems += number_problems(target)
+    problem = loss.target_problem(y, column="y")
+    checks.problems += [] if problem is None else [problem]
+    checks.problems += constant_problems(target, TARGET)
     for position, column in enumerate(() if s is None else s.T):
         name = "sensitive_features" if s is None or s.shape[1] == 1 else f"sensitive feature {position}"
-        problems.append(constant_problem(name, column, what="sensitive feature"))
-    wrong = [problem for problem in problems if problem is not None]
-    if wrong:
-        raise DataError(*wrong)
+        checks.problems += constant_problems(pd.Series(column, name=name), SENSITIVE_FEATURE)
+    checks.finish()
 
 
 def seed_to_fit(random_state: int | np.random.RandomState | None) -> int:
@@ -248,7 +266,11 @@ def rows_to_predict(
     names = getattr(model, "feature_names_in_", None)
     if names is not None and isinstance(X, pd.DataFrame):
         require_unique(X)
-        require_columns(X, columns)
+        checks = Checks(DataError)
+        for name in columns:
+            what = "The model was fitted with this column, and X lacks it"
+            checks.require(name in X.columns, str(name), what, "Add it to X under the same name.")
+        checks.finish()
         table = X
     else:
         checked = validate_data(

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 
+from fairdash.data.columns import as_pandas, sensitive_table
 from fairdash.dependence import measure as measure_pair
 from fairdash.dependence.api import measure_of
 from fairdash.errors import OptionError
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.regressor_tables import as_pandas, sensitive_table
 from fairdash.utils.registry import get_entry
 
 

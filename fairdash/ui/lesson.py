@@ -22,6 +22,7 @@ from fairdash.figures.lesson import (
     payers_front_figure,
     straight_figure,
 )
+from fairdash.figures.stage import d3_script
 from fairdash.figures.theme import REFERENCE, Theme
 from fairdash.simulations import lesson
 from fairdash.simulations.lesson import SCENES
@@ -229,7 +230,7 @@ def show_curve() -> None:
         draw = st.components.v2.component(
             "fairdash_curve",
             css=_text("lesson_curve.css"),
-            js=_text("lesson_curve.js"),
+            js=d3_script() + _text("lesson_curve.js"),
             html="<div class='stage'></div>",
         )
         rng = np.random.default_rng(0)

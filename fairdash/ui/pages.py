@@ -200,8 +200,7 @@ def _audit() -> None:
 
 def _runs() -> None:
     """What has been trained here?"""
-    from fairdash.ui.runs.actions import show_actions
-    from fairdash.ui.runs.listing import ask_for_file, show_comparison, show_runs
+    from fairdash.ui.runs.parts import ask_for_file, show_actions, show_comparison, show_runs
 
     st.title("What has been trained here?")
     chosen = show_runs()

@@ -207,15 +207,15 @@ STRAYED = """() => {
                 const {marks, line, dots} = figure.parts.trace[k];
                 const say = what => strayed.push(`${figure.title}, ${trace.name}, ${stop}, ${variant}: ${what}`);
                 const there = trace.x.filter((x, j) => Number.isFinite(x) && Number.isFinite(trace.y[j])).length;
-                const seen = marks.filter(mark => mark.getAttribute('visibility') === 'visible');
+                const all = marks?.nodes() ?? [], seen = all.filter(mark => mark.getAttribute('visibility') === 'visible');
                 for (const mark of seen) {
                     const [x, y] = mark.getAttribute('transform').match(/-?[\\d.]+/g).map(Number);
                     if (!is_inside(figure, x, y)) say(`a mark at ${x}, ${y}`);
                 }
-                for (const [, x, y] of (dots?.getAttribute('d') ?? '').matchAll(/M(-?[\\d.]+),(-?[\\d.]+)/g))
+                for (const [, x, y] of (dots?.attr('d') ?? '').matchAll(/M(-?[\\d.]+),(-?[\\d.]+)/g))
                     if (!is_inside(figure, Number(x), Number(y))) say(`a dot at ${x}, ${y}`);
-                if (marks.length && seen.length !== there) say(`${seen.length} marks of ${there} values`);
-                if (line && !line.getAttribute('clip-path')) say('a line that nothing ends at the axes');
+                if (all.length && seen.length !== there) say(`${seen.length} marks of ${there} values`);
+                if (line && !line.attr('clip-path')) say('a line that nothing ends at the axes');
             });
         });
     }

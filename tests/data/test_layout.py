@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.data.readers.progress import heard_by
 from fairdash.data.readers.reading import read_table
-from fairdash.data.readers.report import ReadingReport
+from fairdash.data.readers.report import ReadingReport, heard_by
 from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.errors import OptionError, ReadingError
 from tests.data.tables import ROLES

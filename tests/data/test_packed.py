@@ -12,7 +12,7 @@ import pytest
 
 from fairdash.data import read_table
 from fairdash.data.readers import limits
-from fairdash.data.readers.archives import unpack
+from fairdash.data.readers.reading import unpack
 from fairdash.errors import ReadingError
 from tests.data.tables import policies
 

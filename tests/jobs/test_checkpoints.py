@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fairdash.errors import Cancelled
-from fairdash.jobs.checkpoints import Checkpoints
-from fairdash.jobs.steps import Found
+from fairdash.jobs.steps import Checkpoints, Found
 
 FOUND: Found = {"rows": np.arange(3), "rule": "the smallest"}
 

@@ -11,24 +11,23 @@ from collections.abc import Callable
 import pytest
 
 from fairdash.evaluation.result import SweepResult
-from fairdash.jobs.checkpoints import Checkpoints
-from fairdash.jobs.steps import Found
-from fairdash.runs import helper, worker
+from fairdash.jobs.steps import Checkpoints, Found
+from fairdash.runs import worker
 from fairdash.runs.store import create_run
 from tests.jobs.test_lanes import LONGER, assert_equal, processes, undisturbed, units, until
 from tests.runs.test_runs import ENDLESS, SOURCE
 
 __all__ = ["undisturbed"]
 
-MODULE = "fairdash.runs.helper"
+MODULE = "fairdash.runs.worker"
 #: A process that has another one beside it until it is killed.
 FIRST = """
 import sys, time
-from fairdash.runs import helper
+from fairdash.runs import worker
 from fairdash.runs.store import Run
-helper.FEWEST_SECONDS = -1.0
+worker.FEWEST_SECONDS = -1.0
 run = Run(sys.argv[1])
-with helper.helper_process(run, run.spec.source.load(), run.spec.plan):
+with worker.helper_process(run, run.spec.source.load(), run.spec.plan):
     time.sleep(600)
 """
 
@@ -38,12 +37,12 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where there is one."""
     monkeypatch.delenv("FAIRDASH_NO_STANDBY")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
-    monkeypatch.setattr(helper, "FEWEST_SECONDS", -1.0)
+    monkeypatch.setattr(worker, "FEWEST_SECONDS", -1.0)
 
 
 def test_two_processes_at_a_run_find_what_one_finds(undisturbed: SweepResult) -> None:
     run = create_run(SOURCE, LONGER)
-    with helper.helper_process(run, SOURCE.load(), LONGER):
+    with worker.helper_process(run, SOURCE.load(), LONGER):
         until(lambda: len(units(run)) >= 3)
     assert not processes(MODULE), "it ends with what it was started for"
     unit, computed, asked = Checkpoints(run.units), [], []

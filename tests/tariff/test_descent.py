@@ -156,11 +156,11 @@ def test_breakpoints_ascend_and_lie_near_quantiles_whatever_the_unit(scale, kind
         "heap": np.where(rng.random(2000) < 0.6, 0, rng.gamma(2, 1, 2000)),
     }[kind] * scale
     (curve,) = choose_terms(pd.DataFrame({"x": cells}), None, TermOptions())
-    assert (np.diff(curve.points) > 0).all()
-    assert len(curve.points) == {"whole": 7, "heap": 8}.get(kind, 16) or kind == "heap"
-    assert all(float(f"{point:.15g}") == point for point in curve.points)
+    assert (np.diff(curve.cells) > 0).all()
+    assert len(curve.cells) == {"whole": 7, "heap": 8}.get(kind, 16) or kind == "heap"
+    assert all(float(f"{point:.15g}") == point for point in curve.cells)
     quantiles = np.unique(np.quantile(cells, np.linspace(0, 1, 16), method="inverted_cdf"))
-    assert curve.points == pytest.approx(quantiles, abs=0.05 * np.diff(quantiles).min() * 1.001)
+    assert curve.cells == pytest.approx(quantiles, abs=0.05 * np.diff(quantiles).min() * 1.001)
     assert sum(curve.shares) == pytest.approx(1)
 
 

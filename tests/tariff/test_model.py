@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import fairdash as fd
 from fairdash.errors import DataError, OptionError
 from fairdash.tariff.fit import PENALTIES
-from fairdash.tariff.terms import Bands, Curve, Interaction, Levels, design
+from fairdash.tariff.terms import BAND, BREAKPOINT, LEVEL, Factor, Interaction, design
 from fairdash.training.losses import find_loss
 
 #: Few steps: in tables of more columns than rows, later ones are decided by what rounding leaves.
@@ -118,24 +118,22 @@ def test_at_lambda_zero_it_is_scikit_learns_glm_on_the_same_columns(loss):
 def test_the_terms_are_those_that_were_asked_for():
     table, claims, years, _ = policies()
     model = fd.FairTariff(lam=0, **OPTIONS).fit(table, claims, sample_weight=years)
-    kinds = {tuple(part.column for part in term.parts): type(term) for term in model.terms_}
-    assert kinds == {
-        ("bonus",): Curve,
-        ("value",): Bands,
-        ("zone",): Levels,
-        ("gender",): Levels,
-        ("group",): Levels,
-        ("garage",): Curve,
-        ("zone", "gender"): Interaction,
-        ("bonus", "group"): Interaction,
+    assert {term.column: term.kind for term in model.terms_ if isinstance(term, Factor)} == {
+        "bonus": BREAKPOINT,
+        "value": BAND,
+        "zone": LEVEL,
+        "gender": LEVEL,
+        "group": LEVEL,
+        "garage": BREAKPOINT,
     }
     terms = {tuple(part.column for part in term.parts): term for term in model.terms_}
-    assert terms[("value",)].edges == (5000.0, 9000.0)
-    assert terms[("zone",)].levels == ("A", "B", "C")
+    assert list(terms)[-2:] == [("zone", "gender"), ("bonus", "group")]
+    assert terms[("value",)].cells == (5000.0, 9000.0)
+    assert terms[("zone",)].cells == ("A", "B", "C")
     assert terms[("zone",)].base == 1  # the most exposure
-    assert terms[("gender",)].levels == ("m", "f")  # no row is x
-    assert terms[("group",)].levels == ("1", "2", "3", "4")
-    assert terms[("garage",)].points == (0.0, 1.0)
+    assert terms[("gender",)].cells == ("m", "f")  # no row is x
+    assert terms[("group",)].cells == ("1", "2", "3", "4")
+    assert terms[("garage",)].cells == (0.0, 1.0)
     assert terms[("bonus", "group")].first.n_places == 3
     assert [terms[name,].has_missing for name in ("bonus", "value", "zone", "group")] == [
         False,
@@ -150,7 +148,7 @@ def test_the_terms_are_those_that_were_asked_for():
             else years
         )
         assert sum(term.shares) == pytest.approx(own.sum() / years.sum())
-    places = terms[("zone",)].place_or_missing(table)
+    places = terms[("zone",)].places(table)
     assert np.bincount(places, years) / years.sum() == pytest.approx(terms[("zone",)].shares)
 
 
@@ -394,7 +392,7 @@ def test_what_was_not_there_in_training_counts_as_the_base_and_is_counted():
     table, claims, _, _ = policies()
     model = fd.FairTariff(lam=0).fit(table, claims)
     base = {"zone": "B", "bonus": dict(zip(model.columns_, model.terms_, strict=True))["bonus"]}
-    known = table.assign(zone="B", bonus=base["bonus"].points[base["bonus"].base])
+    known = table.assign(zone="B", bonus=base["bonus"].cells[base["bonus"].base])
     other = known.assign(zone="Z", bonus=np.nan)
     with pytest.warns(UserWarning, match=r"counts as the base, in: “bonus” \(400\), “zone” \(400\)"):
         premiums = model.predict(other)

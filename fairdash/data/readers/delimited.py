@@ -15,18 +15,20 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data.readers.encoding import text_encoding
-from fairdash.data.readers.layout import (
+from fairdash.data.readers.limits import check_shape
+from fairdash.data.readers.report import TEXT, ReadingOptions, ReadingReport, tell
+from fairdash.data.readers.table import (
     ROWS_ABOVE,
     ROWS_BELOW,
+    TableBuilder,
+    empty_file,
     header_at,
+    no_rows,
+    no_such_header,
     rows_below,
     said_above,
     said_below,
 )
-from fairdash.data.readers.limits import check_shape
-from fairdash.data.readers.progress import tell
-from fairdash.data.readers.report import TEXT, ReadingOptions, ReadingReport
-from fairdash.data.readers.table import TableBuilder, empty_file, no_rows, no_such_header
 from fairdash.data.readers.text_column import MISSING_MARKS, TextColumn, add_text_columns
 from fairdash.errors import OptionError, Problem, ReadingError
 from fairdash.utils.text import counted

@@ -20,18 +20,21 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 
-from fairdash.data.readers.layout import (
+from fairdash.data.readers.limits import check_shape, too_large
+from fairdash.data.readers.report import EXCEL, ReadingOptions, ReadingReport, tell
+from fairdash.data.readers.table import (
+    FIRST_INEXACT,
     ROWS_ABOVE,
     ROWS_BELOW,
+    TableBuilder,
+    empty_file,
     header_at,
+    no_rows,
+    no_such_header,
     rows_below,
     said_above,
     said_below,
 )
-from fairdash.data.readers.limits import check_shape, too_large
-from fairdash.data.readers.progress import tell
-from fairdash.data.readers.report import EXCEL, ReadingOptions, ReadingReport
-from fairdash.data.readers.table import FIRST_INEXACT, TableBuilder, empty_file, no_rows, no_such_header
 from fairdash.data.readers.text_column import MISSING_MARKS, TextColumn
 from fairdash.errors import OptionError, Problem, ReadingError
 from fairdash.utils.text import few

@@ -1,8 +1,10 @@
-"""What the user decides about reading a file, and what is said of how it was read."""
+"""What the user decides about reading a file, and what is said of it: meanwhile, and of how it was read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,15 +13,23 @@ from fairdash.data.readers.encoding import encoding_name
 from fairdash.utils.text import counted, few
 
 TEXT, EXCEL, R_DATA, PARQUET = "text", "Excel", "R", "Parquet"
+SAS, STATA, SPSS = "SAS", "Stata", "SPSS"
 #: What a file is called that is no text.
 FORMATS = {
     PARQUET: "a Parquet file",
     EXCEL: "an Excel workbook",
     R_DATA: "an R data file",
+    SAS: "a SAS file",
+    STATA: "a Stata file",
+    SPSS: "an SPSS file",
 }
 _DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
 
 Renamed = tuple[tuple[int, str], ...]
+
+# Not an argument: between the page and a reader stands a memory of tables, whose key is the file and the
+# options alone.
+_LISTENER: ContextVar[Callable[[str], None] | None] = ContextVar("listener", default=None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +82,7 @@ class ReadingReport:
     name
         Name of the file, for display.
     format
-        ``"text"``, ``"Parquet"``, ``"Excel"`` or ``"R"``.
+        ``"text"``, ``"Parquet"``, ``"Excel"``, ``"R"``, ``"SAS"``, ``"Stata"`` or ``"SPSS"``.
     encoding, delimiter
         As found or chosen; None of a file that is not text.
     decimal
@@ -150,3 +160,28 @@ class ReadingReport:
 
 def _delimiter_name(delimiter: str) -> str:
     return _DELIMITERS.get(delimiter, f"“{delimiter}”")
+
+
+@contextmanager
+def heard_by(listener: Callable[[str], None]) -> Iterator[None]:
+    """Have the readers that run inside tell a listener what they are at, in words that end a sentence.
+
+    Examples
+    --------
+    >>> with heard_by(print):
+    ...     tell("100 rows")
+    100 rows
+    >>> tell("nobody hears this")
+    """
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def tell(what: str) -> None:
+    """Say what is being read, if anybody listens."""
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(what)

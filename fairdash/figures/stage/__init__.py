@@ -1,7 +1,8 @@
 """Pictures that follow a slider in the browser: their script and styles, for pages and for reports alike.
 
 The script ends with ``mount({data, parentElement, setTriggerValue})``: it draws into the ``.stage`` of
-`parentElement` what :mod:`fairdash.reports.stage` makes, and gives back what ends it.
+`parentElement` what :mod:`fairdash.reports.stage` makes, and gives back what ends it. It draws with D3, whose
+modules lie in ``d3/`` as npm has them.
 """
 
 from __future__ import annotations
@@ -9,11 +10,23 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
+#: Each after those that it needs.
+_MODULES = "array color format interpolate path selection shape time time-format scale axis".split()
+
+
+@cache
+def d3_script() -> str:
+    """JavaScript with D3 as ``d3``, a constant that no other script of the page shares; and its licence."""
+    # Addresses in it would be taken for ones that a report loads.
+    modules = [_read(f"d3/d3-{name}.min.js").replace("https://d3js.org/", "") for name in _MODULES]
+    scoped = ["const d3 = (globalThis => {", *modules, "return globalThis.d3;", "})({});", ""]
+    return f"/*\n{_read('d3/LICENSE')}*/\n" + "\n".join(scoped)
+
 
 @cache
 def stage_script() -> str:
     """JavaScript with ``mount`` in it; it asks for nothing from elsewhere."""
-    return _read("plot.js") + _read("stage.js")
+    return d3_script() + _read("plot.js") + _read("stage.js")
 
 
 @cache

@@ -3,59 +3,42 @@
 
 // How fast pictures follow: in so many milliseconds the way left falls to a third.
 const FOLLOWS_IN = 45;
-
-function element(name, style, parent, text = "") {
-    const made = document.createElement(name);
-    if (style) made.className = style;
-    made.textContent = text;
-    parent.append(made);
-    return made;
-}
+const PARTS = `<div class="control"><div class="top"><label for="at"></label><output></output></div>
+    <input type="range" id="at" min="0" step="1"><div class="ticks" aria-hidden="true"></div>
+    <div class="more"></div></div>
+    <div class="figures"></div><div class="cards"></div>
+    <details class="table"><summary></summary><table><thead><tr></tr></thead><tbody></tbody></table></details>`;
 
 // Text that opens beside a question mark.
 function help(text, about, parent) {
     if (!text) return;
-    const folded = element("details", "help", parent);
-    element("summary", "", folded, "?").setAttribute("aria-label", `What is this? ${about}`);
-    element("div", "", folded, text);
+    const folded = parent.append("details").attr("class", "help");
+    folded.append("summary").text("?").attr("aria-label", `What is this? ${about}`);
+    folded.append("div").text(text);
 }
 
 class Stage {
     constructor(root) {
-        this.root = root;
-        this.held = false;
-        this.keys = new Set();
-        this.asked = null;
-        this.chosen = 0;
-        this.seen = "";
+        Object.assign(this, {root, held: false, keys: new Set(), asked: null, chosen: 0, seen: ""});
         this.still = matchMedia("(prefers-reduced-motion: reduce)");
-        root.innerHTML = `<div class="control"><div class="top"><label for="at"></label><output></output></div>
-            <input type="range" id="at" min="0" step="1"><div class="ticks" aria-hidden="true"></div>
-            <div class="more"></div></div>
-            <div class="figures"></div><div class="cards"></div>
-            <details class="table"><summary></summary><table></table></details>`;
-        this.find = name => root.querySelector(name);
+        root.innerHTML = PARTS;
+        this.find = name => d3.select(root.querySelector(name));
         this.input = this.find("input");
-        this.input.addEventListener("input", () => {
-            this.playing = false;
-            this.go(Number(this.input.value));
-        });
-        this.input.addEventListener("pointerdown", () => { this.held = true; });
-        this.input.addEventListener("keydown", event => this.keys.add(event.key));
-        this.input.addEventListener("keyup", event => { this.keys.delete(event.key); this.release(); });
-        this.input.addEventListener("blur", () => { this.keys.clear(); this.held = false; this.release(); });
-        // After the pointer was let go, or by a reader that moves the slider without key or pointer.
-        this.input.addEventListener("change", () => { this.held = false; this.release(); });
-        for (const name of ["pointerup", "pointercancel"])
-            this.input.addEventListener(name, () => { this.held = false; this.release(); });
-        this.find(".table").addEventListener("toggle", () => { if (this.data?.table) this.fill(); });
+        this.input.on("input", () => { this.playing = false; this.go(Number(this.input.property("value"))); })
+            .on("pointerdown", () => { this.held = true; })
+            .on("keydown", event => this.keys.add(event.key))
+            .on("keyup", event => { this.keys.delete(event.key); this.release(); })
+            .on("blur", () => { this.keys.clear(); this.held = false; this.release(); })
+            // A change: after the pointer was let go, or by a reader that moves the slider without key or pointer.
+            .on("change pointerup pointercancel", () => { this.held = false; this.release(); });
+        this.find(".table").on("toggle", () => { if (this.data?.table) this.fill(); });
         this.watch = new ResizeObserver(() => this.fit());
     }
 
     show(data) {
         // Pictures never change under the hand.
-        if (this.held || this.keys.size || this.playing) { this.later = data; return; }
-        this.later = null;
+        this.later = this.held || this.keys.size || this.playing ? data : null;
+        if (this.later) return;
         const {slider, figures, cards, table} = data, begins = !this.data;
         const drawn = JSON.stringify([figures, data.moves, cards, table, slider.stops, data.variants?.names]);
         this.data = data;
@@ -74,15 +57,14 @@ class Stage {
     }
 
     build({slider, variants, figures, cards, table}) {
-        this.find("label").textContent = slider.label;
-        this.find(".top .help")?.remove();
-        help(slider.help, slider.label, this.find(".top"));
-        this.input.max = slider.stops.length - 1;
-        const ticks = this.find(".ticks"), end = slider.stops.length - 1;
-        ticks.replaceChildren();
-        for (const tick of slider.ticks) element("span", "", ticks).style.left = `${100 * tick / end}%`;
+        const end = slider.stops.length - 1, top = this.find(".top"), place = this.find(".figures").node();
+        this.find("label").text(slider.label);
+        top.select(".help").remove();
+        help(slider.help, slider.label, top);
+        this.input.attr("max", end);
+        this.find(".ticks").selectAll("span").data(slider.ticks).join("span")
+            .style("left", tick => `${100 * tick / end}%`);
         this.build_more(slider, variants);
-        const place = this.find(".figures");
         // Its height stays while it is empty: the page must not jump.
         place.style.minHeight = `${place.offsetHeight}px`;
         place.replaceChildren();
@@ -92,53 +74,43 @@ class Stage {
         // A column's width is known once all are there.
         this.figures.forEach(each => each.draw());
         place.style.minHeight = "";
-        const row = this.find(".cards");
-        row.replaceChildren();
-        this.cards = cards.map(card => {
-            const box = element("div", "card", row), head = element("div", "name", box, card.title);
-            help(card.help, card.title, head);
-            return [element("div", "value", box), element("div", "below", box)];
-        });
-        this.find(".table").hidden = !table;
-        if (table) this.find(".table > summary").textContent = table.title;
+        const boxes = this.find(".cards").html("").selectAll("div").data(cards).join("div").attr("class", "card");
+        boxes.append("div").attr("class", "name").text(card => card.title)
+            .each((card, k, heads) => help(card.help, card.title, d3.select(heads[k])));
+        this.cards = ["value", "below"].map(name => boxes.append("div").attr("class", name));
+        this.find(".table").property("hidden", !table).select("summary").text(table?.title);
         this.wide = this.root.clientWidth;
     }
 
     // What some stages have besides: play and steps, and a choice among variants of all stops.
-    build_more(slider, variants) {
-        const more = this.find(".more");
-        more.replaceChildren();
-        const button = (text, name, act) => {
-            const made = element("button", "step", more, text);
-            made.type = "button";
-            made.setAttribute("aria-label", name);
-            made.onclick = act;
-            return made;
+    build_more({play, stops}, variants) {
+        const more = this.find(".more").html("");
+        const button = (text, name, act) => more.append("button").attr("class", "step").attr("type", "button")
+            .attr("aria-label", name).text(text).on("click", act);
+        const step = by => () => {
+            this.playing = false;
+            this.go(Math.max(0, Math.min(stops.length - 1, this.target + by)));
+            this.release();
         };
-        this.player = slider.play ? button("", "", () => this.playing ? this.pause() : this.play()) : null;
+        this.player = play ? button("", "", () => this.playing ? this.pause() : this.play()) : null;
         this.say_play();
-        for (const [text, name, by] of slider.play ? [["‹", "One step back", -1], ["›", "One step on", 1]] : [])
-            button(text, name, () => {
-                this.playing = false;
-                this.go(Math.max(0, Math.min(slider.stops.length - 1, this.target + by)));
-                this.release();
-            });
-        this.radios = [];
+        if (play) button("‹", "One step back", step(-1));
+        if (play) button("›", "One step on", step(1));
         if (!variants) return;
-        const group = element("fieldset", "", more);
-        element("legend", "", group, variants.label);
-        this.radios = variants.names.map((name, k) => {
-            const label = element("label", "", group), radio = element("input", "", label);
-            Object.assign(radio, {type: "radio", name: "variant"});
-            label.append(name);
-            radio.onchange = () => { this.choose(k); this.go(this.target, true); this.release(); };
-            return radio;
+        const group = more.append("fieldset");
+        group.append("legend").text(variants.label);
+        const labels = group.selectAll("label").data(variants.names).join("label");
+        labels.append("input").attr("type", "radio").attr("name", "variant").on("change", (_, name) => {
+            this.choose(variants.names.indexOf(name));
+            this.go(this.target, true);
+            this.release();
         });
+        labels.append("span").text(name => name);
     }
 
     choose(variant) {
         this.chosen = variant;
-        if (this.radios[variant]) this.radios[variant].checked = true;
+        this.find(".more").selectAll("input").property("checked", (_, k) => k === variant);
     }
 
     // Place of what is shown among the stops of all variants.
@@ -168,9 +140,7 @@ class Stage {
     }
 
     say_play() {
-        if (!this.player) return;
-        this.player.textContent = this.playing ? "❚❚ Pause" : "▶ Play";
-        this.player.setAttribute("aria-label", this.playing ? "Pause" : "Play");
+        this.player?.text(this.playing ? "❚❚ Pause" : "▶ Play").attr("aria-label", this.playing ? "Pause" : "Play");
     }
 
     fit() {
@@ -182,16 +152,14 @@ class Stage {
 
     go(target, at_once = false) {
         this.target = target;
-        const state = this.state();
-        this.input.value = target;
-        const {slider, cards} = this.data, name = slider.stops[target];
-        this.find("output").textContent = `${slider.symbol} = ${name}`;
-        this.input.setAttribute("aria-valuetext", slider.said?.[state] ?? [`${slider.symbol} = ${name}`,
-            ...cards.map(each => `${each.title} ${each.values[state]}`)].join("; "));
-        this.cards.forEach(([value, below], k) => {
-            value.textContent = cards[k].values[state];
-            below.textContent = cards[k].below[state];
-        });
+        const {slider, cards, table} = this.data, state = this.state();
+        const name = `${slider.symbol} = ${slider.stops[target]}`;
+        const said = [name, ...cards.map(each => `${each.title} ${each.values[state]}`)].join("; ");
+        this.input.property("value", target).attr("aria-valuetext", slider.said?.[state] ?? said);
+        this.find("output").text(name);
+        const [values, below] = this.cards;
+        values.text(card => card.values[state]);
+        below.text(card => card.below[state]);
         if (at_once || this.still.matches || this.at === undefined) {
             this.at = target;
             this.place(target);
@@ -199,7 +167,7 @@ class Stage {
             this.last = performance.now();
             this.frame = requestAnimationFrame(now => this.step(now));
         }
-        if (this.data.table) this.fill();
+        if (table) this.fill();
     }
 
     step(now) {
@@ -213,45 +181,40 @@ class Stage {
 
     // Everything that moves, on its way between two stops.
     place(at) {
-        const low = Math.floor(at), high = Math.ceil(at), share = at - low, near = Math.round(at);
+        const low = Math.floor(at), high = Math.ceil(at), share = at - low;
         const first = this.chosen * this.data.slider.stops.length;
-        const between = (a, b) => a === null || b === null ? (share < 0.5 ? a : b) : a + share * (b - a);
+        const glide = (a, b) => Array.isArray(a) ? a.map((each, k) => glide(each, b[k]))
+            // What is not there, and what is no number, changes at once.
+            : typeof a === "number" && typeof b === "number" ? a + share * (b - a) : share < 0.5 ? a : b;
         const rescaled = new Set();
         for (const {figure, kind, part, mix, ...moved} of this.data.moves) {
             const drawn = this.figures[figure], own = drawn[`${kind}s`][part];
+            for (const [name, values] of Object.entries(moved))
+                own[name] = glide(values[first + low], values[first + high]);
             if (mix) {
-                const shares = mix.shares.map(each => between(each[first + low], each[first + high]));
-                const sum = k => mix.parts.reduce((all, each, j) => all + shares[j] * each[k], 0);
-                own.y = mix.parts[0].map((_, k) => mix.exp ? Math.exp(sum(k)) : sum(k));
-            }
-            for (const [name, values] of Object.entries(moved)) {
-                const a = values[first + low], b = values[first + high];
-                if (Array.isArray(a)) own[name] = a.map((each, k) => between(each, b[k]) ?? NaN);
-                else own[name] = typeof a === "number" ? between(a, b) : values[first + near];
+                const shares = mix.shares.map(each => glide(each[first + low], each[first + high]));
+                own.y = d3.transpose(mix.parts).map(each => {
+                    const sum = d3.sum(each, (value, k) => shares[k] * value);
+                    return each.includes(null) ? null : mix.exp ? Math.exp(sum) : sum;
+                });
             }
             if (kind === "scale") rescaled.add(drawn);
-            else if (drawn.parts && !rescaled.has(drawn)) drawn.place(kind, part);
+            else if (drawn.parts.tick && !rescaled.has(drawn)) drawn.place(kind, part);
         }
         // A new scale moves everything.
         rescaled.forEach(each => each.draw());
     }
 
     fill() {
-        const {table, moves} = this.data, drawn = this.find("table");
-        if (!this.find(".table").open && drawn.childElementCount) return;
-        const name = `${this.data.slider.symbol} = ${this.data.slider.stops[this.target]}`;
+        const {table, moves, slider} = this.data, drawn = this.find("table"), body = drawn.select("tbody");
+        if (!this.find(".table").property("open") && body.node().childElementCount) return;
         const cells = table.cells?.[this.state()]
-            ?? moves[table.move].y[this.state()].map(each => [formatted(each, ".4~g")]);
-        const heads = table.cells ? table.head : [...table.head, name];
-        drawn.replaceChildren();
-        const head = element("tr", "", element("thead", "", drawn));
-        for (const each of heads) element("th", "", head, each).scope = "col";
-        const body = element("tbody", "", drawn);
-        table.rows.forEach((row, k) => {
-            const line = element("tr", "", body);
-            row.forEach((each, j) => { element(j ? "td" : "th", "", line, each).scope = j ? "" : "row"; });
-            for (const each of cells[k]) element("td", "", line, each);
-        });
+            ?? moves[table.move].y[this.state()].map(each => [formatted(each, ",.4~r")]);
+        const heads = table.cells ? table.head : [...table.head, `${slider.symbol} = ${slider.stops[this.target]}`];
+        drawn.select("thead tr").selectAll("th").data(heads).join("th").attr("scope", "col").text(head => head);
+        body.selectAll("tr").data(table.rows.map((row, k) => [...row, ...cells[k]])).join("tr").selectAll("th, td")
+            .data(row => row).join(enter => enter.append((_, k) => document.createElement(k ? "td" : "th")))
+            .attr("scope", (_, k) => k ? null : "row").text(each => each);
     }
 
     release() {

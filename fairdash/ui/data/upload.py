@@ -11,8 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from fairdash.data.readers.limits import LARGEST_FILE, MOST_CELLS, MOST_COLUMNS, MOST_MEMORY
-from fairdash.data.readers.progress import heard_by
-from fairdash.data.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport
+from fairdash.data.readers.report import EXCEL, TEXT, ReadingOptions, ReadingReport, heard_by
 from fairdash.data.readers.text_column import MISSING_MARKS
 from fairdash.data.source import UploadSource
 from fairdash.data.uploads import Upload, keep_upload, list_uploads, no_longer_kept, set_retention
@@ -43,7 +42,23 @@ LIMITS = (
 )
 if can_limit():
     LIMITS += f" Reading a file, and each run on it, may take {most_memory() / 1e9:.0f} GB of memory here."
-FILE_TYPES = ["csv", "tsv", "txt", "gz", "zip", "xlsx", "xlsm", "parquet", "rda", "rdata"]
+FILE_TYPES = [
+    "csv",
+    "tsv",
+    "txt",
+    "gz",
+    "zip",
+    "xlsx",
+    "xlsm",
+    "parquet",
+    "rda",
+    "rdata",
+    "sas7bdat",
+    "xpt",
+    "dta",
+    "sav",
+    "zsav",
+]
 
 
 def ask_for_upload(known: UploadSource | None) -> UploadSource | None:
@@ -102,7 +117,7 @@ def ask_for_file(known: UploadSource | None) -> Upload | None:
     """A new file, or one that was uploaded in this session or is named by the address."""
     owner = current_owner()
     file = st.file_uploader(
-        "A table: CSV of any kind, Excel, Parquet or R (.rda), packed or not",
+        "A table: CSV of any kind, Excel, Parquet, R (.rda), SAS, Stata or SPSS, packed or not",
         type=FILE_TYPES,
         help=LIMITS,
         # A file that was deleted must not come back from the browser: the next one has a place of its own.

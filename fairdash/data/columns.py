@@ -1,0 +1,269 @@
+"""What keeps a column from its part: one description for the data page, a data set and the estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.data.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
+from fairdash.errors import Checks, DataError, Fix, Problem
+
+#: What an estimator learns from and no predictor sees: it may be constant where nothing is penalised.
+SENSITIVE_FEATURE = "sensitive feature"
+
+#: Squares of anything larger overflow a 64-bit float, so no mean square could be computed.
+LARGEST_MAGNITUDE = 1e150
+
+#: What a category's levels may be in a model's file: what JSON keeps.
+_LEVELS_OF_A_FILE = (str, bool, int, float)
+
+
+def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = None) -> list[Problem]:
+    """Say what keeps a float column from its role: cells missing or infinite, or one value alone.
+
+    A constant prediction can be audited, as it depends on nothing. An exposure must be above zero: a row of
+    none is not a row that counts little, it says nothing, and a rate divides by it. It is never left out
+    without a word, as the claims in it would go with it.
+
+    Parameters
+    ----------
+    values : Series, shape (n,)
+        Numbers, NaN where a cell is missing.
+    role
+        "target", "sensitive column", "sensitive feature" (an estimator's), "exposure", "existing prediction"
+        or "time".
+    lines : array, shape (n,)
+        The line of the file that each row begins on, if the table comes from a file.
+    """
+    column, cells = str(values.name), values.to_numpy(dtype=float)
+    missing, infinite = np.isnan(cells), np.isinf(cells)
+    hint = {
+        EXPOSURE: "Correct these cells or take the rows out of the file, or choose no exposure.",
+        PREDICTION: "Drop these rows, fill the cells in the file, or choose no existing prediction.",
+        TIME: "Drop these rows, fill the cells in the file, or choose no time.",
+        SENSITIVE_FEATURE: "Leave these rows out, or fill the cells that are NaN.",
+    }.get(role, "Drop these rows, or fill the cells in the file.")
+    found = [(missing, f"the {role} has missing cells")]
+    if role == EXPOSURE:
+        found.insert(0, (infinite, "infinite numbers can't be used"))
+        below = (cells <= 0) & ~infinite
+        found.append((below, "the exposure must be above zero, and in some rows it is not"))
+    problems = [infinite_problem(column, infinite, lines)] if role != EXPOSURE and infinite.any() else []
+    problems += [_droppable(column, which, what, hint, lines) for which, what in found if which.any()]
+    if role in (TARGET, SENSITIVE):
+        problems += constant_problems(values, role)
+    return problems
+
+
+def constant_problems(values: pd.Series, role: str) -> list[Problem]:
+    """Say that numbers, apart from missing ones, are all the same, if they are."""
+    if values.min() != values.max():
+        return []
+    what = f"the {role} holds the same value in every row, so dependence on it is undefined"
+    return [Problem(what=what, hint="Choose a column that varies.", column=str(values.name))]
+
+
+def infinite_problem(column: str, infinite: np.ndarray, lines: np.ndarray | None = None) -> Problem:
+    """Describe the infinite cells of a column; `infinite` and `lines` have shape (n,)."""
+    hint = "Drop these rows, mark the cells as missing, or correct them."
+    return _droppable(column, infinite, "infinite numbers can't be used", hint, lines)
+
+
+def _droppable(column: str, which: np.ndarray, what: str, hint: str, lines: np.ndarray | None) -> Problem:
+    return Problem(
+        what=what,
+        hint=hint,
+        column=column,
+        lines=first_lines(which, lines),
+        count=int(which.sum()),
+        fixes=(Fix("drop_rows", column),),
+    )
+
+
+def first_lines(which: np.ndarray, lines: np.ndarray | None) -> list[int]:
+    """Give the lines of the first five rows that are meant; none where the table has no lines."""
+    return [] if lines is None else [int(line) for line in lines[which][:5]]
+
+
+def outcome_problems(values: pd.Series, role: str) -> Iterator[Problem]:
+    """Say what keeps a column, ready for training, from a role that takes numbers."""
+    if values.dtype == np.float64:
+        yield from role_problems(values, role=role)
+        yield from _too_large(values)
+        return
+    yield Problem(
+        what=f"the {role} is of type {values.dtype}, not float64",
+        hint="Turn it into numbers first.",
+        column=str(values.name),
+    )
+
+
+def group_problems(values: pd.Series, lines: np.ndarray | None = None) -> Iterator[Problem]:
+    """Say what keeps a column of any type from saying which rows belong together; `lines` have shape (n,)."""
+    missing = values.isna().to_numpy()
+    if missing.any():
+        yield Problem(
+            what="rows without a group",
+            hint="Fill these cells in the file; a row that stands for itself takes a value of its own.",
+            column=str(values.name),
+            lines=first_lines(missing, lines),
+            count=int(missing.sum()),
+        )
+    elif len(values) and values.nunique() < 2:
+        yield Problem(
+            what="all rows belong to one group",
+            hint="Choose a column with several values, or no group.",
+            column=str(values.name),
+        )
+
+
+def feature_problems(values: pd.Series, *, levels: type | tuple[type, ...] = object) -> Iterator[Problem]:
+    """Say what keeps a column, ready for training, from being a feature; its levels must be of a type."""
+    if is_number(values):
+        yield from number_problems(values)
+    elif not _has_levels(values, levels):
+        yield Problem(
+            what=f"a feature can't be of type {values.dtype}",
+            hint="Leave it out, or turn it into numbers or text.",
+            column=str(values.name),
+        )
+
+
+def number_problems(values: pd.Series) -> Iterator[Problem]:
+    """Say what keeps numbers from being used, apart from cells that are missing."""
+    infinite = np.isinf(_floats(values))
+    if infinite.any():
+        yield infinite_problem(str(values.name), infinite)
+    yield from _too_large(values)
+
+
+def _too_large(values: pd.Series) -> Iterator[Problem]:
+    cells = _floats(values)
+    count = int((np.isfinite(cells) & (np.abs(cells) > LARGEST_MAGNITUDE)).sum())
+    if count:
+        yield Problem(
+            what="numbers this large can't be squared",
+            hint="Express the column in a larger unit.",
+            column=str(values.name),
+            count=count,
+        )
+
+
+def is_number(values: pd.Series) -> bool:
+    """Whether a column holds real numbers or truth values, whatever their type."""
+    return pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_complex_dtype(values)
+
+
+def _has_levels(values: pd.Series, levels: type | tuple[type, ...]) -> bool:
+    """Whether a column holds categories or text."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return all(isinstance(level, levels) for level in values.cat.categories.tolist())
+    if values.dtype == object:
+        return all(isinstance(cell, str) for cell in values.dropna())
+    return pd.api.types.is_string_dtype(values)
+
+
+def _floats(values: pd.Series) -> NDArray[np.float64]:
+    return values.to_numpy(dtype=float, na_value=np.nan)
+
+
+def as_pandas(table: Any) -> Any:
+    """A polars or arrow table or column as pandas has it, by narwhals; anything else comes back as it is."""
+    if isinstance(table, (pd.DataFrame, pd.Series, np.ndarray, list, tuple)):
+        return table
+    import narwhals as nw
+
+    known = nw.from_native(table, pass_through=True, eager_only=True, allow_series=True)
+    return known.to_pandas() if isinstance(known, (nw.DataFrame, nw.Series)) else table
+
+
+def require_unique(table: pd.DataFrame) -> None:
+    """DataError if two columns share a name."""
+    checks = Checks(DataError)
+    for name in table.columns[table.columns.duplicated()].unique():
+        checks.require(False, str(name), "several columns have this name", "Rename all but one.")
+    checks.finish()
+
+
+def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -> pd.DataFrame:
+    """The same rows with every column of a kind that can be encoded: numbers, categories or text.
+
+    Parameters
+    ----------
+    numbers
+        Columns that must be numbers, because the model learned them so.
+
+    Raises
+    ------
+    DataError
+        Dates and the like, infinite or overly large numbers, numbers and text in one column, or text where
+        there must be numbers.
+    """
+    clean, checks = {}, Checks(DataError)
+    for name in table.columns:
+        column = _as_numbers_or_text(table[name]).rename(str(name))
+        if name in numbers and not is_number(column):
+            if column.notna().any():
+                checks.problems.append(_not_numbers(column))
+            column = pd.Series(np.nan, index=column.index)
+        checks.problems += feature_problems(column, levels=_LEVELS_OF_A_FILE)
+        clean[name] = column
+    checks.finish()
+    return pd.DataFrame(clean, index=table.index, columns=table.columns)
+
+
+def sensitive_table(values: Any, *, name: str) -> NDArray[np.float64]:
+    """Sensitive features as numbers, (n, d).
+
+    Parameters
+    ----------
+    values
+        (n,) or (n, d): array, Series or DataFrame. Rows are matched by position.
+    name
+        What they are called in messages where they have no names of their own.
+
+    Raises
+    ------
+    DataError
+        Text, or missing, infinite or overly large numbers.
+    """
+    values = as_pandas(values)
+    if not isinstance(values, (pd.Series, pd.DataFrame)):
+        values = np.asarray(values)
+        if values.ndim not in (1, 2):
+            raise DataError.of("The shape is not (n,) or (n, d)", "Give a table.", column=name)
+    table, checks, found = pd.DataFrame(values), Checks(DataError), []
+    for position, label in enumerate(table.columns):
+        title = label if isinstance(label, str) else f"{name}, {position}" if table.shape[1] > 1 else name
+        column = _as_numbers_or_text(table.iloc[:, position]).rename(title)
+        if not is_number(column):
+            checks.problems.append(_not_numbers(column))
+            continue
+        found.append(_floats(column))
+        checks.problems += outcome_problems(pd.Series(found[-1], name=title), SENSITIVE_FEATURE)
+    checks.finish()
+    return np.stack(found, axis=1)
+
+
+def _as_numbers_or_text(column: pd.Series) -> pd.Series:
+    """A column of objects as numbers if all of its cells are; else as it is."""
+    if column.dtype != object or any(isinstance(cell, str) for cell in column.dropna()):
+        return column
+    try:
+        return pd.Series(pd.to_numeric(column), index=column.index)
+    except (TypeError, ValueError):
+        return column
+
+
+def _not_numbers(column: pd.Series) -> Problem:
+    cells = pd.to_numeric(column.astype(object), errors="coerce")
+    return Problem(
+        column=str(column.name),
+        what="numbers are needed here",
+        count=int((cells.isna() & column.notna()).sum()) or None,
+        hint="Turn the column into numbers.",
+    )

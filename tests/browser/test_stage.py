@@ -1,0 +1,300 @@
+"""What draws interactive figures, on a plain page without a server: numbers, missing values, axes, marks, words."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page
+
+from fairdash.figures.stage import d3_script, stage_script, stage_style
+
+pytestmark = pytest.mark.browser
+
+FONT = {"size": 14, "color": "#1c2430"}
+AXIS = {"range": [0, 10], "gridcolor": "#ddd", "title": {"text": "axis"}}
+LINE = {"type": "scatter", "mode": "lines", "name": "line", "line": {"color": "#0072b2", "width": 2}}
+DOTS = {"type": "scatter", "mode": "markers", "name": "dots"}
+MARKER = {"color": "#0072b2", "symbol": "circle", "size": 8}
+
+
+@pytest.fixture(scope="module")
+def browser_page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": 800, "height": 900})
+    page.set_content(f"<style>{stage_style()}</style><body><div class='stage'></div></body>")
+    page.add_script_tag(
+        content=f"(() => {{ {stage_script()}\nObject.assign(window, {{mount, formatted}}); }})()"
+    )
+    yield page
+    page.close()
+
+
+@pytest.fixture
+def page(browser_page: Page) -> Iterator[Page]:
+    """The same page anew; whatever it complains of is a fault."""
+    complaints: list[str] = []
+    browser_page.on("console", lambda message: complaints.append(message.text))
+    browser_page.on("pageerror", lambda error: complaints.append(str(error)))
+    browser_page.evaluate("() => { document.body.innerHTML = '<div class=stage></div>'; window.told = []; }")
+    yield browser_page
+    assert complaints == []
+
+
+def show(
+    page: Page, traces: list[dict], *, moves: list[dict] | None = None, stops: int = 3, **given: Any
+) -> None:
+    """Mount a stage with one figure; `given` are parts of the data, or axes and notes of its layout."""
+    layout: dict[str, Any] = {
+        "font": FONT,
+        "title": {"text": "<b>A picture</b>"},
+        "shapes": [],
+        "annotations": [],
+    }
+    layout |= {"xaxis": AXIS | given.pop("x", {}), "yaxis": AXIS | given.pop("y", {})}
+    for name in ("shapes", "annotations"):
+        layout[name] = given.pop(name, [])
+    slider = {
+        "label": "Weight",
+        "symbol": "w",
+        "help": "",
+        "stops": [str(k) for k in range(stops)],
+        "ticks": [],
+        "at": 0,
+    }
+    figure = {"spec": {"data": traces, "layout": layout}, "alt": "a picture", "name": "p", "form": "svg"}
+    data = {"slider": slider, "figures": [figure], "moves": [{"figure": 0} | each for each in moves or []],
+            "cards": [], "table": None} | given  # fmt: skip
+    page.evaluate(
+        "data => mount({data, parentElement: document.body, setTriggerValue: (name, at) => told.push(at)})",
+        data,
+    )
+
+
+def place(page: Page, at: float) -> None:
+    page.evaluate("at => document.querySelector('.stage').stage.place(at)", at)
+
+
+def ticks(page: Page, axis: int) -> list[str]:
+    """Words at the ticks of an axis: 0 across, 1 up."""
+    return page.evaluate(
+        "k => document.querySelector('.stage').stage.figures[0].axes[k].selectAll('text').nodes()"
+        ".map(each => each.textContent)",
+        axis,
+    )
+
+
+def drawn(page: Page, part: str, name: str = "d", trace: int = 0) -> list[str | None]:
+    """An attribute of all marks, boxes … of a trace."""
+    return page.evaluate(
+        "([part, name, k]) => document.querySelector('.stage').stage.figures[0].parts.trace[k][part].nodes()"
+        ".map(each => each.getAttribute(name))",
+        [part, name, trace],
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "format", "words"),
+    [
+        (1028.0, ",.4~f", "1,028"), (0.028, ".4f", "0.0280"), (2953412.25, ",.4~r", "2,953,000"),
+        (123456.0, ".3~g", "123000"), (0.5, "g", "0.5"), (0.331, ".0%", "33\u00a0%"), (12.0, ".0f", "12"),
+        (None, ".2f", "–"), (float("nan"), ".2f", "–"), (-0.001, ".2f", "0.00"), (-3.26, ".1f", "−3.3"),
+        ("2020-01-05", "", "2020-01-05"),
+    ],
+)  # fmt: skip
+def test_numbers_are_written_as_a_template_asks(page, value, format, words):
+    assert page.evaluate("([value, format]) => formatted(value, format)", [value, format]) == words
+
+
+@pytest.mark.parametrize(
+    ("axis", "words"),
+    [
+        ({"range": [1028, 1028.004]}, ["1,028.000", "1,028.001", "1,028.002", "1,028.003", "1,028.004"]),
+        ({"range": [0, 0.004]}, ["0.000", "0.001", "0.002", "0.003", "0.004"]),
+        ({"range": [-1000, 1000]}, ["−1,000", "−500", "0", "500", "1,000"]),
+        ({"range": [0, 1], "tickformat": ".0%"}, ["0\u00a0%", "20\u00a0%", "40\u00a0%", "60\u00a0%", "80\u00a0%", "100\u00a0%"]),
+        ({"range": [0, 10], "tickvals": [0, 2.5], "tickformat": ".1f"}, ["0.0", "2.5"]),
+        ({"type": "log", "range": [-1, 4]}, ["0.1", "1", "10", "100", "1,000", "10,000"]),
+        ({"type": "date", "range": ["2020-01-01", "2023-01-01"]}, ["2020", "2021", "2022", "2023"]),
+    ],
+    ids=["thousands", "small", "minus", "percent", "given", "log", "date"],
+)  # fmt: skip
+def test_ticks_are_round_and_told_in_full(page, axis, words):
+    show(page, [], x=axis)
+    told = [each for each in ticks(page, 0) if each]
+    assert [each for each in told if each in words] == words
+    assert len(told) <= 8
+
+
+def test_names_at_ticks_may_have_two_lines(page):
+    show(page, [], x={"tickvals": [0, 10], "ticktext": ["18<br>0 %", "80<br>100 %"]})
+    lines = page.evaluate("() => [...document.querySelectorAll('svg tspan')].map(each => each.textContent)")
+    assert lines[:4] == ["18", "0 %", "80", "100 %"]
+
+
+def test_what_is_missing_is_not_drawn_as_nought(page):
+    gone = {"x": [1, 2, None, 4], "y": [5, None, 5, 5]}
+    bars = {"error_y": {"array": [1, 1, 1, None], "color": "#555"}}
+    show(
+        page,
+        [LINE | gone, DOTS | {"marker": MARKER} | gone | bars, {"type": "bar", "orientation": "h", "width": 0.5, "marker": MARKER, "x": [None, 4], "y": [1, 2]}],
+        shapes=[{"type": "line", "x0": None, "x1": 3, "y0": 0, "y1": 1, "line": {"color": "#555"}}],
+        annotations=[{"x": None, "y": 2, "text": "gone", "showarrow": False, "font": FONT}],
+    )  # fmt: skip
+    (path,) = drawn(page, "line")
+    assert path.count("M") == 2
+    assert "NaN" not in page.evaluate("() => document.querySelector('svg').outerHTML")
+    assert drawn(page, "marks", "visibility", 1) == ["visible", "hidden", "hidden", "visible"]
+    assert [float(each) > 0 for each in drawn(page, "boxes", "width", 2)] == [False, True]
+    (bar,) = page.evaluate(
+        "() => document.querySelector('.stage').stage.figures[0].parts.trace[1].bars.map(each => each[3].attr('d'))"
+    )
+    assert bar.count("M") == 1
+    assert not page.get_by_text("gone").is_visible()
+
+
+def test_a_value_that_goes_missing_changes_at_once_and_others_glide(page):
+    show(
+        page,
+        [LINE | {"x": [1, 2], "y": [0, 0]}],
+        moves=[{"kind": "trace", "part": 0, "y": [[0, 4], [10, None], [0, 0]]}],
+    )
+    found = "() => document.querySelector('.stage').stage.figures[0].traces[0].y"
+    for at, y in ((0.25, [2.5, 4]), (0.75, [7.5, None]), (1.75, [2.5, 0])):
+        place(page, at)
+        assert page.evaluate(found) == y
+
+
+def test_sums_of_moving_parts_keep_their_gaps(page):
+    mix = {"parts": [[1, None, 0], [0, 1, 2]], "shares": [[1, 2, 3], [0, 1, 2]], "exp": False}
+    show(page, [LINE | {"x": [1, 2, 3], "y": [1, 0, 0]}], moves=[{"kind": "trace", "part": 0, "mix": mix}])
+    place(page, 1.5)
+    assert page.evaluate("() => document.querySelector('.stage').stage.figures[0].traces[0].y") == [
+        2.5,
+        None,
+        3,
+    ]
+
+
+def test_on_a_logarithmic_axis_points_shapes_and_notes_stand_where_plotly_has_them(page):
+    # Plotly's traces and shapes give the value, its notes the logarithm.
+    show(
+        page,
+        [DOTS | {"marker": MARKER, "x": [1, 10, 0], "y": [5, 5, 5]}],
+        x={"type": "log", "range": [0, 2]},
+        shapes=[{"type": "line", "x0": 10, "x1": 10, "y0": 0, "y1": 10, "line": {"color": "#555"}}],
+        annotations=[{"x": 1, "y": 5, "text": "ten", "showarrow": False, "font": FONT}],
+    )
+    width = page.evaluate("() => document.querySelector('.stage').stage.figures[0].width")
+    first, second, none = drawn(page, "marks", "transform")
+    assert (first.split(",")[0], none) == ("translate(0.0", None)
+    assert float(second[10:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
+    shape, note = page.evaluate(
+        "() => { const {parts} = document.querySelector('.stage').stage.figures[0];"
+        "return [parts.shape[0].attr('d'), parts.note[0].attr('transform')]; }"
+    )
+    assert float(shape[1:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
+    assert float(note[10:].split(",")[0]) == pytest.approx(width / 2, abs=0.1)
+
+
+def test_dates_have_no_zone(page):
+    times = ["2020-01-01", "2020-01-02T12:00:00", "2020-01-04 00:00"]
+    show(
+        page,
+        [DOTS | {"marker": MARKER, "x": times, "y": [5, 5, 5]}],
+        x={"type": "date", "range": ["2020-01-01", "2020-01-04"]},
+    )
+    width = page.evaluate("() => document.querySelector('.stage').stage.figures[0].width")
+    places = [float(each[10:].split(",")[0]) for each in drawn(page, "marks", "transform")]
+    assert places == pytest.approx([0, width / 2, width], abs=0.1)
+
+
+def test_bars_of_errors_may_be_longer_below(page):
+    bars = {"error_y": {"array": [1], "arrayminus": [3], "symmetric": False, "color": "#555"}}
+    show(page, [DOTS | {"marker": MARKER, "x": [5], "y": [5]} | bars])
+    bar, height = page.evaluate(
+        "() => { const figure = document.querySelector('.stage').stage.figures[0];"
+        "return [figure.parts.trace[0].bars[0][3].attr('d'), figure.height]; }"
+    )
+    low, high = (float(each) for each in bar.split(",")[1].split("V"))
+    assert (low, high) == pytest.approx((0.8 * height, 0.4 * height), abs=0.1)
+
+
+def test_each_of_plotlys_markers_has_an_outline_as_large_as_it_says(page):
+    names = [
+        "circle",
+        "square",
+        "diamond",
+        "triangle-up",
+        "triangle-down",
+        "hexagon",
+        "star",
+        "cross",
+        "x",
+        "circle-open",
+    ]
+    traces = [DOTS | {"marker": MARKER | {"symbol": name, "size": 20}, "x": [5], "y": [5]} for name in names]
+    show(page, traces)
+    boxes = page.evaluate(
+        "() => document.querySelector('.stage').stage.figures[0].parts.trace"
+        ".map(each => each.marks.node().getBBox()).map(({width, height}) => [width, height])"
+    )
+    for name, (width, height) in zip(names, boxes, strict=True):
+        assert 13 < max(width, height) < 29, name
+    outlines = [drawn(page, "marks", trace=k)[0] for k in range(len(names))]
+    assert len(set(outlines)) == len(names) - 1, "the open circle alone has another's outline"
+    assert drawn(page, "marks", "fill", len(names) - 1) == ["none"]
+
+
+def test_numbers_may_come_as_bytes(page):
+    bytes_of = {"dtype": "f8", "bdata": base64.b64encode(np.array([2.0, 4.0])).decode()}
+    show(page, [DOTS | {"marker": MARKER, "x": bytes_of, "y": [5, 5]}])
+    assert page.evaluate("() => document.querySelector('.stage').stage.drawn()['A picture'].dots.x") == [2, 4]
+
+
+def test_somebody_who_points_at_a_mark_is_told_what_it_is(page):
+    hover = "<b>%{customdata[0]}</b> &amp; co<br>%{x:.1f}, %{customdata[1]:,.4~g}<extra></extra>"
+    known = {"customdata": [["a", 12346], ["b", 1]], "hovertemplate": hover}
+    show(page, [DOTS | {"marker": MARKER, "x": [5, None], "y": [5, 5]} | known])
+    mark, tip = page.locator("svg path[transform]").first.bounding_box(), page.locator(".tip")
+    page.mouse.move(mark["x"] + 4, mark["y"] + 4)
+    assert tip.locator("div").all_inner_texts() == ["a & co", "5.0, 12,350"]
+    assert abs(tip.bounding_box()["y"] - mark["y"]) < 20, "beside the mark, not below the picture"
+    page.mouse.move(mark["x"] + 60, mark["y"])
+    assert tip.is_hidden()
+
+
+def test_text_is_text_whatever_it_holds(page):
+    evil = "&lt;img src=x onerror=&quot;window.hacked = 1&quot;&gt;"
+    show(page, [], annotations=[{"x": 5, "y": 5, "text": f"<b>{evil}</b>", "showarrow": False, "font": FONT}],
+         x={"title": {"text": evil}})  # fmt: skip
+    assert page.locator("img").count() == 0
+    assert page.locator(".annotation-text").text_content().startswith("<img")
+    assert page.evaluate("() => window.hacked") is None
+
+
+def test_keys_move_the_picture_and_letting_go_tells_once(page):
+    show(
+        page,
+        [LINE | {"x": [1, 2], "y": [0, 0]}],
+        moves=[{"kind": "trace", "part": 0, "y": [[0, 0], [5, 5], [9, 9]]}],
+    )
+    slider = page.get_by_role("slider")
+    slider.focus()
+    slider.press("End")
+    page.wait_for_function("() => document.querySelector('.stage').stage.at === 2")
+    assert page.evaluate("() => [told, document.querySelector('.stage').stage.figures[0].traces[0].y]") == [
+        [2],
+        [9, 9],
+    ]
+    assert slider.get_attribute("aria-valuetext") == "w = 2"
+
+
+def test_d3_stays_its_own_and_says_whose_it_is(page):
+    assert page.evaluate("() => [typeof d3, typeof globalThis.d3]") == ["undefined", "undefined"]
+    script = d3_script()
+    assert "Copyright 2010-2026 Mike Bostock" in script
+    assert "Permission to use, copy, modify" in script
+    assert "https:" not in script

@@ -1,0 +1,227 @@
+"""Files of SAS, Stata and SPSS: what their cells become, and what is refused in words."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import struct
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyreadstat
+import pytest
+
+from fairdash.data import read_table
+from fairdash.data.readers import limits, statistics_packages
+from fairdash.data.readers.reading import file_contents
+from fairdash.errors import OptionError, ReadingError
+
+#: Made by SAS, Stata and SPSS, for pyreadstat's tests.
+FILES = Path(__file__).with_name("statistics")
+DAYS = ["2018-05-06", "1880-05-06", "1960-01-01", "1583-01-01", None]
+TIMES = ["10:10:10", "23:10:10", "00:00:00", "16:10:10", np.nan]
+LABELS = {"mylabl": {1: "Male", 2: "Female"}, "myord": {1: "low", 2: "medium", 3: "high"}}
+
+
+def content_of(name: str) -> bytes:
+    content = (FILES / name).read_bytes()
+    return gzip.decompress(content) if name.endswith(".gz") else content
+
+
+def stata(frame: pd.DataFrame, **options: object) -> bytes:
+    buffer = io.BytesIO()
+    frame.to_stata(buffer, write_index=False, **options)
+    return buffer.getvalue()
+
+
+def spss(folder: Path, frame: pd.DataFrame, **options: object) -> bytes:
+    pyreadstat.write_sav(frame, folder / "x.sav", **options)
+    return (folder / "x.sav").read_bytes()
+
+
+def refused(content: bytes) -> str:
+    with pytest.raises(ReadingError) as caught:
+        read_table(content)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "labelled"),
+    [
+        ("sample.sas7bdat.gz", "SAS", False),
+        ("sample_bincompressed.sas7bdat.gz", "SAS", False),
+        ("sample.xpt", "SAS", False),
+        ("sample.dta", "Stata", True),
+        ("sample.sav", "SPSS", True),
+        ("sample.zsav", "SPSS", True),
+    ],
+)
+def test_the_same_table_from_each_package(name: str, format: str, labelled: bool) -> None:
+    got, report = read_table(FILES / name)
+    got.columns = got.columns.str.lower()
+    assert got["mychar"].tolist() == ["a", "b", "c", "d", "e"]
+    assert got["mynum"].tolist() == [1.1, 1.2, -1000.3, -1.4, 1000.3]
+    assert got["mydate"].tolist()[:4] == [pd.Timestamp(day) for day in DAYS[:4]]
+    assert got["mydate"].isna().tolist() == [False] * 4 + [True]
+    assert got["dtime"].iloc[0] == pd.Timestamp("2018-05-06 10:10:10")
+    assert got["mytime"].tolist()[:4] == TIMES[:4]
+    for column, codes in (("mylabl", [1, 2, 1, 2, 1]), ("myord", [1, 2, 3, 1, 1])):
+        assert got[column].tolist() == ([LABELS[column][code] for code in codes] if labelled else codes)
+    assert report.format == format
+    assert report.n_rows == 5
+    assert report.sentences()[0].startswith(
+        f"Read as a{'n' if format == 'SPSS' else ''} {format} file: 5 rows"
+    )
+    assert ("Codes are read as the texts" in " ".join(report.notes)) is labelled
+    assert file_contents(content_of(name)) == (format, ())
+
+
+def test_what_a_package_declares_as_missing_is_missing() -> None:
+    for name in ("missing_test.dta", "missing_test.sas7bdat.gz"):
+        got, _ = read_table(FILES / name)
+        assert got.iloc[0].isna().tolist() == [True] * 8 + [False]
+    got, report = read_table(FILES / "sample_missing.sav")
+    assert got["mynum"].isna().tolist() == [False] * 5 + [True] * 2
+    assert got["mylabl"].dropna().unique().tolist() == ["Male", "Female"]
+    assert got["mychar"].isna().tolist() == [False] * 5 + [False, True]
+    assert "Codes that the file declares as missing are missing cells: “mynum”" in " ".join(report.notes)
+
+
+def test_codes_stay_where_only_some_have_a_text(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [31.0, 52.0, 99.0], "sex": [1.0, 2.0, 1.0]})
+    labels = {"age": {99.0: "not told"}, "sex": {1.0: "F", 2.0: "M"}}
+    got, report = read_table(spss(tmp_path, frame, variable_value_labels=labels))
+    assert got["age"].tolist() == [31, 52, 99]
+    assert got["sex"].tolist() == ["F", "M", "F"]
+    assert "Codes are kept, since the file has texts for some of them only: “age”." in report.notes
+
+
+def test_dates_of_sas_over_seven_centuries() -> None:
+    got, report = read_table(FILES / "dates.sas7bdat.gz")
+    assert got["date"].iloc[1] == pd.Timestamp("1723-04-21")
+    assert got["dtime"].iloc[4] == pd.Timestamp("2222-03-28 22:48:59")
+    assert "Unpacked from a gzip file." in report.notes
+    transport, _ = read_table(FILES / "dates_xpt_v8.xpt")
+    day = pd.to_datetime(transport["string_dates"])
+    assert transport["dates"].equals(day.astype(transport["dates"].dtype))
+
+
+def test_text_in_other_letters_and_the_version_8_of_transport() -> None:
+    got, _ = read_table(FILES / "hebrews.sav")
+    assert got.columns.tolist() == ["ותק_ב"]
+    assert read_table(FILES / "sas.xpt8")[0]["i"].tolist() == list(range(1, 11))
+
+
+@pytest.mark.parametrize("version", [114, 117, 118, 119])
+def test_releases_of_stata(version: int) -> None:
+    frame = pd.DataFrame({"price": [1.5, np.nan, 2.0], "age": [1, 2, 3], "town": ["Köln", "", "Łódź"]})
+    if version < 118:
+        frame["town"] = ["Köln", "", "Metz"]
+    got, _ = read_table(stata(frame, version=version))
+    assert got["price"].tolist()[::2] == [1.5, 2.0]
+    assert got["age"].tolist() == [1, 2, 3]
+    assert got["town"].tolist()[0] == "Köln"
+    assert got["town"].isna().tolist() == [False, True, False]
+
+
+def test_numbers_come_back_as_pandas_wrote_them() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({f"x{k}": rng.normal(size=500) * 10.0 ** (k - 3) for k in range(7)})
+    frame["n"] = rng.integers(-(2**31) + 200, 2**31 - 200, 500)
+    pd.testing.assert_frame_equal(read_table(stata(frame))[0], frame, check_dtype=False)
+
+
+def test_a_text_that_begins_like_a_release_of_stata_stays_a_text() -> None:
+    assert read_table(b"rate;age\n1;2\n3;4\n")[1].format == "text"
+
+
+def test_options_that_make_no_sense_here() -> None:
+    for option in ({"delimiter": ";"}, {"encoding": "cp1252"}, {"sheet": "x"}, {"header_row": 2}):
+        with pytest.raises(OptionError, match="A Stata file has no"):
+            read_table(FILES / "sample.dta", **option)
+
+
+# Hostile files: ten ways in which one is not what it says.
+@pytest.mark.parametrize(
+    "name", ["sample.sas7bdat.gz", "sample.xpt", "sample.dta", "sample.sav", "sample.zsav"]
+)
+def test_a_file_that_was_cut_off(name: str) -> None:
+    content = content_of(name)
+    said = refused(content[: len(content) * 2 // 5])
+    assert "damaged" in said or "ends before" in said or "no data rows" in said
+
+
+@pytest.mark.parametrize(
+    "start", [statistics_packages._SAS_TABLE, b"<stata_dta>", b"$FL2", b"\x72\x01\x01\x00"]
+)
+def test_nothing_but_the_first_bytes(start: bytes) -> None:
+    assert "damaged" in refused(start)
+    assert "damaged" in refused(start + np.random.default_rng(1).bytes(3000))
+
+
+def test_a_header_that_claims_a_thousand_million_rows() -> None:
+    content = stata(pd.DataFrame({"a": [1.0, 2.0]}), version=114)
+    # Format 114: release, order, type, a byte; then two bytes of columns, four of rows.
+    lying = content[:6] + struct.pack("<i" if content[1] == 2 else ">i", 10**9) + content[10:]
+    assert "1,000,000,000 cells, more than 50,000,000" in refused(lying)
+
+
+def test_a_table_beyond_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = stata(pd.DataFrame(np.zeros((20, 6))).add_prefix("c"))
+    monkeypatch.setattr(limits, "MOST_CELLS", 100)
+    assert "he table has 120 cells, more than 100" in refused(content)
+    monkeypatch.setattr(limits, "MOST_COLUMNS", 5)
+    assert "he table has 6 columns, more than 5" in refused(content)
+
+
+def test_a_file_without_rows(tmp_path: Path) -> None:
+    assert "no data rows" in refused(spss(tmp_path, pd.DataFrame({"a": pd.Series(dtype=float)})))
+
+
+def test_memory_is_limited_in_the_process_that_parses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statistics_packages, "MOST_CHILD_MEMORY", 600 * 10**6)
+    content = stata(pd.DataFrame({f"t{k}": ["x" * 500] * 600 for k in range(300)}), version=117)
+    assert "GB of memory" in refused(content)
+
+
+def test_a_crash_of_the_parser_is_a_damaged_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    crashing = tmp_path / "statistics_child.py"
+    crashing.write_text("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    monkeypatch.setattr(statistics_packages, "CHILD", crashing)
+    assert "damaged" in refused(content_of("sample.sav"))
+    crashing.write_text("import time; time.sleep(60)")
+    monkeypatch.setattr(statistics_packages, "MOST_SECONDS", 1)
+    assert "takes more than" in refused(content_of("sample.sav"))
+
+
+def test_a_fault_of_our_own_is_not_called_a_damaged_file(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = tmp_path / "statistics_child.py"
+    broken.write_text("raise KeyError('ours')")
+    monkeypatch.setattr(statistics_packages, "CHILD", broken)
+    with pytest.raises(RuntimeError, match="ours"):
+        read_table(content_of("sample.sav"))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bytes_changed_at_random(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    content = bytearray(
+        content_of(["sample.sav", "sample.dta", "sample.xpt", "sample.sas7bdat.gz"][seed % 4])
+    )
+    for place in rng.integers(32, min(len(content), 4000), 12):
+        content[place] = rng.integers(256)
+    # It reads, or it is refused in words: nothing else comes out, and this process lives.
+    with contextlib.suppress(ReadingError):
+        frame, report = read_table(bytes(content))
+        assert report.n_rows == len(frame)
+
+
+def test_nothing_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    read_table(FILES / "sample.sav")
+    refused(b"$FL2")
+    assert list(tmp_path.iterdir()) == []
