@@ -408,7 +408,7 @@ def test_the_app_does_not_load_torch_for_the_lab() -> None:
     import subprocess
 
     script = (
-        "import sys, fairdash.ui.simulations, fairdash.ui.jobs, fairdash.figures.estimates\n"
+        "import sys, fairdash.ui.patterns.scene\n"
         "from fairdash.simulations import Scene, scene_estimates\n"
         "scene_estimates(Scene(n=50), n_permutations=2)\n"
         "assert 'torch' not in sys.modules, 'torch was loaded'\n"
