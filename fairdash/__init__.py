@@ -10,6 +10,7 @@ torch only by training and by the neural measures.
 
 from __future__ import annotations
 
+from fairdash.utils.extras import name_missing_packages
 from fairdash.utils.lazy import moved_modules, names_of_stub
 
 #: Where modules stood before, for whoever imports them: until the version after next.
@@ -26,3 +27,4 @@ _MOVED = {
 }
 __getattr__, __dir__, __all__ = names_of_stub(__name__, __file__)
 moved_modules(_MOVED)
+name_missing_packages()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 __version__ = "0.1.0"
 
 #: The packages that decide the last digits of a result.
@@ -9,9 +11,19 @@ _COMPUTING = ("torch", "numpy", "pandas", "scipy", "scikit-learn")
 
 
 def versions() -> dict[str, str]:
-    """Python, fairdash and the packages that compute, each with its version."""
+    """Python, fairdash and the packages that compute, each with its version, as far as they are there."""
     import platform
-    from importlib.metadata import version
 
     own = {"python": platform.python_version(), "fairdash": __version__}
-    return own | {package: version(package) for package in _COMPUTING}
+    return own | installed(*_COMPUTING)
+
+
+def installed(*packages: str) -> dict[str, str]:
+    """Packages with their versions, as far as they are there."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {}
+    for package in packages:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found

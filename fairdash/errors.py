@@ -130,6 +130,10 @@ class StorageError(FairdashError, OSError):
     """A file that fairdash keeps for the user can't be found, read or written."""
 
 
+class MissingPackageError(FairdashError, ModuleNotFoundError):
+    """What this part of fairdash needs is not installed; the message has the command that brings it."""
+
+
 class OptionError(FairdashError, ValueError):
     """An option of a measure, a method or a sweep is not usable."""
 

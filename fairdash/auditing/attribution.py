@@ -7,8 +7,6 @@ UFⱼ = Cov(E[φⱼ|s], E[π̂|s]) / Var(π̂) (Lindholm, Richman, Tsanakas and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -58,36 +56,6 @@ _LEAST_NAMED = 0.02
 _PROXY_ROWS, _PERMUTATIONS = 2_000, 39
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Drivers:
-    """Through what a price follows s.
-
-    Attributes
-    ----------
-    rows
-        Rows that the surrogate was learned and judged on.
-    fits
-        Model to its R² on rows left out: the surrogate without s and with it, and networks in place of the
-        trees, with s where the surrogate has it.
-    itself
-        By how much of the price's variance s makes it better, likewise.
-    uses_itself
-        Whether that is shown to be more than :data:`USES_ITSELF`; the surrogate that is shared out then
-        has s among its features.
-    whole
-        UF of the surrogate.
-    shares
-        A row a feature, the largest first: feature, share (UFⱼ; they add up to UF), ci_low, ci_high.
-    """
-
-    rows: int
-    fits: Mapping[str, Estimate]
-    itself: Estimate
-    uses_itself: bool
-    whole: Estimate
-    shares: pd.DataFrame
-
-
 def through_what(data: AuditData, _: Answered) -> Part:
     """How much s explains, through which features, whether through s itself, and proxy discrimination."""
     table, name = data.table, data.table.columns.sensitive
@@ -97,9 +65,9 @@ def through_what(data: AuditData, _: Answered) -> Part:
     if table.features.columns.empty or uf.ci_high <= 0:
         more = [_NO_FEATURES] if table.features.columns.empty else []
         return Part(sentences=(spread, *more), measures=tuple(measures))
-    drivers = drivers_of(table, random_state=data.seed)
-    measures.append(data.measure("surrogate_share_of_variance", drivers.whole, of_price=False))
-    measures.append(data.measure("uses_itself", drivers.itself, of_price=False))
+    fits, itself, whole, shares = drivers_of(table, random_state=data.seed)
+    measures.append(data.measure("surrogate_share_of_variance", whole, of_price=False))
+    measures.append(data.measure("uses_itself", itself, of_price=False))
     data.say("Which columns go with the sensitive attribute?", 6, 0.4)
     proxies, told = _proxies(table, seed=data.seed)
     data.say("Learning what policies cost", 6, 0.6)
@@ -107,51 +75,57 @@ def through_what(data: AuditData, _: Answered) -> Part:
     if costs is not None:
         discrimination, _weights = proxy_discrimination(costs.table.price, costs.at_nodes, costs.table)
         measures.append(data.measure("proxy_discrimination", discrimination, of_price=False))
-    parts, made, itself = _through_in_words(drivers, uf, name)
     return Part(
         sentences=(
-            f"{spread} {parts}",
-            made,
-            itself,
+            f"{spread} {_parts_in_words(shares, whole, uf)}",
+            _made_in_words(fits, itself, name),
+            _itself_in_words(itself, name),
             _proxies_in_words(proxies, name),
             _discrimination_in_words(discrimination, costs),
             features_in_words(table),
         ),
         tables={
-            "drivers": drivers.shares,
+            "drivers": shares,
             "proxies": proxies,
-            "surrogate_fit": _fits(drivers, costs, told=told),
+            "surrogate_fit": pd.concat([fits, _further_fits(costs, told=told)], ignore_index=True),
         },
         measures=tuple(measures),
     )
 
 
-def _through_in_words(drivers: Drivers, uf: Estimate, name: str) -> tuple[str, str, str]:
-    """Through which features, by the surrogate, how well that fits, and whether through s itself."""
-    made_of = f"the other columns{f' and “{name}”' if drivers.uses_itself else ''}"
-    fit = drivers.fits[WITH if drivers.uses_itself else WITHOUT]
-    made = (
-        f"The model is trees that make the price again from {made_of} (R² {fit.value:.3f} on rows left out; "
-        f"networks in their place {drivers.fits[BY_NETWORKS].value:.3f}); "
-        "the parts are Shapley values."
+def _uses_itself(itself: Estimate) -> bool:
+    """Whether the price is shown to use s itself; its surrogate then has s among its features."""
+    return itself.ci_low > USES_ITSELF
+
+
+def _parts_in_words(shares: pd.DataFrame, whole: Estimate, uf: Estimate) -> str:
+    """Through which features, by the surrogate."""
+    named = shares[(shares["ci_low"] > 0) & (shares["share"] >= _LEAST_NAMED * whole.value)].head(_MOST_NAMED)
+    if uf.ci_low <= 0 or whole.ci_low <= 0 or named.empty:
+        return "No column is shown to carry what follows it."
+    pairs = zip(named["feature"].tolist(), named["share"].tolist(), strict=True)
+    listed = ", ".join(f"“{feature}” {percent(share / whole.value)}" for feature, share in pairs)
+    return f"In a model of the price, this goes through {listed}."
+
+
+def _made_in_words(fits: pd.DataFrame, itself: Estimate, name: str) -> str:
+    """What the surrogate is, and how well it fits."""
+    model, too = (WITH, f" and “{name}”") if _uses_itself(itself) else (WITHOUT, "")
+    r2 = fits.set_index("model")["value"]
+    return (
+        f"The model is trees that make the price again from the other columns{too} (R² {r2[model]:.3f} on "
+        f"rows left out; networks in their place {r2[BY_NETWORKS]:.3f}); the parts are Shapley values."
     )
-    whole = drivers.whole.value
-    table = drivers.shares
-    table = table[(table["ci_low"] > 0) & (table["share"] >= _LEAST_NAMED * whole)].head(_MOST_NAMED)
-    if uf.ci_low <= 0 or drivers.whole.ci_low <= 0 or table.empty:
-        parts = "No column is shown to carry what follows it."
-    else:
-        named = zip(table["feature"].tolist(), table["share"].tolist(), strict=True)
-        listed = ", ".join(f"“{feature}” {percent(share / whole)}" for feature, share in named)
-        parts = f"In a model of the price, this goes through {listed}."
-    with_it = f"Adding “{name}” itself raises R² by {points(drivers.itself)}"
-    if drivers.uses_itself:
-        itself = f"{with_it}: the price uses it, or something that goes with it and is not in the table."
-    elif drivers.itself.ci_high < USES_ITSELF:
-        itself = f"{with_it}: the price does not use it beyond what these columns tell of it."
-    else:
-        itself = f"{with_it}: whether the price uses it beyond these columns is not decided."
-    return parts, made, itself
+
+
+def _itself_in_words(itself: Estimate, name: str) -> str:
+    """Whether the price follows s through s itself."""
+    with_it = f"Adding “{name}” itself raises R² by {points(itself)}"
+    if _uses_itself(itself):
+        return f"{with_it}: the price uses it, or something that goes with it and is not in the table."
+    if itself.ci_high < USES_ITSELF:
+        return f"{with_it}: the price does not use it beyond what these columns tell of it."
+    return f"{with_it}: whether the price uses it beyond these columns is not decided."
 
 
 def _proxies_in_words(table: pd.DataFrame, name: str) -> str:
@@ -195,14 +169,10 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
     return ranking.features, ranking.joint_r2
 
 
-def _fits(drivers: Drivers, costs: Costs | None, *, told: float) -> pd.DataFrame:
-    """How well each model does on rows that it did not learn from."""
-    rows: list[dict[str, Any]] = [
-        {"model": model, "rows": drivers.rows, "measure": "R²", **vars(fit)}
-        for model, fit in drivers.fits.items()
-    ]
+def _further_fits(costs: Costs | None, *, told: float) -> pd.DataFrame:
+    """How well the other models do on rows that they did not learn from."""
     ranks = "ranks of the sensitive attribute from the features"
-    rows.append({"model": ranks, "measure": "R²", "value": told})
+    rows: list[dict[str, Any]] = [{"model": ranks, "measure": "R²", "value": told}]
     if costs is not None:
         rows += [
             {"model": model, "rows": costs.table.n, "measure": share_explained_in_words(costs), **vars(fit)}
@@ -214,34 +184,45 @@ def _fits(drivers: Drivers, costs: Costs | None, *, told: float) -> pd.DataFrame
     return pd.DataFrame(rows)
 
 
-def drivers_of(table: AuditTable, *, random_state: int | None = 0) -> Drivers:
-    """Through what the price of a table with features follows s."""
+def drivers_of(
+    table: AuditTable, *, random_state: int | None = 0
+) -> tuple[pd.DataFrame, Estimate, Estimate, pd.DataFrame]:
+    """Through what the price of a table with features follows s.
+
+    Returns
+    -------
+    DataFrame
+        A row a model of the price, with its R² on rows left out: model, rows, measure, value, ci_low,
+        ci_high. The surrogate without s and with it, and networks in place of the trees, with s where the
+        surrogate has it.
+    Estimate
+        By how much of the price's variance s makes the surrogate better, likewise. Where that is shown to be
+        more than :data:`USES_ITSELF`, the surrogate that is shared out has s among its features.
+    Estimate
+        UF of the surrogate.
+    DataFrame
+        A row a feature, the largest first: feature, share (UFⱼ; they add up to UF), ci_low, ci_high.
+    """
     part = table.sampled(MOST_ROWS)
     without = out_of_fold(part, part.price, OF_A_PRICE, random_state=random_state)
     with_s = out_of_fold(part, part.price, OF_A_PRICE, part.sensitive, random_state=random_state)
     itself = gained(part.price, without, with_s, part)
-    uses = itself.ci_low > USES_ITSELF
+    uses = _uses_itself(itself)
     more = (part.sensitive,) if uses else ()
     fitted = OF_A_PRICE.fit(part.features, part.price, part.weight, *more, random_state=random_state)
     networks = out_of_fold(part, part.price, NETWORKS, *more, random_state=random_state)
     few = part.sampled(MOST_EXPLAINED)
     values = shapley_values(fitted, few.features, *((few.sensitive,) if uses else ()))
-    parts = shares_of_link(values, few)
-    names = [*map(str, few.features), *([table.columns.sensitive] if uses else [])]
-    shares = pd.DataFrame([vars(each) for each in parts[1:]]).rename(columns={"value": "share"})
-    shares.insert(0, "feature", names)
-    return Drivers(
-        rows=part.n,
-        fits={
-            WITHOUT: explained(part.price, without, part),
-            WITH: explained(part.price, with_s, part),
-            BY_NETWORKS: explained(part.price, networks, part),
-        },
-        itself=itself,
-        uses_itself=uses,
-        whole=parts[0],
-        shares=shares.sort_values("share", ascending=False, kind="stable", ignore_index=True),
+    whole, *parts = shares_of_link(values, few)
+    shares = pd.DataFrame([vars(each) for each in parts]).rename(columns={"value": "share"})
+    shares.insert(0, "feature", [*map(str, few.features), *([table.columns.sensitive] if uses else [])])
+    fits = pd.DataFrame(
+        [
+            {"model": model, "rows": part.n, "measure": "R²", **vars(explained(part.price, told, part))}
+            for model, told in ((WITHOUT, without), (WITH, with_s), (BY_NETWORKS, networks))
+        ]
     )
+    return fits, itself, whole, shares.sort_values("share", ascending=False, kind="stable", ignore_index=True)
 
 
 def shapley_values(fitted: Fitted, features: pd.DataFrame, *more: Array) -> Array:

@@ -26,7 +26,7 @@ from fairdash.auditing.result import Findings
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.conditional import assess_conditional_dependence
 from fairdash.dependence.omnibus import independence_test
-from fairdash.errors import DataError
+from fairdash.errors import DataError, MissingPackageError
 
 Array = NDArray[np.float64]
 
@@ -199,7 +199,10 @@ class Answered:
             question = QUESTIONS[number]
             if question.is_answerable(self.data.table.columns):
                 self.data.say(question.title, number)
-                parts[number] = question.answer(self.data, Answered(data=self.data, parts=parts))
+                try:
+                    parts[number] = question.answer(self.data, Answered(data=self.data, parts=parts))
+                except MissingPackageError as missing:
+                    parts[number] = Part(sentences=(f"Not answered here: {missing}.",))
             elif question.missing:
                 parts[number] = Part(sentences=(question.missing,))
         return replace(self, parts=parts)

@@ -13,7 +13,8 @@ where there are several, trees on what these leave.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,12 +51,14 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
     for name, found in (("", chosen), ("_s10_s90", fixed)):
         if found is None:
             continue
-        for part, each in (("gap", found.gap), ("earned", found.justified), ("left", found.unexplained)):
-            if each is not None:
-                measures.append(data.measure(f"{part}{name}", each))
-        for k, (low, high) in enumerate(zip(found.low, found.high, strict=True), start=1):
-            points.append({"measure": f"gap{name}", "part": k, "from": low, "to": high})
-    said = in_words(fixed if chosen is None else chosen, data.table.mean_price, data.table.columns.sensitive)
+        parts, ends = found
+        measures += [data.measure(f"{part}{name}", each) for part, each in parts.items()]
+        points += [
+            {"measure": f"gap{name}", "part": k, "from": low, "to": high}
+            for k, (low, high) in enumerate(ends, start=1)
+        ]
+    parts, ends = fixed if chosen is None else chosen
+    said = in_words(parts, ends, data.table.mean_price, data.table.columns.sensitive)
     few_rows = "Too few rows to choose the lowest and highest point on one half of them."
     return Part(
         sentences=(said,),
@@ -90,26 +93,10 @@ def among_equals(data: AuditData, _: Answered) -> Part:
     return replace(answer, measures=tuple(measures))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Decomposition:
-    """A gap of the price between two points of s, and its parts; amounts in units of the price.
-
-    Attributes
-    ----------
-    gap
-        E[π|s₂] − E[π|s₁].
-    justified, unexplained
-        What expected cost at the portfolio's loss ratio explains, and the rest; None without an outcome
-        and an expected cost.
-    low, high
-        The points s₁ and s₂, one for each half where they are chosen.
-    """
-
-    gap: Estimate
-    justified: Estimate | None = None
-    unexplained: Estimate | None = None
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+#: A gap of the price between two points of s, and its parts, in units of the price: ``gap``, E[π|s₂] −
+#: E[π|s₁]; with a cost also ``earned``, what it explains at the portfolio's loss ratio, and ``left``, the
+#: rest. And the points s₁ and s₂, a pair for each half where they are chosen.
+Decomposition = tuple[dict[str, Estimate], list[tuple[float, float]]]
 
 
 def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Array | None) -> Decomposition:
@@ -164,9 +151,9 @@ def _parts(
         apart, of_apart = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
         # The loss ratio is estimated too: d(ratio) = (π − ratio Y) / E[Y].
         of_ratio = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
-        of_justified = ratio * of_apart + apart * of_ratio
-        found["justified"] = (ratio * apart, of_justified)
-        found["unexplained"] = (gap - ratio * apart, of_gap - of_justified)
+        of_earned = ratio * of_apart + apart * of_ratio
+        found["earned"] = (ratio * apart, of_earned)
+        found["left"] = (gap - ratio * apart, of_gap - of_earned)
     return {name: (value, float(of @ of) * correction) for name, (value, of) in found.items()}
 
 
@@ -182,25 +169,27 @@ def _averaged(
         )
         for name in parts[0]
     }
-    low, high = (tuple(float(point[k]) for point in points) for k in (0, 1))
-    return Decomposition(**made, low=low, high=high)
+    return made, [(float(low), float(high)) for low, high in points]
 
 
-def in_words(found: Decomposition, mean: float, name: str) -> str:
+def in_words(
+    parts: Mapping[str, Estimate], points: Sequence[tuple[float, float]], mean: float, name: str
+) -> str:
     """Question 3; a gap in two halves has its points chosen on the other half of the rows."""
     low, high = (
-        " or ".join(f"{at:,.4g}" for at in dict.fromkeys(points)) for points in (found.low, found.high)
+        " or ".join(f"{at:,.4g}" for at in dict.fromkeys(ends)) for ends in zip(*points, strict=True)
     )
-    chosen = "chosen on other rows" if len(found.low) > 1 else "its 10th and 90th percentile"
+    chosen = "chosen on other rows" if len(points) > 1 else "its 10th and 90th percentile"
+    whole = parts["gap"]
     gap = (
-        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(found.gap, mean)} "
+        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(whole, mean)} "
         "of the mean price."
     )
-    if found.justified is None or found.unexplained is None:
+    if "left" not in parts:
         return f"{gap} Nothing is known of what is earned: name an outcome or an expected cost."
-    cost, left = within(found.justified, mean), found.unexplained
+    cost, left = within(parts["earned"], mean), parts["left"]
     can_be_noise = left.ci_low <= 0 <= left.ci_high
-    if not can_be_noise and (left.value < 0) != (found.gap.value < 0):
+    if not can_be_noise and (left.value < 0) != (whole.value < 0):
         low_end, high_end = sorted((abs(left.ci_low), abs(left.ci_high)))
         more = within(Estimate(value=abs(left.value), ci_low=low_end, ci_high=high_end), mean)
         return f"{gap} Expected cost changes by {cost}, which is {more} more."

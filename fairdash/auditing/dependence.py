@@ -23,9 +23,10 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
     """The largest gap of the price's curve, against noise."""
     table, gap = data.table, data.independence.found
     assert isinstance(gap, Gap)
+    direction, _points = fixed_decomposition(table, data.basis, data.curve, None)
     typical, _uf = typical_gap(table, data.basis, data.curve)
     measures = [
-        data.measure("direction", fixed_decomposition(table, data.basis, data.curve, None).gap),
+        data.measure("direction", direction["gap"]),
         data.measure("typical_gap", typical),
     ]
     tables = {}

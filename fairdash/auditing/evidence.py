@@ -20,7 +20,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
@@ -29,7 +28,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fairdash._version import versions
+from fairdash._version import installed, versions
 from fairdash.auditing.gaps import LEVEL, POWER
 from fairdash.auditing.plan import AuditPlan, Columns
 from fairdash.auditing.result import CONTENT, Answer, Drift, Findings, drift_since, table_of
@@ -85,8 +84,7 @@ def hash_of_rows(frame: pd.DataFrame, columns: Columns) -> str:
 def environment() -> dict[str, str]:
     """What the last digits hang on: versions, processor and threads."""
     threads = os.environ.get("OMP_NUM_THREADS") or str(os.cpu_count())
-    own = {"plotly": version("plotly"), "processor": platform.machine(), "threads": threads}
-    return versions() | own
+    return versions() | installed("plotly") | {"processor": platform.machine(), "threads": threads}
 
 
 def command_of(result: Findings) -> str:

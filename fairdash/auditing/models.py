@@ -271,9 +271,9 @@ def learn_costs(
     learned = part.outcome if part.expected_cost is None else part.expected_cost
     assert learned is not None
     cost = at_level_of_price(learned, part)
-    law = sensitive_nodes(part.sensitive, sample_weight=part.weight, max_nodes=N_NODES)
+    nodes, shares = sensitive_nodes(part.sensitive, sample_weight=part.weight, max_nodes=N_NODES)
     trees = _trees_for(cost)
-    at_nodes = np.empty((part.n, len(law.values)))
+    at_nodes = np.empty((part.n, len(nodes)))
     made = {name: np.empty(part.n) for name in PREMIUMS}
     folds = folds_of(part)
     for k, out in enumerate(folds):
@@ -282,7 +282,7 @@ def learn_costs(
             part.features[~out], cost[~out], part.weight[~out], part.sensitive[~out],
             random_state=random_state,
         )  # fmt: skip
-        at_nodes[out] = fitted.predict_at(part.features[out], law.values)
+        at_nodes[out] = fitted.predict_at(part.features[out], nodes)
 
         def given_features(values: Array, out: NDArray[np.bool_] = out) -> Array:
             mean: Fitted = _trees_for(values).fit(
@@ -295,7 +295,7 @@ def learn_costs(
         corrective = corrective_of(best, part)
         made["best_estimate"][out] = best[out]
         made["unaware"][out] = given_features(best)
-        made["aware"][out] = at_nodes[out] @ law.shares
+        made["aware"][out] = at_nodes[out] @ shares
         made["hyperaware"][out] = given_features(corrective)
         made["corrective"][out] = corrective[out]
     best = made["best_estimate"]

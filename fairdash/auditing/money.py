@@ -11,7 +11,6 @@ spreads are alike, is left out. Limits in a table hold for all of its groups at 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -42,10 +41,8 @@ _TWO_HALVES = float(np.sqrt(1 + 2 / np.pi))
 def how_much_money(data: AuditData, _: Answered) -> Part:
     """What each part of s pays above the mean, or above what is earned, and the segments affected most."""
     table, cost, seed = data.table, data.cost, data.seed
-    found = moved(table, data.basis, table.price, cost)
-    measures = [
-        data.measure("paid_above_per_head", found.per_head), data.measure("paid_above_of_all", found.of_all)
-    ]  # fmt: skip
+    per_head, of_all, share = moved(table, data.basis, table.price, cost)
+    measures = [data.measure("paid_above_per_head", per_head), data.measure("paid_above_of_all", of_all)]
     bases = {"mean price": None} | ({} if cost is None else {"earned": cost})
     groups = [
         along_s(table, table.price, each, random_state=seed).assign(base=name) for name, each in bases.items()
@@ -54,11 +51,14 @@ def how_much_money(data: AuditData, _: Answered) -> Part:
     most, count = segments(table, other_columns(table), table.price, cost, random_state=seed)
     if count:
         tables["segments"] = most
-    said = [_moved_in_words(found, table, earned=cost is not None), _segments_in_words(most, count, data)]
+    said = [
+        _moved_in_words(per_head, of_all, share, table, earned=cost is not None),
+        _segments_in_words(most, count, data),
+    ]
     if cost is not None:
         above_mean = moved(table, data.basis, table.price, None)
-        measures.append(data.measure("paid_above_mean_per_head", above_mean.per_head))
-        said.insert(0, _moved_in_words(above_mean, table, earned=False))
+        measures.append(data.measure("paid_above_mean_per_head", above_mean[0]))
+        said.insert(0, _moved_in_words(*above_mean, table, earned=False))
     return Part(sentences=tuple(said), tables=tables, measures=tuple(measures))
 
 
@@ -68,21 +68,22 @@ def other_columns(table: AuditTable) -> pd.DataFrame:
     return pd.concat([table.controls, features], axis=1)
 
 
-def _moved_in_words(found: Moved, table: AuditTable, *, earned: bool) -> str:
+def _moved_in_words(
+    each: Estimate, of_all: Estimate, share: float, table: AuditTable, *, earned: bool
+) -> str:
     base = "what is earned at the portfolio's loss ratio" if earned else "the mean price"
-    each, mean = found.per_head, table.mean_price
-    total = float(table.weight.sum()) * found.of_all.value
+    total = float(table.weight.sum()) * of_all.value
     name = table.columns.sensitive
-    if found.of_all.ci_low <= 0:
+    if of_all.ci_low <= 0:
         return (
             f"No part of “{name}” is shown to pay above {base}: where the other half of the rows says so, it "
             f"is {amount(each.value)} a unit of exposure ({amount(each.ci_low)} to {amount(each.ci_high)})."
         )
     return (
-        f"The {percent(found.share)} of the exposure whose part of “{name}” pays above {base} pay "
+        f"The {percent(share)} of the exposure whose part of “{name}” pays above {base} pay "
         f"{amount(each.value)} a unit more ({amount(each.ci_low)} to {amount(each.ci_high)}): "
         f"{amount(total)} in all, "
-        f"{percent(found.of_all.value / mean)} of all that is charged."
+        f"{percent(of_all.value / table.mean_price)} of all that is charged."
     )
 
 
@@ -292,27 +293,19 @@ def _levels(columns: pd.DataFrame, weight: Array) -> Iterator[tuple[str, Index, 
             yield str(name), np.asarray(level, dtype=np.intp), labels
 
 
-@dataclass(frozen=True, kw_only=True)
-class Moved:
-    """What those pay more whose part of s pays above the base.
-
-    Attributes
-    ----------
-    per_head, of_all
-        Per unit of their exposure, and per unit of everybody's.
-    share
-        Theirs of the exposure.
-    """
-
-    per_head: Estimate
-    of_all: Estimate
-    share: float
-
-
-def moved(table: AuditTable, basis: Basis, price: Array, cost: Array | None) -> Moved:
+def moved(
+    table: AuditTable, basis: Basis, price: Array, cost: Array | None
+) -> tuple[Estimate, Estimate, float]:
     """What is paid above the base where the curve of the other half says that s pays more than it.
 
     Learned on other rows, the side says nothing of a row's own noise: without a link it is 0 on average.
+
+    Returns
+    -------
+    Estimate, Estimate
+        Per unit of the exposure of those who pay more, and per unit of everybody's.
+    float
+        Theirs of the exposure.
     """
     above = above_base(price, cost, table.weight)
     told = predicted_out_of_fold(above, table, basis, lam=fit_curve(above, table, basis).lam, n_folds=2)
@@ -327,8 +320,5 @@ def moved(table: AuditTable, basis: Basis, price: Array, cost: Array | None) -> 
     part = float(share[dear] @ base[dear] / (share @ base))
     off = share * (above * (dear - part) - (value / max(held, 1e-12)) * dear)
     error = _TWO_HALVES * table.error(off)
-    return Moved(
-        per_head=Estimate.of(value / max(held, 1e-12), error / max(held, 1e-12)),
-        of_all=Estimate.of(value, error),
-        share=held,
-    )
+    per_head = Estimate.of(value / max(held, 1e-12), error / max(held, 1e-12))
+    return per_head, Estimate.of(value, error), held

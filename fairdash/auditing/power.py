@@ -15,7 +15,7 @@ straight line or a parabola in s; elsewhere it is an approximation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -107,12 +107,11 @@ def _reliable(data: AuditData) -> Part:
     if found is None:
         said = f"“{name}” has few values: errors in which of them a row has are not covered."
         return Part(sentences=(said,))
-    rows = [
-        {"reliability": reliability} | data.measure("", each) for reliability, each in found.direction.items()
-    ]
+    direction, curve, looked_at = found
+    rows = [{"reliability": at} | data.measure("", each) for at, each in direction.items()]
     stated = min(data.plan.reliability)
-    each, plain = found.direction[stated], found.direction[1.0]
-    drawn = f"Errors in the attribute: worked out on {found.rows:,} rows drawn at random."
+    each, plain = direction[stated], direction[1.0]
+    drawn = f"Errors in the attribute: worked out on {looked_at:,} rows drawn at random."
     return Part(
         sentences=(
             f"If {percent(stated)} of the variance of {few([name])} is no error, the price would differ by "
@@ -123,9 +122,9 @@ def _reliable(data: AuditData) -> Part:
         ),
         tables={
             "reliability": pd.DataFrame(rows).drop(columns="measure"),
-            "reliability_curve": found.curve,
+            "reliability_curve": curve,
         },
-        notes=(drawn,) if found.rows < n else (),
+        notes=(drawn,) if looked_at < n else (),
     )
 
 
@@ -172,30 +171,23 @@ def without_sensitive(frame: pd.DataFrame, columns: Columns) -> tuple[Estimate, 
     return Estimate.of(means[0] - means[1], float(np.sqrt(of_units @ of_units))), int(gone.sum()), table
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Corrected:
-    """The curve and the direction gap at stated reliabilities.
-
-    Attributes
-    ----------
-    direction
-        Reliability to E[π|s₉₀] − E[π|s₁₀], in units of the price.
-    curve
-        Columns reliability, share (of the exposure at or below), at (of the true s, were it normal), value,
-        low, high: 95 % intervals point by point.
-    rows
-        How many were looked at.
-    """
-
-    direction: dict[float, Estimate]
-    curve: pd.DataFrame
-    rows: int
-
-
 def corrected(
     table: AuditTable, reliabilities: Sequence[float], *, random_state: int | None = 0
-) -> Corrected | None:
-    """The curve at stated reliabilities in (0, 1]; None where s has but levels, which have no such error."""
+) -> tuple[dict[float, Estimate], pd.DataFrame, int] | None:
+    """The direction gap and the curve at stated reliabilities in (0, 1].
+
+    Returns
+    -------
+    dict
+        Reliability to E[π|s₉₀] − E[π|s₁₀], in units of the price.
+    DataFrame
+        The curve: reliability, share (of the exposure at or below), at (of the true s, were it normal),
+        value, low, high: 95 % intervals point by point.
+    int
+        How many rows were looked at.
+    None
+        s has but levels, which have no such error.
+    """
     if len(np.unique(table.sensitive)) <= MOST_LEVELS:
         return None
     table = table.take(table.deal < MOST_ROWS / table.n)
@@ -231,7 +223,7 @@ def corrected(
         curve = {"reliability": reliability, "share": SHARES, "at": true, "value": told[:-1]}
         ends = {"low": told[:-1] - Z * error[:-1], "high": told[:-1] + Z * error[:-1]}
         curves.append(pd.DataFrame(curve | ends))
-    return Corrected(direction=direction, curve=pd.concat(curves, ignore_index=True), rows=table.n)
+    return direction, pd.concat(curves, ignore_index=True), table.n
 
 
 def _extrapolate(reliability: float) -> Array:

@@ -57,6 +57,7 @@ def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> Non
         "can_go_on": found.status.is_over and found.can_go_on,
         "models": [folder.name for folder in made_in(found).models],
         "folder": str(found.folder),
+        "other_defaults": found.other_defaults,
     }
     say(about | {"plan": to_plain(found.spec.plan)}, _facts(about), as_json=as_json)
 

@@ -19,7 +19,7 @@ from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_
 from fairdash.evaluation.tradeoff_curve import assess_curve
 from fairdash.jobs.steps import Unit, at_once, within
 from fairdash.tariff.fit import FitOptions
-from fairdash.tariff.many import FittedTariffs, fit_tariffs
+from fairdash.tariff.many import fit_tariffs
 from fairdash.training.baselines import train_baselines
 from fairdash.training.device import TITLES
 from fairdash.training.methods import METHODS
@@ -120,15 +120,15 @@ def execute_sweep(
         unit=unit,
     )
     frames, paths, baselines = {}, {}, {}
-    guesses, benchmarks = parts.standing_by()
-    # Models that were trained for one objective are judged by both.
+    members, predictions = parts.baselines()
+    # Models that were trained for one objective are assessed by both.
     for step, objective in enumerate(_objectives(plan)):
-        frames[objective], paths[objective] = parts.judged(
+        frames[objective], paths[objective] = parts.assess_models(
             trained, objective, n_permutations, partial(on_measuring, 2 * step)
         )
-        baselines[objective] = parts.assessed(
-            guesses,
-            benchmarks,
+        baselines[objective] = parts.assess(
+            members,
+            predictions,
             objective=objective,
             n_permutations=0 if is_preview else n_permutations,
             parts=("test",),
@@ -163,12 +163,12 @@ def execute_sweep(
 def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
     """Ask for the units of a whole run in another order: what another process at the run comes to last."""
     parts = _Parts(dataset, plan, unit=unit)
-    parts.standing_by()
+    parts.baselines()
     if parts.has_references:
         parts.references(parts=("test",))
     trained = train_sweep(dataset, plan, importance=True, unit=unit)
     for objective in reversed(_objectives(plan)):
-        parts.judged(trained, objective, N_PERMUTATIONS)
+        parts.assess_models(trained, objective, N_PERMUTATIONS)
 
 
 def reference_prices(
@@ -184,7 +184,7 @@ def reference_prices(
 
 
 def _objectives(plan: Sweep) -> list[str]:
-    """What models are judged by, their own objective first."""
+    """What models are assessed by, their own objective first."""
     return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
 
 
@@ -215,10 +215,10 @@ class _Parts:
     def splits(self) -> tuple[Split, ...]:
         return self.plan.splits(self.dataset)
 
-    def assessed(self, members: pd.DataFrame, predictions: Array, **options: Any) -> pd.DataFrame:
+    def assess(self, members: pd.DataFrame, predictions: Array, **options: Any) -> pd.DataFrame:
         return assess_predictions(self.dataset, predictions, members, self.splits, **self._options, **options)
 
-    def judged(
+    def assess_models(
         self,
         trained: TrainedModels,
         objective: str,
@@ -227,7 +227,7 @@ class _Parts:
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Frame and path by one objective; `progress` hears 0 or 1 for them and the share of it."""
         unit = within(self.unit, f"assess/{objective}")
-        frame = self.assessed(
+        frame = self.assess(
             trained.members,
             trained.predictions,
             objective=objective,
@@ -248,8 +248,8 @@ class _Parts:
         )
         return frame, path
 
-    def standing_by(self) -> tuple[pd.DataFrame, Array]:
-        """Members and predictions of what stands beside the models: baselines, and tariffs if wanted."""
+    def baselines(self) -> tuple[pd.DataFrame, Array]:
+        """Members and predictions of the baselines, and tariffs if wanted."""
         plan = self.plan
         members, predictions = train_baselines(
             self.dataset,
@@ -293,7 +293,7 @@ class _Parts:
             on_step=on_step,
             unit=within(self.unit, "references"),
         )
-        frame = self.assessed(
+        frame = self.assess(
             members,
             predictions,
             objective="demographic_parity",
@@ -312,7 +312,7 @@ def tariffs_of_plan(
     lams: Sequence[float],
     on_step: Callable[[float], None] | None = None,
     unit: Unit = at_once,
-) -> FittedTariffs:
+) -> TrainedModels:
     """The tariffs of a plan at these weights, as they stand on the front of its run."""
     loss = plan.settings.loss_function
     return fit_tariffs(

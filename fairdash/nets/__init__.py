@@ -4,7 +4,6 @@ A stack holds K networks of the same shape; its tensors have the leading dimensi
 outputs the shape ``(K, batch, features)``. This room knows nothing of fairness or of data.
 """
 
-from fairdash.nets.adam import StackedAdam
-from fairdash.nets.mlp import StackedMLP
+from fairdash.nets.mlp import StackedAdam, StackedMLP
 
 __all__ = ["StackedAdam", "StackedMLP"]

@@ -24,10 +24,10 @@ from fairdash.evaluation import (
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
 from fairdash.reports.fronts import Front, Point
+from fairdash.training.crossvalidation import tuned_settings
 from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
-from fairdash.training.tuning import tuned_settings
 from fairdash.utils.text import label, number
 
 Array = NDArray[np.float64]
@@ -287,7 +287,7 @@ class Comparison:
         """``importance`` or ``reliance`` of each feature for A and B, each at the nearest trained weight.
 
         Columns ``feature``, ``a``, ``b``, means over the splits; None if the run did not measure them. See
-        :class:`fairdash.training.importance.Importance`.
+        :func:`fairdash.training.importance.permutation_importance`.
         """
         if self.result.importance is None:
             return None

@@ -21,6 +21,7 @@ from fairdash.runs.store import FIRST, SPEC, Job, Run, RunSpec, spec_text
 from fairdash.runs.studies import StudyJob, create_study
 from fairdash.simulations.studies import Study
 from fairdash.storage import LOCAL, sha256, write_whole
+from fairdash.training.defaults import current_defaults
 from fairdash.training.lam_search import LamSearch
 from fairdash.training.search import SettingsSearch
 from fairdash.training.sweep import Sweep
@@ -45,7 +46,14 @@ def start_run(
     Where the same owner's same plan is at work on the same data already, that run: several pages that ask at
     once share it. So does its id, which follows from all of these.
     """
-    spec = RunSpec(source=source, plan=plan, first=first, first_share=first_share, owner=owner)
+    spec = RunSpec(
+        source=source,
+        plan=plan,
+        first=first,
+        first_share=first_share,
+        owner=owner,
+        defaults=current_defaults(),
+    )
     asked = json.dumps(to_plain(spec) | {"created": None}, sort_keys=True)
     for again in itertools.count():
         id = sha256(f"{asked}\n{again}".encode())[:12]

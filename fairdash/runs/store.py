@@ -22,14 +22,15 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
+import pandas as pd
 from filelock import FileLock
 
 from fairdash._version import __version__
@@ -60,17 +61,14 @@ from fairdash.storage.bundle import (
     whole_folder,
     write_sealed,
 )
+from fairdash.training.defaults import current_defaults
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import from_plain, to_plain
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Spec = TypeVar("Spec")
 
 _ID = re.compile(r"[0-9a-f]{12}|[0-9a-f]{24}")
-SPEC, STATUS, NAME = "spec.json", "status.json", "name.json"
-RESULT, FIRST = "result", "first"
+SPEC, STATUS, NAME, RESULT, FIRST = "spec.json", "status.json", "name.json", "result", "first"
 LONGEST_NAME = 80
 _ENDED = {DONE: "finished", CANCELLED: "stopped", FAILED: "failed"}
 
@@ -104,7 +102,7 @@ class JobSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class RunSpec(JobSpec):
-    """What a run has to do.
+    """What a run has to do, beside what every job says.
 
     Parameters
     ----------
@@ -114,13 +112,14 @@ class RunSpec(JobSpec):
         A smaller sweep to begin with, so that there is soon something to look at.
     first_share
         The share of the rows that it sees, drawn at random: above 0, 1 for all of them.
-    source, created
-        As in :class:`JobSpec`.
+    defaults
+        What :func:`fairdash.training.defaults.current_defaults` gave then; empty in older runs.
     """
 
     plan: Sweep
     first: Sweep | None = None
     first_share: float = 1.0
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def share_of_first(self) -> float:
@@ -383,17 +382,18 @@ class Run(Job[RunSpec]):
         """
         write_sealed(self.folder / NAME, {"name": _checked_name(name)})
 
+    @property
+    def other_defaults(self) -> str:
+        """Which of its values were defaults and are not today; a sentence, or empty for none."""
+        return self.spec.plan.other_defaults(self.spec.defaults)
+
     def add_curve(self, curve: pd.DataFrame) -> None:
         """Append an epoch's training curve, as :func:`fairdash.runs.result.add_curve`."""
         add_curve(self.folder / CURVES, curve)
 
-    def forget_curves(self) -> None:
-        """Begin the training curves anew."""
-        (self.folder / CURVES).unlink(missing_ok=True)
-
     def curves(self) -> pd.DataFrame:
         """All training curves so far; no rows before the first epoch is done."""
-        kept = (self.folder / place / CURVES for place in (RESULT, ""))
+        kept = (self.folder / RESULT / CURVES, self.folder / CURVES)
         return read_curves(next((each for each in kept if each.exists()), None))
 
     @property
@@ -414,14 +414,19 @@ class Run(Job[RunSpec]):
             if not first and (self.folder / CURVES).exists():
                 write_whole(folder / CURVES, (self.folder / CURVES).read_bytes())
         if not first:
-            self.forget_curves()
+            (self.folder / CURVES).unlink(missing_ok=True)
 
     def read_result(self) -> SweepResult:
-        """The kept result, or else the first look; RunError if there is neither or it can't be read."""
+        """The kept result, or else the first look, with a note where today's defaults are others.
+
+        RunError if there is neither or it can't be read.
+        """
         try:
-            return read_result(self._checked(self.look or RESULT), self.available_plan)
+            result = read_result(self._checked(self.look or RESULT), self.available_plan)
         except UnreadableError as error:
             raise self._damaged() from error
+        said = self.other_defaults
+        return replace(result, notes=(*result.notes, said)) if said else result
 
 
 def _checked_name(name: str) -> str:
@@ -440,11 +445,6 @@ def _checked_name(name: str) -> str:
     return stripped
 
 
-def runs_folder() -> Path:
-    """Where all runs are kept."""
-    return Run.home()
-
-
 def create_run(source: DatasetSource, plan: Sweep, *, first: Sweep | None = None) -> Run:
     """A new run, queued; nobody works at it yet."""
-    return Run.create(RunSpec(source=source, plan=plan, first=first))
+    return Run.create(RunSpec(source=source, plan=plan, first=first, defaults=current_defaults()))

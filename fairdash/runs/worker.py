@@ -29,6 +29,7 @@ from fairdash.jobs.process import environment, lower_priority, sign
 from fairdash.jobs.steps import Checkpoints, Unit, at_once
 from fairdash.runs.audits import AuditJob, origin_of
 from fairdash.runs.models import ModelJob
+from fairdash.runs.result import CURVES
 from fairdash.runs.searches import SearchJob
 from fairdash.runs.status import CANCELLED, DONE, FAILED, RUNNING, RunStatus
 from fairdash.runs.store import SPEC, Job, Run
@@ -167,7 +168,7 @@ def _train(run: Run, reporter: Reporter, unit: Unit) -> None:
     spec, begun = run.spec, run.spec.share_of_first
     reporter.begin("reading the data", fraction=begun)
     # Units that are done tell their curves once more.
-    run.forget_curves()
+    (run.folder / CURVES).unlink(missing_ok=True)
 
     def on_curve(curve: pd.DataFrame) -> None:
         try:

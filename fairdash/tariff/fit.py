@@ -166,7 +166,7 @@ def fit_stack(
         (n,) what fixed relativities add to η (:func:`fairdash.tariff.terms.offset`), or None; it needs a
         log link.
     on_step
-        As in :func:`fairdash.tariff.descent.minimise`.
+        As in :func:`fairdash.tariff.stack.minimise`.
     """
     loss = options.loss
     if offset is not None and not loss.has_log_link:
@@ -183,8 +183,7 @@ def fit_stack(
     n_iter, converged = np.zeros(len(lams), dtype=np.int64), np.ones(len(lams), dtype=bool)
     fair = np.flatnonzero(np.array(lams) > 0)
     if len(fair):
-        from fairdash.tariff.descent import minimise
-        from fairdash.tariff.stack import TariffStack
+        from fairdash.tariff.stack import TariffStack, minimise
 
         assert s is not None
         stack = TariffStack(
@@ -200,11 +199,11 @@ def fit_stack(
         )
         ends_flat = options.penalty == AVERAGES and offset is None
         tol = options.tol * (1.0 if ends_flat else stack.lams.clamp_min(1.0))
-        found = minimise(
+        x_found, steps, settled = minimise(
             stack.value_and_slope, stack.start, max_iter=options.max_iter, tol=tol, on_step=on_step
         )
-        beta[fair] = stack.coefficients(found.x).numpy()
-        n_iter[fair], converged[fair] = found.n_iter.numpy(), found.converged.numpy()
+        beta[fair] = stack.coefficients(x_found).numpy()
+        n_iter[fair], converged[fair] = steps.numpy(), settled.numpy()
     # In the target's own units.
     intercept, coefficients = beta[:, -1], beta[:, :-1]
     if loss.has_log_link:

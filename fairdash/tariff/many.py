@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
 from fairdash.tariff.fit import PENALTIES, FitOptions, fit_terms
 from fairdash.training.baselines import ALPHAS
+from fairdash.training.models import TrainedModels
 from fairdash.training.splits import Split, with_held_out
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
@@ -32,31 +33,6 @@ Array = NDArray[np.float64]
 
 #: Training rows that shrinkages are compared on at most: where there are more, none needs to shrink much.
 MOST_ROWS = 30_000
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class FittedTariffs:
-    """What tariffs of λ times splits predict.
-
-    Parameters
-    ----------
-    members
-        A row a tariff, in the order of `predictions`: columns ``method`` (``"fair_tariff"``), ``lam``,
-        ``split``, ``diverged`` (never True: a step that is not finite is not taken) and ``best_epoch`` (steps
-        taken), as :class:`fairdash.training.models.TrainedModels` has them; and ``converged``.
-    predictions
-        (K, n) in the target's units, for all rows of the data set. A level that a split's training rows don't
-        have counts as the base there.
-    splits
-        Row numbers of each split's parts.
-    seconds
-        Wall time of the fits.
-    """
-
-    members: pd.DataFrame
-    predictions: Array
-    splits: tuple[Split, ...]
-    seconds: float
 
 
 def fit_tariffs(
@@ -70,7 +46,7 @@ def fit_tariffs(
     shrink: bool = False,
     on_step: Callable[[float], None] | None = None,
     unit: Unit = at_once,
-) -> FittedTariffs:
+) -> TrainedModels:
     """Fit a tariff for every λ to the training rows of every split; none looks at a sensitive column.
 
     Parameters
@@ -92,8 +68,11 @@ def fit_tariffs(
 
     Returns
     -------
-    FittedTariffs
-        λ in their order for the first split, then for the next.
+    TrainedModels
+        λ in their order for the first split, then for the next; the method is :data:`FAIR_TARIFF`. Its
+        `members` also say which have ``converged``; none has diverged, as no step is taken that is not
+        finite, and ``best_epoch`` are the steps taken. A level that a split's training rows don't have
+        counts as the base in `predictions`.
 
     Raises
     ------
@@ -156,10 +135,11 @@ def fit_tariffs(
                 }
             )
         )
-    return FittedTariffs(
+    return TrainedModels(
         members=pd.concat(members, ignore_index=True),
         predictions=np.concatenate(parts),
         splits=tuple(splits),
+        device="cpu",
         seconds=time.monotonic() - started,
     )
 

@@ -8,7 +8,7 @@
 >>> tariff = FairTariff(lam=0.1, random_state=0).fit(table, claims, sensitive_features=age)
 >>> tariff.relativities().loc[17:, ["factor", "level", "share"]].round(2).to_dict("records")
 [{'factor': 'zone', 'level': 'A', 'share': 0.49}, {'factor': 'zone', 'level': 'B', 'share': 0.51}]
->>> from fairdash.tariff.rating import rate
+>>> from fairdash.tariff.relativities import rate
 >>> bool(np.allclose(rate(tariff.relativities(), table), tariff.predict(table), rtol=1e-9))
 True
 """
@@ -226,7 +226,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
             The descent still had way to go after `max_iter` steps.
         """
         options = self._fit_options()
-        rows = rows_to_fit(
+        given, y, s, weight = rows_to_fit(
             self,
             X,
             y,
@@ -236,18 +236,18 @@ class FairTariff(RegressorMixin, BaseEstimator):
             method=PENALTIES[self.penalty],
             option="penalty",
         )
-        features = rows.features.set_axis([str(name) for name in rows.features.columns], axis=1)
+        features = given.set_axis([str(name) for name in given.columns], axis=1)
         lam = float(self.lam)
-        self.terms_ = choose_terms(features, rows.weight, self._term_options())
+        self.terms_ = choose_terms(features, weight, self._term_options())
         # Rows of weight 0 are left out; the user counts them all.
         used = None if np.ndim(each := np.asarray(sample_weight)) == 0 else np.flatnonzero(each)
         require_fixed(self.terms_, features, numbers=used)
         fitted = fit_terms(
             self.terms_,
             features,
-            rows.y,
-            s=rows.s,
-            sample_weight=rows.weight,
+            y,
+            s=s,
+            sample_weight=weight,
             lams=[0.0, lam] if lam else [0.0],
             options=options,
             random_state=seed_to_fit(self.random_state),
@@ -256,7 +256,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
         self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
         steps = int(fitted.n_iter[-1])
         self.n_iter_ = fitted.glm_steps + steps
-        self.columns_ = {str(name): name for name in rows.features.columns}
+        self.columns_ = {str(name): name for name in given.columns}
         if not fitted.converged.all():
             warnings.warn(
                 f"The tariff still had way to go after {steps} steps. Raise max_iter or tol.",

@@ -1,30 +1,34 @@
 """A tariff as the table that is filed: a base and a relativity for each level, band, breakpoint and pair.
 
 With a log link the premium is the base times a relativity a factor; with the identity it is the base plus
-points. The table alone rates: :func:`fairdash.tariff.rating.rate` takes nothing else.
+points. The table alone rates: :func:`rate` takes nothing else, whoever made it or changed a number in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.errors import Checks, DataError, OptionError
+from fairdash.tariff.choosing import lacking
 from fairdash.tariff.terms import (
     BAND,
     BASE,
     BREAKPOINT,
     FIXED,
     INTERACTION,
+    KINDS,
     LEVEL,
     MISSING,
     Factor,
     Interaction,
     Term,
+    premiums,
 )
 
 Array = NDArray[np.float64]
@@ -35,6 +39,8 @@ TEXTS = ("factor", "kind", "level", "by", "by_level")
 NUMBERS = ("from", "to", "at", "by_from", "by_to", "share")
 #: Columns in their order; ``value`` stands for one of :data:`RELATIVITY` and :data:`POINTS`.
 _COLUMNS = ("factor", "kind", "level", "from", "to", "at", "by", "by_level", "by_from", "by_to")
+_AS_MADE = "Give a table as relativities() makes it."
+_FILL = "Fill the column “level”, or “at”."
 
 
 def relativities_table(
@@ -148,3 +154,223 @@ def in_words(table: pd.DataFrame) -> str:
         nothing = "relativity 1" if multiplies else "0 points"
         says.append(f"A pair that is not in the table, or has a missing cell, has {nothing}.")
     return "\n".join(says)
+
+
+def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "error") -> Array:
+    """Premiums (n,) of the rows of X by a table of relativities.
+
+    Parameters
+    ----------
+    table
+        As :meth:`fairdash.tariff.model.FairTariff.relativities` gives it, or
+        :func:`fairdash.tariff.files.read_tariff`. Rows may stand in any order.
+    X : DataFrame, shape (n, p)
+        With the table's factors among its columns; an array's columns are called 0, 1, ….
+    unknown
+        What happens to a row with a level that the table has not, or with a missing cell where it has none:
+        ``"error"``, or ``"base"``, which gives it the relativity 1 (0 points) of that factor.
+
+    Raises
+    ------
+    DataError
+        The table can't rate, X lacks a factor or holds text for numbers, or something is unknown.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"factor": [None, "zone", "zone"], "kind": ["base", "level", "level"],
+    ...                       "level": [None, "A", "B"], "relativity": [100.0, 1.0, 1.2]})
+    >>> rate(table, pd.DataFrame({"zone": ["B", "A"]})).round(6).tolist()
+    [120.0, 100.0]
+    """
+    if unknown not in ("error", "base"):
+        raise OptionError.of("This is not known", "Choose “error” or “base”.", column="unknown")
+    terms, base, values, multiplies = read_terms(table)
+    mains = [term for term in terms if isinstance(term, Factor)]
+    parts = [part for term in terms for part in term.parts]
+    numbers = [part.column for part in parts if not part.of_levels]
+    features = named_features(X, [part.column for part in parts], numbers=numbers)
+    if unknown == "error":
+        hint = 'Correct the cells, add the level to the table, or rate with unknown="base".'
+        problems = lacking(mains, features, what="The tariff has no relativity", hint=hint)
+        if problems:
+            raise DataError(*problems)
+    return premiums(
+        terms, features, base=np.array([base]), values=[each[None] for each in values], multiplies=multiplies
+    )[0]
+
+
+def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) -> pd.DataFrame:
+    """These columns of X, named by text and clean; DataError if one is not there or not of its kind."""
+    # It loads scikit-learn, which who reads or draws a table does without.
+    from fairdash.data.columns import clean_features, require_unique
+
+    features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
+    require_unique(features)
+    features = features.set_axis([str(name) for name in features.columns], axis=1)
+    wanted: list[Hashable] = list(dict.fromkeys(columns))
+    checks = Checks(DataError)
+    for name in wanted:
+        what = "The tariff has this factor, and X lacks the column"
+        checks.require(name in features.columns, str(name), what, "Add it to X under the same name.")
+    checks.finish()
+    return clean_features(features[wanted], numbers=tuple(dict.fromkeys(numbers)))
+
+
+def read_terms(table: pd.DataFrame) -> tuple[list[Term], float, list[Array], bool]:
+    """A table of relativities as terms and their values again: checked, since people change tables.
+
+    Returns
+    -------
+    terms, base, values, multiplies
+        The terms, η of a row that has every base, the values (n_values,) of each term on that scale, and
+        whether premiums are products (log link) or sums.
+
+    Raises
+    ------
+    DataError
+        Names everything in it that can't be.
+    """
+    table, value = _whole(table)
+    multiplies = value == RELATIVITY
+    _check_values(table, value)
+    kinds = table["kind"]
+    eta = np.log(table[value]) if multiplies else table[value]
+    terms: list[Term] = []
+    values: list[Array] = []
+    mains = table[~kinds.isin([BASE, INTERACTION])]
+    for name, rows in mains.groupby("factor", sort=False):
+        term, order = _factor(str(name), rows)
+        terms.append(term)
+        values.append(eta[rows.index[order]].to_numpy(dtype=float))
+    pairs = table[kinds == INTERACTION]
+    for names, rows in pairs.groupby(["factor", "by"], sort=False):
+        interaction, places = _pair(str(names[0]), str(names[1]), rows)
+        terms.append(interaction)
+        of_pairs = np.zeros(len(interaction.shares))
+        of_pairs[places] = eta[rows.index]
+        values.append(of_pairs)
+    (base,) = eta[kinds == BASE]
+    return terms, float(base), values, multiplies
+
+
+def _whole(table: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The table with every column, and the name of that of values."""
+    checks = Checks(DataError)
+    there = [name for name in (RELATIVITY, POINTS) if name in table.columns]
+    what, hint = f"A tariff's table has a column “{RELATIVITY}” or one called “{POINTS}”", _AS_MADE
+    checks.require(len(there) == 1, None, what, hint)
+    for name in ("factor", "kind"):
+        checks.require(name in table.columns, name, "The tariff's table lacks it", hint)
+    checks.finish()
+    table = table.reset_index(drop=True)
+    empty = dict.fromkeys(TEXTS) | dict.fromkeys(NUMBERS, np.nan)
+    table = table.assign(**{name: cell for name, cell in empty.items() if name not in table.columns})
+    try:
+        numbers = {name: pd.to_numeric(table[name]).astype(float) for name in (*NUMBERS, there[0])}
+    except (TypeError, ValueError):
+        raise DataError.of(
+            "There is text among the numbers of the tariff's table",
+            f"The columns {', '.join((*NUMBERS, there[0]))} hold numbers alone.",
+        ) from None
+    return table.assign(**numbers), there[0]
+
+
+def _check_values(table: pd.DataFrame, value: str) -> None:
+    kinds = table["kind"]
+    nameless = (kinds != BASE) & table["factor"].isna() | (kinds == INTERACTION) & table["by"].isna()
+    untold = kinds.isin([LEVEL, FIXED]) & table["level"].isna() | (kinds == BREAKPOINT) & table["at"].isna()
+    above = " above 0" if value == RELATIVITY else ""
+    no_number = ~np.isfinite(table[value]) | (table[value] <= 0 if above else False)
+    checks = Checks(DataError)
+    checks.require((kinds == BASE).sum() == 1, "kind", "The tariff's table has not one base", "Keep one row.")
+    for column, wrong, what, hint in (
+        ("kind", ~kinds.isin(KINDS), f"hold another kind than {', '.join(KINDS)}", "Correct them."),
+        (value, no_number, f"hold no number{above}", "Correct them."),
+        ("factor", nameless, "name none", "Name the column."),
+        ("level", untold, "do not say of which level or breakpoint they are", _FILL),
+    ):
+        checks.require(not wrong.any(), column, f"{_rows_in_words(wrong)} of the tariff's table {what}", hint)
+    checks.finish()
+
+
+def _rows_in_words(wrong: pd.Series) -> str:
+    """“Rows 2, 5”: where something is wrong, the header being row 1."""
+    rows = np.flatnonzero(wrong)
+    return f"Rows {', '.join(str(row + 2) for row in rows[:5])}{', …' if len(rows) > 5 else ''}"
+
+
+def _factor(name: str, rows: pd.DataFrame) -> tuple[Factor, NDArray[np.int64]]:
+    """A factor, and its rows in the order of its values."""
+    missing = np.flatnonzero(rows["kind"] == MISSING)
+    own = rows[rows["kind"] != MISSING]
+    kinds = own["kind"].unique()
+    checks = Checks(DataError)
+    hint = "Keep one row a value, all of one kind."
+    checks.require(len(kinds) <= 1, name, "Its relativities are of several kinds", hint)
+    checks.require(len(missing) <= 1, name, "Missing cells have several relativities", hint)
+    checks.finish()
+    kind = kinds[0] if len(kinds) else LEVEL
+    place = np.flatnonzero(rows["kind"] != MISSING)
+    if kind == BREAKPOINT:
+        place = place[np.argsort(own["at"].to_numpy(), kind="stable")]
+        cells = rows["at"].to_numpy()[place].tolist()
+    elif kind == BAND:
+        place = place[_ordered_bands(name, own["from"], own["to"])]
+        cells = rows["from"].to_numpy()[place][1:].tolist()
+    else:
+        cells = own["level"].tolist()
+    checks.require(
+        len(set(cells)) == len(cells), name, "A level or breakpoint stands twice in the table", hint
+    )
+    checks.finish()
+    order = np.concatenate([place, missing])
+    factor = Factor(
+        column=name,
+        # Given or not, rating does not tell levels apart: their relativities are the table's.
+        kind=kind if kind in (BREAKPOINT, BAND) else LEVEL,
+        cells=tuple(cells if kind in (BREAKPOINT, BAND) else map(str, cells)),
+        base=0,
+        shares=tuple(rows["share"].to_numpy()[order].tolist()),
+        has_missing=bool(len(missing)),
+    )
+    return factor, order
+
+
+def _ordered_bands(name: str, low: pd.Series, high: pd.Series) -> NDArray[np.int64]:
+    """Order of bands by their lower edges; DataError if they leave a gap, overlap or end somewhere."""
+    order = np.argsort(low.fillna(-np.inf).to_numpy(), kind="stable")
+    lows, highs = low.to_numpy()[order], high.to_numpy()[order]
+    whole = np.isnan(lows[0]) and np.isnan(highs[-1]) and (lows[1:] == highs[:-1]).all()
+    if not (whole and (np.diff(lows[1:]) > 0).all()):
+        raise DataError.of(
+            "Its bands leave a gap, overlap or do not cover all numbers",
+            "Let each begin where the one before ends; leave the first “from” and the last “to” empty.",
+            column=name,
+        )
+    return order
+
+
+def _pair(name: str, by: str, rows: pd.DataFrame) -> tuple[Interaction, NDArray[np.int64]]:
+    """An interaction, and the place of each of its rows among its values."""
+    first, of_first = _part(name, rows["level"], rows["from"], rows["to"])
+    second, of_second = _part(by, rows["by_level"], rows["by_from"], rows["by_to"])
+    places = of_first * second.n_places + of_second
+    if len(set(places.tolist())) < len(places):
+        raise DataError.of(f"A pair with “{by}” stands twice in the table", "Keep one.", column=name)
+    shares = np.zeros(first.n_places * second.n_places)
+    shares[places] = rows["share"]
+    return Interaction(first=first, second=second, shares=tuple(shares.tolist())), places
+
+
+def _part(name: str, level: pd.Series, low: pd.Series, high: pd.Series) -> tuple[Factor, NDArray[np.int64]]:
+    """The parts of one side of an interaction, and the part of each row."""
+    if level.notna().all():
+        places, levels = pd.factorize(level.map(str))
+        kind, cells, count = LEVEL, tuple(levels), len(levels)
+    else:
+        bands = pd.DataFrame({"low": low, "high": high}).drop_duplicates()
+        ordered = bands.iloc[_ordered_bands(name, bands["low"], bands["high"])]
+        kind, cells, count = BAND, tuple(ordered["low"].tolist()[1:]), len(ordered)
+        places = np.where(low.isna(), 0, np.searchsorted(cells, low.fillna(-np.inf), side="right"))
+    factor = Factor(column=name, kind=kind, cells=cells, base=0, shares=(0.0,) * count)
+    return factor, places.astype(np.int64)

@@ -6,11 +6,22 @@ and the rest nearly alike: they look independent, and predict worse than one fla
 counts the differences themselves, so that a flat premium has none. As λ grows, the averages go first, then
 other links, and last what is left of the premium's spread: `python -m benchmarks.tariff_rivals` compares the
 path with those of simpler ways.
+
+They go down by L-BFGS for stacks: K smooth problems of one size at once, each with its own steps.
+
+>>> goal = torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=torch.float64)
+>>> def bowls(x, which):
+...     away = x - goal[which]
+...     return (away**2).sum(dim=1), 2 * away
+>>> x, n_iter, converged = minimise(bowls, torch.zeros_like(goal))
+>>> bool((x - goal).abs().max() < 1e-4), converged.tolist()
+(True, [True, True])
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +53,17 @@ _LEAST_UNIT = 1e-4
 #: How much of the functions' covariance is their variance alone, so that columns that follow from one another
 #: don't make it singular.
 _RIDGE = 1e-4
+#: Pairs of steps and changes of slope that are remembered.
+_MEMORY = 10
+#: Share of the decrease that the slope promises which a step has to bring (Armijo).
+_SUFFICIENT = 1e-4
+#: Share of the slope that may be left along the way where a step ends (Wolfe).
+_FLAT = 0.9
+#: Trials of a step. A problem for which none brings enough counts as settled: rounding is all that is left.
+_TRIALS = 20
+
+#: What is minimised: value (M,) and slope (M, P) at x (M, P), for the problems `which` (M,).
+Objective = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class AveragesPenalty(CanonicalPenalty):
@@ -234,3 +256,135 @@ class TariffStack:
         shrunk = self.shrinkage * beta
         slope += torch.linalg.solve_triangular(self._root.T, 2 * shrunk.T, upper=False).T
         return (error.to(z) + (shrunk * beta).sum(dim=1) + lam * psi.to(z)).detach(), slope
+
+
+def minimise(
+    objective: Objective,
+    start: Tensor,
+    *,
+    max_iter: int = 200,
+    tol: float | Tensor = 1e-6,
+    on_step: Callable[[float], None] | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Descend from `start` (K, P) until the last five steps of a problem brought less than `tol` together.
+
+    `tol` is a number, or one a problem, (K,).
+
+    Settled problems are asked no more. The result does not depend on what else is in the stack, but for
+    rounding.
+
+    Parameters
+    ----------
+    on_step
+        Called after every step with the share of `max_iter`; what it raises ends the descent.
+
+    Returns
+    -------
+    x, n_iter, converged
+        Where the descent has ended, (K, P); the steps taken, (K,); and booleans, (K,): False for a problem
+        that had steps left to take, or is not finite at its start.
+
+    Notes
+    -----
+    Nocedal and Wright (2006), Algorithms 7.4 and 7.5; a pair whose curvature is not positive is not
+    remembered. Steps are searched for as is fit where the slope jumps, as that of a largest singular value
+    does. Every value is finite that is accepted.
+    """
+    x = start.clone()
+    every = torch.arange(len(x), device=x.device)
+    value, slope = objective(x, every)
+    settled = torch.zeros(len(x), dtype=torch.bool, device=x.device)
+    settled |= ~torch.isfinite(value)
+    failed = settled.clone()
+    n_iter = torch.zeros_like(every)
+    moves: list[Tensor] = []
+    turns: list[Tensor] = []
+    values = [value]
+    # Problems without a memory go along the slope itself, whose length says little.
+    blank = torch.ones_like(settled)
+    for step in range(max_iter):
+        open_ = torch.nonzero(~settled).squeeze(1)
+        if not len(open_):
+            break
+        way = _direction(slope, moves, turns)
+        length = torch.where(blank, 1 / slope.norm(dim=1).clamp_min(1.0), 1.0)
+        new_x, new_value, new_slope, moved = _search(objective, x, value, slope, way, length, open_)
+        moves = [*moves[1 - _MEMORY :], torch.where(moved[:, None], new_x - x, 0.0)]
+        turns = [*turns[1 - _MEMORY :], torch.where(moved[:, None], new_slope - slope, 0.0)]
+        x, value, slope = new_x, new_value, new_slope
+        n_iter += moved
+        values.append(value)
+        settled |= ~moved & blank
+        # What is remembered may lead nowhere where the slope jumps: such a problem begins anew.
+        blank = ~moved
+        for remembered in (*moves, *turns):
+            remembered[blank] = 0.0
+        if step >= 4:
+            settled |= values[-6] - value < tol
+        if on_step is not None:
+            on_step((step + 1) / max_iter)
+    return x, n_iter, settled & ~failed
+
+
+def _direction(slope: Tensor, moves: list[Tensor], turns: list[Tensor]) -> Tensor:
+    """Where to go, (K, P): minus the slope times what is known of the inverse curvature."""
+    q = slope.clone()
+    known = []
+    for s, y in zip(reversed(moves), reversed(turns), strict=True):
+        curvature = (s * y).sum(dim=1)
+        sound = curvature > 1e-10 * s.norm(dim=1) * y.norm(dim=1)
+        rho = torch.where(sound, 1 / torch.where(sound, curvature, 1.0), 0.0)
+        a = rho * (s * q).sum(dim=1)
+        q = q - a[:, None] * y
+        known.append((s, y, rho, a))
+    scale = torch.ones_like(slope[:, 0])
+    fixed = torch.zeros_like(scale, dtype=torch.bool)
+    for _, y, rho, _ in known:
+        newest = (rho > 0) & ~fixed
+        size = (y * y).sum(dim=1)
+        scale = torch.where(newest, 1 / (torch.where(newest, rho, 1.0) * size.clamp_min(1e-300)), scale)
+        fixed |= newest
+    q = scale[:, None] * q
+    for s, y, rho, a in reversed(known):
+        b = rho * (y * q).sum(dim=1)
+        q = q + (a - b)[:, None] * s
+    return -q
+
+
+def _search(
+    objective: Objective,
+    x: Tensor,
+    value: Tensor,
+    slope: Tensor,
+    way: Tensor,
+    length: Tensor,
+    open_: Tensor,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Find each open problem's step: x, value and slope there, and which have moved.
+
+    A step that brings too little is shortened; one where it still goes down steeply is lengthened. Where
+    trials run out, the last that brought enough is taken (Lewis and Overton 2013, Algorithm 2.6).
+    """
+    new_x, new_value, new_slope = x.clone(), value.clone(), slope.clone()
+    moved = torch.zeros_like(value, dtype=torch.bool)
+    low, high = torch.zeros_like(value), torch.full_like(value, torch.inf)
+    downhill = (way * slope).sum(dim=1)
+    trying = open_
+    for _ in range(_TRIALS):
+        tried = x[trying] + length[trying, None] * way[trying]
+        found, found_slope = objective(tried, trying)
+        enough = found <= value[trying] + _SUFFICIENT * length[trying] * downhill[trying]
+        flat = (found_slope * way[trying]).sum(dim=1) >= _FLAT * downhill[trying]
+        good = trying[enough]
+        new_x[good], new_value[good], new_slope[good] = tried[enough], found[enough], found_slope[enough]
+        moved[good] = True
+        low[good] = length[good]
+        short = trying[~enough]
+        high[short] = length[short]
+        trying = trying[~(enough & flat)]
+        if not len(trying):
+            break
+        length[trying] = torch.where(
+            high[trying].isinf(), 2 * length[trying], (low[trying] + high[trying]) / 2
+        )
+    return new_x, new_value, new_slope, moved

@@ -1,4 +1,9 @@
-"""Cross-validation of many candidates at once: every fold of every candidate in shared stacks."""
+"""Comparisons on rows held out, in shared stacks: candidates by cross-validation, weight decays in a sweep.
+
+No single weight decay suits every table: one that a few hundred rows with a strong signal need leaves a
+constant of rare claims. So every run begins with one more stack of standard networks, and each split keeps
+the decay that predicts its own validation rows best. Test rows take no part.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
@@ -16,11 +22,13 @@ from fairdash.dependence import REGISTRY, independence_floor, measure_many
 from fairdash.dependence.grouping import FEWEST_GROUPS
 from fairdash.errors import OptionError
 from fairdash.jobs.steps import Found, Unit, at_once
-from fairdash.training.device import resolve_device
-from fairdash.training.models import train_models
+from fairdash.training.device import Device, resolve_device
+from fairdash.training.methods import STANDARD
+from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import StackedModel
-from fairdash.training.splits import Split, corrected_standard_error, folds, initial_seed
+from fairdash.training.progress import OnProgress
+from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.splits import Split, corrected_standard_error, folds, initial_seed, with_held_out
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
@@ -312,3 +320,112 @@ def _folds(
             watched, train = inner.validation, inner.train
         splits.append(Split(train=np.sort(train), test=part.validation, validation=np.sort(watched)))
     return held_out, tuple(splits)
+
+
+#: Weight decays that are compared: from hardly any to what a thousand rows of a hundred columns want.
+WEIGHT_DECAYS = (1e-3, 3e-3, 6e-3, 1e-2, 3e-2, 6e-2)
+#: Learning rate of all of them: at 2e-3 the epochs of a run don't suffice for the weak signals of claims.
+LEARNING_RATE = 4e-3
+
+
+def tune(
+    dataset: Dataset,
+    splits: Sequence[Split],
+    settings: TrainingSettings,
+    *,
+    random_state: int,
+    device: Device,
+    progress: OnProgress | None = None,
+    unit: Unit = at_once,
+) -> tuple[pd.DataFrame, TrainedModels]:
+    """Compare the candidates on each split's validation rows, all of them in one stack.
+
+    Parameters
+    ----------
+    splits
+        The run's own. Where one has no validation rows, a fifth of its training rows is held out for this, in
+        whole groups if the data set has them.
+    settings
+        What the candidates have in common.
+    random_state
+        Seed of the initial weights and the mini-batches.
+    progress
+        Called after every step; it may raise :class:`fairdash.errors.Cancelled`.
+    unit
+        Asked for what :func:`fairdash.training.models.train_models` asks for.
+
+    Returns
+    -------
+    DataFrame and TrainedModels
+        The standard models that were chosen, one a split; where the splits have validation rows, the very
+        models that the chosen settings give. The frame has one row a split and candidate:
+        ``split``, ``lr``, ``weight_decay``; ``loss`` on the rows held out, 1 is what the training rows' mean
+        reaches there and infinite where the training diverged; ``chosen``, True for the smallest of a
+        split. A smallest loss flatters: models are judged on test rows, which took no part.
+    """
+    parts = [with_held_out(split, random_state=random_state, groups=dataset.groups) for split in splits]
+    tried = [replace(settings, lr=LEARNING_RATE, weight_decay=decay) for decay in WEIGHT_DECAYS]
+    models = [
+        StackedModel(STANDARD, 0.0, each, j, initial_seed(random_state, j))
+        for j in range(len(parts))
+        for each in tried
+    ]
+    trained = train_models(
+        dataset,
+        parts,
+        models,
+        objective="demographic_parity",
+        random_state=random_state,
+        device=device,
+        progress=progress,
+        unit=unit,
+    )
+    losses = held_out_losses(dataset, [parts[model.split] for model in models], trained.predictions, settings)
+    frame = pd.DataFrame(
+        {
+            "split": [model.split for model in models],
+            "lr": [model.settings.lr for model in models],
+            "weight_decay": [model.settings.weight_decay for model in models],
+            "loss": np.where(trained.members["diverged"], np.inf, losses),
+        }
+    )
+    frame["chosen"] = frame.index.isin(frame.groupby("split")["loss"].idxmin())
+    chosen = frame["chosen"].to_numpy()
+    members = trained.members[chosen].reset_index(drop=True)
+    return frame, replace(trained, members=members, predictions=trained.predictions[chosen], curves=None)
+
+
+def settings_of_splits(tuning: pd.DataFrame, settings: TrainingSettings) -> tuple[TrainingSettings, ...]:
+    """Each split's settings, as a frame of :func:`tune` has chosen them."""
+    chosen = tuning[tuning["chosen"]].sort_values("split")
+    return tuple(
+        replace(settings, lr=float(lr), weight_decay=float(decay))
+        for lr, decay in chosen[["lr", "weight_decay"]].to_numpy()
+    )
+
+
+def tuned_settings(tuning: pd.DataFrame, settings: TrainingSettings) -> TrainingSettings:
+    """The settings for a model of all rows: the smallest loss on average over the splits."""
+    means = tuning.groupby(["lr", "weight_decay"], as_index=False)["loss"].mean()
+    lr, decay, _ = means.loc[means["loss"].idxmin()]
+    return replace(settings, lr=float(lr), weight_decay=float(decay))
+
+
+def held_out_losses(
+    dataset: Dataset,
+    splits: Sequence[Split],
+    predictions: NDArray[np.float64],
+    settings: TrainingSettings,
+) -> NDArray[np.float64]:
+    """Loss of each row of `predictions` (K, n) on its split's validation rows; 1 is the training mean's."""
+    loss = settings.loss_function
+    y = dataset.target.to_numpy(dtype=float)
+    weight = np.ones(len(y)) if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
+    losses = []
+    for split, y_pred in zip(splits, predictions, strict=True):
+        rows = split.validation
+        if not np.isfinite(y_pred[rows]).all() or (loss.has_log_link and y_pred[rows].min() <= 0):
+            losses.append(np.inf)  # such predictions have no deviance
+        else:
+            losses.append(loss.relative(y, y_pred, weight, rows=rows, train=split.train))
+    return np.array(losses)

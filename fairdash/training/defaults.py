@@ -11,15 +11,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import DEFAULT_METHOD, METHODS, STANDARD
 from fairdash.training.settings import TrainingSettings
+from fairdash.utils.records import to_plain
 
 #: Fair methods that a whole sweep trains beside the default one.
 METHODS_BESIDE = ("chi2_kde", "hgr_nn")
@@ -49,6 +53,89 @@ def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSe
         loss = suggested_loss(dataset.target.to_numpy(), weight)[0]
     settings = TrainingSettings(loss=loss)
     return replace(settings, balance=LOSSES[loss].has_log_link)
+
+
+#: Settings that follow from the data.
+_OF_DATA = {"loss", "tweedie_power", "balance"}
+#: The names of a plan's fields in sentences, where a field's own is none.
+_TITLES = {
+    "lams": "weights λ",
+    "n_splits": "splits",
+    "validation_share": "share of validation rows",
+    "tune": "weight decay found on validation rows",
+}
+
+
+def current_defaults() -> dict[str, Any]:
+    """The defaults of a run that do not depend on its data, as JSON, with the version whose they are."""
+    settings = to_plain(TrainingSettings())
+    return {
+        "fairdash": __version__,
+        "methods": [STANDARD, DEFAULT_METHOD, *METHODS_BESIDE],
+        "lams": list(LAMS),
+        "n_splits": N_SPLITS,
+        "validation_share": VALIDATION_SHARE,
+        "tune": True,
+        **{name: value for name, value in settings.items() if name not in _OF_DATA},
+    }
+
+
+def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
+    """Say which values in a plan were defaults when it was made and are not today.
+
+    Parameters
+    ----------
+    plan
+        The fields of a plan and of its settings, by name.
+    then
+        What :func:`current_defaults` gave at the time; empty for a plan older than this record, of which all
+        that differs from today's defaults is said.
+
+    Returns
+    -------
+    str
+        A sentence; empty if there is nothing to say.
+    """
+    values = {name: list(each) if isinstance(each, tuple) else each for name, each in plan.items()}
+    if values["tune"]:
+        # Others are found and take their place.
+        del values["lr"], values["weight_decay"]
+    now = current_defaults()
+    changed = [
+        f"{_TITLES.get(name, name)} {_in_words(values[name])} (now {_in_words(now[name])})"
+        for name in now
+        if name in values
+        and not _is_default(name, values[name], now)
+        and (not then or (name in then and _is_default(name, values[name], then)))
+    ]
+    if not changed:
+        return ""
+    made = (
+        f"by fairdash {str(then.get('fairdash', ''))[:20]} with other defaults"
+        if then
+        else "by an earlier version of fairdash, and its plan differs from today’s defaults"
+    )
+    return f"This run was made {made}: {'; '.join(changed)}."
+
+
+def _is_default(name: str, value: object, defaults: Mapping[str, Any]) -> bool:
+    """Whether a plan has a default's value; of the methods those that can take its sensitive columns.
+
+    The defaults may be those of a run from elsewhere, and so be anything.
+    """
+    default = defaults[name]
+    if name == "methods" and isinstance(default, list):
+        of_several = [id for id, method in METHODS.items() if method.multivariate]
+        return value in (default, [each for each in default if each in of_several])
+    return bool(value == default)
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(_in_words, value)) or "none"
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def share_of_rows(n_rows: int) -> float:

@@ -1,11 +1,23 @@
-"""Where to train: a GPU where there is one, the CPU otherwise."""
+"""Where models are trained: the device, and what it can hold.
+
+The memory of a stack is predicted, so that one too large for a device is cut before it is tried. Counted are
+the numbers that live at once, in single precision. The factors are what the CPU's allocator was seen to hand
+out; tests/training/test_device.py compares.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from fairdash.errors import OptionError
+import numpy as np
+
+from fairdash.errors import DeviceError, OptionError
+from fairdash.training.methods import METHODS
+from fairdash.training.settings import TrainingSettings
+from fairdash.utils.registry import get_entry
 
 #: torch's names of the devices, in words that end "training on …".
 TITLES = {"cuda": "the GPU (CUDA)", "mps": "the GPU (Apple)", "cpu": "the CPU"}
@@ -53,3 +65,102 @@ def resolve_device(name: str) -> Device:
     if not there[name]():
         return Device("cpu", f"The device {name} is not there; trained on the CPU instead.")
     return Device(name)
+
+
+#: Memory that the networks and batches of one stack may take on a CPU: about what its cache holds. More
+#: models at once are no slower to launch, but each pass over them then waits for the memory.
+BYTES_PER_STACK_ON_CPU = 24 * 2**20
+#: Share of a GPU's free memory that one stack may take.
+SHARE_OF_GPU = 0.5
+MOST_MODELS_PER_STACK = 2000
+_BYTES = 4
+#: A weight has a gradient and two moments beside it.
+_A_WEIGHT = 4
+#: A hidden unit of a row has its slope, and for a moment what comes back to it.
+_A_UNIT = 2.5
+#: Rows that are predicted at once: bounds the memory of K hidden layers.
+ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackMemory:
+    """Bytes that the models of a stack take, all alike.
+
+    Parameters
+    ----------
+    training
+        Of each model while it is trained.
+    predicting
+        Of each model when it predicts all rows, which comes after.
+    rows
+        Of the encoded rows and the mini-batch of each split, all the while.
+    """
+
+    training: float
+    predicting: float
+    rows: float
+
+    @classmethod
+    def of(
+        cls, method: str, settings: TrainingSettings, *, n_inputs: int, n_rows: int, n_sensitive: int
+    ) -> StackMemory:
+        """Of such models, on a table of so many rows, encoded inputs and sensitive columns."""
+        weights = sum(a * b for a, b in itertools.pairwise([n_inputs, *settings.hidden, 1]))
+        trained_by = get_entry(METHODS, method, option="method")
+        batch = min(max(settings.batch_size, trained_by.rows_a_step), n_rows)
+        a_row = _A_UNIT * sum(settings.hidden)
+        penalty = trained_by.penalty_class()
+        if penalty is not None:
+            a_row += penalty.floats_a_row(settings)
+        training = _A_WEIGHT * weights + batch * a_row
+        at_once = max(a + b for a, b in itertools.pairwise([*settings.hidden, 1]))
+        # Single precision beside double, of all rows.
+        predicting = _A_WEIGHT * weights + min(ROWS_AT_ONCE, n_rows) * at_once + 3 * n_rows
+        return cls(
+            training=_BYTES * training,
+            predicting=_BYTES * predicting,
+            rows=_BYTES * (n_rows * (n_inputs + n_sensitive + 2) + batch * n_inputs),
+        )
+
+    def models_that_fit(self, device: str, *, n_splits: int) -> int:
+        """How many such models a stack may hold: what a CPU's cache holds, or a share of a GPU's memory."""
+        import torch
+
+        if device == "cuda":
+            room = SHARE_OF_GPU * torch.cuda.mem_get_info()[0] - n_splits * self.rows
+            most = room / max(self.training, self.predicting)
+        else:
+            most = BYTES_PER_STACK_ON_CPU / self.training
+        return int(np.clip(most, 1, MOST_MODELS_PER_STACK))
+
+    def bytes_of(self, n_models: int, *, n_splits: int) -> float:
+        """The most that such a stack takes at any time."""
+        return n_splits * self.rows + n_models * max(self.training, self.predicting)
+
+
+class OutOfMemoryError(Exception):
+    """The device can't hold a stack; told apart from other failures so that a smaller one is tried."""
+
+
+def too_little_memory() -> DeviceError:
+    """The same in words for whoever asked for the training, where no smaller one is to be tried."""
+    return DeviceError.of(
+        "The memory does not suffice to train these models, even in smaller groups",
+        "Choose smaller batches or networks, or another device.",
+    )
+
+
+@contextmanager
+def naming_lack_of_memory() -> Iterator[None]:
+    """Turn what torch raises for lack of memory, another type on each device, into OutOfMemoryError."""
+    import torch
+
+    try:
+        yield
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise OutOfMemoryError from error
+    except RuntimeError as error:
+        # The CPU's allocator has no type of its own.
+        if "can't allocate memory" not in str(error):
+            raise
+        raise OutOfMemoryError from error

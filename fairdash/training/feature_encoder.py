@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -134,6 +134,21 @@ class FeatureEncoder:
             codes = _codes(features[column], levels)
             parts.append((codes[:, None] == np.arange(len(levels))).astype(float))
         return np.concatenate(parts, axis=1)
+
+    def only(self, number: Hashable) -> FeatureEncoder:
+        """The encoder of one of the numbers, whose outputs are its block of those of all."""
+        place = [self.numbers.index(number)]
+        return replace(
+            self,
+            numbers=(number,),
+            median=self.median[place],
+            mean=self.mean[place],
+            scale=self.scale[place],
+            categories=(),
+            levels=(),
+            knots=None if self.knots is None else self.knots[place],
+            heights=None if self.heights is None else self.heights[place],
+        )
 
     def unknown_levels(self, features: pd.DataFrame) -> dict[Hashable, int]:
         """How many cells of each column hold a level that is not known; columns without any left out."""

@@ -30,45 +30,6 @@ N_PERMUTATIONS = 3
 
 
 @dataclass(frozen=True)
-class Importance:
-    """How much K models lean on F features.
-
-    Parameters
-    ----------
-    features
-        Their names, one a column of the table, however many inputs of the network it becomes.
-    error
-        (K, F) what the mean squared error on the test rows gains when the feature's cells are permuted among
-        them, divided by that of the training rows' average on the same rows: the scale of ``mse`` in
-        :func:`fairdash.evaluation.assess_predictions`. About 0 for a feature that the model does not use or
-        gains nothing by. Below 0 by chance, or where the model uses it against accuracy: a fair one may take
-        back with one feature what another tells of s.
-    reliance
-        (K, F) how far the prediction moves then, in the target's units: the mean absolute change. 0 for a
-        feature that the model does not use, never below.
-    """
-
-    features: tuple[str, ...]
-    error: NDArray[np.float64]
-    reliance: NDArray[np.float64]
-
-    def frame(self, members: pd.DataFrame) -> pd.DataFrame:
-        """Columns ``method``, ``lam``, ``split``, ``feature``, ``importance``, ``reliance``.
-
-        A row a model and feature, under the model's index. `members` has K rows and tells of each model's
-        ``method``, ``lam``, ``split`` and whether it ``diverged``; those that did are left out.
-        """
-        whole = ~members["diverged"].to_numpy(dtype=bool)
-        models = members.loc[whole, ["method", "lam", "split"]]
-        table = models.loc[models.index.repeat(len(self.features))]
-        return table.assign(
-            feature=np.tile(np.array(self.features, dtype=object), len(models)),
-            importance=self.error[whole].ravel(),
-            reliance=self.reliance[whole].ravel(),
-        )
-
-
-@dataclass(frozen=True)
 class PermutationPlan:
     """The test rows that are looked at, and how they are permuted: the same for all models of a split.
 
@@ -111,7 +72,7 @@ def permutation_importance(
     blocks: Mapping[str, slice],
     shuffles: Callable[[int], Sequence[Sequence[NDArray[np.int64]]]],
     on_feature: Callable[[], None] | None = None,
-) -> Importance:
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Permutation importance of every feature in every model.
 
     The importance of a feature is the loss with its cells permuted among the rows, less the loss as it is
@@ -139,6 +100,18 @@ def permutation_importance(
         From a feature's position to the permutations of each split's rows, as many for each.
     on_feature
         Called after each feature; what it raises ends the work.
+
+    Returns
+    -------
+    error : (K, F) array
+        What the mean squared error on the test rows gains when the feature's cells are permuted among them,
+        divided by that of the training rows' average on the same rows: the scale of ``mse`` in
+        :func:`fairdash.evaluation.assess_predictions`. About 0 for a feature that the model does not use or
+        gains nothing by. Below 0 by chance, or where the model uses it against accuracy: a fair one may take
+        back with one feature what another tells of s.
+    reliance : (K, F) array
+        How far the prediction moves then, in the target's units: the mean absolute change. 0 for a feature
+        that the model does not use, never below.
     """
     import torch
 
@@ -165,7 +138,7 @@ def permutation_importance(
         permuted[:, :, columns] = own
         if on_feature is not None:
             on_feature()
-    return Importance(tuple(blocks), gain / of_average[:, None], reliance)
+    return gain / of_average[:, None], reliance
 
 
 def importance_of_stack(
@@ -179,8 +152,10 @@ def importance_of_stack(
     device: str,
     blocks: Mapping[Hashable, slice],
     on_feature: Callable[[], None],
-) -> Importance:
-    """Permutation importance of a stack's models; `x` has the rows of the splits that it uses, (S, n, p).
+) -> Found:
+    """Names of the ``features``, and ``error`` and ``reliance`` of a stack's models.
+
+    `x` has the rows of the splits that it uses, (S, n, p).
 
     Parameters
     ----------
@@ -204,22 +179,34 @@ def importance_of_stack(
         mean = np.average(y[of], weights=weight[of])
         return float(np.average((y[on] - mean) ** 2, weights=weight[on]))
 
-    return permutation_importance(
+    features = list(dataset.features.columns)
+    error, reliance = permutation_importance(
         predict,
         torch.stack([table[numbers] for table, numbers in zip(x, own, strict=True)]).to(device),
         y[rows],
         weight=weight[rows],
         of_average=np.array([error_of_average(split) for split in which_split]),
-        blocks={name: blocks[name] for name in dataset.features.columns},
+        blocks={name: blocks[name] for name in features},
         shuffles=lambda feature: [plan.shuffle(split, feature=feature) for split in used],
         on_feature=on_feature,
     )
+    return {"features": features, "error": error, "reliance": reliance}
 
 
 def importance_of_all(parts: Sequence[Found], members: pd.DataFrame) -> pd.DataFrame:
-    """One table in the models' order, from what was found of some of them each."""
-    tables = []
-    for found in parts:
-        own, members = members.iloc[: len(found["error"])], members.iloc[len(found["error"]) :]
-        tables.append(Importance(tuple(found["features"]), found["error"], found["reliance"]).frame(own))
-    return pd.concat(tables, ignore_index=True)
+    """One table in the models' order, from what :func:`importance_of_stack` found of some of them each.
+
+    Columns ``method``, ``lam``, ``split``, ``feature``, ``importance``, ``reliance``; a row a model and
+    feature. `members` tells of each model's ``method``, ``lam``, ``split`` and whether it ``diverged``; those
+    that did are left out.
+    """
+    features = parts[0]["features"]
+    error, reliance = (np.concatenate([found[name] for found in parts]) for name in ("error", "reliance"))
+    whole = ~members["diverged"].to_numpy(dtype=bool)
+    models = members.loc[whole, ["method", "lam", "split"]]
+    table = models.loc[models.index.repeat(len(features))]
+    return table.assign(
+        feature=np.tile(np.array(features, dtype=object), len(models)),
+        importance=error[whole].ravel(),
+        reliance=reliance[whole].ravel(),
+    ).reset_index(drop=True)

@@ -22,7 +22,13 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.jobs.steps import Found, Unit, at_once, turns, within
-from fairdash.training.device import Device
+from fairdash.training.device import (
+    Device,
+    OutOfMemoryError,
+    StackMemory,
+    naming_lack_of_memory,
+    too_little_memory,
+)
 from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.importance import PermutationPlan, importance_of_all, importance_of_stack
 from fairdash.training.methods import METHODS
@@ -30,12 +36,6 @@ from fairdash.training.progress import OnProgress, StackReporter
 from fairdash.training.settings import StackedModel
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.splits import Split
-from fairdash.training.stack_memory import (
-    OutOfMemoryError,
-    StackMemory,
-    naming_lack_of_memory,
-    too_little_memory,
-)
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, seed_of
 
@@ -75,11 +75,11 @@ class TrainedModels:
         Sentences that the user should read: a device that was not there, models that diverged.
     importance
         Which features each model leans on: columns ``method``, ``lam``, ``split``, ``feature``,
-        ``importance`` and ``reliance``, as :class:`fairdash.training.importance.Importance` defines them.
-        None unless it was asked for.
+        ``importance`` and ``reliance``, as :func:`fairdash.training.importance.permutation_importance` has
+        them. None unless it was asked for.
     tuning
-        What was compared to find learning rate and weight decay, as :func:`fairdash.training.tuning.tune`
-        gives it; None where the plan's own settings were taken.
+        What was compared to find learning rate and weight decay, as
+        :func:`fairdash.training.crossvalidation.tune` gives it; None where the plan's own were taken.
     curves
         What was told of every epoch, as :class:`fairdash.training.progress.SweepProgress` has it; None in a
         result that was read from its files.
@@ -347,7 +347,7 @@ class StackTrainer:
                 # The share stays where it is; this is the place to be cancelled at.
                 on_feature=lambda: report.step(1.0),
             )
-        return {**found, **vars(leaning), "features": list(leaning.features)}
+        return {**found, **leaning}
 
     def models_per_stack(self, model: StackedModel) -> int:
         """How many models like this one: what the cache of a CPU holds, or a share of a GPU's memory."""

@@ -6,14 +6,10 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from fairdash.training.stack import Epoch
 
 
 @dataclass(frozen=True)
@@ -83,7 +79,7 @@ class StackReporter:
         self.method = method
         self.lams, place = np.unique(lams, return_inverse=True)
         self._members = [np.flatnonzero(place == k) for k in range(len(self.lams))]
-        self._untold: list[Epoch] = []
+        self._untold: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
         self._told = time.monotonic()
         self.before = before
         self.work = work
@@ -113,9 +109,9 @@ class StackReporter:
         self.share = share
         self._report(None)
 
-    def epoch(self, epoch: Epoch) -> None:
+    def epoch(self, number: int, error: NDArray[np.float64], dependence: NDArray[np.float64]) -> None:
         """Tell where the stack stands after an epoch, short ones several at once."""
-        self._untold.append(epoch)
+        self._untold.append((number, error, dependence))
         if time.monotonic() - self._told > SECONDS_BETWEEN_CURVES:
             self._tell()
 
@@ -128,9 +124,9 @@ class StackReporter:
             {
                 "method": pd.array([self.method] * (n_lams * len(each)), dtype="str"),
                 "lam": np.tile(self.lams, len(each)),
-                "epoch": np.repeat([epoch.number for epoch in each], n_lams),
-                "mse": [_mean(epoch.error[own]) for epoch in each for own in self._members],
-                "dependence": [_mean(epoch.dependence[own]) for epoch in each for own in self._members],
+                "epoch": np.repeat([number for number, _, _ in each], n_lams),
+                "mse": [_mean(error[own]) for _, error, _ in each for own in self._members],
+                "dependence": [_mean(psi[own]) for _, _, psi in each for own in self._members],
             }
         )
         self._untold, self._told = [], time.monotonic()

@@ -32,7 +32,7 @@ from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import TrainingSettings
-from fairdash.training.single import Rows, train_single
+from fairdash.training.single import train_single
 from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def fit_regressor(
         Called with the share done, 0 to 1; what it raises ends the training.
     """
     settings = _settings(model)
-    rows = rows_to_fit(
+    features, y, s, weight = rows_to_fit(
         model,
         X,
         y,
@@ -72,7 +72,10 @@ def fit_regressor(
         warnings.warn(device.note, UserWarning, stacklevel=3)
     lam = 0.0 if METHODS[model.method].penalty is None else float(model.lam)
     model.predictor_, trained, model.n_iter_ = train_single(
-        rows,
+        features,
+        y,
+        s,
+        weight,
         method=model.method,
         lam=lam,
         objective=model.objective,
@@ -113,7 +116,7 @@ def rows_to_fit(
     loss: Loss,
     method: Method,
     option: str = "method",
-) -> Rows:
+) -> tuple[pd.DataFrame, NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64] | None]:
     """What an estimator's fit was given, checked and cut into its parts.
 
     Parameters
@@ -125,6 +128,11 @@ def rows_to_fit(
         Whose penalty is to be used where ``model.lam`` is above 0.
     option
         What that is called among the estimator's parameters.
+
+    Returns
+    -------
+    Features (n, p) that the predictor sees, target (n,), sensitive features (n, d) or None, positive weights
+    (n,) or None.
     """
     penalises = method.penalty is not None and model.lam > 0
     X, y = as_pandas(X), as_pandas(y)
@@ -159,7 +167,7 @@ def rows_to_fit(
     features = clean_features(table.drop(columns=names))
     if not features.notna().any(axis=None):
         raise DataError.of("X has no feature with any cell in it", "Add a column that is not sensitive.")
-    return Rows(features=features, y=y, s=s, weight=weight)
+    return features, y, s, weight
 
 
 def _checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:

@@ -35,30 +35,11 @@ if TYPE_CHECKING:
     from fairdash.training.stack import TrainedStack
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Rows:
-    """The rows to learn from, checked.
-
-    Parameters
-    ----------
-    features
-        (n, p) what the predictor sees.
-    y
-        (n,) target.
-    s
-        (n, d) sensitive features, or None: no penalty then.
-    weight
-        (n,) positive weights, or None.
-    """
-
-    features: pd.DataFrame
-    y: NDArray[np.float64]
-    s: NDArray[np.float64] | None
-    weight: NDArray[np.float64] | None
-
-
 def train_single(
-    rows: Rows,
+    features: pd.DataFrame,
+    y: NDArray[np.float64],
+    s: NDArray[np.float64] | None,
+    sample_weight: NDArray[np.float64] | None,
     *,
     method: str,
     lam: float,
@@ -69,10 +50,18 @@ def train_single(
     validation_share: float,
     on_step: Callable[[float], None] | None = None,
 ) -> tuple[Predictor, TrainedStack, int]:
-    """Train on `rows`; without s, or with λ = 0, the standard network.
+    """Train on these rows, checked; without s, or with λ = 0, the standard network.
 
     Parameters
     ----------
+    features
+        (n, p) what the predictor sees.
+    y
+        (n,) target.
+    s
+        (n, d) sensitive features, or None: no penalty then.
+    sample_weight
+        (n,) positive weights, or None.
     method, lam, objective, settings
         As in :class:`fairdash.training.settings.StackedModel` and
         :func:`fairdash.training.stack.train_stack`.
@@ -94,18 +83,17 @@ def train_single(
     from fairdash.training.stack import StackData, train_stack
 
     loss = settings.loss_function
-    train, validation = _parts(len(rows.y), seed, 0.0 if settings.patience is None else validation_share)
-    weight = None if rows.weight is None else rows.weight / rows.weight.mean()
+    train, validation = _parts(len(y), seed, 0.0 if settings.patience is None else validation_share)
+    weight = None if sample_weight is None else sample_weight / sample_weight.mean()
     encoder = FeatureEncoder.fit(
-        rows.features,
+        features,
         rows=train,
         sample_weight=None if weight is None else weight[train],
         embedding=settings.network.embedding,
     )
-    scale = TargetScale.of(rows.y[train], loss, None if weight is None else weight[train])
-    s = rows.s if lam > 0 else None
-    if s is None:
-        method, lam, s = STANDARD, 0.0, np.zeros((len(rows.y), 1))
+    scale = TargetScale.of(y[train], loss, None if weight is None else weight[train])
+    if s is None or lam == 0:
+        method, lam, s = STANDARD, 0.0, np.zeros((len(y), 1))
     # One model's time goes into launching operations, not into arithmetic: float64 costs nothing, and
     # makes row weights and repeated rows agree. MPS does not have it.
     number = torch.float32 if device == "mps" else torch.float64
@@ -116,8 +104,8 @@ def train_single(
     epochs = []
     trained = train_stack(
         StackData(
-            x=table(encoder.transform(rows.features)),
-            y=table(scale.apply(rows.y)[:, None]),
+            x=table(encoder.transform(features)),
+            y=table(scale.apply(y)[:, None]),
             s=table(s),
             train=(torch.from_numpy(train),),
             validation=(torch.from_numpy(validation),),
@@ -128,7 +116,7 @@ def train_single(
         batch_seeds=[seed_of(Stream.MINI_BATCHES, seed, 0)],
         device=device,
         on_step=on_step,
-        on_epoch=lambda epoch: epochs.append(epoch.number),
+        on_epoch=lambda number, error, dependence: epochs.append(number),  # noqa: ARG005 (what it is told)
     )
     predictor = Predictor.of(trained, encoder=encoder, target_scale=scale, settings=settings)
     return predictor, trained, len(epochs)

@@ -29,16 +29,20 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.nets import StackedMLP
+from fairdash.training.device import ROWS_AT_ONCE
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS
 from fairdash.training.minimax import Batch, Batches, BestEpoch, MinimaxTrainer, Tables
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import StackedModel, TrainingSettings
-from fairdash.training.stack_memory import ROWS_AT_ONCE
 from fairdash.utils.registry import get_entry
 
 if TYPE_CHECKING:
     from fairdash.nets import StackedAdam
+
+
+#: Hears of an epoch; see :func:`train_stack`.
+OnEpoch: TypeAlias = Callable[[int, NDArray[np.float64], NDArray[np.float64]], None]
 
 
 @dataclass(frozen=True)
@@ -79,25 +83,6 @@ class StackData:
             validation=tuple(rows.to(device) for rows in self.validation),
             weight=None if self.weight is None else self.weight.to(device),
         )
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """Where the training of a stack stands after an epoch.
-
-    Parameters
-    ----------
-    number
-        This epoch, from 1.
-    error
-        Mean loss over the epoch's batches, (K,), divided by the constant model's.
-    dependence
-        Mean penalty Ψ over the epoch's batches, (K,); NaN in the warm-up and without a penalty.
-    """
-
-    number: int
-    error: NDArray[np.float64]
-    dependence: NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +130,7 @@ def train_stack(
     batch_seeds: Sequence[int],
     device: str = "cpu",
     on_step: Callable[[float], None] | None = None,
-    on_epoch: Callable[[Epoch], None] | None = None,
+    on_epoch: OnEpoch | None = None,
     state: State | None = None,
     until: int | None = None,
 ) -> TrainedStack:
@@ -168,7 +153,8 @@ def train_stack(
         Called after each step of the predictors with the share of all steps done. What it raises (say
         :class:`fairdash.errors.Cancelled`) ends the training.
     on_epoch
-        Called after each epoch.
+        Called after each epoch with its number, from 1, and two means over its batches, (K,) each: the loss
+        divided by the constant model's, and the penalty Ψ, NaN in the warm-up and without a penalty.
     state
         Where an earlier call with the same arguments left off; None to begin.
     until
@@ -283,7 +269,7 @@ def _train_epochs(
     *,
     epochs: range,
     on_step: Callable[[float], None] | None,
-    on_epoch: Callable[[Epoch], None] | None,
+    on_epoch: OnEpoch | None,
 ) -> tuple[int, bool]:
     """Train these epochs, or until no model is left to wait for; the last, and whether it was the end."""
     n_steps = settings.n_epochs * batches.per_epoch
@@ -299,7 +285,7 @@ def _train_epochs(
                 on_step(step / n_steps)
         if on_epoch is not None:
             error, dependence = (totals / batches.per_epoch).double().cpu().numpy()
-            on_epoch(Epoch(epoch, error, dependence))
+            on_epoch(epoch, error, dependence)
         if best is not None and fair:
             best.look(epoch)
             if best.is_over_after(epoch):

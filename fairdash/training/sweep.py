@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,15 @@ from numpy.typing import NDArray
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Checks, OptionError
 from fairdash.jobs.steps import Unit, at_once, is_from_the_end, within
-from fairdash.training.defaults import LAMS, N_SPLITS, VALIDATION_SHARE, default_methods, default_settings
+from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
+from fairdash.training.defaults import (
+    LAMS,
+    N_SPLITS,
+    VALIDATION_SHARE,
+    default_methods,
+    default_settings,
+    other_defaults,
+)
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.methods import STANDARD as STANDARD
@@ -36,7 +45,6 @@ from fairdash.training.split_kinds import (
 )
 from fairdash.training.splits import Split, with_held_out
 from fairdash.training.splits import initial_seed as initial_seed
-from fairdash.training.tuning import settings_of_splits, tune, tuned_settings
 from fairdash.utils.registry import get_entry
 
 
@@ -154,7 +162,7 @@ class Sweep(TrainingPlan):
         Share of the rows that are not test rows to set aside for choices: 0 for none, below 1.
     tune
         Whether learning rate and weight decay are found on each split's validation rows before its models
-        are trained, as :func:`fairdash.training.tuning.tune` does, instead of those in `settings`.
+        are trained, as :func:`fairdash.training.crossvalidation.tune` does, instead of those in `settings`.
     tariff
         Whether a run fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at these weights, too; they are not
         among the sweep's own models.
@@ -202,6 +210,10 @@ class Sweep(TrainingPlan):
             validation_share=self.validation_share,
             set_aside=self.set_aside(dataset),
         )
+
+    def other_defaults(self, then: Mapping[str, Any]) -> str:
+        """Which of its values were defaults `then`, and are not today; a sentence, or empty for none."""
+        return other_defaults({**vars(self), **vars(self.settings)}, then)
 
     def models(self, settings: Sequence[TrainingSettings] | None = None) -> tuple[StackedModel, ...]:
         """Every model of the plan: methods in their order, then splits, then λ.

@@ -130,8 +130,7 @@ def _train() -> None:
     """A whole range of models, from most accurate to most fair."""
     from fairdash.ui.cached import dataset_of
     from fairdash.ui.state import chosen_run, chosen_search, chosen_source
-    from fairdash.ui.train.following import show_run
-    from fairdash.ui.train.form import show_form
+    from fairdash.ui.train.form import show_form, show_run
 
     st.title("How far should fairness go?")
     run = chosen_run()

@@ -81,15 +81,15 @@ def test_what_is_moved_is_found_and_is_nothing_without_a_link():
     z = rng.normal(size=5000)
     frame = pd.DataFrame({"p": 100 * (1 + 0.1 * z) * rng.gamma(10, 0.1, 5000), "s": z})
     table = table_of(frame)
-    found = moved(table, basis_of(table), table.price, None)
+    per_head, _, share = moved(table, basis_of(table), table.price, None)
     # E[10 z | z > 0] = 10 √(2 ÷ π), for half of the rows.
-    assert found.per_head.ci_low < 10 * np.sqrt(2 / np.pi) < found.per_head.ci_high
-    assert found.share == pytest.approx(0.5, abs=0.05)
+    assert per_head.ci_low < 10 * np.sqrt(2 / np.pi) < per_head.ci_high
+    assert share == pytest.approx(0.5, abs=0.05)
     covers = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
         flat = table_of(pd.DataFrame({"p": rng.gamma(4, 25, 500), "s": rng.normal(size=500)}))
-        of_all = moved(flat, basis_of(flat), flat.price, None).of_all
+        _, of_all, _ = moved(flat, basis_of(flat), flat.price, None)
         covers += of_all.ci_low <= 0 <= of_all.ci_high
     assert covers >= 17
 

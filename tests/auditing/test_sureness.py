@@ -41,7 +41,7 @@ def with_errors(curve: Callable, n: int, reliability: float, seed: int) -> Audit
 def test_the_direction_gap_is_that_of_the_attribute_without_errors(curve, slope):
     truth, found = slope * BETWEEN, []
     for seed in range(4):
-        told = corrected(with_errors(curve, 6000, 0.7, seed), (0.7,)).direction
+        told, *_ = corrected(with_errors(curve, 6000, 0.7, seed), (0.7,))
         found.append([told[1.0].value, told[0.7].value, told[0.7].ci_low, told[0.7].ci_high])
     plain, mended, low, high = np.mean(found, axis=0)
     # Within what four intervals together allow: each is 2 × 1.96 standard errors wide.
@@ -51,7 +51,7 @@ def test_the_direction_gap_is_that_of_the_attribute_without_errors(curve, slope)
 
 
 def test_the_curve_is_that_of_the_attribute_without_errors():
-    found = [corrected(with_errors(parabola, 12_000, 0.7, seed), (0.7,)).curve for seed in range(4)]
+    found = [corrected(with_errors(parabola, 12_000, 0.7, seed), (0.7,))[1] for seed in range(4)]
     truth = parabola(norm.ppf(SHARES))
     inner = (SHARES > 0.05) & (SHARES < 0.95)  # a spline's ends are its noisiest points
     plain, mended = (

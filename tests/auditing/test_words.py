@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.auditing.decomposition import Decomposition, in_words
+from fairdash.auditing.decomposition import in_words
 from fairdash.auditing.gaps import Estimate
 
 
@@ -26,13 +26,7 @@ def within_one(value: float) -> Estimate:
     ],
 )  # fmt: skip
 def test_cost_that_changes_by_more_than_the_price_is_not_called_less_than_nothing(gap, cost, words):
-    found = Decomposition(
-        gap=within_one(gap),
-        justified=within_one(cost),
-        unexplained=within_one(gap - cost),
-        low=(20.0,),
-        high=(60.0,),
-    )
-    said = in_words(found, 100.0, "age")
+    parts = {"gap": within_one(gap), "earned": within_one(cost), "left": within_one(gap - cost)}
+    said = in_words(parts, [(20.0, 60.0)], 100.0, "age")
     assert said.startswith("From “age” 20 to 60 (its 10th and 90th percentile) the price changes by ")
     assert said.endswith(words)

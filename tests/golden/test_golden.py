@@ -22,6 +22,7 @@ from fairdash.runs.searches import SearchJob, SearchSpec
 from fairdash.runs.store import Run, RunSpec, parse_spec, spec_text
 from fairdash.training.sweep import train_sweep
 from tests.golden.texts import HERE, help_of_every_command, public_names
+from tests.ui.conftest import open_page
 
 #: Commits whose homes are kept: before the settings were tuned, and since.
 VERSIONS = ("c628dfb", "276bcb4")
@@ -67,6 +68,22 @@ def test_a_run_opens(home: Path) -> None:
     (home / "runs" / run.id / "result").rename(home / "result")
     assert run.available_plan == run.spec.first
     assert run.read_result().predictions.shape == (2, 120)
+
+
+def test_a_run_says_which_defaults_are_others_today(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (run,) = list_runs().runs
+    said = run.other_defaults
+    assert said.startswith("This run was made by an earlier version of fairdash, and its plan differs from")
+    assert "methods standard, hgr_spline (now standard, hgr_spline, chi2_kde, hgr_nn); weights" in said
+    assert "splits 2 (now 5)" in said
+    assert "share of validation rows" not in said
+    assert said in run.read_result().notes
+    assert main(["runs", "show", run.id]) == 0
+    assert said in capsys.readouterr().out
+    assert main(["report", run.id, "--out", str(home / "report.html")]) == 0
+    assert said in (home / "report.html").read_text(encoding="utf-8")
+    page = open_page("tradeoff", run=run.id)
+    assert any(each.value.startswith("This run was made by an earlier version") for each in page.warning)
 
 
 def test_a_run_leaves_and_comes_in_as_it_was(home: Path) -> None:

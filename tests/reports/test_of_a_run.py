@@ -15,7 +15,7 @@ from fairdash.reports import pictures, tables
 from fairdash.reports.fronts import Point
 from fairdash.reports.parse_comparison import parse_comparison
 from fairdash.runs import worker
-from fairdash.runs.store import Run, create_run, runs_folder
+from fairdash.runs.store import Run, create_run
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, TREES
 from fairdash.training.references import REFERENCES
 from fairdash.training.settings import TrainingSettings
@@ -41,7 +41,7 @@ def _trained(tmp_path_factory):
 
 @pytest.fixture
 def run(_trained) -> Run:
-    shutil.copytree(_trained, runs_folder() / _trained.name)
+    shutil.copytree(_trained, Run.home() / _trained.name)
     return Run(_trained.name)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fairdash.errors import RunError
 from fairdash.runs.archive import export_run, import_run
-from fairdash.runs.store import runs_folder
+from fairdash.runs.store import Run
 from fairdash.storage.bundle import open_sealed_text, sealed_text
 from tests.runs.changed_archives import change, look_at, packed, rich, unpacked
 
@@ -45,7 +45,7 @@ def test_each_changed_archive_is_shown_or_refused(content: bytes, batch: int) ->
             look_at(run, whole=False)
             shutil.rmtree(run.folder)
         assert not refused or "run that fairdash has written" in refused or "no finished run" in refused, said
-        assert not list(runs_folder().glob("*")), said
+        assert not list(Run.home().glob("*")), said
 
 
 def _with_lams(content: bytes, count: int) -> bytes:

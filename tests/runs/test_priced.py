@@ -11,9 +11,8 @@ from fairdash.data.readers.report import ReadingOptions
 from fairdash.data.source import CatalogueSource, UploadSource, load_source, save_source
 from fairdash.data.uploads import holders_of, keep_upload
 from fairdash.errors import StorageError
-from fairdash.runs.audits import AuditJob, create_audit
+from fairdash.runs.audits import AuditJob, create_audit, keep_priced, price_of_test_rows
 from fairdash.runs.deletion import delete_made_from, delete_run, made_in, what_goes
-from fairdash.runs.predictions_as_prices import keep_priced, price_of_test_rows
 from fairdash.runs.store import Run
 from fairdash.storage import LOCAL
 from tests.runs.finished import SOURCE, finished

@@ -16,7 +16,7 @@ from fairdash.runs import archive
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.launch import put_in_line
 from fairdash.runs.listing import list_runs
-from fairdash.runs.store import Run, create_run, runs_folder
+from fairdash.runs.store import Run, create_run
 from fairdash.storage import sha256
 from fairdash.storage.bundle import SEAL
 from tests.runs.finished import PLAN, SOURCE, finished
@@ -33,7 +33,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(template: Path) -> Run:
-    shutil.copytree(template, runs_folder() / template.name)
+    shutil.copytree(template, Run.home() / template.name)
     return Run(template.name)
 
 
@@ -115,7 +115,7 @@ def test_no_flipped_byte_passes(content: bytes) -> None:
         flipped[k] ^= 1 << k % 8
         with pytest.raises(RunError):
             import_run(bytes(flipped))
-    assert not runs_folder().exists() or not list(runs_folder().iterdir())
+    assert not Run.home().exists() or not list(Run.home().iterdir())
 
 
 def zipped(files: dict[str, bytes], **more: object) -> bytes:
@@ -158,7 +158,7 @@ def test_no_path_leads_out_of_it(content: bytes, name: str, tmp_path: Path) -> N
     for evil in (remade(content, **{name: b"1"}), zipped(unzipped(content) | {name: b"1"})):
         with pytest.raises(RunError, match="no run that fairdash has written"):
             import_run(evil)
-    assert not list(runs_folder().iterdir())
+    assert not list(Run.home().iterdir())
     assert not list(tmp_path.rglob("*evil*"))
 
 
@@ -202,7 +202,7 @@ def test_what_is_no_run_is_refused_in_plain_words_and_leaves_nothing(kind: str, 
     with pytest.raises(RunError) as raised:
         import_run(HOSTILE[kind](content))
     assert str(raised.value)[0].isupper()
-    assert not runs_folder().exists() or not list(runs_folder().iterdir())
+    assert not Run.home().exists() or not list(Run.home().iterdir())
 
 
 @pytest.mark.bad_input(58)

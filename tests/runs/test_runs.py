@@ -28,7 +28,7 @@ from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING
 from fairdash.runs.store import Run, RunSpec, create_run
 from fairdash.storage import data_folder
 from fairdash.storage.bundle import SEAL, open_sealed_text, sealed_text
-from fairdash.training.defaults import default_settings
+from fairdash.training.defaults import current_defaults, default_settings
 from fairdash.training.lam_search import LamSearch, Target
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep, default_plan
@@ -101,6 +101,20 @@ def test_a_sweep_in_a_notebook_gives_what_a_run_gives(data_set):
     for name in ("references", "importance", "members"):
         pd.testing.assert_frame_equal(getattr(here, name), getattr(there, name), check_exact=True)
     assert (here.gain, here.evaluations) == (there.gain, there.evaluations)
+
+
+def test_a_run_says_which_of_its_defaults_are_others_today():
+    then = current_defaults() | {"fairdash": "0.0.9", "methods": ["standard", "hgr_nn"], "n_splits": 3}
+    spec = RunSpec(source=SOURCE, plan=replace(PLAN, methods=("standard", "hgr_nn"), n_splits=7))
+    assert not Run.create(replace(spec, defaults=current_defaults())).other_defaults
+    # Seven splits were chosen; they were not the default then either.
+    assert Run.create(replace(spec, defaults=then)).other_defaults == (
+        "This run was made by fairdash 0.0.9 with other defaults: "
+        "methods standard, hgr_nn (now standard, hgr_spline, chi2_kde, hgr_nn)."
+    )
+    # Brought in from elsewhere they may be anything.
+    for odd in ({"methods": [["standard"], {}]}, {"fairdash": ["x"], "methods": "hgr_nn", "lams": None}):
+        assert not Run.create(replace(spec, defaults=odd)).other_defaults
 
 
 def test_nothing_chosen_is_the_same_everywhere(monkeypatch):

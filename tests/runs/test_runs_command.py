@@ -13,7 +13,7 @@ from fairdash.jobs import queue
 from fairdash.runs.launch import put_in_line
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import create_model
-from fairdash.runs.store import Run, create_run, runs_folder
+from fairdash.runs.store import Run, create_run
 from fairdash.storage import sha256
 from tests.runs.finished import PLAN, SOURCE, finished
 
@@ -28,7 +28,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(template: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(queue, "see_to", lambda lane: None)
-    shutil.copytree(template, runs_folder() / template.name)
+    shutil.copytree(template, Run.home() / template.name)
     return Run(template.name)
 
 
@@ -59,6 +59,7 @@ def test_show(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr().out
     assert model.id in said
     assert "Household" in said
+    assert "defaults" not in said  # they are today's
     assert main(["runs", "show", run.id, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["plan"]["n_splits"], found["can_go_on"]) == (2, False)

@@ -13,9 +13,9 @@ from sklearn.inspection import permutation_importance as sklearns
 
 import fairdash as fd
 from fairdash.errors import Cancelled
-from fairdash.training import importance, stack, stack_memory
+from fairdash.training import device, importance, stack
 from fairdash.training.feature_encoder import FeatureEncoder
-from fairdash.training.importance import Importance, PermutationPlan, permutation_importance
+from fairdash.training.importance import PermutationPlan, importance_of_all, permutation_importance
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, train_sweep
 
@@ -137,7 +137,7 @@ def test_it_is_scikit_learns_within_the_noise_of_the_permutations():
         return (h @ predictor.weights[-1].T + predictor.biases[-1]).T * predictor.factor + predictor.shift
 
     rng = np.random.default_rng(1)
-    ours = permutation_importance(
+    error, _ = permutation_importance(
         predict,
         torch.from_numpy(encoder.transform(x))[None],
         y[None],
@@ -147,7 +147,7 @@ def test_it_is_scikit_learns_within_the_noise_of_the_permutations():
         shuffles=lambda feature: [[rng.permutation(len(y)) for _ in range(60)]],
     )
     noise = theirs.importances_std * (2 / 60) ** 0.5
-    assert (np.abs(ours.error[0] - theirs.importances_mean) < 4 * noise + 1e-9).all()
+    assert (np.abs(error[0] - theirs.importances_mean) < 4 * noise + 1e-9).all()
 
 
 def test_a_category_is_permuted_as_a_whole():
@@ -156,7 +156,7 @@ def test_a_category_is_permuted_as_a_whole():
     x[0, torch.arange(60), torch.arange(60) % 3] = 1.0
     x[0, :, 3] = torch.linspace(-1, 1, 60)
     rng = np.random.default_rng(0)
-    result = permutation_importance(
+    error, reliance = permutation_importance(
         lambda rows: rows[:, :, :3].sum(dim=2).numpy().astype(float),
         x,
         np.zeros((1, 60)),
@@ -165,9 +165,8 @@ def test_a_category_is_permuted_as_a_whole():
         blocks={"level": slice(0, 3), "number": slice(3, 4)},
         shuffles=lambda feature: [[rng.permutation(60)]],
     )
-    assert result.features == ("level", "number")
-    assert result.reliance.tolist() == [[0.0, 0.0]]
-    assert result.error.tolist() == [[0.0, 0.0]]
+    assert reliance.tolist() == [[0.0, 0.0]]
+    assert error.tolist() == [[0.0, 0.0]]
 
 
 def test_the_blocks_of_an_encoder_are_its_columns_outputs():
@@ -184,7 +183,7 @@ def test_the_same_seed_gives_the_same_and_other_models_change_nothing(found, mon
     again = train_sweep(table(), PLAN, importance=True)
     pd.testing.assert_frame_equal(again.importance, found)
     # Alone in its stack, and with no other split; float32 sums in another order.
-    monkeypatch.setattr(stack_memory, "MOST_MODELS_PER_STACK", 1)
+    monkeypatch.setattr(device, "MOST_MODELS_PER_STACK", 1)
     alone = train_sweep(table(), replace(PLAN, methods=("hgr_spline",), lams=(1.0,)), importance=True)
     there = found[(found["method"] == "hgr_spline") & (found["lam"] == 1.0)].reset_index(drop=True)
     pd.testing.assert_frame_equal(alone.importance, there, rtol=1e-3, atol=1e-5)
@@ -228,7 +227,8 @@ def test_test_rows_alone_are_drawn_and_of_many_some():
 def test_models_that_diverged_are_left_out():
     members = pd.DataFrame({"method": "hgr_nn", "lam": [1.0, 2.0], "split": 0, "diverged": [True, False]})
     figures = np.array([[np.nan, np.nan], [0.5, 0.25]])
-    frame = Importance(("a", "b"), figures, figures).frame(members)
+    found = {"features": ["a", "b"], "error": figures, "reliance": figures}
+    frame = importance_of_all([found], members)
     assert frame["lam"].tolist() == [2.0, 2.0]
     assert frame["feature"].tolist() == ["a", "b"]
     assert frame["importance"].tolist() == [0.5, 0.25]

@@ -27,8 +27,9 @@ from fairdash.training.references import (
     fit_barycentre,
     price_of_independence,
     sensitive_nodes,
+    trained,
 )
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import ARCHITECTURES, TrainingSettings
 from fairdash.training.splits import random_splits
 
 # --- the barycentre: closed forms
@@ -291,10 +292,11 @@ def test_many_values_of_s_are_averaged_within_the_stated_error():
     errors = {}
     for count in (10, 50):
         nodes = sensitive_nodes(s, max_nodes=count)
-        assert len(nodes.values) == count
-        assert nodes.shares.sum() == pytest.approx(1)
-        assert nodes.shares @ nodes.values == pytest.approx(s.mean(), abs=1e-9)
-        within = (s**2).mean() - nodes.shares @ nodes.values**2
+        values, shares = nodes
+        assert len(values) == count
+        assert shares.sum() == pytest.approx(1)
+        assert shares @ values == pytest.approx(s.mean(), abs=1e-9)
+        within = (s**2).mean() - shares @ values**2
         premium = discrimination_free(lambda x, s: np.cos(x + 2 * s), x, nodes)
         errors[count] = np.abs(premium - everyone).max()
         assert errors[count] <= 0.5 * 4 * within  # |f''| ≤ 4
@@ -306,10 +308,10 @@ def test_many_values_of_s_are_averaged_within_the_stated_error():
 def test_weights_of_s_count_as_copies():
     rng = np.random.default_rng(15)
     s, weight = rng.normal(size=400), rng.integers(0, 4, 400)
-    by_weight = sensitive_nodes(s, sample_weight=weight)
-    by_copies = sensitive_nodes(np.repeat(s, weight))
-    assert by_weight.values == pytest.approx(by_copies.values)
-    assert by_weight.shares == pytest.approx(by_copies.shares)
+    values, shares = sensitive_nodes(s, sample_weight=weight)
+    of_copies = sensitive_nodes(np.repeat(s, weight))
+    assert values == pytest.approx(of_copies[0])
+    assert shares == pytest.approx(of_copies[1])
 
 
 def test_without_proxies_the_premium_is_free_of_s_and_with_them_it_is_not():
@@ -455,6 +457,20 @@ def _mixed(n=400):
         target=pd.Series(own + proxy + age + 0.1 * rng.normal(size=n), name="cost"),
         sensitive=pd.DataFrame({"age": age}),
     )
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_the_model_that_is_told_s_sees_another_s_in_all_that_follows_from_it(architecture):
+    seen = trained._told_s(_mixed(200))
+    (split,) = random_splits(200, n_splits=1, random_state=0)
+    settings = TrainingSettings(architecture=architecture, hidden=(4,), n_epochs=3, warm_up_epochs=1)
+    predict = trained._model_of_x_and_s(seen, split, settings, 0, "cpu", lambda: None)
+    x, ones = seen.features, np.ones(200)
+    before = predict(x, -2 * ones)
+    after = predict(x, 2 * ones)
+    assert not np.allclose(before, after)
+    # Rows that are new to it are encoded anew.
+    assert after == pytest.approx(predict(x.copy(), 2 * ones), abs=1e-12)
 
 
 def test_the_references_stand_on_the_standard_networks_told_s():

@@ -97,13 +97,13 @@ def test_training_brings_the_loss_under_the_constant_models(loss):
     data = _data(n_splits=1, n=512, positive=True)
     settings = replace(SETTINGS, loss=loss, n_epochs=40, lr=1e-2, weight_decay=0.0)
     epochs = []
-    trained = _train(data, settings, lams=(0.0,), on_epoch=epochs.append)
+    trained = _train(data, settings, lams=(0.0,), on_epoch=lambda *told: epochs.append(told))
     y, y_pred = data.y.flatten().double().numpy(), trained.predict(data.x)[0]
     constant = np.full_like(y, y.mean())
     relative = LOSSES[loss].mean_deviance(y, y_pred) / LOSSES[loss].mean_deviance(y, constant)
     assert relative < 0.3
     # What the epochs report is the same figure, on batches of the epoch while it was still learning.
-    assert epochs[-1].error[0] == pytest.approx(relative, rel=0.2)
+    assert epochs[-1][1][0] == pytest.approx(relative, rel=0.2)
     if LOSSES[loss].has_log_link:
         assert (y_pred > 0).all()
 
@@ -173,7 +173,11 @@ def test_early_stopping_keeps_the_weights_of_the_best_epoch():
     data = _with_validation()
     epochs = []
     early = _train(
-        data, replace(OVERFITTING, patience=5), lams=(0.0,), method="standard", on_epoch=epochs.append
+        data,
+        replace(OVERFITTING, patience=5),
+        lams=(0.0,),
+        method="standard",
+        on_epoch=lambda *told: epochs.append(told),
     )
     full = _train(data, OVERFITTING, lams=(0.0,), method="standard")
 

@@ -10,7 +10,7 @@ import pytest
 
 from fairdash.data.dataset import Dataset
 from fairdash.errors import Cancelled, DataError, DeviceError, OptionError
-from fairdash.training import stack, stack_memory
+from fairdash.training import device, stack
 from fairdash.training.device import resolve_device
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.settings import TrainingSettings
@@ -153,7 +153,7 @@ def test_stacks_are_cut_without_changing_the_models(monkeypatch):
     dataset = small_dataset()
     plan = Sweep(lams=(0.5, 1.0, 2.0), n_splits=2, settings=QUICK)
     whole = train_sweep(dataset, plan)
-    monkeypatch.setattr(stack_memory, "MOST_MODELS_PER_STACK", 4)
+    monkeypatch.setattr(device, "MOST_MODELS_PER_STACK", 4)
     sizes = []
     train_stack = stack.train_stack
 

@@ -13,12 +13,12 @@ from fairdash.data.dataset import Dataset
 from fairdash.errors import DataError
 from fairdash.evaluation import gain_over_mean
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, PRICE, TREES, train_baselines
+from fairdash.training.crossvalidation import WEIGHT_DECAYS, settings_of_splits, tune, tuned_settings
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES, find_loss
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep
-from fairdash.training.tuning import WEIGHT_DECAYS, settings_of_splits, tune, tuned_settings
 from fairdash.utils.records import from_plain, to_plain
 
 QUICK = TrainingSettings(hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2)

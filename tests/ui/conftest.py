@@ -18,7 +18,7 @@ from streamlit.util import calc_hash
 from fairdash.data.source import CatalogueSource
 from fairdash.evaluation.result import SweepResult
 from fairdash.runs import worker
-from fairdash.runs.store import Run, create_run, runs_folder
+from fairdash.runs.store import Run, create_run
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 
@@ -110,7 +110,7 @@ def _carried_out(plan: Sweep, home: Path) -> Path:
 
 def _taken_over(folder: Path) -> Run:
     """The run of that folder, in this test's own store."""
-    shutil.copytree(folder, runs_folder() / folder.name)
+    shutil.copytree(folder, Run.home() / folder.name)
     return Run(folder.name)
 
 

@@ -18,7 +18,7 @@ from fairdash.runs.archive import export_run
 from fairdash.runs.deletion import delete_run
 from fairdash.runs.launch import put_in_line
 from fairdash.runs.listing import list_runs
-from fairdash.runs.store import Run, create_run, runs_folder
+from fairdash.runs.store import Run, create_run
 from fairdash.ui.text import safe
 from tests.data.test_rate import ROLES, claims
 from tests.runs.finished import PLAN, SOURCE, finished
@@ -48,12 +48,12 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
         }
         for name, plan in names.items():
             finished(plan).rename(name)
-        return runs_folder()
+        return Run.home()
 
 
 @pytest.fixture
 def runs(template: Path) -> dict[str, Run]:
-    shutil.copytree(template, runs_folder())
+    shutil.copytree(template, Run.home())
     return {run.name: run for run in list_runs().runs}
 
 

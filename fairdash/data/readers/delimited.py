@@ -9,7 +9,7 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from itertools import chain, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,11 +30,10 @@ from fairdash.data.readers.table import (
     said_below,
 )
 from fairdash.data.readers.text_column import MISSING_MARKS, TextColumn, add_text_columns
+from fairdash.data.readers.texts import joined, texts_of
 from fairdash.errors import OptionError, Problem, ReadingError
+from fairdash.utils.extras import has
 from fairdash.utils.text import counted
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -147,7 +146,7 @@ def _find_delimiter(text: io.TextIOBase) -> str:
 
 
 #: What a cut gives: see :func:`cut`.
-Cut = tuple[list[str], "list[pa.ChunkedArray]", np.ndarray, list[str]]
+Cut = tuple[list[str], list[Any], np.ndarray, list[str]]
 
 
 def cut_plain(
@@ -156,8 +155,10 @@ def cut_plain(
     """The same as :func:`cut`, ten times as quick, of a text without quotes: then a line is a row.
 
     None where it can't be told to be such a text, or a row is not as wide as the header; :func:`cut` then
-    says what is wrong with it.
+    says what is wrong with it. Nor without pyarrow, which is what makes it quick.
     """
+    if not has("pyarrow"):
+        return None
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -224,7 +225,7 @@ def cut(
     header
         The cells of the line that holds the names, as they stand.
     columns
-        pyarrow strings for each column, shape (n,).
+        n texts for each column.
     lines : array of int64, shape (n,)
         The line of the file that each row begins on; the header is line 1.
     notes
@@ -237,15 +238,13 @@ def cut(
     OptionError
         Nothing stands on the line that is to hold the names.
     """
-    import pyarrow as pa
-
     text.seek(0)
     header, records, n_empty, notes = _header(_records(text, delimiter), header_row)
     below: list[int] = []
     if not keep_below:
         records = _down_to_below(records, below)
     width = len(header)
-    chunks: list[list[pa.Array]] = [[] for _ in header]
+    chunks: list[list[Any]] = [[] for _ in header]
     lines, odd_lines, odd_widths = array("q"), array("q"), Counter[int]()
     while block := list(islice(records, max(1, _CELLS_AT_ONCE // width))):
         rows = []
@@ -260,15 +259,14 @@ def cut(
                 n_empty += 1
         if rows and not odd_lines:
             for chunk, cells in zip(chunks, zip(*rows, strict=True), strict=True):
-                chunk.append(pa.array(cells, pa.string()))
+                chunk.append(texts_of(cells))
         tell(f"{len(lines):,} rows so far")
     if odd_lines:
         raise ReadingError(_ragged(width, odd_widths, odd_lines))
     if not lines:
         raise no_rows()
     notes += _said_of_lines(below, n_empty)
-    columns = [pa.chunked_array(chunk, pa.string()) for chunk in chunks]
-    return header, columns, np.array(lines, dtype=np.int64), notes
+    return header, [joined(chunk) for chunk in chunks], np.array(lines, dtype=np.int64), notes
 
 
 def _said_of_lines(below: list[int], n_empty: int) -> list[str]:

@@ -332,12 +332,10 @@ def refuse_formulas(sheet: bytes) -> None:
 
 
 def _add(table: TableBuilder, name: str, cells: list[Any]) -> None:
-    import pyarrow as pa
-
     kinds = {type(cell) for cell in cells if cell != ""}
     if kinds and not kinds <= {int, float} and not kinds <= {datetime.date, datetime.datetime}:
         # Mixed cells are judged as in a delimited file: by what all of them, written out, look like.
-        TextColumn(name, pa.chunked_array([[_written(cell) for cell in cells]], pa.string()), table).add()
+        TextColumn(name, [_written(cell) for cell in cells], table).add()
         return
     empty = np.array([isinstance(cell, str) for cell in cells])
     if empty.any():

@@ -15,6 +15,7 @@ import pandas as pd
 
 from fairdash.data.grammar import LIKE_NUMBER, folded
 from fairdash.data.readers.report import ReadingOptions, ReadingReport, Renamed
+from fairdash.data.readers.texts import as_text
 from fairdash.errors import Fix, OptionError, Problem, ReadingError
 from fairdash.utils.text import at_lines, counted, few
 
@@ -187,13 +188,6 @@ def no_such_header(line: int) -> OptionError:
 def no_rows(what: str = "the file") -> ReadingError:
     """The error of a table without rows."""
     return ReadingError.of(f"{what} has a header but no data rows", "Choose a file with rows.")
-
-
-def as_text(texts: pd.Series) -> pd.Series:
-    """Text as the reading of delimited text makes it; missing cells are NaN."""
-    import pyarrow as pa
-
-    return pa.array(texts, pa.string(), from_pandas=True).to_pandas()
 
 
 def named(header: Sequence[object], *, number: bool = False) -> tuple[list[str], Renamed, list[str]]:

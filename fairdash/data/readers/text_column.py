@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,8 @@ import pandas as pd
 from fairdash.data import grammar
 from fairdash.data.grammar import MOST_BANDS, bands_in_order
 from fairdash.data.readers.table import FIRST_INEXACT, TableBuilder
+from fairdash.data.readers.texts import Texts, distinct
 from fairdash.errors import Problem
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 #: Read as "missing" unless the user says otherwise; the empty cell always is.
 MISSING_MARKS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "#N/A", "?")
@@ -38,37 +36,27 @@ class TextColumn:
     name
         Name of the column.
     cells
-        pyarrow strings, shape (n,).
+        n texts, a list or pyarrow's strings.
     table
         What takes the column in; says which cells count as missing, besides the empty one.
     """
 
-    def __init__(self, name: str, cells: pa.ChunkedArray, table: TableBuilder) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
+    def __init__(self, name: str, cells: Any, table: TableBuilder) -> None:
         self.name = name
         self._table = table
-        coded = pc.dictionary_encode(cells.combine_chunks())
-        self._codes = coded.indices.to_numpy()
-        self._texts = coded.dictionary
-        self._trimmed = pc.utf8_trim_whitespace(self._texts)
+        self._codes, self._texts = distinct(cells)
+        self._trimmed: Texts = self._texts.trimmed()
         self._counts = np.bincount(self._codes, minlength=len(self._texts))
-        marks = pa.array(["", *table.marks], pa.string())
-        self.is_missing = np.asarray(pc.is_in(self._trimmed, value_set=marks))
+        self.is_missing = self._trimmed.is_in(["", *table.marks])
         self.n_known = self._count(~self.is_missing)
         self.unit = self._take_unit()
 
     def _take_unit(self) -> str:
         """The one sign of money or percent around numbers; it is taken off the cells that are judged."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         known = np.flatnonzero(~self.is_missing)
-        signed = pc.match_substring_regex(self._trimmed, grammar.SIGN_OF_UNIT)
-        if not pc.any(signed).as_py() or len(known) == 0:
+        if len(known) == 0 or not self._trimmed.match(grammar.SIGN_OF_UNIT, whole=False).any():
             return ""
-        texts = self._trimmed.to_pylist()
+        texts = self._trimmed.to_list()
         units = set()
         for place in known:
             number, unit = grammar.without_unit(texts[place])
@@ -79,18 +67,16 @@ class TextColumn:
         units.discard("")
         if len(units) != 1:
             return ""
-        self._trimmed = pa.array(texts, pa.string())
+        self._trimmed = type(self._trimmed).of(texts)
         (unit,) = units
         return unit
 
     def _matches(self, pattern: str, *, holding: str = "") -> np.ndarray:
         """Say which distinct cells match; `holding` is a text that all of these hold."""
-        import pyarrow.compute as pc
-
         # Looking for a text is far quicker than matching, and most columns hold no comma at all.
-        if holding and not pc.any(pc.match_substring(self._trimmed, holding)).as_py():
+        if holding and not self._trimmed.hold(holding).any():
             return np.zeros(len(self._texts), dtype=bool)
-        return np.asarray(pc.match_substring_regex(self._trimmed, f"^(?:{pattern})$")) & ~self.is_missing
+        return self._trimmed.match(pattern) & ~self.is_missing
 
     def _count(self, chosen: np.ndarray) -> int:
         return int(self._counts[chosen].sum())
@@ -157,7 +143,7 @@ class TextColumn:
 
     def _count_missing(self) -> None:
         for position in np.flatnonzero(self.is_missing):
-            mark = self._trimmed[int(position)].as_py()
+            mark = self._trimmed[int(position)]
             self._table.missing_found[mark] += int(self._counts[position])
 
     def _add_others(self, marks: Sequence[str], doubted: Sequence[str]) -> None:
@@ -202,20 +188,15 @@ class TextColumn:
         word = "points" if other == "." else "commas"
         why = "as you chose" if chosen and not by_cells else "as its cells show"
         note = f"“{self.name}” is read with {word} between thousands, {why} ({self._places(grouped)})."
-        self._add_numbers(mark, fractions | (grouped & self._holds(mark)), grouped=grouped, note=note)
+        self._add_numbers(mark, fractions | (grouped & self._trimmed.hold(mark)), grouped=grouped, note=note)
         return True
-
-    def _holds(self, text: str) -> np.ndarray:
-        import pyarrow.compute as pc
-
-        return np.asarray(pc.match_substring(self._trimmed, text))
 
     def _add_whole_numbers(self) -> None:
         zeros = self._matches(grammar.LEADING_ZERO)
         if zeros.any():
             self._add_identifier("numbers begin with a zero", zeros)
             return
-        numbers = self._cast(self._trimmed)
+        numbers = self._trimmed.floats(~self.is_missing)
         large = ~self.is_missing & (np.abs(numbers) >= FIRST_INEXACT)
         if large.any():
             self._add_identifier("whole numbers are too long to be exact", large)
@@ -227,18 +208,14 @@ class TextColumn:
     def _add_numbers(
         self, mark: str, fractions: np.ndarray, *, grouped: np.ndarray | None = None, note: str = ""
     ) -> None:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
         zeros = self._matches(grammar.LEADING_ZERO)
         if zeros.any():
             self._add_identifier("numbers begin with a zero", zeros)
             return
         texts = self._trimmed
         if grouped is not None:
-            bare = pc.replace_substring(texts, "." if mark == "," else ",", "")
-            texts = pc.if_else(pa.array(grouped), bare, texts)
-        numbers = self._cast(pc.replace_substring(texts, ",", ".") if mark == "," else texts)
+            texts = texts.replaced("." if mark == "," else ",", "", grouped)
+        numbers = (texts.replaced(",", ".") if mark == "," else texts).floats(~self.is_missing)
         infinite = np.isinf(numbers)
         if infinite.any():
             rows = infinite[self._codes]
@@ -266,14 +243,13 @@ class TextColumn:
 
     def _add_truth_values(self) -> bool:
         """Put the column in if its only words are true and false."""
-        import pyarrow.compute as pc
-
-        lowered = pc.utf8_lower(self._trimmed)
         known = ~self.is_missing
-        words = set(lowered.filter(known).to_pylist()) if known.sum() <= 8 else set()
-        if not words or not words <= {"true", "false"}:
+        if not known.any() or known.sum() > 8:
             return False
-        truth = pd.arrays.BooleanArray(np.asarray(pc.equal(lowered, "true")), self.is_missing)
+        lowered = [text.lower() for text in self._trimmed.to_list()]
+        if not {lowered[place] for place in np.flatnonzero(known)} <= {"true", "false"}:
+            return False
+        truth = pd.arrays.BooleanArray(np.array([word == "true" for word in lowered]), self.is_missing)
         self._table.add_truth_values(self.name, pd.Series(truth[self._codes]))
         return True
 
@@ -281,15 +257,14 @@ class TextColumn:
         """Put the column in if its cells are dates that can be read in one way; else note the doubt."""
         known = ~self.is_missing
         if self.all_known(self._matches(grammar.ISO_DATE)):
-            texts = self._trimmed.to_pandas().where(known)
-            dates = pd.to_datetime(texts, format="ISO8601", errors="coerce")
+            dates = pd.to_datetime(self._as_written(), format="ISO8601", errors="coerce")
             # A 30 February is text like any other.
             if not dates[known].isna().any():
                 self._table.add(self.name, dates.to_numpy()[self._codes])
                 return True
-        orders = grammar.date_orders(self._trimmed[int(place)].as_py() for place in np.flatnonzero(known))
+        orders = grammar.date_orders(self._trimmed[int(place)] for place in np.flatnonzero(known))
         if len(orders) == 1:
-            dates = grammar.to_dates(self._trimmed.to_pandas().where(known), orders[0])
+            dates = grammar.to_dates(self._as_written(), orders[0])
             note = f"“{self.name}” is read as dates, with {grammar.ORDER_WORDS[orders[0]]}."
             self._table.add(self.name, dates.to_numpy()[self._codes], note)
             return True
@@ -302,9 +277,8 @@ class TextColumn:
 
     def _add_text(self, notes: list[str]) -> None:
         """Put the column in as it stands, and say why if most of its cells are numbers."""
-        import pyarrow as pa
-
-        if bands_in_order(self._trimmed.filter(pa.array(~self.is_missing)).to_pylist()[: MOST_BANDS + 1]):
+        first = np.flatnonzero(~self.is_missing)[: MOST_BANDS + 1]
+        if bands_in_order([self._trimmed[int(place)] for place in first]):
             notes = [f"“{self.name}” holds bands: they are categories in their order."]
             self._table.add(self.name, self._as_text(), *notes)
             return
@@ -330,20 +304,12 @@ class TextColumn:
             notes.append(f"“{self.name}” stays text: {why}.")
         self._table.add(self.name, self._as_text(), *notes)
 
-    def _cast(self, texts: pa.Array) -> np.ndarray:
-        """Give the distinct cells as float64, NaN for those that are missing; infinity stays infinity."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        known = pc.if_else(pa.array(~self.is_missing), texts, pa.scalar(None, pa.string()))
-        return pc.cast(known, pa.float64()).to_numpy(zero_copy_only=False)
+    def _as_written(self) -> pd.Series:
+        """The distinct cells without blanks around them, those that are missing as NaN."""
+        return self._trimmed.column(np.arange(len(self._trimmed)), ~self.is_missing)
 
     def _as_text(self) -> pd.Series:
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        known = pc.if_else(pa.array(~self.is_missing), self._texts, pa.scalar(None, pa.string()))
-        return known.take(pa.array(self._codes)).to_pandas()
+        return self._texts.column(self._codes, ~self.is_missing)
 
     def _places(self, which: np.ndarray, what: str = "") -> str:
         """Say how many cells are meant and where the first are."""

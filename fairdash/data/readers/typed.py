@@ -17,7 +17,8 @@ import pandas as pd
 from fairdash.data.readers import limits
 from fairdash.data.readers.limits import check_memory, check_shape, too_large
 from fairdash.data.readers.report import PARQUET, R_DATA, ReadingOptions, ReadingReport
-from fairdash.data.readers.table import TableBuilder, as_text, named, no_rows
+from fairdash.data.readers.table import TableBuilder, named, no_rows
+from fairdash.data.readers.texts import as_text
 from fairdash.errors import OptionError, ReadingError
 from fairdash.utils.memory import is_out_of_memory
 from fairdash.utils.text import few

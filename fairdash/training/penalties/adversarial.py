@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -49,31 +48,6 @@ _PAIRS = 2
 _BIAS_SPREAD = 1.0
 
 
-@dataclass(frozen=True)
-class LogRatios:
-    """h at the pairs of a batch.
-
-    Attributes
-    ----------
-    joint, product : (K, b) and (K, m) tensors
-        h at the pairs of the joint law and at those of the product of the margins.
-    joint_share, product_share : tensors of the same shapes, or None
-        Weights of the pairs, with sum 1; None for equal ones.
-    """
-
-    joint: Tensor
-    product: Tensor
-    joint_share: Tensor | None
-    product_share: Tensor | None
-
-    def bound(self) -> Tensor:
-        """E_P[h] − ln E_Q[eʰ], (K,): at most the mutual information in nats, on average."""
-        mean = (
-            self.joint.mean(dim=1) if self.joint_share is None else (self.joint_share * self.joint).sum(dim=1)
-        )
-        return mean - log_mean_exp(self.product, self.product_share)
-
-
 class RatioPenalty(BasePenalty):
     """The network h and the bound that it climbs; a class of this kind says what Ψ is."""
 
@@ -95,11 +69,22 @@ class RatioPenalty(BasePenalty):
         return 2.5 * (1 + _PAIRS) * sum(settings.adversary_hidden)
 
     def adversary_objective(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
-        """The bound of Donsker and Varadhan, (K,)."""
-        return self.log_ratios(u, v, sample_weight).bound()
+        """The bound of Donsker and Varadhan, E_P[h] − ln E_Q[eʰ], (K,).
 
-    def log_ratios(self, u: Tensor, v: Tensor, sample_weight: Tensor | None) -> LogRatios:
-        """h at the rows of the batch, and at each row's u with the v of a few others."""
+        At most the mutual information in nats, on average.
+        """
+        joint, product, joint_share, product_share = self.log_ratios(u, v, sample_weight)
+        mean = joint.mean(dim=1) if joint_share is None else (joint_share * joint).sum(dim=1)
+        return mean - log_mean_exp(product, product_share)
+
+    def log_ratios(
+        self, u: Tensor, v: Tensor, sample_weight: Tensor | None
+    ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
+        """h at the pairs of the joint law, (K, b), and at those of the product of the margins, (K, m).
+
+        The former are the rows of the batch, the latter each row's u with the v of a few others. Then the
+        weights of the pairs of either, with sum 1; None for equal ones.
+        """
         share = shares(sample_weight)
         b = u.shape[1]
         # Spread over the batch, whatever the order of its rows. In a tiny batch every row meets every row.
@@ -108,9 +93,9 @@ class RatioPenalty(BasePenalty):
         others = torch.cat([v, *(v.roll(step, dims=1) for step in steps)], dim=1)
         h = self.network(torch.cat([z.repeat(1, 1 + len(steps), 1), others], dim=2)).squeeze(2)
         if share is None:
-            return LogRatios(h[:, :b], h[:, b:], None, None)
+            return h[:, :b], h[:, b:], None, None
         pairs = torch.cat([share * share.roll(step, dims=1) for step in steps], dim=1).squeeze(2)
-        return LogRatios(h[:, :b], h[:, b:], share.squeeze(2), pairs / pairs.sum(dim=1, keepdim=True))
+        return h[:, :b], h[:, b:], share.squeeze(2), pairs / pairs.sum(dim=1, keepdim=True)
 
 
 def log_mean_exp(x: Tensor, share: Tensor | None) -> Tensor:
@@ -132,12 +117,12 @@ class Chi2Penalty(RatioPenalty):
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,), above −1: 0 for independence, below 0 where the adversary lags behind."""
-        h = self.log_ratios(u, v, sample_weight)
+        h_joint, h_product, joint_share, product_share = self.log_ratios(u, v, sample_weight)
         # A batch of b rows can show no larger ratio than b: beyond, one pair would outweigh all others.
         rows = math.log(u.shape[1])
-        cap = (log_mean_exp(h.product, h.product_share) + rows).unsqueeze(1)
-        joint = log_mean_exp(torch.minimum(h.joint, cap), h.joint_share)
-        square = log_mean_exp(2 * torch.minimum(h.product, cap), h.product_share)
+        cap = (log_mean_exp(h_product, product_share) + rows).unsqueeze(1)
+        joint = log_mean_exp(torch.minimum(h_joint, cap), joint_share)
+        square = log_mean_exp(2 * torch.minimum(h_product, cap), product_share)
         return torch.expm1(2 * joint - square)
 
 

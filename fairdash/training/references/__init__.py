@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from fairdash.training.references.barycentre import Barycentre, fit_barycentre, price_of_independence
 from fairdash.training.references.discrimination_free import (
     DEFAULT_STRENGTHS,
-    SensitiveNodes,
     barycentre_predictions,
     discrimination_free,
     discrimination_free_predictions,
@@ -29,7 +28,6 @@ __all__ = [
     "REFERENCES",
     "Barycentre",
     "Reference",
-    "SensitiveNodes",
     "barycentre_predictions",
     "discrimination_free",
     "discrimination_free_predictions",

@@ -10,7 +10,6 @@ aimed at nor reached.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,25 +26,9 @@ SensitivePredictor = Callable[[Any, Array], ArrayLike]
 MAX_NODES = 50
 
 
-@dataclass(frozen=True, eq=False)
-class SensitiveNodes:
-    """The marginal law of s, as few weighted values.
-
-    Parameters
-    ----------
-    values : (m,) array
-        In the units of s, increasing.
-    shares : (m,) array
-        Share of the rows that each stands for; they sum to 1.
-    """
-
-    values: Array
-    shares: Array
-
-
 def sensitive_nodes(
     s: ArrayLike, *, sample_weight: ArrayLike | None = None, max_nodes: int = MAX_NODES
-) -> SensitiveNodes:
+) -> tuple[Array, Array]:
     r"""Represent the law of s by at most `max_nodes` weighted values.
 
     All distinct values where there are no more than that: the average over s is then exact. Otherwise
@@ -64,6 +47,13 @@ def sensitive_nodes(
     max_nodes
         At least 1.
 
+    Returns
+    -------
+    values : (m,) array
+        In the units of s, increasing.
+    shares : (m,) array
+        Share of the rows that each stands for; they sum to 1.
+
     Raises
     ------
     OptionError
@@ -80,10 +70,10 @@ def sensitive_nodes(
         slots = np.floor(mid_ranks(sensitive, weight) * max_nodes)
         group = np.unique(slots, return_inverse=True)[1]
     shares: Array = np.bincount(group, weight).astype(float)
-    return SensitiveNodes(np.bincount(group, weight * sensitive) / shares, shares)
+    return np.bincount(group, weight * sensitive) / shares, shares
 
 
-def discrimination_free(predict: SensitivePredictor, features: Any, nodes: SensitiveNodes) -> Array:
+def discrimination_free(predict: SensitivePredictor, features: Any, nodes: tuple[Array, Array]) -> Array:
     r"""The discrimination-free premium h(x) = Σⱼ wⱼ f(x, sⱼ) of each row.
 
     It does not look at the row's own s, and removes the direct use of s only (see the module). Its mean
@@ -115,7 +105,7 @@ def discrimination_free(predict: SensitivePredictor, features: Any, nodes: Sensi
     """
     n_rows = len(features)
     premium = np.zeros(n_rows)
-    for value, share in zip(nodes.values, nodes.shares, strict=True):
+    for value, share in zip(*nodes, strict=True):
         part = one_column(predict(features, np.full(n_rows, value)), "predict")
         if len(part) != n_rows:
             raise fault("predict", "It does not give one prediction a row", "Return an array of shape (n,).")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.jobs.steps import Found, Unit, at_once, turns, within
+from fairdash.training.crossvalidation import settings_of_splits, tune
 from fairdash.training.device import resolve_device
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import STANDARD
@@ -27,7 +28,6 @@ from fairdash.training.regressor import FairRegressor
 from fairdash.training.regressor_fit import fit_regressor, rows_to_predict
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, initial_seed
-from fairdash.training.tuning import settings_of_splits, tune
 
 
 def train_references(
@@ -46,8 +46,9 @@ def train_references(
     Their base is the standard network with s as one more feature. That E[y | x, s] is moved, and not
     E[y | x], is what makes the barycentre the most accurate independent prediction (Chzhen et al., 2020):
     an effect of a feature may differ with s. How much weight decay such a base needs, with more to learn
-    than the models that are not told s, is found for it alone (:func:`fairdash.training.tuning.tune`). With a
-    log link no prediction is moved below the base's smallest: a price has to stay above zero.
+    than the models that are not told s, is found for it alone
+    (:func:`fairdash.training.crossvalidation.tune`). With a log link no prediction is moved below the base's
+    smallest: a price has to stay above zero.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ def _model_of_x_and_s(
 
     predictor = model.predictor_
     encoder = predictor.encoder
-    place = encoder.numbers.index(own)
+    of_s, block = encoder.only(own), encoder.blocks[own]
     encoded: tuple[pd.DataFrame, NDArray[np.float64]] | None = None
 
     def predict(features: pd.DataFrame, s: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -202,7 +203,7 @@ def _model_of_x_and_s(
             )
             encoded = features, encoder.transform(rows)
         x = encoded[1]
-        x[:, place] = (s - encoder.mean[place]) / encoder.scale[place]
+        x[:, block] = of_s.transform(pd.DataFrame({own: s}))
         return predictor.predict_encoded(x)
 
     return predict

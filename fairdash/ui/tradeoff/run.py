@@ -19,12 +19,12 @@ from fairdash.reports.comparison import Comparison
 from fairdash.reports.confirming import all_sentences, not_opened, opening_of, refit_includes, sentences
 from fairdash.reports.html import render_report
 from fairdash.reports.tables import history
+from fairdash.runs.audits import keep_priced, price_of_test_rows
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.launch import start_again, start_model, start_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.log import note, read
 from fairdash.runs.models import ModelJob, find_model
-from fairdash.runs.predictions_as_prices import keep_priced, price_of_test_rows
 from fairdash.runs.status import DONE
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.training.defaults import share_of_rows

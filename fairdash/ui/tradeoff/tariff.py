@@ -15,6 +15,7 @@ from fairdash.reports.comparison import Comparison
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.tariff import FAIR_TARIFF, title_of
+from fairdash.tariff.relativities import rate
 from fairdash.training.baselines import PRICE
 from fairdash.ui.cached import cap_cost_of, dataset_of
 from fairdash.ui.files import download_of
@@ -115,15 +116,9 @@ def _show_fitted(comparison: Comparison, run: Run, job: ModelJob, lam: float) ->
     )
     _show_cap(comparison, run, job)
 
-    def price() -> pd.Series:
-        # It loads scikit-learn, which the app's process does without until then.
-        from fairdash.tariff.rating import rate
-
-        return pd.Series(rate(after, dataset_of(run.spec.source).features))
-
     offer_audit(
         run,
-        price,
+        lambda: pd.Series(rate(after, dataset_of(run.spec.source).features)),
         title=f"{run.spec.source.title}, {title_of(lam)}",
         key=KEY("audit"),
         about="What this tariff charges for each row.",

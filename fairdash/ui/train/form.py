@@ -1,4 +1,4 @@
-"""The Train page's form: what to train, on what, with which weights, networks and schedule."""
+"""The Train page: the form, with weights, networks and schedule; and the run that it has started."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import streamlit as st
 from fairdash.data.dataset import Dataset
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, Problem
+from fairdash.figures.data import training_curves_figure
 from fairdash.runs.launch import start_run
 from fairdash.runs.searches import SearchJob
+from fairdash.runs.status import DONE
+from fairdash.runs.store import Run
 from fairdash.training import defaults
 from fairdash.training.defaults import VALIDATION_SHARE, suggested_loss
 from fairdash.training.losses import LOSSES
@@ -19,10 +22,11 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import ARCHITECTURES, TrainingSettings
 from fairdash.training.split_kinds import SPLITS, default_share, kinds_for
 from fairdash.training.sweep import STANDARD, SearchPlan, Sweep
-from fairdash.ui.frame import show_problems
-from fairdash.ui.keys import Keys
+from fairdash.ui.frame import chart, show_problems, theme
+from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
+from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
-from fairdash.ui.pages import page
+from fairdash.ui.pages import go_to, page
 from fairdash.ui.state import choose_run
 from fairdash.ui.text import safe
 from fairdash.ui.train.searching import (
@@ -354,3 +358,54 @@ def ask_for_settings(loss: tuple[str, bool]) -> dict[str, Any] | None:
         "device": device,
         "validation_share": validation,
     }
+
+
+def show_run(run: Run) -> None:
+    spec = run.spec
+    st.markdown(
+        f"**{safe(spec.source.title)}** · {OBJECTIVES[spec.plan.objective].title} · "
+        f"{counted(len(spec.plan.methods) - 1, 'fair method')} × {counted(len(spec.plan.lams), 'weight')} λ "
+        f"× {counted(spec.plan.n_splits, 'split')}, trained as stacks"
+    )
+    status = run.status
+    if not status.is_over:
+        st.caption("This goes on if you close the page; its address brings you back.")
+        follow(run)
+        return
+    show_status(run, status)
+    show_go_on(run)
+    left, right, _ = st.columns([1, 1, 3])
+    if status.state == DONE and left.button(
+        "See what fairness costs", type="primary", icon=":material/balance:"
+    ):
+        go_to("tradeoff", address={Address.RUN.value: run.id})
+    if right.button("Train again", icon=":material/replay:"):
+        choose_run(None)
+        st.rerun()
+    show_curves(run)
+
+
+@st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
+def follow(run: Run) -> None:
+    show_progress(run)
+    show_curves(run)
+
+
+def show_curves(run: Run) -> None:
+    curves = run.curves()
+    if curves.empty:
+        return
+    left, right = st.columns(2)
+    with left:
+        chart(
+            training_curves_figure(curves, "mse", theme=theme()),
+            key=KEY("curve-error"),
+            alt="Training error by epoch.",
+        )
+    if curves["dependence"].notna().any():
+        with right:
+            chart(
+                training_curves_figure(curves, "dependence", theme=theme()),
+                key=KEY("curve-dependence"),
+                alt="Dependence found by the penalty by epoch, a line a weight.",
+            )

@@ -10,12 +10,12 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 
 import fairdash as fd
+from fairdash.training.device import SHARE_OF_GPU, StackMemory
 from fairdash.training.methods import METHODS
 from fairdash.training.models import StackTrainer
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.training.stack import StackData, train_stack
-from fairdash.training.stack_memory import SHARE_OF_GPU, StackMemory
 
 N_MODELS, N_SPLITS = 24, 2
 SETTINGS = TrainingSettings(n_epochs=2, warm_up_epochs=1)

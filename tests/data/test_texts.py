@@ -1,0 +1,55 @@
+"""Cells of text by pyarrow and by Python alone: the same frames, and the same said of them."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal
+
+import fairdash as fd
+from fairdash.data.readers import delimited, texts
+from fairdash.errors import ReadingError
+
+TABLES = {
+    "numbers": "a,b,c\n1,1.5,1e3\n-2,.5,\n+3,2.,NA\n",
+    "commas": "a;b\n1,5;1.234\n2,25;5.678,9\n",
+    "thousands": "a;b\n1.234.567;€ 5\n12;€ 7,50\n",
+    "codes": "code;name;flag\n007;Anne;true\n010; Ben ;false\n;n/a;\n",
+    "dates": "a,b,c\n2020-01-31,31.12.2019,01/02/2019\n2020-02-29,1.2.2020,03/04/2019\n",
+    "bands": 'band,long,"quoted, name"\n18-25,9007199254740993,"x\ny"\n26-40,1,"z ""q"""\n',
+    "mixed": "a,b\n1,x\ntwo,3\n3,4\n4,5\n",
+    "percent": "a;b\n5 %;1\n13,0 %;2\n7 %;3\n",
+}
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_both_read_alike(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    frame, report = fd.read_table(table.encode())
+    for module in (texts, delimited):
+        monkeypatch.setattr(module, "has", lambda _: False)
+    slow, said = fd.read_table(table.encode())
+    assert report.sentences() == said.sentences()
+    # How pandas keeps text is its own affair.
+    as_objects = [
+        each.astype({name: object for name in each if each[name].dtype.kind not in "iufbM"})
+        for each in (frame, slow)
+    ]
+    assert_frame_equal(*as_objects)
+
+
+def test_an_infinite_number_is_refused_by_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ReadingError) as quick:
+        fd.read_table(b"a\n1\n1e999\n")
+    for module in (texts, delimited):
+        monkeypatch.setattr(module, "has", lambda _: False)
+    with pytest.raises(ReadingError) as slow:
+        fd.read_table(b"a\n1\n1e999\n")
+    assert str(quick.value) == str(slow.value)
+
+
+def test_columns_of_missing_cells_alone_are_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (texts, delimited):
+        monkeypatch.setattr(module, "has", lambda _: False)
+    frame, _ = fd.read_table(b"a,b\n,1\nNA,2\n")
+    assert frame["a"].isna().all()
+    assert texts.as_text(pd.Series(["x", None])).tolist()[0] == "x"
