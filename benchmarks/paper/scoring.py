@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.paper import published_estimators
 from fairdash.dependence import independence_floor, measure_many
-from fairdash.reports.paper.results import FAIRNESS
+from fairdash.reports.paper import FAIRNESS
 from fairdash.simulations.estimates import PUBLISHED, values_of
 from fairdash.utils.seeds import Stream, rng_of
 

@@ -20,6 +20,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.proxies import ProxyRanking, ranking_steps
 from fairdash.data.source import DatasetSource
 from fairdash.dependence import REGISTRY
+from fairdash.dependence.classical import Z
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.simulations.estimates import (
     OURS,
@@ -268,10 +269,10 @@ def _rates(id: str, values: Array, noises: Sequence[float]) -> pd.DataFrame:
     )
 
 
-def wilson(rate: Array, count: int, *, z: float = 1.96) -> tuple[Array, Array]:
+def wilson(rate: Array, count: int) -> tuple[Array, Array]:
     """95 % interval of a share of ``count`` (Wilson 1927)."""
-    centre = (rate + z**2 / (2 * count)) / (1 + z**2 / count)
-    half = z * np.sqrt(rate * (1 - rate) / count + z**2 / (4 * count**2)) / (1 + z**2 / count)
+    centre = (rate + Z**2 / (2 * count)) / (1 + Z**2 / count)
+    half = Z * np.sqrt(rate * (1 - rate) / count + Z**2 / (4 * count**2)) / (1 + Z**2 / count)
     return centre - half, centre + half
 
 
