@@ -18,7 +18,7 @@ from scipy.stats import t as student
 
 from fairdash.auditing.curve import Curve, basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.dependence import HIGH_POINT, LESS_PENALTY, LOW_POINT
+from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, Gap, Z, largest_gap, typical_gap, within
 from fairdash.auditing.models import (
     DIFFERENCES,

@@ -135,12 +135,12 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
                 1, "Does the price follow it?", ("curve", "candidate_curve"), "dependence:does_it_follow"
             ),
             Question(2, "Where?", ("curve", "dearest_curve"), "dependence:where"),
-            Question(3, "Is it earned?", ("bridge_points",), "dependence:is_it_earned"),
+            Question(3, "Is it earned?", ("bridge_points",), "decomposition:is_it_earned"),
             Question(
                 number=4,
                 title="Among equals?",
                 tables=("controlled_curve",),
-                implementation="dependence:among_equals",
+                implementation="decomposition:among_equals",
                 needs="controls",
                 missing="Not asked: no factor is named as legitimate (controls).",
             ),

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from fairdash.auditing.curve import MOST_LEVELS, Basis, basis_of, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
-from fairdash.auditing.dependence import HIGH_POINT, LESS_PENALTY, LOW_POINT
+from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
 from fairdash.auditing.gaps import Estimate, Z, within
 from fairdash.auditing.plan import CRITERIA, Columns
 from fairdash.auditing.table import AuditTable

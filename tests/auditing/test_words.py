@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.auditing.dependence import in_words
+from fairdash.auditing.decomposition import in_words
 from fairdash.auditing.gaps import Estimate
 
 

@@ -1,0 +1,258 @@
+"""Questions 3 and 4: what is behind the gap, expected cost or factors that are named as legitimate?
+
+Question 3 takes the gap between two points of s apart: what expected cost justifies, and what is unexplained.
+The two points are where the price's curve is lowest and highest on one half of the units; the gap between
+them is measured on the other half, and the other way round, so that noise that made a point look high does
+not count as a gap. Beside it stands the gap between the 10th and the 90th percentile of s.
+
+Question 4 is Robinson's (1988): π = g(s) + h(C) + noise, so π − E[π|C] is regressed on ψ(s) − E[ψ(s)|C],
+where ψ are the functions of :mod:`fairdash.auditing.curve`. What C tells is learned on other folds, by
+:mod:`fairdash.dependence.conditional_means`: splines and levels of each factor with products of two, and
+where there are several, trees on what these leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.auditing.curve import Basis, Curve, basis_of, fit_curve
+from fairdash.auditing.data import Answered, AuditData, Measured, Part, p_among_equals
+from fairdash.auditing.gaps import LEVEL, Estimate, Gap, largest_gap, noise_in_words, within
+from fairdash.auditing.plan import QUESTIONS
+from fairdash.auditing.table import AuditTable
+from fairdash.dependence.conditional import TREE_ROWS
+from fairdash.dependence.conditional_means import N_FOLDS, as_given, ridge_out_of_fold, spline_functions
+from fairdash.utils.seeds import Stream, seed_of
+from fairdash.utils.text import few
+
+Array = NDArray[np.float64]
+
+#: Two fixed points are compared with little bias: the penalty of the curve is taken this many times.
+LESS_PENALTY = 0.1
+LOW_POINT, HIGH_POINT = 0.10, 0.90
+#: Rows that one factor is looked at on; several jointly, by trees, on :data:`TREE_ROWS`.
+_MOST_ROWS = 100_000
+_TREES = 60
+#: Rows of average weight in a leaf of a tree, at least.
+_LEAF = 10
+
+
+def is_it_earned(data: AuditData, _: Answered) -> Part:
+    """The gap as what expected cost explains and what is left, at two points of either choice."""
+    chosen = chosen_decomposition(data.table, data.cost)
+    fixed = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
+    points, measures = [], []
+    for name, found in (("", chosen), ("_s10_s90", fixed)):
+        if found is None:
+            continue
+        parts, ends = found
+        measures += [data.measure(f"{part}{name}", each) for part, each in parts.items()]
+        points += [
+            {"measure": f"gap{name}", "part": k, "from": low, "to": high}
+            for k, (low, high) in enumerate(ends, start=1)
+        ]
+    parts, ends = fixed if chosen is None else chosen
+    said = in_words(parts, ends, data.table.mean_price, data.table.columns.sensitive)
+    few_rows = "Too few rows to choose the lowest and highest point on one half of them."
+    return Part(
+        sentences=(said,),
+        tables={"bridge_points": pd.DataFrame(points)},
+        measures=tuple(measures),
+        notes=(few_rows,) if chosen is None else (),
+    )
+
+
+def among_equals(data: AuditData, _: Answered) -> Part:
+    """The largest gap among rows that are equal in all legitimate factors, and in each of them alone."""
+    table, factors = data.table, data.table.columns.controls
+    sets = [factors] if len(factors) == 1 else [factors, *((each,) for each in factors)]
+    measures: list[dict[str, Any]] = []
+    answer = Part(sentences=())
+    for k, among in enumerate(sets):
+        data.say(f"{QUESTIONS[4].title} {few(among)}", 4, k / len(sets))
+        part, curve = controlled_curve(table, among, random_state=data.seed)
+        gap, band = largest_gap(curve, data.delta, random_state=data.seed)
+        if among is factors:
+            p_value = p_among_equals(table, table.price, among, random_state=data.seed)
+            said = _equals_in_words(gap, table.mean_price, among, any_link=p_value)
+            drawn = f"Looked at on {part.n:,} rows drawn at random."
+            found = Measured(found=gap, p_value=p_value, table=part, curve=curve)
+            answer = Part(
+                sentences=(*said, drawn) if part.n < table.n else said,
+                tables={"controlled_curve": band},
+                criteria={"conditional_independence": found},
+            )
+        if len(among) == 1:
+            measures.append(data.measure(f"among_equals_in_{among[0]}", gap))
+    return replace(answer, measures=tuple(measures))
+
+
+#: A gap of the price between two points of s, and its parts, in units of the price: ``gap``, E[π|s₂] −
+#: E[π|s₁]; with a cost also ``earned``, what it explains at the portfolio's loss ratio, and ``left``, the
+#: rest. And the points s₁ and s₂, a pair for each half where they are chosen.
+Decomposition = tuple[dict[str, Estimate], list[tuple[float, float]]]
+
+
+def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Array | None) -> Decomposition:
+    """From the 10th to the 90th percentile of s; `cost` (n,) is what is expected, at any level."""
+    low, high = basis.nearest(LOW_POINT), basis.nearest(HIGH_POINT)
+    parts = _parts(table, basis, curve.lam * LESS_PENALTY, low, high, cost)
+    return _averaged([parts], [(basis.at[low], basis.at[high])])
+
+
+def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
+    """From the lowest to the highest point of the price's curve, chosen on the other half.
+
+    None where a half has too few rows at too many values of s for a curve.
+    """
+    in_first = table.folds(2) == 0
+    halves = []
+    for rows in (in_first, ~in_first):
+        half = table.take(rows)
+        basis = basis_of(half)
+        if len(basis.at) < 2:
+            return None
+        halves.append((half, basis, fit_curve(half.price, half, basis), None if cost is None else cost[rows]))
+    parts, points = [], []
+    for (half, basis, curve, own_cost), (_, other, chooser, _) in zip(halves, halves[::-1], strict=True):
+        low, high = (_same_point(basis, other, int(pick(chooser.values))) for pick in (np.argmin, np.argmax))
+        parts.append(_parts(half, basis, curve.lam * LESS_PENALTY, low, high, own_cost))
+        points.append((basis.at[low], basis.at[high]))
+    return _averaged(parts, points)
+
+
+def _same_point(basis: Basis, other: Basis, point: int) -> int:
+    """The point of a basis that stands where a point of the other half's does."""
+    kind = other.kind[point]
+    if kind in ("below", "above") and kind in basis.kind:
+        return basis.kind.index(kind)
+    if kind == "level":
+        inner = np.array([each == "level" for each in basis.kind])
+        return int(np.argmin(np.where(inner, np.abs(basis.at - other.at[point]), np.inf)))
+    return basis.nearest(other.share[point])
+
+
+def _parts(
+    table: AuditTable, basis: Basis, lam: float, low: int, high: int, cost: Array | None
+) -> dict[str, tuple[float, float]]:
+    """Value and variance of the gap, and of its parts."""
+    price = fit_curve(table.price, table, basis, lam=lam)
+    correction = table.n_units / max(table.n_units - price.edf, 1.0)
+    gap, of_gap = price.difference(low, high, table)
+    found = {"gap": (gap, of_gap)}
+    if cost is not None:
+        ratio = table.mean_price / table.mean(cost)
+        apart, of_apart = fit_curve(cost, table, basis, lam=lam).difference(low, high, table)
+        # The loss ratio is estimated too: d(ratio) = (π − ratio Y) / E[Y].
+        of_ratio = table.per_unit(table.share * (table.price - ratio * cost)) / table.mean(cost)
+        of_earned = ratio * of_apart + apart * of_ratio
+        found["earned"] = (ratio * apart, of_earned)
+        found["left"] = (gap - ratio * apart, of_gap - of_earned)
+    return {name: (value, float(of @ of) * correction) for name, (value, of) in found.items()}
+
+
+def _averaged(
+    parts: list[dict[str, tuple[float, float]]], points: list[tuple[float, float]]
+) -> Decomposition:
+    """The mean over halves, which are independent of each other."""
+    count = len(parts)
+    made = {
+        name: Estimate.of(
+            sum(part[name][0] for part in parts) / count,
+            float(np.sqrt(sum(part[name][1] for part in parts))) / count,
+        )
+        for name in parts[0]
+    }
+    return made, [(float(low), float(high)) for low, high in points]
+
+
+def in_words(
+    parts: Mapping[str, Estimate], points: Sequence[tuple[float, float]], mean: float, name: str
+) -> str:
+    """Question 3; a gap in two halves has its points chosen on the other half of the rows."""
+    low, high = (
+        " or ".join(f"{at:,.4g}" for at in dict.fromkeys(ends)) for ends in zip(*points, strict=True)
+    )
+    chosen = "chosen on other rows" if len(points) > 1 else "its 10th and 90th percentile"
+    whole = parts["gap"]
+    gap = (
+        f"From “{name}” {low} to {high} ({chosen}) the price changes by {within(whole, mean)} "
+        "of the mean price."
+    )
+    if "left" not in parts:
+        return f"{gap} Nothing is known of what is earned: name an outcome or an expected cost."
+    cost, left = within(parts["earned"], mean), parts["left"]
+    can_be_noise = left.ci_low <= 0 <= left.ci_high
+    if not can_be_noise and (left.value < 0) != (whole.value < 0):
+        low_end, high_end = sorted((abs(left.ci_low), abs(left.ci_high)))
+        more = within(Estimate(value=abs(left.value), ci_low=low_end, ci_high=high_end), mean)
+        return f"{gap} Expected cost changes by {cost}, which is {more} more."
+    noise = ", which can be noise" if can_be_noise else ""
+    return f"{gap} Expected cost explains {cost}; {within(left, mean)} is left{noise}."
+
+
+def controlled_curve(
+    table: AuditTable, factors: tuple[str, ...], *, random_state: int | None = 0
+) -> tuple[AuditTable, Curve]:
+    """The price's curve along s among rows that are equal in some factors, and the rows looked at.
+
+    These are all, or some that the seed has drawn. Among equals only differences along s are known; the
+    curve's level is that of the mean price.
+    """
+    part = table.sampled(_MOST_ROWS if len(factors) == 1 else TREE_ROWS)
+    basis = basis_of(part)
+    both = np.column_stack([part.price, basis.rows.toarray()])
+    left = _left(both, part, factors, random_state=random_state)
+    curve = fit_curve(left[:, 0], part, basis, rows=left[:, 1:])
+    shift = part.mean_price - part.mean(np.asarray(basis.rows @ curve.coefficients).ravel())
+    return part, replace(curve, values=curve.values + shift)
+
+
+def _left(both: Array, table: AuditTable, factors: tuple[str, ...], *, random_state: int | None) -> Array:
+    """What the factors do not tell of some columns (n, k), told by the other folds."""
+    varied = [name for name in factors if table.controls[name].nunique() > 1]
+    if not varied:
+        return both - np.average(both, axis=0, weights=table.weight)
+    given = as_given(table.controls[varied], table.n)
+    folds = table.folds(N_FOLDS)
+    functions, penalty, _ = spline_functions(given, table.weight)
+    left = both - ridge_out_of_fold(functions, penalty, both, table.weight, folds)
+    if len(varied) == 1:
+        return left
+    # All columns by the same trees: boosted ones of each alone would take a minute.
+    from sklearn.ensemble import ExtraTreesRegressor
+
+    codes = np.column_stack([*given.numbers.values(), *given.levels.values()])
+    more = np.empty_like(left)
+    for fold in range(N_FOLDS):
+        out = folds == fold
+        trees = ExtraTreesRegressor(
+            n_estimators=_TREES,
+            # By weight: a row twice and a row of weight 2 are one and the same.
+            min_weight_fraction_leaf=_LEAF / table.n_distinct,
+            max_features=1.0,
+            random_state=None if random_state is None else seed_of(Stream.AUDIT_ROWS, random_state, fold),
+        )
+        # Columns of one spread, so that each counts alike where a tree is cut.
+        spread = np.sqrt(np.average(left**2, axis=0, weights=table.weight)) + 1e-300
+        trees.fit(codes[~out], left[~out] / spread, sample_weight=table.weight[~out])
+        more[out] = left[out] - trees.predict(codes[out]) * spread
+    return more
+
+
+def _equals_in_words(gap: Gap, mean: float, factors: tuple[str, ...], *, any_link: float) -> tuple[str, ...]:
+    """The answer and more; `any_link` is the p-value of no link, which may differ between
+    unequal rows."""
+    return (
+        f"Among rows that are equal in {few(factors)} the price differs by {within(gap, mean)} between its "
+        "lowest and highest point.",
+        noise_in_words(gap, mean),
+        "A test that lets the link differ with the factors finds "
+        f"{'one' if any_link <= LEVEL else 'none'} (p = {any_link:.2g}).",
+    )
