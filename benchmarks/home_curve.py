@@ -4,7 +4,7 @@
 
 Trains the household example as the trade-off page does (5,000 rows, the spline penalty, 8 weights, 5 splits;
 about a minute) and writes every stop's averages by age, error and dependence to
-``fairdash/ui/home/curve.json``, which the package ships. ``--check`` writes nothing and says how far the
+``fairdash/ui/home_curve.json``, which the package ships. ``--check`` writes nothing and says how far the
 file is from what was made; ``--redraw`` makes the pictures anew from the numbers that are there, where the
 figures' code has changed.
 """
@@ -26,7 +26,7 @@ from fairdash.figures.theme import DARK, LIGHT, Theme
 #: The λ at which the page opens.
 BEGIN = 1.0
 THEMES = {"light": LIGHT, "dark": DARK}
-FILE = Path(__file__).parents[1] / "fairdash" / "ui" / "home" / "curve.json"
+FILE = Path(__file__).parents[1] / "fairdash" / "ui" / "home_curve.json"
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """The lesson's scenes that are trained: what an adversary reads on noise, and who pays for fairness.
 
-    python -m benchmarks.lesson            writes fairdash/simulations/lesson/data/*.csv again
+    python -m benchmarks.lesson            writes fairdash/simulations/lesson_data/*.csv again
     python -m benchmarks.lesson noise      one of noise, payers and duel
     python -m benchmarks.lesson --check    compares instead of writing; exits with 1 where something differs
 
@@ -22,12 +22,17 @@ from benchmarks.paper.figures import Players, standardised
 from fairdash.evaluation import DEFAULT_MEASURE, assess_predictions, summarise_splits
 from fairdash.evaluation.verdict import EDGE
 from fairdash.nets import StackedAdam
-from fairdash.simulations.lesson.data import DATA
-from fairdash.simulations.lesson.duel import FROZEN_AT
-from fairdash.simulations.lesson.duel import LAM as LAM_OF_DUEL
-from fairdash.simulations.lesson.duel import STEPS as STEPS_OF_DUEL
-from fairdash.simulations.lesson.noise import ROWS, STEPS, independent_rows
-from fairdash.simulations.lesson.payers import AGES, LAMS
+from fairdash.simulations.lesson import (
+    AGES,
+    DATA,
+    DUEL_LAM,
+    DUEL_STEPS,
+    FROZEN_AT,
+    LAMS,
+    NOISE_ROWS,
+    NOISE_STEPS,
+    independent_rows,
+)
 from fairdash.storage import write_whole
 from fairdash.training.sweep import train_sweep
 from fairdash.utils.safe_csv import safe_csv
@@ -41,7 +46,7 @@ AHEAD = 4
 OBJECTIVES = ("demographic_parity", "equalized_residuals")
 
 
-def noise(rows: Sequence[int] = ROWS, steps: Sequence[int] = STEPS) -> dict[str, pd.DataFrame]:
+def noise(rows: Sequence[int] = NOISE_ROWS, steps: Sequence[int] = NOISE_STEPS) -> dict[str, pd.DataFrame]:
     """What HGR_NN reads on independent rows, on its own and on new ones, and its floor in-sample."""
     found = []
     for n in rows:
@@ -97,9 +102,7 @@ def payers(objectives: Sequence[str] = OBJECTIVES, lams: Sequence[float] = LAMS)
     return {"payers": pd.DataFrame(points), "payers_by_age": pd.DataFrame(profiles)}
 
 
-def duel(
-    games: Sequence[bool] = (False, True), steps: Sequence[int] = STEPS_OF_DUEL
-) -> dict[str, pd.DataFrame]:
+def duel(games: Sequence[bool] = (False, True), steps: Sequence[int] = DUEL_STEPS) -> dict[str, pd.DataFrame]:
     """The game of a predictor and its adversary as it goes on, and with the adversary frozen on the way."""
     import torch
 
@@ -131,7 +134,7 @@ def duel(
             for _ in range(0 if frozen and step >= FROZEN_AT else AHEAD):
                 j = players.forward(*batch)[-1]
                 players.ascent.step(torch.autograd.grad(j, players.ascent.parameters))
-            players.step(*batch, lam=LAM_OF_DUEL, frozen=frozen and step >= FROZEN_AT)
+            players.step(*batch, lam=DUEL_LAM, frozen=frozen and step >= FROZEN_AT)
     return {"duel": pd.DataFrame(states), "duel_by_age": pd.DataFrame(curves)}
 
 

@@ -68,10 +68,12 @@ SERVER = """
 import json, sys, time
 from pathlib import Path
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 run, moves, root = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
 at = AppTest.from_file(str(root / "fairdash" / "ui" / "main.py"), default_timeout=300).run()
 at.query_params["run"] = run
-at = at.switch_page(str(root / "pages" / "work" / "tradeoff.py")).run()
+at._page_hash = calc_hash("tradeoff")
+at.run()
 (stage,) = at.get("bidi_component")
 options = json.loads(stage.proto.json)["slider"]["stops"]
 for k in range(moves):

@@ -18,7 +18,7 @@ from fairdash.runs.launch import start_model, start_run
 from fairdash.runs.status import DONE, FAILED
 from fairdash.runs.store import Job, Run, create_run
 from fairdash.runs.studies import create_study
-from fairdash.simulations.store import PROXIES, Study
+from fairdash.simulations.studies import PROXIES, Study
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import Sweep
 from fairdash.utils.safe_csv import safe_csv

@@ -33,7 +33,7 @@ STEP = re.compile(
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what is needed: the examples add to one another, as in a real checkout."""
     folder = tmp_path_factory.mktemp("source")
-    for name in ("fairdash", "pages", "tests"):
+    for name in ("fairdash", "tests"):
         shutil.copytree(
             ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "screenshots")
         )

@@ -26,7 +26,7 @@ from fairdash.runs.searches import create_search
 from fairdash.runs.status import QUEUED, RUNNING
 from fairdash.runs.store import Job, Run, create_run
 from fairdash.runs.studies import StudyJob, create_study
-from fairdash.simulations.store import PROXIES, Study
+from fairdash.simulations.studies import PROXIES, Study
 from fairdash.storage import write_whole
 from fairdash.ui import cached
 from tests.runs.test_searches import LAM

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairdash.dependence import REGISTRY, assess_dependence, measure
-from fairdash.simulations.stack import coefficients, studied
+from fairdash.simulations.estimates import coefficients, studied
 
 
 @pytest.fixture

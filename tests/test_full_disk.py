@@ -26,7 +26,7 @@ from fairdash.runs.deletion import delete_run
 from fairdash.runs.launch import go_on, start_audit, start_model, start_run, start_search, start_study
 from fairdash.runs.status import CANCELLED, DONE, RUNNING, RunStatus
 from fairdash.runs.store import Run, create_run
-from fairdash.simulations.store import Study
+from fairdash.simulations.studies import Study
 from fairdash.storage import data_folder
 from fairdash.training.search import SettingsSearch
 from tests.runs.test_runs import PLAN, SOURCE

@@ -173,7 +173,7 @@ QUERIES = {
 
 
 def _calls() -> Iterator[tuple[Path, ast.Call]]:
-    files = [*(ROOT / "fairdash" / "ui").rglob("*.py"), *(ROOT / "pages").rglob("*.py")]
+    files = (ROOT / "fairdash" / "ui").rglob("*.py")
     for path in [*files, *(ROOT / "fairdash" / "cli").glob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):

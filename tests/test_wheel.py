@@ -28,7 +28,7 @@ from tests.websocket import complaints, run_page, session
 pytestmark = pytest.mark.slow
 
 #: Beside the files at the top, what the wheel is made of.
-_FOLDERS = ("fairdash", "pages", ".streamlit")
+_FOLDERS = ("fairdash", ".streamlit")
 PAGES = {"": "Home", "patterns": "Association patterns", "paper": "The paper", "data": "Data"}
 
 
@@ -85,7 +85,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_wheel_holds_what_the_repository_holds_and_no_more(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if ".dist-info/" not in name}
-    app = {ROOT / "app.py", ROOT / ".streamlit" / "config.toml", *(ROOT / "pages").rglob("*.py")}
+    app = {ROOT / "app.py", ROOT / ".streamlit" / "config.toml"}
     expected = {f"fairdash/app/{path.relative_to(ROOT).as_posix()}" for path in app}
     for path in (ROOT / "fairdash").rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:
@@ -215,7 +215,7 @@ def test_the_wheel_has_what_the_browser_draws_with(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for name in ("plot.js", "stage.js", "stage.css", "d3/d3-scale.min.js", "d3/LICENSE"):
         assert f"fairdash/figures/stage/{name}" in names
-    assert "fairdash/ui/home/curve.json" in names
+    assert "fairdash/ui/home_curve.json" in names
 
 
 def _pip(*arguments: str | Path) -> None:

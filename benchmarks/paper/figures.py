@@ -19,8 +19,8 @@ from benchmarks.paper.frame import processor_seconds, result_of, say, tables_of_
 from fairdash.data.catalogue import load_dataset
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.nets import StackedAdam, StackedMLP
-from fairdash.reports.paper.figures import AUTHORS
-from fairdash.reports.paper.results import StudyResult
+from fairdash.reports.paper import StudyResult
+from fairdash.reports.paper.judging import AUTHORS
 from fairdash.simulations import FIG2_NOISES, Scene, gaussian_study, noise_axis_study
 
 #: Fig. 1: χ² by network beside HGR² and mutual information; and the estimators that the paper names.

@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from fairdash._version import versions
-from fairdash.reports.paper.results import About, StudyResult
+from fairdash.reports.paper import StudyResult
 from fairdash.storage import write_whole
 from fairdash.utils.safe_csv import safe_csv
 
@@ -69,7 +68,8 @@ def result_of(
     started
         What :func:`processor_seconds` was when it began.
     """
-    about = About(
+    return StudyResult(
+        tables=tables,
         study=study,
         command=command,
         seed=seed,
@@ -79,7 +79,6 @@ def result_of(
         versions=versions(),
         machine=_machine(),
     )
-    return StudyResult(about, tables)
 
 
 def _machine() -> str:
@@ -95,9 +94,9 @@ def _machine() -> str:
 
 def write_result(result: StudyResult, folder: Path) -> Path:
     """Write a result into ``folder/<study>``; tables first, so that what describes them is never alone."""
-    place = folder / result.about.study
+    place = folder / result.study
     for name, table in result.tables.items():
         write_whole(place / f"{name}.csv", safe_csv(table, float_format="%.8g"))
-    text = json.dumps(asdict(result.about), indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(result.about, indent=2, ensure_ascii=False) + "\n"
     write_whole(place / "about.json", text.encode())
     return place

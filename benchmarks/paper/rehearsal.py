@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.paper import scoring
-from benchmarks.paper.choosing import Protocol, choose, cross_validated, error_and_u, refitted
+from benchmarks.paper.choosing import Trial, choose
 from benchmarks.paper.frame import processor_seconds, result_of, say, write_result
 from benchmarks.paper.table1 import N_SPLITS, candidates, candidates_of, options_of
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.reports.paper.results import COMMITTED, FAIRNESS, OBJECTIVES, row_of
+from fairdash.reports.paper import COMMITTED, FAIRNESS, OBJECTIVES, row_of
 from fairdash.training.splits import Split, random_splits
 
 VALIDATION_SHARE = 0.2
@@ -31,45 +31,36 @@ RANDOM_STATE = 0
 
 
 def rehearsed(
-    dataset: Dataset,
-    splits: list[Split],
-    name: str,
-    method: str,
-    objective: str,
-    n_networks: int,
+    dataset: Dataset, splits: list[Split], name: str, method: str, objective: str, n_networks: int
 ) -> pd.DataFrame:
     """A row a margin: the error in cross-validation and on the rows that played the test rows, and the
     fairness columns there as published, means over the splits."""
-    protocol = Protocol(n_folds=candidates()[name]["folds"], n_networks=n_networks)
-    tried, paper = candidates_of(name, method, objective), row_of(name, method, objective)
-    s = dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
+    paper, held_to = row_of(name, method, objective), row_of(name, "hgr_nn", objective)
     rows: dict[float, list[pd.Series]] = {margin: [] for margin in MARGINS}
     for j, split in enumerate(splits):
-        plan = (objective, protocol, RANDOM_STATE + j)
-        frame = cross_validated(dataset, split, tried, *plan)
+        trial = Trial(
+            dataset=dataset,
+            split=split,
+            candidates=candidates_of(name, method, objective),
+            objective=objective,
+            n_folds=candidates()[name]["folds"],
+            n_networks=n_networks,
+            random_state=RANDOM_STATE + j,
+        )
+        frame = trial.compared()
         for margin in MARGINS:
             chosen, _ = choose(frame, method, paper, margin=margin)
-            y_pred = refitted(dataset, split, tried, chosen, *plan)
-            squared, u = error_and_u(dataset, y_pred, split.train, split.test, objective)
-            scores = scoring.paper_scoring(u[None], s[split.test]).iloc[0]
+            squared, u = trial.error_and_u(trial.trained(chosen), split.test)
+            scores = scoring.paper_scoring(u[None], trial.s[split.test]).iloc[0]
             errors = {"lam": chosen["lam"], "cv_mse": chosen["mse"], "mse": squared.mean()}
             rows[margin].append(pd.concat([pd.Series(errors), scores]))
-    held_to = row_of(name, "hgr_nn", objective)
+    about = {"objective": objective, "method": method, "networks": n_networks}
     found = []
     for margin, of_splits in rows.items():
         mean = pd.DataFrame(of_splits).mean()
         below = sum(round(mean[id], 3) <= held_to[id] for id in FAIRNESS)
-        found.append(
-            {
-                "objective": objective,
-                "method": method,
-                "networks": n_networks,
-                "margin": margin,
-                **mean,
-                "paper_mse": held_to["mse"],
-                "cells": below if round(mean["mse"], 3) <= held_to["mse"] else 0,
-            }
-        )
+        cells = below if round(mean["mse"], 3) <= held_to["mse"] else 0
+        found.append(about | {"margin": margin, **mean, "paper_mse": held_to["mse"], "cells": cells})
     return pd.DataFrame(found)
 
 

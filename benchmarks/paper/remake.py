@@ -11,14 +11,16 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from benchmarks.paper.household import Reading
 from benchmarks.paper.run import reproduce
+from fairdash.dependence.classical import Z
 from fairdash.evaluation import corrected_standard_error
-from fairdash.reports.paper.results import COMMITTED, StudyResult, read_result
+from fairdash.reports.paper import COMMITTED, StudyResult, read_result
 
 #: On the same machine, with the same versions: differences up to this are rounding.
 TOLERANCE = 1e-6
@@ -31,8 +33,6 @@ _KEYS = (
 _DRAWS = ("split", "repeat")
 #: An average and its 95 % interval, which tells its standard error.
 _INTERVAL = {"mean", "low", "high"}
-#: Standard errors from a committed average to either end of its interval, about.
-_Z = 1.96
 #: Tables that say how a choice was made; what it led to is compared.
 _ASIDE = ("choices", "validation", "floors")
 #: Elsewhere so many of the values must be within.
@@ -70,35 +70,30 @@ def _compared(name: str, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
     # Keys that are numbers went through text in one of the two.
     before, after = (_keyed(table, keys)[columns] for table in (old, new))
     both = before.add_suffix(" old").join(after.add_suffix(" new"), how="inner")
+    before, after = (both.filter(regex=f" {end}$").set_axis(columns, axis=1) for end in ("old", "new"))
+    same = np.isclose(after, before, rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True)
+
+    def by_cell(frame: Any) -> Any:
+        return frame.groupby(level=cell, sort=False) if cell else frame.groupby(lambda _: "")
+
+    counts = by_cell(before).size()
     ratio = float((old["n_test"] / old["n_train"]).mean()) if "n_test" in old.columns else 0.0
-    parts = []
-    for column in columns:
-        frame = both[[f"{column} old", f"{column} new"]].set_axis(["before", "after"], axis=1)
-        frame["equal"] = np.isclose(
-            frame["after"], frame["before"], rtol=TOLERANCE, atol=TOLERANCE, equal_nan=True
-        )
-        groups = frame.groupby(level=cell, sort=False) if cell else frame.groupby(lambda _: "")
-        counts = groups.size()
-        variance = groups["before"].var(ddof=1)
-        overlap = ratio if "split" in keys else 0.0
-        error = corrected_standard_error(variance, n_splits=counts, test_to_train=overlap)
-        if column in _INTERVAL and set(before.columns) >= _INTERVAL:
-            error = ((before["high"] - before["low"]) / (2 * _Z)).groupby(level=cell, sort=False).mean()
-            error = error.loc[counts.index]
-        parts.append(
-            pd.DataFrame(
-                {
-                    "table": name,
-                    "row": [_words(each) for each in counts.index],
-                    "column": column,
-                    "committed": groups["before"].mean().to_numpy(),
-                    "again": groups["after"].mean().to_numpy(),
-                    "error": np.asarray(error, dtype=float),
-                    "same": groups["equal"].all().to_numpy(),
-                }
-            )
-        )
-    found = pd.concat(parts, ignore_index=True)
+    overlap = ratio if "split" in keys else 0.0
+    variance = by_cell(before).var(ddof=1)
+    error = variance.apply(corrected_standard_error, n_splits=counts, test_to_train=overlap)
+    if set(columns) >= _INTERVAL:
+        width = by_cell(before["high"] - before["low"]).mean()
+        error[[*_INTERVAL]] = np.column_stack([width / (2 * Z)] * len(_INTERVAL))
+    columns_of = {
+        "committed": by_cell(before).mean(),
+        "again": by_cell(after).mean(),
+        "error": error,
+        "same": by_cell(pd.DataFrame(same, before.index, columns)).all(),
+    }
+    found = pd.DataFrame({end: each.to_numpy().ravel(order="F") for end, each in columns_of.items()})
+    found.insert(0, "table", name)
+    found.insert(1, "row", [_words(each) for each in counts.index] * len(columns))
+    found.insert(2, "column", np.repeat(columns, len(counts)))
     found.insert(5, "difference", found["again"] - found["committed"])
     near = found["difference"].abs() <= STANDARD_ERRORS * found["error"]
     return found.assign(within=near | found["same"])
@@ -139,7 +134,7 @@ def again(name: str, folder: Path, processes: int) -> StudyResult:
         processes=processes,
     )
     # As text and back, as the committed values were.
-    return read_result(new.about.study, folder)
+    return read_result(new.study, folder)
 
 
 def main() -> int:
@@ -155,11 +150,11 @@ def main() -> int:
             old = read_result(name, options.against)
             new = again(name, options.out or Path(folder), options.processes)
             compared = compare(old, new)
-            ground = (old.about.versions, old.about.machine) == (new.about.versions, new.about.machine)
+            ground = (old.versions, old.machine) == (new.versions, new.machine)
             holds = compared["same"].all() if ground else compared["within"].mean() >= SHARE_WITHIN
             good &= bool(holds)
             words = "the same" if ground else "other"
-            seconds = f"{new.about.seconds:.0f} s, then {old.about.seconds:.0f} s"
+            seconds = f"{new.seconds:.0f} s, then {old.seconds:.0f} s"
             print(f"{name}: {agreement(compared)} {seconds}; {words} versions and machine.", flush=True)
     return 0 if good else 1
 

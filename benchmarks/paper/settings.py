@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,12 +16,11 @@ import numpy as np
 from benchmarks.paper import table1
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
-from fairdash.reports.paper.results import OBJECTIVES
+from fairdash.reports.paper import OBJECTIVES
 from fairdash.training.search import GRIDS, SettingsSearch, search_settings
 from fairdash.training.splits import random_splits
 from fairdash.utils.records import to_plain
 
-FILE = Path(table1.__file__).parent / "candidates.json"
 N_FOLDS = 3
 RANDOM_STATE = 0
 
@@ -62,9 +60,9 @@ def main() -> None:
         for method in table1.COMPARED
     }
     # Read again: another data set's search may have ended in the meantime.
-    content = json.loads(FILE.read_text(encoding="utf-8"))
+    content = json.loads(table1.CANDIDATES.read_text(encoding="utf-8"))
     content[name]["settings"] = found
-    FILE.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    table1.CANDIDATES.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

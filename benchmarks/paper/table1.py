@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,22 +19,27 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from benchmarks.paper import scoring
-from benchmarks.paper.choosing import ChosenModels, Protocol, carry_out, error_and_u
+from benchmarks.paper.choosing import Trial, choose
 from benchmarks.paper.frame import processor_seconds, result_of, say, stacked, tables_of_parts
 from fairdash.data.catalogue import load_dataset
 from fairdash.data.dataset import Dataset
 from fairdash.errors import OptionError
-from fairdash.reports.paper.results import METHODS, OBJECTIVES, STANDS_FOR, StudyResult, row_of
-from fairdash.reports.paper.table1 import QUICK
+from fairdash.reports.paper import METHODS, OBJECTIVES, STANDS_FOR, StudyResult, row_of
+from fairdash.reports.paper.judging import QUICK
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split, random_splits
+from fairdash.utils.records import from_plain, to_plain
 from fairdash.utils.registry import get_entry
 from fairdash.utils.seeds import Stream, rng_of
 
+Array = NDArray[np.float64]
+
 #: The paper's rows and fairdash's own method, which is held to the error of the paper's Fair HGR NN.
 COMPARED = (*METHODS, "hgr_spline")
+#: What is tried for each data set.
+CANDIDATES = Path(__file__).parent / "candidates.json"
 #: Splits, where a data set has no number of its own.
 N_SPLITS = 5
 #: Rows of the motor table that the paper names, and of a test part of them.
@@ -114,16 +119,16 @@ class Table1Plan:
 
 def candidates() -> dict[str, Any]:
     """What is tried for each data set, from the file beside this one."""
-    text = (Path(__file__).parent / "candidates.json").read_text(encoding="utf-8")
-    return {name: content for name, content in json.loads(text).items() if name != "about"}
+    found: dict[str, Any] = json.loads(CANDIDATES.read_text(encoding="utf-8"))
+    found.pop("about")
+    return found
 
 
 def base_settings(tried: dict[str, Any], method: str) -> TrainingSettings:
     """Settings of a method before any search."""
-    values: dict[str, Any] = {
-        name: tuple(v) if isinstance(v, list) else v for name, v in tried["base"].items()
-    }
-    return TrainingSettings(adversary_steps=tried["adversary_steps"].get(method, 1), **values)
+    return from_plain(
+        TrainingSettings, tried["base"] | {"adversary_steps": tried["adversary_steps"].get(method, 1)}
+    )
 
 
 def candidates_of(
@@ -134,9 +139,9 @@ def candidates_of(
     With `all_rows` the epochs are fewer, so that a model takes about as many steps as with the sample.
     """
     tried = get_entry(candidates(), dataset, option="dataset")
-    found = tried["settings"][method][objective] if "settings" in tried else {}
-    own: dict[str, Any] = {name: tuple(v) if isinstance(v, list) else v for name, v in found.items()}
-    settings = replace(base_settings(tried, method), **own, **(tried["all_rows"] if all_rows else {}))
+    searched = tried["settings"][method][objective] if "settings" in tried else {}
+    fewer_epochs = tried["all_rows"] if all_rows else {}
+    settings = from_plain(TrainingSettings, to_plain(base_settings(tried, method)) | searched | fewer_epochs)
     lams = (0.0,) if method == "standard" else tried["lams"]
     return tuple(StackedModel(method, lam, settings) for lam in lams)
 
@@ -193,36 +198,67 @@ def _objective(dataset: Dataset, plan: Table1Plan, objective: str) -> dict[str, 
     parts = []
     neural: dict[int, pd.DataFrame] = {}
     for method in plan.methods:
+        say(f"{ALL_OBJECTIVES[objective].title}, {ALL_METHODS[method].title}")
         paper = row_of(plan.dataset, method, objective)
-        words = f"{ALL_OBJECTIVES[objective].title}, {ALL_METHODS[method].title}"
-        say(f"{words}: choosing λ")
-        row = carry_out(
-            dataset,
-            splits,
-            candidates_of(plan.dataset, method, objective, all_rows=plan.all_rows),
-            objective=objective,
-            paper=paper,
-            protocol=Protocol(
+        candidates = candidates_of(plan.dataset, method, objective, all_rows=plan.all_rows)
+        scores, floors, choices, tried = [], [], [], []
+        for j, split in enumerate(splits):
+            trial = Trial(
+                dataset=dataset,
+                split=split,
+                candidates=candidates,
+                objective=objective,
                 n_folds=plan.tried["folds"],
                 n_networks=plan.tried["networks"].get(method, 1),
-                margin=plan.tried["margin"].get(objective, 0.0),
-            ),
-            random_state=plan.random_state,
-        )
-        say(f"{words}: testing")
-        scored, floors = _tested(dataset, splits, plan, objective, row, neural)
-        choices = row.choices.copy()
-        choices.insert(0, "paper_mse", paper["mse"])
-        own = pd.DataFrame({"method": [method], "objective": [objective]})
-        made = {"splits": scored, "floors": floors, "choices": choices, "validation": row.tried}
-        parts.append({name: own.merge(table, how="cross") for name, table in made.items()})
+                random_state=plan.random_state + j,
+            )
+            frame = trial.compared()
+            margin = plan.tried["margin"].get(objective, 0.0)
+            chosen, reached = choose(frame, method, paper, margin=margin)
+            own, beside = _tested(trial, plan, j, trial.trained(chosen), neural)
+            scores.append(pd.concat([pd.DataFrame({"split": [j], "lam": chosen["lam"]}), own], axis=1))
+            floors.append(beside)
+            choices.append({"paper_mse": paper["mse"], "split": j, **_choice(trial, chosen, reached)})
+            tried.append(frame[frame["blend"] == 0])
+        made = {
+            "splits": pd.concat(scores, ignore_index=True),
+            "floors": pd.concat(floors).mean().to_frame().T,
+            "choices": pd.DataFrame(choices),
+            "validation": _means_of_tries(pd.concat(tried), candidates),
+        }
+        key = pd.DataFrame({"method": [method], "objective": [objective]})
+        parts.append({name: key.merge(table, how="cross") for name, table in made.items()})
     return stacked(parts)
 
 
-def constant_error(dataset: Dataset, split: Split) -> float:
-    """Error on the test rows of the training rows' mean as everybody's prediction; 1 on the training rows."""
-    y = dataset.target.to_numpy(dtype=float)
-    return float(np.mean((y[split.test] - y[split.train].mean()) ** 2) / y[split.train].var())
+def _tested(
+    trial: Trial, plan: Table1Plan, j: int, y_pred: Array, neural: dict[int, pd.DataFrame]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Both scores of a choice on the test rows of split `j`, and its floors: a row each.
+
+    The networks see ranks or standardised values, so that their floors hardly depend on the model: those of
+    the first method on each split are kept in `neural` and serve all of the objective, which halves the time.
+    """
+    y, split = trial.dataset.target.to_numpy(dtype=float), trial.split
+    squared, _ = trial.error_and_u(y_pred, split.test)
+    measured = _measured_rows(split, plan, j)
+    u, s, seed = trial.error_and_u(y_pred, measured)[1][None], trial.s[measured], plan.random_state
+    own = pd.DataFrame(
+        {
+            "mse": [squared.mean()],
+            # Of the training rows' mean as everybody's prediction; 1 on the training rows.
+            "constant": np.mean((y[split.test] - y[split.train].mean()) ** 2) / y[split.train].var(),
+            "n_test": len(split.test),
+            "n_train": len(split.train),
+        }
+    )
+    paper = scoring.paper_scoring(u, s, random_state=seed).add_suffix("_paper")
+    right = scoring.corrected_scoring(u, s, random_state=seed).add_suffix("_right")
+    draws = {"n_permutations": plan.permutations, "random_state": seed + j}
+    if j not in neural:
+        neural[j] = scoring.floors(u, s, scoring.NEURAL, **draws)
+    floors = pd.concat([scoring.floors(u, s, QUICK, **draws), neural[j]], axis=1)
+    return pd.concat([own, paper, right], axis=1), floors
 
 
 def _measured_rows(split: Split, plan: Table1Plan, j: int) -> NDArray[np.int64]:
@@ -233,45 +269,27 @@ def _measured_rows(split: Split, plan: Table1Plan, j: int) -> NDArray[np.int64]:
     return np.sort(rng.choice(split.test, MOTOR_TEST_ROWS, replace=False))
 
 
-def _tested(
-    dataset: Dataset,
-    splits: Sequence[Split],
-    plan: Table1Plan,
-    objective: str,
-    row: ChosenModels,
-    neural: dict[int, pd.DataFrame],
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Both scores of the choices on the test rows: a row a split, and one row of floors.
+def _choice(trial: Trial, chosen: pd.Series, reached: bool) -> dict[str, object]:
+    low, high = (trial.candidates[int(chosen[end])] for end in ("low", "high"))
+    return {
+        "lam": float(chosen["lam"]),
+        "lam_low": low.lam,
+        "lam_high": high.lam,
+        "blend": float(chosen["blend"]),
+        "reached": reached,
+        "validation_mse": float(chosen["mse"]),
+        "validation_se": float(chosen["mse_se"]),
+        **{id: float(chosen[id]) for id in QUICK},
+        "settings": json.dumps(to_plain(low.settings)),
+    }
 
-    The networks see ranks or standardised values, so that their floors hardly depend on the model: those of
-    the first method on each split are kept in `neural` and serve all of the objective, which halves the time.
-    """
-    rows, floors = [], []
-    s = dataset.sensitive.iloc[:, 0].to_numpy(dtype=float)
-    for j, (y_pred, split) in enumerate(zip(row.predictions, splits, strict=True)):
-        squared, _ = error_and_u(dataset, y_pred, split.train, split.test, objective)
-        measured = _measured_rows(split, plan, j)
-        _, u = error_and_u(dataset, y_pred, split.train, measured, objective)
-        own_s, seed = s[measured], plan.random_state
-        paper = scoring.paper_scoring(u[None], own_s, random_state=seed).add_suffix("_paper")
-        right = scoring.corrected_scoring(u[None], own_s, random_state=seed).add_suffix("_right")
-        own = pd.DataFrame(
-            {
-                "split": [j],
-                "lam": row.choices["lam"].iloc[j],
-                "mse": squared.mean(),
-                "constant": constant_error(dataset, split),
-                "n_test": len(split.test),
-                "n_train": len(split.train),
-            }
-        )
-        rows.append(pd.concat([own, paper, right], axis=1))
-        draws = {"n_permutations": plan.permutations, "random_state": seed + j}
-        if j not in neural:
-            neural[j] = scoring.floors(u[None], own_s, scoring.NEURAL, **draws)
-        quick = scoring.floors(u[None], own_s, QUICK, **draws)
-        floors.append(pd.concat([quick, neural[j]], axis=1))
-    return pd.concat(rows, ignore_index=True), pd.concat(floors).mean().to_frame().T
+
+def _means_of_tries(tried: pd.DataFrame, candidates: Sequence[StackedModel]) -> pd.DataFrame:
+    """Every trained candidate, means over the splits."""
+    table = tried.groupby("low")[["lam", "mse", *QUICK, "diverged"]].mean()
+    for place, name in enumerate(("batch_size", "weight_decay"), 1):
+        table.insert(place, name, [getattr(each.settings, name) for each in candidates])
+    return table.assign(diverged=table["diverged"] > 0).rename_axis("candidate").reset_index()
 
 
 def _notes(plan: Table1Plan, dataset: Dataset) -> tuple[str, ...]:
@@ -312,12 +330,10 @@ def _notes(plan: Table1Plan, dataset: Dataset) -> tuple[str, ...]:
             "complete rows: other rows, other figures."
         )
     if plan.dataset == "motor":
+        those = "all policies of the one that has"
+        drawn = f"{MOTOR_ROWS:,} policies of the one that has, drawn at random"
         notes.append(
             "The paper's 36,311 rows are the game's other table, which has no claims; these are "
-            + (
-                "all policies of the one that has."
-                if plan.all_rows
-                else f"{MOTOR_ROWS:,} policies of the one that has, drawn at random."
-            )
+            f"{those if plan.all_rows else drawn}."
         )
     return tuple(notes)

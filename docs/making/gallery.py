@@ -32,8 +32,8 @@ from fairdash.figures.tariff import factor_figure
 from fairdash.figures.theme import theme_of
 from fairdash.reports.paper import read_result
 from fairdash.simulations import SHAPES, Scene, gaussian_study, truth_of
-from fairdash.simulations.gaussians import exact_curves, means_along_rho
-from fairdash.simulations.noise_axis import lines_of
+from fairdash.simulations.studies import lines_of, means_along_rho
+from fairdash.simulations.truth import exact_curves
 from fairdash.tariff.model import FairTariff
 from fairdash.training.methods import METHODS
 
@@ -140,7 +140,7 @@ def fig2(dark: bool) -> go.Figure:
         ids=["hgr_nn", "hgr_kde", "hgr_rdc"],
         evaluation="ours",
         titles={id: SHAPES[id].title for id in SHAPES},
-        subtitle=f"{study.about.options['rows']:,} rows, means of {study.about.options['repeats']} data sets",
+        subtitle=f"{study.options['rows']:,} rows, means of {study.about.options['repeats']} data sets",
         theme=theme_of(dark=dark),
     )
 
@@ -150,8 +150,8 @@ def fig3(dark: bool) -> go.Figure:
     last = study.tables["flow"].iloc[-1]
     return architecture_figure(
         {str(name): float(value) for name, value in last.items()},
-        lam=study.about.options["lam"],
-        features="<br>".join(study.about.options["features"]),
+        lam=study.options["lam"],
+        features="<br>".join(study.options["features"]),
         theme=theme_of(dark=dark),
     )
 

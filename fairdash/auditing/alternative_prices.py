@@ -19,7 +19,7 @@ from scipy.stats import t as student
 from fairdash.auditing.curve import Curve, basis_of, fit_curve, predicted_out_of_fold
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.decomposition import HIGH_POINT, LESS_PENALTY, LOW_POINT
-from fairdash.auditing.gaps import Estimate, Gap, Z, largest_gap, typical_gap, within
+from fairdash.auditing.gaps import Estimate, Gap, largest_gap, typical_gap, within
 from fairdash.auditing.models import (
     DIFFERENCES,
     PREMIUMS,
@@ -36,6 +36,7 @@ from fairdash.auditing.money import above_base, along_s, other_columns, segments
 from fairdash.auditing.plan import CRITERIA
 from fairdash.auditing.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
+from fairdash.dependence.classical import Z
 from fairdash.dependence.ranks import quantiles
 from fairdash.evaluation.insurance import deviances, double_lift, gini
 from fairdash.utils.text import amount, percent

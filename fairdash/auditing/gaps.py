@@ -20,6 +20,7 @@ from scipy.special import ndtr, ndtri
 
 from fairdash.auditing.curve import Basis, Curve, predicted_out_of_fold
 from fairdash.auditing.table import AuditTable
+from fairdash.dependence.classical import Z
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import percent
 
@@ -28,8 +29,6 @@ Array = NDArray[np.float64]
 BELOW, ABOVE, UNDECIDED, NONE = "below", "above", "undecided", "none"
 #: What a claim in one direction may be wrong in.
 LEVEL = 0.05
-#: Standard errors on either side of a number that make its 95 % interval.
-Z = 1.959963984540054
 #: With this probability the smallest gap that could be shown is shown.
 POWER = 0.8
 _DRAWS = 2000

@@ -28,8 +28,9 @@ from scipy.special import ndtr, ndtri
 
 from fairdash.auditing.curve import by_unit
 from fairdash.auditing.data import Answered, AuditData, Measured, Part, along
-from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested, Z
+from fairdash.auditing.gaps import LEVEL, POWER, Estimate, Tested
 from fairdash.auditing.table import AuditTable
+from fairdash.dependence.classical import Z
 from fairdash.dependence.ranks import quantiles
 from fairdash.evaluation.insurance import (
     FEWEST_SHOWN,

@@ -11,8 +11,8 @@ from cyclopts import App, Parameter
 
 from fairdash.cli import AsJson, say
 from fairdash.errors import FairdashError, OptionError, RunError, StorageError
-from fairdash.reports.confirming import sentences
-from fairdash.reports.parse_comparison import parse_comparison
+from fairdash.reports.comparison import parse_comparison
+from fairdash.reports.words import of_opening
 from fairdash.runs.archive import LARGEST, export_run, import_run
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.deletion import delete_run, made_in, what_goes
@@ -158,7 +158,7 @@ def confirm(
     )
     times = len(read_confirmations(opened))
     verdict = {"p_value": found.p_value, "finds_link": found.finds_link, "is_first": found.is_first}
-    said = sentences(found, times=times)
+    said = of_opening(found, times=times)
     say(to_plain(found) | verdict | {"opened": times}, said, as_json=as_json)
 
 

@@ -14,7 +14,6 @@ from cyclopts import Parameter
 from fairdash.cli import AsJson, Words, say
 from fairdash.errors import FairdashError, OptionError, Problem
 from fairdash.ui.serving import arguments_to_serve, enter_app_folder
-from fairdash.utils.records import to_plain
 from fairdash.utils.registry import get_entry
 
 #: The folder that holds the package: the top of a checkout, or where packages are installed.
@@ -119,6 +118,6 @@ def reproduce(
         processes=processes,
         reading=Reading(features_seen=features_seen, spread=spread, rooms=rooms),
     )
-    written = {"folder": str(place), "tables": list(result.tables), "about": to_plain(result.about)}
-    took = f"{place}: {', '.join(result.tables)}, in {result.about.seconds:.0f} s"
+    written = {"folder": str(place), "tables": list(result.tables), "about": result.about}
+    took = f"{place}: {', '.join(result.tables)}, in {result.seconds:.0f} s"
     say(written, [took], as_json=as_json)

@@ -21,7 +21,6 @@ from fairdash.data.column_profile import as_floats, kind_of
 from fairdash.data.columns import infinite_problem
 from fairdash.data.fixes import can_convert, date_fixes, use_of_dates
 from fairdash.data.grammar import DATE_LIKE, bands_in_order, date_orders
-from fairdash.data.roles import Roles
 from fairdash.errors import Fix, Problem
 from fairdash.utils.text import counted, few
 
@@ -141,25 +140,11 @@ def leakage_problems(
         )
 
 
-def suggested_fixes(frame: pd.DataFrame, roles: Roles, fixes: Sequence[Fix] = ()) -> tuple[Problem, ...]:
+def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
     """Columns that are left out as they are but could be used: dates, identifiers, numbers kept as text.
 
-    Parameters
-    ----------
-    frame, roles, fixes
-        As for :func:`build_dataset`, which must not have refused them.
-
-    Returns
-    -------
-    tuple of Problem
-        Nothing is in the way; each names the fixes that would bring a column in.
+    Nothing is in the way; each problem names the fixes that would bring a column in as a feature.
     """
-    decided = {fix.column for fix in fixes}
-    return fixes_of_columns(frame[[name for name in roles.features if name not in decided]])
-
-
-def fixes_of_columns(frame: pd.DataFrame) -> tuple[Problem, ...]:
-    """The same for all columns of a table, as if each were a feature that nothing was decided of."""
     found: list[Problem] = []
     ways: tuple[Fix, ...]
     for name in frame.columns:

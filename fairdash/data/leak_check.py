@@ -18,6 +18,7 @@ import pandas as pd
 
 from fairdash.data.column_profile import NUMBERS, kind_of
 from fairdash.data.leaks import certain_leaks
+from fairdash.data.roles import require_columns
 from fairdash.data.suspects import CERTAIN, SUSPECT, Finding, find_suspects
 from fairdash.errors import Checks, DataError
 
@@ -116,10 +117,7 @@ def check_data(
         tuple(name for name in frame.columns if name not in taken) if columns is None else tuple(columns)
     )
     checks = Checks(DataError)
-    for name in dict.fromkeys((*taken, *looked_at)):
-        times = int((frame.columns == name).sum())
-        checks.require(times, name, "there is no such column", "Choose among the table's columns.")
-        checks.require(times < 2, name, "several columns have this name", "Give each its own name.")
+    require_columns(checks, frame.columns, (*taken, *looked_at))
     if (frame.columns == target).sum() == 1:
         checks.require(
             kind_of(frame[target]) in NUMBERS,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -85,11 +86,7 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
         With every problem that was found.
     """
     checks, parts = Checks(DataError), roles.parts
-    for column in dict.fromkeys(column for part in parts.values() for column in part):
-        times = sum(each == column for each in columns)
-        checks.require(times, column, "there is no such column", "Choose among the table's columns.")
-        several = "several columns have this name"
-        checks.require(times < 2, column, several, "Give each its own name in the file.")
+    require_columns(checks, columns, (column for part in parts.values() for column in part))
     for one, other in combinations(parts, 2):
         for column in dict.fromkeys(parts[one]):
             hint = "Choose another column for one of the two."
@@ -103,6 +100,14 @@ def check_roles(columns: Sequence[object], roles: Roles) -> None:
     checks.require(roles.sensitive, None, "no sensitive column is chosen", "Choose one.")
     checks.require(roles.features, None, "no feature is chosen", "Choose at least one.")
     checks.finish()
+
+
+def require_columns(checks: Checks, columns: Iterable[object], wanted: Iterable[str]) -> None:
+    """Refuse names that none of a table's columns has, or several have."""
+    there = Counter(columns)
+    for column in dict.fromkeys(wanted):
+        checks.require(there[column], column, "there is no such column", "Choose among the table's columns.")
+        checks.require(there[column] < 2, column, "several columns have this name", "Give each its own name.")
 
 
 def require_exposure(checks: Checks, target: str, weight: object) -> None:

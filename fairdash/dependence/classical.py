@@ -13,8 +13,9 @@ from fairdash.errors import require_count
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-#: Quantiles of the normal distribution: 95 % on both sides, and 80 % on one.
-_LEVEL, _POWER = 1.959964, 0.841621
+#: Standard errors from a number to either end of its 95 % interval, to a one-sided 95 % bound, and behind a
+#: power of 80 %: quantiles of the normal distribution.
+Z, Z_ONE_SIDED, Z_OF_POWER = 1.959963984540054, 1.6448536269514722, 0.8416212335729143
 
 
 def pearson(
@@ -228,7 +229,7 @@ def rank_link(u: Array, v: Array, sample_weight: Array | None = None) -> RankLin
     error = float(np.sqrt(max(np.sum((share * a) ** 2), np.sum((share * b) ** 2))))
     return RankLink(
         value=float(np.clip(np.sum(share * a * b), -1, 1)),
-        stays_within=min(1.0, _LEVEL * error),
-        smallest=min(1.0, (_LEVEL + _POWER) * error),
+        stays_within=min(1.0, Z * error),
+        smallest=min(1.0, (Z + Z_OF_POWER) * error),
         n=len(u),
     )

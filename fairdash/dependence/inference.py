@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.api import Estimator, Pairs, measure_of
+from fairdash.dependence.classical import Z_ONE_SIDED, Z
 from fairdash.dependence.grouping import Index, draw_exchanges, group_rows, half_of_groups
 from fairdash.dependence.registry import Measure
 from fairdash.errors import OptionError, require_count
@@ -18,8 +19,6 @@ Array = NDArray[np.float64]
 
 #: Rounding may part values that are equal: a permuted value this close below counts as not below.
 _EQUAL = 1e-9
-#: Normal quantiles of a two-sided 95 % interval and of a one-sided 95 % bound.
-_TWO_SIDED, _ONE_SIDED = 1.959964, 1.644854
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,10 +310,10 @@ def _interval(
     if p_value > 0.05:
         # Near independence a held-out score says that no function was found, not that there is none. The
         # in-sample value is at least what the best function reaches on these rows.
-        high = max(value, in_sample, abs(value) if one.signed else value) + _ONE_SIDED * spread
+        high = max(value, in_sample, abs(value) if one.signed else value) + Z_ONE_SIDED * spread
         return (-min(high, one.upper) if one.signed else one.lower), min(high, one.upper)
     centre = 2 * value - float(halves.mean())
-    low, high = centre - _TWO_SIDED * spread, centre + _TWO_SIDED * spread
+    low, high = centre - Z * spread, centre + Z * spread
     return float(np.clip(low, one.lower, one.upper)), float(np.clip(high, one.lower, one.upper))
 
 

@@ -1,4 +1,8 @@
-"""Dependence in Gaussian kernel spaces: HSIC, HSIC of ranks and kernel canonical correlation.
+"""Dependence by kernels and by distances: HSIC, HSIC of ranks, kernel canonical correlation and distance
+correlation, which is HSIC with a kernel of distances (Sejdinovic et al. 2013).
+
+Distance correlation (Székely, Rizzo and Bakirov 2007) is 0 in the limit only under independence; the products
+of distances in the joint one see what no column shows alone.
 
 A Gaussian kernel of one variable has nearly low rank: an incomplete Cholesky factor of n × r stands for the n
 × n matrix, so that a value costs O(n r²) and no n × n matrix is ever formed.
@@ -23,6 +27,8 @@ _LEFT_OUT = 1e-8
 _MEDIAN_OF = 200
 #: Bach and Jordan (2002), section 4.3: κ for fewer than 1,000 rows, and for more.
 _KAPPA_FEW, _KAPPA_MANY = 2e-2, 2e-3
+#: Distances held at once when s has several columns, of two variables and of all columns.
+_PIECE, _JOINT_PIECE = 2_000_000, 1_000_000
 
 
 def hsic(u: Array, v: Array, *, permutations: Index | None = None) -> Array:
@@ -140,3 +146,178 @@ def _median_distance(x: Array) -> float:
     distances = np.abs(ordered[:, None] - ordered)[np.triu_indices(len(ordered), 1)]
     distances = distances[distances > 0]
     return float(np.median(distances)) if len(distances) else 1.0
+
+
+def distance_correlation(u: Array, v: Array) -> Array:
+    """Distance correlation of each pair of a stack (the V-statistic, as dcor and the R package energy have
+    it).
+
+    Parameters
+    ----------
+    u : (K, n) array
+    v : (K, n) or (K, n, d) array
+        Of several columns, each is standardised before Euclidean distances are taken.
+
+    Returns
+    -------
+    (K,) array
+        In [0, 1]; 1 when v is u times a number plus a number. On few rows independence reads well above 0.
+    """
+    u = standardised(u)
+    if v.ndim == 3:
+        return np.array(
+            [_several(a, np.stack([standardised(c) for c in b.T], 1)) for a, b in zip(u, v, strict=True)]
+        )
+    u, v = _in_order(u, standardised(v))
+    rows_u, rows_v = _mean_distances(u), _mean_distances(v)
+    between = _centred(_mean_product(u, v), rows_u, rows_v)
+    # The mean squared distance of one column is twice its variance.
+    within_u, within_v = (_centred(2 * x.var(axis=-1), rows, rows) for x, rows in ((u, rows_u), (v, rows_v)))
+    return _ratio(between, within_u, within_v)
+
+
+def _in_order(u: Array, v: Array) -> tuple[Array, Array]:
+    """Both with their rows in ascending order of u."""
+    order = np.argsort(u, axis=-1)
+    return np.take_along_axis(u, order, axis=-1), np.take_along_axis(v, order, axis=-1)
+
+
+def _centred(mean_product: Array, rows_u: Array, rows_v: Array) -> Array:
+    """Mean product of doubly centred distances, from plain ones: S1 + S2 − 2 S3, equation 2.18."""
+    return mean_product + rows_u.mean(axis=-1) * rows_v.mean(axis=-1) - 2 * (rows_u * rows_v).mean(axis=-1)
+
+
+def _ratio(between: Array, within_u: Array, within_v: Array) -> Array:
+    scale = np.sqrt(np.maximum(within_u * within_v, 0.0))
+    squared = np.divide(between, scale, out=np.zeros_like(scale), where=scale > 0)
+    return np.sqrt(np.clip(squared, 0.0, 1.0))
+
+
+def _mean_distances(x: Array) -> Array:
+    """Mean distance of each value from all, (K, n), by one sort."""
+    n = x.shape[-1]
+    order = np.argsort(x, axis=-1)
+    ordered = np.take_along_axis(x, order, axis=-1)
+    below = np.cumsum(ordered, axis=-1)
+    count = np.arange(1, n + 1)
+    sums = (2 * count - n) * ordered - 2 * below + below[:, -1:]
+    result = np.empty_like(x)
+    np.put_along_axis(result, order, sums / n, axis=-1)
+    return result
+
+
+def _mean_product(u: Array, v: Array) -> Array:
+    """Mean over all pairs of rows of |u_i − u_j||v_i − v_j|, for rows in ascending order of u; O(n log² n).
+
+    For i before j the first factor is u_j − u_i, and the second is the same with a sign that depends on the
+    order of v. Pairs are met by doubling blocks: at each size, those in neighbouring blocks are counted by
+    one sort on v.
+    """
+    count, n = u.shape
+    place = np.arange(n)
+    rank = np.empty((count, n), dtype=np.intp)
+    np.put_along_axis(rank, np.argsort(v, axis=-1), np.broadcast_to(place, (count, n)), axis=-1)
+    moments = np.stack([np.ones_like(u), u, v, u * v])
+    total = np.zeros(count)
+    size = 1
+    while size < n:
+        block, right = place // (2 * size), (place // size) % 2 == 1
+        order = np.argsort(block * n + rank, axis=-1)
+        second = right[order]
+        one, x, y, xy = np.take_along_axis(moments, order[None], axis=-1)
+        # Sums over the left block's rows of lower v, and over all of them, for each row of the right block.
+        starts = np.searchsorted(block, block)
+        lower, whole = [], []
+        for moment in (one, x, y, xy):
+            sums = np.cumsum(np.where(second, 0.0, moment), axis=-1)
+            before = np.where(starts > 0, sums[:, starts - 1], 0.0)
+            ends = np.searchsorted(block, block, side="right") - 1
+            lower.append(sums - before)
+            whole.append(sums[:, ends] - before)
+        signed = [2 * a - b for a, b in zip(lower, whole, strict=True)]
+        # (u_j − u_i)(v_j − v_i), multiplied out.
+        terms = xy * signed[0] - y * signed[1] - x * signed[2] + signed[3]
+        total += np.where(second, terms, 0.0).sum(axis=-1)
+        size *= 2
+    return 2 * total / n**2
+
+
+def _several(u: Array, v: Array) -> float:
+    """One pair with v of several columns, (n,) and (n, d), by all distances, some rows at a time."""
+    n = len(u)
+    rows_u, rows_v, products = np.zeros(n), np.zeros(n), np.zeros(3)
+    for start in range(0, n, max(1, _PIECE // n)):
+        rows = slice(start, start + max(1, _PIECE // n))
+        a = np.abs(u[rows, None] - u)
+        b = np.sqrt(((v[rows, None] - v) ** 2).sum(axis=-1))
+        rows_u[rows], rows_v[rows] = a.mean(axis=1), b.mean(axis=1)
+        products += [(a * b).sum(), (a * a).sum(), (b * b).sum()]
+    between, within_u, within_v = (
+        _centred(product, x, y)
+        for product, (x, y) in zip(
+            products / n**2, [(rows_u, rows_v), (rows_u, rows_u), (rows_v, rows_v)], strict=True
+        )
+    )
+    return float(_ratio(between, within_u, within_v))
+
+
+def joint_distance_correlation(u: Array, v: Array) -> Array:
+    """Distance correlation of u with the product of what each column of v tells apart.
+
+    Parameters
+    ----------
+    u : (K, n) array
+    v : (K, n) or (K, n, d) array
+
+    Returns
+    -------
+    (K,) array
+        In [0, 1]; 0 in the limit of many rows only if u is independent of the columns together. Of one
+        column it is the distance correlation. Noise keeps it above 0.
+
+    Notes
+    -----
+    With A and Bⱼ the doubly centred distances, with their sign turned, of u and of the j-th column, each
+    divided by its root mean square, K = Πⱼ(Bⱼ + 1) and H its double centring, it is
+    √(mean(A·H) ÷ √(mean(A²) mean(H²))). Since A is centred, mean(A·H) = mean(A·K): those terms of the
+    (scale-invariant, c = 1) joint distance covariance of u and all columns that hold u (Chakraborty and Zhang
+    2019, JASA 114); dependence among the columns alone does not count. Both A and K being positive
+    semi-definite, mean(A·H) is not below 0.
+    """
+    if v.ndim == 2:
+        return distance_correlation(u, v)
+    return np.array([_jointly(a, b.T) for a, b in zip(u, v, strict=True)])
+
+
+def _jointly(u: Array, columns: Array) -> float:
+    """One pair, (n,) and (d, n), some rows at a time."""
+    n = len(u)
+    every = standardised(np.stack([u, *(x for x in columns if x.min() < x.max())]))
+    step = max(1, _JOINT_PIECE // n)
+    pieces = [slice(start, start + step) for start in range(0, n, step)]
+    means = np.empty_like(every)
+    for rows in pieces:
+        means[:, rows] = np.abs(every[:, rows, None] - every[:, None, :]).mean(axis=-1)
+    size = np.zeros(len(every))
+    for rows in pieces:
+        size += (_centred_rows(every, means, rows) ** 2).sum(axis=(1, 2))
+    size = np.sqrt(size / n**2)
+    # Sums of A·K, of K² and of the rows of K, from which those of its double centring follow.
+    together, squares, sums = 0.0, 0.0, np.empty(n)
+    for rows in pieces:
+        parts = _centred_rows(every, means, rows) / size[:, None, None]
+        product = np.prod(parts[1:] + 1, axis=0)
+        together += float((parts[0] * product).sum())
+        squares += float((product**2).sum())
+        sums[rows] = product.mean(axis=-1)
+    spread = squares / n**2 - 2 * float((sums**2).mean()) + float(sums.mean()) ** 2
+    if spread <= 0:
+        return 0.0
+    return float(np.sqrt(np.clip(together / n**2 / np.sqrt(spread), 0.0, 1.0)))
+
+
+def _centred_rows(every: Array, means: Array, rows: slice) -> Array:
+    """U(x, x') = E|x − X| + E|x' − X| − |x − x'| − E|X − X'| of some rows with all, (columns, rows, n)."""
+    distance = np.abs(every[:, rows, None] - every[:, None, :])
+    centred: Array = means[:, rows, None] + means[:, None, :] - distance - means.mean(axis=-1)[:, None, None]
+    return centred

@@ -169,7 +169,7 @@ _MEASURES = (
         one="a straight line",
         fails_when="Rows are few: noise reads .1 and more. A fast link reads little above that.",
         source="Székely, Rizzo and Bakirov (2007), V-statistic",
-        implementation="distances:distance_correlation",
+        implementation="kernels:distance_correlation",
         floats_per_row=40,
     ),
     Measure(
@@ -414,7 +414,7 @@ _MEASURES = (
         fails_when="Columns are many: a link with one is diluted by the products of all. Rows are few: noise "
         "reads .1 and more. Its time grows with the square of the rows.",
         source="Terms with u of the joint distance covariance (c = 1) of Chakraborty and Zhang (2019)",
-        implementation="distances:joint_distance_correlation",
+        implementation="kernels:joint_distance_correlation",
         floats_per_row=40,
         on_request=True,
     ),

@@ -14,7 +14,7 @@ from fairdash.dependence.registry import REGISTRY
 from fairdash.figures.parts import Values, dots, line, note
 from fairdash.figures.simulations import coloured, mark_of, short_name
 from fairdash.figures.theme import REFERENCE, Theme, faded, new_figure
-from fairdash.simulations.stack import published_way
+from fairdash.simulations.estimates import published_way
 
 _BAR, _BAND = 0.44, 0.84  # heights, in rows
 _ROW = 26  # pixels

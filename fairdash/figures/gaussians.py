@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from fairdash.figures.parts import Values, corner_note, limits, line, line_up, note
 from fairdash.figures.simulations import coloured, mark_of, quantity_colour, short_name
 from fairdash.figures.theme import Theme, new_figure
-from fairdash.simulations.gaussians import hgr2, information, middle, upper
+from fairdash.simulations.truth import hgr2, information, middle, upper
 
 #: χ² has no upper end; the axis has.
 TOP = 3.0
@@ -32,7 +32,7 @@ def along_rho_figure(
     Parameters
     ----------
     exact
-        As :func:`fairdash.simulations.gaussians.exact_curves` gives it.
+        As :func:`fairdash.simulations.truth.exact_curves` gives it.
     estimates
         ``id``, ``rho``, ``mean``, ``min``, ``max``: in the units of the lines (HGR squared).
     ids

@@ -25,7 +25,7 @@ from fairdash.figures.parts import (
 )
 from fairdash.figures.simulations import GLYPHS
 from fairdash.figures.theme import REFERENCE, Theme, figure_of, new_figure
-from fairdash.simulations.lesson.duel import FROZEN_AT
+from fairdash.simulations.lesson import FROZEN_AT
 
 Array = NDArray[Any]
 
@@ -125,7 +125,7 @@ def noise_figure(readings: pd.DataFrame, *, steps: int, answered: bool, theme: T
     Parameters
     ----------
     readings
-        As :func:`fairdash.simulations.lesson.noise.readings` gives them.
+        As :func:`fairdash.simulations.lesson.noise_readings` gives them.
     steps
         How far it has come; the lines of what it would read later are faint.
     answered
@@ -181,7 +181,7 @@ def duel_curve_figure(curve: pd.DataFrame, *, average: float, theme: Theme) -> g
     Parameters
     ----------
     curve
-        As :func:`fairdash.simulations.lesson.duel.by_age` gives it.
+        As :func:`fairdash.simulations.lesson.duel_by_age` gives it.
     average
         The average price, which a wholly fair model charges everyone.
     """
@@ -223,7 +223,7 @@ def duel_path_figure(
     Parameters
     ----------
     states
-        As :func:`fairdash.simulations.lesson.duel.states` gives them.
+        As :func:`fairdash.simulations.lesson.duel_states` gives them.
     step
         How far it has come.
     frozen
@@ -267,7 +267,7 @@ def payers_front_figure(
     Parameters
     ----------
     points
-        As :func:`fairdash.simulations.lesson.payers.points` gives them, or some of them.
+        As :func:`fairdash.simulations.lesson.payers_points` gives them, or some of them.
     lam
         The chosen weight.
     edge
@@ -329,7 +329,7 @@ def payers_age_figure(
     Parameters
     ----------
     standard, chosen
-        As :func:`fairdash.simulations.lesson.payers.by_age` gives them; None where nothing is chosen yet.
+        As :func:`fairdash.simulations.lesson.payers_by_age` gives them; None where nothing is chosen yet.
     column
         "price" or "residual".
     ages

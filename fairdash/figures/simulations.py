@@ -16,7 +16,7 @@ from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.figures.data import some_rows
 from fairdash.figures.parts import Values, band, corner_note, dots, line, line_up, note
 from fairdash.figures.theme import REFERENCE, Theme, new_figure
-from fairdash.simulations.stack import target_of
+from fairdash.simulations.estimates import target_of
 
 Array = NDArray[np.float64]
 
@@ -220,7 +220,7 @@ def noise_axis_figure(
     Parameters
     ----------
     lines
-        As :func:`fairdash.simulations.noise_axis.lines_of` gives them, of one pattern.
+        As :func:`fairdash.simulations.studies.lines_of` gives them, of one pattern.
     exact
         As :func:`fairdash.simulations.noise_axis_study` gives it.
     ids

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.dependence.omnibus import COMPONENTS
+from fairdash.errors import OptionError
 from fairdash.evaluation import (
     CurvePoint,
     common_grid,
@@ -23,11 +24,13 @@ from fairdash.evaluation import (
 )
 from fairdash.evaluation.result import SweepResult
 from fairdash.evaluation.verdict import EDGE, FOUND_BY, VALUE, VERDICT, is_link, verdict_of
-from fairdash.reports.fronts import Front, Point
+from fairdash.reports.fronts import Front, Point, fronts_of, middle_weight, parse_point, point_of
+from fairdash.runs.store import Run
 from fairdash.training.crossvalidation import tuned_settings
 from fairdash.training.objectives import OBJECTIVES, Objective
 from fairdash.training.split_kinds import SPLITS
 from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.utils.registry import get_entry
 from fairdash.utils.text import label, number
 
 Array = NDArray[np.float64]
@@ -336,3 +339,65 @@ class Comparison:
     def _path_of(self, point: Point) -> str:
         """The method whose path holds the point: any one holds the standard model."""
         return point.method if point.method in self.front.methods else self.front.methods[0]
+
+
+def parse_comparison(
+    run: Run,
+    *,
+    method: str | None = None,
+    lam: float | None = None,
+    against: str = STANDARD,
+    objective: str | None = None,
+    measure: str | None = None,
+    sensitive: str | None = None,
+) -> Comparison:
+    """Point B of a run against point A.
+
+    Parameters
+    ----------
+    run
+        One that has something to look at.
+    method, lam
+        Point B: the first fair method, and the middle of the trained weights, unless named.
+    against
+        Point A: ``"standard"``, or method and weight such as ``"hgr_nn:0.5"``.
+    objective, sensitive
+        The one that was trained for and the first column, unless named.
+    measure
+        Id of the measure in view; :data:`fairdash.evaluation.DEFAULT_MEASURE`, or the first that the run has
+        figures of.
+
+    Raises
+    ------
+    RunError
+        There is no result, or it can't be read.
+    OptionError
+        The run has no such part.
+    """
+    plan, result = run.available_plan, run.read_result()
+    objective = plan.objective if objective is None else objective
+    get_entry(result.paths, objective, option="objective")
+    columns = {str(column): column for column in result.sensitive.columns}
+    sensitive = get_entry(columns, next(iter(columns)) if sensitive is None else sensitive, option="column")
+    if set(plan.methods) == {STANDARD}:
+        raise OptionError.of(
+            "This run has trained no fair model, so there is nothing to compare",
+            "Choose a run with a fair method.",
+            column="method",
+        )
+    fronts = fronts_of(result, sensitive=sensitive)
+    front = fronts[objective]
+    measure = front.default_measure if measure is None else measure
+    get_entry({id: id for id in front.measures}, measure, option="measure")
+    method = front.methods[0] if method is None else method
+    b = point_of(front, method, middle_weight(plan) if lam is None else lam)
+    return Comparison(
+        title=run.spec.source.title,
+        plan=plan,
+        result=result,
+        fronts=fronts,
+        objective=objective,
+        measure=measure,
+        a=parse_point(front, against),
+        b=b,
+    )

@@ -15,7 +15,7 @@ from fairdash.evaluation.confirmation import Confirmation
 from fairdash.figures.blocks import Block, Chapters, as_script_json, plotly_script, templates
 from fairdash.figures.stage import stage_script, stage_style
 from fairdash.figures.theme import LIGHT
-from fairdash.reports import confirming, content, pictures, tables
+from fairdash.reports import content, pictures, tables, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.stage import stage_of, stops_of
 from fairdash.runs.log import Log
@@ -81,7 +81,7 @@ def render_report(
 def findings(comparison: Comparison, openings: Sequence[Confirmation] = ()) -> Chapters:
     """What stands before the slider."""
     chapters: dict[str, list[Block]] = {}
-    if confirmed := confirming.of_report(comparison, openings):
+    if confirmed := words.of_rows_set_aside(comparison, openings):
         chapters["Confirmed on rows set aside?"] = [*confirmed]
     chapters["What this can’t say"] = [content.unsaid(comparison)]
     chapters["What it costs"] = [pictures.front(comparison, theme=LIGHT), tables.measures(comparison)]

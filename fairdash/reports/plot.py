@@ -5,41 +5,28 @@ Each function gives a ``plotly.graph_objects.Figure``: show it, or write it with
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
-from fairdash.evaluation import (
-    group_averages,
-    of_sensitive,
-    quantile_profile,
-    summarise_splits,
-    transfers_by_group,
-)
-from fairdash.evaluation.verdict import EDGE
+from fairdash.evaluation import group_averages, summarise_splits
 from fairdash.figures import data as data_figures
-from fairdash.figures.front import front_without_marks, with_marks
-from fairdash.figures.groups import profile_figure, transfers_figure
-from fairdash.figures.labels import Label
 from fairdash.figures.theme import theme_of
-from fairdash.reports.fronts import ERROR_TITLES
-from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.split_kinds import SPLITS
+from fairdash.reports import pictures
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.fronts import THE_STANDARD, UNKNOWN, Point, fronts_of
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.registry import get_entry
-from fairdash.utils.text import label
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from fairdash.api import ReferenceResult
     from fairdash.data.dataset import Dataset
-    from fairdash.evaluation.result import SweepResult
+    from fairdash.evaluation.result import ReferenceResult, SweepResult
 
 __all__ = ["dependence", "front", "profile", "transfers"]
 
@@ -68,7 +55,8 @@ def front(
     method
         Drawn in full, with standard errors and single splits; the first fair one by default.
     sensitive
-        Which sensitive column, where the sweep had several; all together by default.
+        Which sensitive column, where the sweep had several; by default all together, or the first where no
+        measure of the sweep takes several.
     references
         What :func:`fairdash.references` has found with the same splits, drawn apart.
     dark
@@ -77,57 +65,38 @@ def front(
     Raises
     ------
     OptionError
-        The sweep has no such measure or method, or no standard model to compare with.
+        The sweep has no such measure, method or sensitive column, or no standard model to compare with.
     """
-    frame, theme = result.frame, theme_of(dark=dark)
-    if STANDARD not in set(frame["method"]):
+    if STANDARD not in set(result.frame["method"]):
         raise OptionError.of(
             "This sweep has no standard model to compare with",
             f"Sweep again with “{STANDARD}” among the methods.",
             column="methods",
         )
-    # The standard model alone has no path to walk.
-    paths = result.paths[result.objective] if len(result.sweep.lams) else frame.assign(share=0.0)
-    paths = _of(paths[paths["part"] == "test"], sensitive).reset_index(drop=True)
-    measured = {id: id for id in REGISTRY if id in paths}
-    measure = get_entry(measured, next(iter(measured)) if measure is None else measure, option="measure")
-    method = _method(result, method)
-    error = "deviance" if "deviance" in frame else "mse"
-    means = partial(summarise_splits, test_to_train=result.test_to_train)
-    test, prices, baselines = means(paths), None, None
+    together = sensitive is None and len(result.sensitive.columns) > 1
+    if together and any(id in result.frame for id in REGISTRY):
+        frames, paths, baselines = map(_of_all_columns, (result.frames, result.paths, result.baselines))
+        both = replace(result, frames=frames, paths=paths, baselines=baselines)
+        seen = _compared(both, method, 0.0, None)
+        seen_front = replace(seen.front, sensitive="the sensitive attribute")
+    else:
+        seen = _compared(result, method, 0.0, sensitive)
+        seen_front = seen.front
+    prices = seen_front.references.iloc[:0]
     if references is not None:
-        prices = means(references.frame[references.frame["part"] == "test"])
-    if dataset is not None:
-        baselines = means(_of(result.baselines[result.objective], sensitive))
-    seen = OBJECTIVES[result.objective]
-    base = front_without_marks(
-        test,
-        paths,
-        error=error,
-        error_title=ERROR_TITLES[error],
-        measure=measure,
-        measure_title=f"{REGISTRY[measure].symbol} between {seen.audited} and "
-        f"{sensitive or 'the sensitive attribute'}",
-        method=method,
-        references=prices,
-        baselines=baselines,
-        subtitle=_subtitle(result),
-        theme=theme,
-    )
-    standard = test[(test["method"] == method) & (test["lam"] == 0)].iloc[0]
-    mark = Label(
-        x=float(standard[measure]),
-        y=float(standard[error]),
-        text="standard model",
-        colour=theme.standard,
-        symbol="diamond",
-    )
-    return with_marks(base.to_plotly_json(), [mark], edge=float(standard[f"{measure}{EDGE}"]), theme=theme)
+        own = references.frame[references.frame["part"] == "test"]
+        prices = summarise_splits(own, test_to_train=result.test_to_train)
+    benchmarks = seen_front.baselines if dataset is not None else seen_front.baselines.iloc[:0]
+    drawn = replace(seen_front, references=prices, baselines=benchmarks, least_error=UNKNOWN)
+    measured = {id: id for id in drawn.measures}
+    measure = get_entry(measured, next(iter(measured)) if measure is None else measure, option="measure")
+    shown = replace(seen, fronts={seen.objective: drawn}, measure=measure)
+    return pictures.draw_front(shown, theme=theme_of(dark=dark))
 
 
 def profile(
     result: SweepResult,
-    dataset: Dataset,
+    dataset: Dataset | None = None,  # noqa: ARG001 - given by callers of before
     *,
     method: str | None = None,
     lam: float | None = None,
@@ -142,7 +111,7 @@ def profile(
     result
         What :func:`fairdash.sweep` has found.
     dataset
-        What it was trained on.
+        Not needed any more: the result has its rows.
     method, lam
         Which model; the first fair method, and the middle one of its weights, by default.
     sensitive
@@ -157,36 +126,15 @@ def profile(
     OptionError
         There is no such model or sensitive column.
     """
-    method, lam = _model(result, method, lam)
-    column = _sensitive(dataset, sensitive)
-    seen, y = OBJECTIVES[result.sweep.objective], dataset.target.to_numpy(dtype=float)
-    s = dataset.sensitive[column].to_numpy(dtype=float)
-    weight = None if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
-    tables = []
-    for each in ((STANDARD, 0.0), (method, lam)):
-        predictions = _predictions(result, *each)
-        values = np.asarray(seen.audit(np.stack(list(predictions.values())), y))
-        splits = [result.splits[j] for j in predictions]
-        tables.append(quantile_profile(values, s, splits, weight=weight))
-    target = str(dataset.target.name)
-    level = f"Average {seen.audited}" + (" (predicted − true)" if seen.uses_target else "")
-    return profile_figure(
-        *tables,
-        chosen_name=f"λ = {lam:g}",
-        by_value=by_value,
-        audited=seen.audited,
-        sensitive=dataset.label(column),
-        level=label(level, dataset.units.get(target, "")),
-        reference=0.0 if seen.uses_target else float(np.average(y, weights=weight)),
-        reference_name="no error on average" if seen.uses_target else f"average {dataset.called(target)}",
-        subtitle=_subtitle(result),
-        theme=theme_of(dark=dark),
+    comparison = _compared(result, method, lam, sensitive)
+    return pictures.draw_profile(
+        comparison, objective=comparison.objective, theme=theme_of(dark=dark), by_value=by_value
     )
 
 
 def transfers(
     result: SweepResult,
-    dataset: Dataset,
+    dataset: Dataset | None = None,  # noqa: ARG001 - given by callers of before
     *,
     method: str | None = None,
     lam: float | None = None,
@@ -197,24 +145,8 @@ def transfers(
 
     Parameters and errors as those of :func:`profile`.
     """
-    method, lam = _model(result, method, lam)
-    column = _sensitive(dataset, sensitive)
-    moved = transfers_by_group(
-        _predictions(result, STANDARD, 0.0),
-        _predictions(result, method, lam),
-        dataset.sensitive[column].to_numpy(dtype=float),
-        result.splits,
-        weight=None if dataset.weight is None else dataset.weight.to_numpy(dtype=float),
-    )
-    return transfers_figure(
-        moved,
-        a_name="standard model",
-        b_name=f"λ = {lam:g}",
-        sensitive=dataset.label(column),
-        unit=dataset.units.get(str(dataset.target.name), ""),
-        subtitle=_subtitle(result),
-        theme=theme_of(dark=dark),
-    )
+    comparison = _compared(result, method, lam, sensitive)
+    return pictures.transfers(comparison, theme=theme_of(dark=dark)).figure
 
 
 def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = False) -> go.Figure:
@@ -233,7 +165,7 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
     OptionError
         There is no such sensitive column.
     """
-    column = _sensitive(dataset, sensitive)
+    column = _sensitive(dataset.roles.sensitive, sensitive)
     y, s = dataset.target.to_numpy(dtype=float), dataset.sensitive[column].to_numpy(dtype=float)
     weight = None if dataset.weight is None else dataset.weight.to_numpy(dtype=float)
     return data_figures.link_figure(
@@ -247,39 +179,39 @@ def dependence(dataset: Dataset, *, sensitive: str | None = None, dark: bool = F
     )
 
 
-def _of(frame: pd.DataFrame, sensitive: str | None) -> pd.DataFrame:
-    """The figures of one sensitive column, or of all together."""
-    return frame if sensitive is None else of_sensitive(frame, sensitive)
-
-
-def _method(result: SweepResult, method: str | None) -> str:
+def _compared(
+    result: SweepResult, method: str | None, lam: float | None, sensitive: str | None
+) -> Comparison:
+    """A model of the sweep against the standard one, by default of the first fair method and column."""
     fair = {each: each for each in result.sweep.methods if each != STANDARD} or {STANDARD: STANDARD}
-    return get_entry(fair, next(iter(fair)) if method is None else method, option="method")
-
-
-def _model(result: SweepResult, method: str | None, lam: float | None) -> tuple[str, float]:
-    method = _method(result, method)
-    own = result.members[result.members["method"] == method]
-    lams = {f"{each:g}": float(each) for each in sorted(own["lam"].unique())}
+    method = get_entry(fair, next(iter(fair)) if method is None else method, option="method")
+    trained = result.members.loc[result.members["method"] == method, "lam"]
+    lams = {f"{each:g}": float(each) for each in sorted({0.0, *trained} if lam == 0 else {*trained})}
     chosen = list(lams)[len(lams) // 2] if lam is None else f"{lam:g}"
-    return method, get_entry(lams, chosen, option="lam")
-
-
-def _predictions(result: SweepResult, method: str, lam: float) -> dict[int, NDArray[np.float64]]:
-    """Split to predictions of all rows; splits in which the model diverged are left out."""
-    own = (result.members["method"] == method) & (result.members["lam"] == lam)
-    whole = result.members[own & ~result.members["diverged"].astype(bool)]
-    return {int(j): result.predictions[k] for k, j in zip(whole.index, whole["split"], strict=True)}
-
-
-def _sensitive(dataset: Dataset, column: str | None) -> str:
-    there = {each: each for each in dataset.roles.sensitive}
-    return get_entry(
-        there, dataset.roles.sensitive[0] if column is None else column, option="sensitive column"
+    if result.paths[result.objective].empty:
+        # The standard model alone has no path to walk.
+        paths = {objective: frame.assign(share=0.0) for objective, frame in result.frames.items()}
+        result = replace(result, paths=paths)
+    fronts = fronts_of(result, sensitive=_sensitive(map(str, result.sensitive.columns), sensitive))
+    return Comparison(
+        title="",
+        plan=result.sweep,
+        result=result,
+        fronts=fronts,
+        objective=result.objective,
+        measure=fronts[result.objective].default_measure,
+        a=THE_STANDARD,
+        b=Point(method, get_entry(lams, chosen, option="lam")),
     )
 
 
-def _subtitle(result: SweepResult) -> str:
-    splits = SPLITS[result.sweep.split].mean_of(len(result.splits))
-    objective = OBJECTIVES[result.sweep.objective].title.lower()
-    return f"{len(result.splits[0].test):,} test rows, {splits}; {objective}"
+def _of_all_columns(frames: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """The figures of all sensitive columns together, without those of each."""
+    return {
+        name: frame.loc[:, ~frame.columns.str.contains("[", regex=False)] for name, frame in frames.items()
+    }
+
+
+def _sensitive(columns: Iterable[str], column: str | None) -> str:
+    there = {each: each for each in columns}
+    return get_entry(there, next(iter(there)) if column is None else column, option="sensitive column")

@@ -19,7 +19,7 @@ from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RunStatus
 from fairdash.runs.store import FIRST, SPEC, Job, Run, RunSpec, spec_text
 from fairdash.runs.studies import StudyJob, create_study
-from fairdash.simulations.store import Study
+from fairdash.simulations.studies import Study
 from fairdash.storage import LOCAL, sha256, write_whole
 from fairdash.training.defaults import current_defaults
 from fairdash.training.lam_search import LamSearch

@@ -19,7 +19,7 @@ from fairdash.errors import RunError
 from fairdash.jobs import queue
 from fairdash.runs.status import CANCELLED, RunStatus
 from fairdash.runs.store import Job
-from fairdash.simulations.store import Study
+from fairdash.simulations.studies import Study
 from fairdash.storage import cache_folder, write_whole
 
 _KEPT = 300

@@ -1,15 +1,12 @@
 """Studies of the estimators themselves, on laws whose true dependence is known.
 
 A study is a generator: it yields how far it is and the tables that it has so far. Pages start it in a process
-of its own (:mod:`fairdash.simulations.store`); the command line and benchmarks may call it directly.
+of its own (:mod:`fairdash.simulations.studies`); the command line and benchmarks may call it directly.
 """
 
-from fairdash.simulations.estimates import scene_estimates, scene_study
-from fairdash.simulations.gaussians import gaussian_study
-from fairdash.simulations.noise_axis import FIG2_NOISES, noise_axis_study
-from fairdash.simulations.power import power_study
+from fairdash.simulations.estimates import Progress, scene_estimates, scene_study
 from fairdash.simulations.scene import SCENES, SHAPES, Example, Scene
-from fairdash.simulations.stack import Progress
+from fairdash.simulations.studies import FIG2_NOISES, gaussian_study, noise_axis_study, power_study
 from fairdash.simulations.truth import Truth, truth_of
 
 __all__ = [

@@ -29,7 +29,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairdash.dependence.hgr_network import shares
+from fairdash.dependence.hgr_nn import shares
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.penalties.closed_forms import CanonicalPenalty
 from fairdash.training.settings import TrainingSettings

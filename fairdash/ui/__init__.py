@@ -1,6 +1,5 @@
-"""Streamlit parts that pages share, and in a folder a page the parts of that page.
+"""The app's pages, their parts in a file or a folder a page, and what pages share.
 
-A file in ``pages/`` holds the order of its page's parts and their words, nothing else: it imports Streamlit
-and parts from here, defines nothing, loops over nothing, and asks at most whether there is something to go
-on with. ``tests/test_layers.py`` holds that.
+``pages.py`` has the order of each page's parts and their words, nothing else: it loops over nothing, and asks
+at most whether there is something to go on with. ``tests/test_layers.py`` holds that.
 """

@@ -12,7 +12,6 @@ from collections.abc import MutableMapping
 from enum import StrEnum, unique
 from pathlib import Path
 
-_ROOMS = ("ui", "pages")
 _TAKEN: MutableMapping[str, Path] = {}
 
 
@@ -83,10 +82,9 @@ class Keys:
     def __init__(self, file: str) -> None:
         path = Path(file)
         parts = path.with_suffix("").parts
-        # The last "ui" or "pages" is the room; "pages" stays in the name, which "ui" needn't.
-        start = max((place for place, part in enumerate(parts) if part in _ROOMS), default=0)
-        self.prefix = ".".join(parts[start + (parts[start] == "ui") :]).replace(" ", "_")
-        # A page's script runs at every look: the same file may come again.
+        start = max((place for place, part in enumerate(parts, 1) if part == "ui"), default=0)
+        self.prefix = ".".join(parts[start:]).replace(" ", "_")
+        # The same file may come again, where a test imports it anew.
         if _TAKEN.setdefault(self.prefix, path) != path:
             raise ValueError(f"Two files want the keys of {self.prefix}: {_TAKEN[self.prefix]} and {path}")
 

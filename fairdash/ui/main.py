@@ -9,11 +9,11 @@ import streamlit as st
 from fairdash.jobs.queue import see_to_all
 from fairdash.ui.cached import forget_what_was_deleted
 from fairdash.ui.frame import ask_for_presentation, freeze_imports, plain_errors, say_what_was_open
+from fairdash.ui.home import show_visit
 from fairdash.ui.owner import let_in, show_who
 from fairdash.ui.pages import sections
 from fairdash.ui.state import source_title
 from fairdash.ui.text import safe
-from fairdash.ui.visit import show_visit
 
 HERE = Path(__file__).parent
 

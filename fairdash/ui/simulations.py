@@ -15,9 +15,16 @@ from fairdash.dependence import REGISTRY
 from fairdash.dependence.exact import pattern_hgr
 from fairdash.reports.noise_stage import NOISES
 from fairdash.simulations import Scene, Truth, scene_estimates, truth_of
-from fairdash.simulations.estimates import COLUMNS, along_noise, floors_of, learned_curves
-from fairdash.simulations.gaussians import gaussian_pairs, gaussian_study
-from fairdash.simulations.stack import studied, target_of, values_of
+from fairdash.simulations.estimates import (
+    COLUMNS,
+    along_noise,
+    floors_of,
+    learned_curves,
+    studied,
+    target_of,
+    values_of,
+)
+from fairdash.simulations.studies import gaussian_pairs, gaussian_study
 from fairdash.ui.keys import Address
 
 Array = NDArray[np.float64]

@@ -11,7 +11,7 @@ import streamlit as st
 from fairdash.runs.launch import start_study
 from fairdash.runs.status import DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.studies import StudyJob, find_study
-from fairdash.simulations.store import Study
+from fairdash.simulations.studies import Study
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.jobs import progress_words
 from fairdash.ui.keys import Keys

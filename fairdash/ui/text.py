@@ -1,13 +1,17 @@
-"""Words as pages show them; the one place where a user's names are made safe for Markdown."""
+"""Words as pages show them: a user's names made safe for Markdown, numbers, and symbols explained."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
+from types import MappingProxyType
+
+import streamlit as st
 
 from fairdash.utils.text import label, number, signed, visible, with_unit
 
-__all__ = ["duration", "fixed", "label", "number", "safe", "signed", "with_unit"]
+__all__ = ["duration", "explain", "fixed", "in_lines", "label", "number", "safe", "signed", "with_unit"]
 
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:&=^@/])")
 
@@ -36,3 +40,27 @@ def duration(seconds: float) -> str:
         return f"{max(round(seconds), 1)} s"
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
+
+
+#: Id to one sentence in Markdown, without symbols that come later; the symbol stands in bold.
+GLOSSARY: Mapping[str, str] = MappingProxyType(
+    {
+        "hgr": "**HGR** (maximal correlation) is the largest correlation that any function of one variable "
+        "can have with any function of another: 0 only if the two are independent, 1 if they share a "
+        "function exactly.",
+        "f_and_g": "**f and g** are the two functions that reach it, f of the first variable (U, a "
+        "prediction or its error) and g of the second (V, the sensitive attribute).",
+        "lam": "**λ** (lambda) is the weight of fairness in training: a fair model minimises its error plus "
+        "λ times a measure of dependence, so that a larger λ buys less dependence with more error.",
+    }
+)
+
+
+def in_lines(*terms: str) -> str:
+    """What these symbols mean, one line each; all of the glossary if none is named."""
+    return "  \n".join(GLOSSARY[each] for each in terms or GLOSSARY)
+
+
+def explain(*terms: str) -> None:
+    """Say it on the page."""
+    st.caption(in_lines(*terms))

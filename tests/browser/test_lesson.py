@@ -11,7 +11,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from fairdash.simulations.lesson import curve, duel, noise, payers
+from fairdash.simulations import lesson
 from tests.browser.steps import chart, come_to_rest
 from tests.serving import served
 
@@ -50,17 +50,16 @@ def test_a_curve_is_guessed_at_dragged_and_moved_by_keys(page: Page) -> None:
     first.wait_for()
     expect(page.locator(".value").first).to_have_text("?")
     guess(page, "Only a little")
-    page.get_by_text(plain(curve.sentence(curve.HUMP))).wait_for()
+    page.get_by_text(plain(lesson.curve_sentence(lesson.HUMP))).wait_for()
     expect(page.locator(".value").first).to_have_text("0.00")
     # By keys: the dials follow in the browser, the sentence on release.
     for _ in range(8):
         first.press("ArrowUp")
-    points = curve.points_of([-2.0, 3.0, 6.0, 3.0, -6.0])
-    page.get_by_text(plain(curve.sentence(points))).wait_for()
-    read = curve.dials(points)
+    points = lesson.points_of([-2.0, 3.0, 6.0, 3.0, -6.0])
+    page.get_by_text(plain(lesson.curve_sentence(points))).wait_for()
     shown = [float(each.replace("−", "-")) for each in page.locator(".value").all_inner_texts()]
     # Sixty cells in the browser, the library's quadrature in the sentence.
-    assert shown == pytest.approx([read.pearson, read.hgr], abs=0.011)
+    assert shown == pytest.approx(lesson.dials(points), abs=0.011)
     assert "points=-10:-2" in page.url.replace("%3A", ":").replace("%2C", ",")
     # By hand: the last point up to the middle.
     last = page.get_by_role("slider", name="Price at the age of 60")
@@ -109,14 +108,14 @@ SCENES = {
         guess="f alone, of age",
         slider="How far",
         drawn=("The cloud", "slope"),
-        says=lambda at: curve.straight_sentence(curve.HUMP, int(at["bent"]) / 100),
+        says=lambda at: lesson.straight_sentence(lesson.HUMP, int(at["bent"]) / 100),
     ),
     "3": Moving(
         address="n=500&trained=100",
         guess="It depends on rows and steps",
         slider="Steps of training",
         drawn=("What the adversary reads", "rows it has learned"),
-        says=lambda at: noise.sentence(int(at["n"]), int(at["trained"])),
+        says=lambda at: lesson.noise_sentence(int(at["n"]), int(at["trained"])),
         variant=("50", "n=50"),
     ),
     "4": Moving(
@@ -124,7 +123,7 @@ SCENES = {
         guess="It forgets age",
         slider="Steps of the game",
         drawn=("Average price by age", "price"),
-        says=lambda at: duel.sentence(at["frozen"] == "true", int(at["step"])),
+        says=lambda at: lesson.duel_sentence(at["frozen"] == "true", int(at["step"])),
         variant=("keeps learning", "frozen=false"),
     ),
     "5": Moving(
@@ -132,7 +131,7 @@ SCENES = {
         guess="Everyone a little",
         slider="Weight of fairness",
         drawn=("Average error by age", "chosen"),
-        says=lambda at: payers.sentence(at["objective"], float(at["weight"])),
+        says=lambda at: lesson.payers_sentence(at["objective"], float(at["weight"])),
     ),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page, expect
 
-from fairdash.ui.visit import STEPS
+from fairdash.ui.home import STEPS
 from tests.browser.steps import come_to_rest
 from tests.browser.test_lesson import serious
 

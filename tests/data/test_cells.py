@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Roles, build_dataset, keep_upload
-from fairdash.data.features import suggested_fixes
+from fairdash.data.features import fixes_of_columns
 from fairdash.data.grammar import bands_in_order
 from fairdash.data.readers.reading import read_table
 from fairdash.data.source import UploadSource
@@ -166,7 +166,7 @@ def test_bands_are_ordered_categories_and_no_numbers() -> None:
     assert rooms.cat.ordered
     assert rooms.cat.categories.tolist() == ["1", "2", "3", "4-5", "6-7", "10+"]
     assert rooms.notna().all(), "no band is emptied"
-    assert suggested_fixes(frame, roles) == ()
+    assert fixes_of_columns(frame[list(roles.features)]) == ()
     assert "1 column of bands, as categories in their order (“rooms”)." in dataset.notes
 
 

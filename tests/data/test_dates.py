@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fairdash.data import Dataset, Roles, build_dataset, read_table
-from fairdash.data.features import suggested_fixes
+from fairdash.data.features import fixes_of_columns
 from fairdash.data.grammar import DAY_FIRST, MONTH_FIRST, date_orders, to_dates
 from fairdash.errors import DataError, Fix
 from tests.data.tables import policies
@@ -54,7 +54,7 @@ def test_dates_of_one_reading_are_read_and_offered_as_dates(how: str) -> None:
     assert frame["born"].isna().tolist() == [k == 5 for k in range(60)]
     assert (frame["born"] == days)[frame["born"].notna()].all()
     assert any("“born” is read as dates, with" in sentence for sentence in report.sentences())
-    (offer,) = suggested_fixes(frame, ROLES)
+    (offer,) = fixes_of_columns(frame[list(ROLES.features)])
     assert offer.fixes == (Fix("year", "born"), Fix("age", "born"))
 
 
@@ -69,7 +69,7 @@ def test_text_of_typed_files_is_offered_alike(suffix: str) -> None:
         table.to_parquet(buffer)
         content = buffer.getvalue()
     frame, _ = read_table(content)
-    (offer,) = suggested_fixes(frame, ROLES)
+    (offer,) = fixes_of_columns(frame[list(ROLES.features)])
     assert offer.fixes == (Fix("year", "born"), Fix("age", "born"))
     year = build(frame, fixes=(Fix("year", "born"),)).features["born"]
     pd.testing.assert_series_equal(np.floor(year), born().dt.year.astype(float))
@@ -85,7 +85,7 @@ def test_day_and_month_that_can_not_be_told_apart_are_never_guessed(mark: str) -
     assert any("may have the day or the month first" in sentence for sentence in report.sentences())
     dataset = build(frame)
     assert "born" not in dataset.features
-    (offer,) = suggested_fixes(frame, ROLES)
+    (offer,) = fixes_of_columns(frame[list(ROLES.features)])
     kinds = ["year_day_first", "year_month_first", "age_day_first", "age_month_first"]
     assert offer.fixes == tuple(Fix(kind, "born") for kind in kinds)
     assert "can't be told apart" in offer.what

@@ -15,8 +15,7 @@ from fairdash.dependence.spline_basis import category_basis, number_basis
 from fairdash.errors import OptionError
 from fairdash.runs import worker
 from fairdash.runs.studies import create_study
-from fairdash.simulations.proxies import proxy_study, ranking_of_tables
-from fairdash.simulations.store import PROXIES, Study
+from fairdash.simulations.studies import PROXIES, Study, proxy_study, ranking_of_tables
 
 
 def dataset(features: dict, s: np.ndarray) -> Dataset:

@@ -42,7 +42,7 @@ class Way:
 
     def look(self, frame: FrameType, event: str, given: object) -> None:
         path = Path(frame.f_code.co_filename)
-        inside = path.is_relative_to(ROOT / "fairdash") or path.is_relative_to(ROOT / "pages")
+        inside = path.is_relative_to(ROOT / "fairdash")
         if self.arrived or not inside or event not in ("call", "return"):
             return
         name = str(path.relative_to(ROOT))

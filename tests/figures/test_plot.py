@@ -130,9 +130,24 @@ def test_several_sensitive_columns_and_residuals():
         measures=["hgr_kde"],
         device="cpu",
     )
+    # No measure of the sweep takes both: the first column's is drawn.
+    assert "residual and age" in fd.plot.front(result, data).layout.xaxis.title.text
     figure = fd.plot.front(result, sensitive="income")
     assert "residual and income" in figure.layout.xaxis.title.text
     assert "residual" in fd.plot.profile(result, data, sensitive="income").layout.yaxis.title.text
+
+
+def test_several_columns_are_drawn_together_by_a_measure_that_takes_several():
+    data = small_dataset(200)
+    more = pd.DataFrame({"age": data.sensitive["age"], "income": np.random.default_rng(1).normal(size=200)})
+    options = {"methods": ["standard"], "lams": [1.0], "n_splits": 1, "measures": ["hgr_kde", "hgr_spline"]}
+    result = fd.sweep(replace(data, sensitive=more), settings=QUICK, device="cpu", **options)
+    figure = fd.plot.front(result)
+    assert "prediction and the sensitive attribute" in figure.layout.xaxis.title.text
+    value = result.frame.query("part == 'test'")["hgr_spline"].iloc[0]
+    assert any(value in numbers(trace.x) for trace in figure.data)
+    with pytest.raises(OptionError, match="hgr_spline"):
+        fd.plot.front(result, measure="hgr_kde")
 
 
 def test_what_is_not_there_is_refused(trained):

@@ -14,7 +14,7 @@ import pytest
 import fairdash as fd
 from fairdash.__main__ import main
 from fairdash.data.source import load_source
-from fairdash.reports.paper.results import committed, read_result
+from fairdash.reports.paper import committed, read_result
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.listing import list_runs
 from fairdash.runs.models import ModelJob, ModelSpec, find_model
@@ -142,6 +142,6 @@ def test_what_was_asked_for_is_written_as_it_was(home: Path, room: str, spec: ty
 @pytest.mark.parametrize("study", committed())
 def test_a_committed_study_opens(study: str) -> None:
     result = read_result(study)
-    assert result.about.study == study
+    assert result.study == study
     assert result.tables
     assert all(len(table) for table in result.tables.values())

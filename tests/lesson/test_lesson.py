@@ -28,19 +28,19 @@ from fairdash.reports import words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import THE_STANDARD, Point, fronts_of
 from fairdash.reports.stage import four_numbers
-from fairdash.simulations.lesson import curve, duel, noise, payers
-from fairdash.simulations.lesson.scenes import SCENES
+from fairdash.simulations import lesson
+from fairdash.simulations.lesson import SCENES
 from fairdash.training.sweep import default_plan
-from fairdash.ui.home import parts as home
-from fairdash.ui.lesson import scenes as scenes_on_the_page
+from fairdash.ui import home
+from fairdash.ui import lesson as lesson_on_the_page
 from fairdash.utils.text import number
 from tests.serving import ROOT
 
 CURVES = {
-    "hump": curve.HUMP,
-    "line": curve.points_of([-8.0, -4.0, 0.0, 4.0, 8.0]),
-    "level": curve.points_of([2.0] * 5),
-    "bent": curve.points_of([-8.0, -4.0, 6.0, 4.0, 0.0]),
+    "hump": lesson.HUMP,
+    "line": lesson.points_of([-8.0, -4.0, 0.0, 4.0, 8.0]),
+    "level": lesson.points_of([2.0] * 5),
+    "bent": lesson.points_of([-8.0, -4.0, 6.0, 4.0, 0.0]),
 }
 
 
@@ -50,102 +50,104 @@ def numbers(said: str) -> list[float]:
 
 @pytest.mark.parametrize("points", CURVES.values(), ids=CURVES)
 def test_scene_1_says_the_exact_values_of_its_curve(points) -> None:
-    pearson, hgr = numbers(curve.sentence(points))[:2]
-    shape = curve.scene_of(points).named
-    assert hgr == round(fd.exact.pattern_hgr(shape, noise=curve.NOISE).value, 2)
+    pearson, hgr = numbers(lesson.curve_sentence(points))[:2]
+    shape = lesson.curve_scene(points).named
+    assert hgr == round(fd.exact.pattern_hgr(shape, noise=lesson.CURVE_NOISE).value, 2)
     rng = np.random.default_rng(0)
     u = rng.uniform(-10, 10, 400_000)
-    v = shape(u) + curve.NOISE * rng.normal(size=len(u))
+    v = shape(u) + lesson.CURVE_NOISE * rng.normal(size=len(u))
     assert pearson == pytest.approx(fd.measure("pearson", u, v), abs=0.012)
 
 
 def test_scene_1_begins_with_no_correlation_and_a_strong_link() -> None:
-    read = curve.dials(curve.HUMP)
-    assert abs(read.pearson) < 1e-9
-    assert read.hgr > 0.9
-    assert "no correlation with age and still follow it" in curve.sentence(curve.HUMP)
-    assert "does not follow age" in curve.sentence(CURVES["level"])
-    assert "nearly straight" in curve.sentence(CURVES["line"])
+    pearson, hgr = lesson.dials(lesson.HUMP)
+    assert abs(pearson) < 1e-9
+    assert hgr > 0.9
+    assert "no correlation with age and still follow it" in lesson.curve_sentence(lesson.HUMP)
+    assert "does not follow age" in lesson.curve_sentence(CURVES["level"])
+    assert "nearly straight" in lesson.curve_sentence(CURVES["line"])
 
 
 def test_scene_2_goes_from_pearson_to_hgr() -> None:
-    u, v = (values[0] for values in curve.scene_of(curve.HUMP).draw())
-    assert numbers(curve.straight_sentence(curve.HUMP, 0))[0] == round(fd.measure("pearson", u, v), 2)
-    slope, _, hgr = numbers(curve.straight_sentence(curve.HUMP, 1))
-    shape = curve.scene_of(curve.HUMP).named
-    assert hgr == round(fd.exact.pattern_hgr(shape, noise=curve.NOISE).value, 2)
-    x, y = curve.straightened(curve.HUMP, 1)
+    u, v = (values[0] for values in lesson.curve_scene(lesson.HUMP).draw())
+    assert numbers(lesson.straight_sentence(lesson.HUMP, 0))[0] == round(fd.measure("pearson", u, v), 2)
+    slope, _, hgr = numbers(lesson.straight_sentence(lesson.HUMP, 1))
+    shape = lesson.curve_scene(lesson.HUMP).named
+    assert hgr == round(fd.exact.pattern_hgr(shape, noise=lesson.CURVE_NOISE).value, 2)
+    x, y = lesson.straightened(lesson.HUMP, 1)
     assert slope == round(float(np.corrcoef(x, y)[0, 1]), 2)
     assert slope == pytest.approx(hgr, abs=0.05)
 
 
 @pytest.mark.parametrize(("n", "steps"), [(50, 20), (100, 50), (200, 10)])
 def test_scene_3_says_what_the_library_reads(n: int, steps: int) -> None:
-    u, v = noise.independent_rows(n)
+    u, v = lesson.independent_rows(n)
     options = {"random_state": 0, "n_steps": steps}
     own = fd.measure("hgr_nn", u, v, evaluation="in_sample", **options)
     new = fd.measure("hgr_nn", u, v, evaluation="cross_fit", **options)
-    said = numbers(noise.sentence(n, steps))
+    said = numbers(lesson.noise_sentence(n, steps))
     assert said[:2] == [steps, n]
     assert said[2:4] == pytest.approx([own, new], abs=0.0051)
 
 
 def test_scene_3_can_be_made_again() -> None:
     again = maker.noise(rows=(50, 100), steps=(5, 20))["noise"]
-    committed = pd.concat([noise.readings(n) for n in (50, 100)])
+    committed = pd.concat([lesson.noise_readings(n) for n in (50, 100)])
     committed = committed[committed["steps"].isin([5, 20])].reset_index(drop=True)
     # Trained: to 1e-6 on the same kind of processor, and the first steps elsewhere.
     np.testing.assert_allclose(again.to_numpy(), committed.to_numpy(), atol=1e-4)
 
 
 def test_every_state_of_scenes_3_and_5_has_its_numbers() -> None:
-    for n in noise.ROWS:
-        assert list(noise.readings(n)["steps"]) == list(noise.STEPS)
-    assert payers.lams() == [0.0, *payers.LAMS]
-    for objective in payers.OBJECTIVES:
-        assert list(payers.points(objective)["lam"]) == payers.lams()
-        for lam in payers.lams():
-            rows = payers.by_age(objective, lam)
-            assert {payers.YOUNGER, payers.OLDER} < set(rows["age"])
+    for n in lesson.NOISE_ROWS:
+        assert list(lesson.noise_readings(n)["steps"]) == list(lesson.NOISE_STEPS)
+    assert lesson.payers_lams() == [0.0, *lesson.LAMS]
+    for objective in lesson.OBJECTIVES:
+        assert list(lesson.payers_points(objective)["lam"]) == lesson.payers_lams()
+        for lam in lesson.payers_lams():
+            rows = lesson.payers_by_age(objective, lam)
+            assert {lesson.YOUNGER, lesson.OLDER} < set(rows["age"])
             assert rows["n"].min() >= 10
-            assert payers.sentence(objective, lam).count("€") >= 3
+            assert lesson.payers_sentence(objective, lam).count("€") >= 3
 
 
 @pytest.mark.parametrize("frozen", [False, True])
 def test_scene_4_says_where_the_game_stands(frozen: bool) -> None:
-    states = duel.states(frozen).set_index("step")
-    assert list(states.index) == list(duel.STEPS)
-    for step in (0, duel.FROZEN_AT, 400):
-        said = numbers(duel.sentence(frozen, step))
+    states = lesson.duel_states(frozen).set_index("step")
+    assert list(states.index) == list(lesson.DUEL_STEPS)
+    for step in (0, lesson.FROZEN_AT, 400):
+        said = numbers(lesson.duel_sentence(frozen, step))
         wanted = states.loc[step, ["j", "fresh", "mse"]].tolist()
         assert said[:4] == pytest.approx([step, *wanted], abs=0.0051)
-        prices = duel.by_age(frozen, step)["price"]
+        prices = lesson.duel_by_age(frozen, step)["price"]
         assert said[4] == round(prices.max() - prices.min())
 
 
 def test_scene_4_shows_what_its_notes_say() -> None:
-    end = {frozen: duel.states(frozen).iloc[-1] for frozen in (False, True)}
+    end = {frozen: lesson.duel_states(frozen).iloc[-1] for frozen in (False, True)}
     assert end[True]["fresh"] > 0.75
     # With the adversary at work what comes back is hunted down: on 20,000 new policies the price at the last
     # step has .26, and nothing after the first hundred steps had more than .4.
-    hunted = duel.states(False)
-    assert hunted.loc[hunted["step"] > duel.FROZEN_AT, "fresh"].max() < 0.4
+    hunted = lesson.duel_states(False)
+    assert hunted.loc[hunted["step"] > lesson.FROZEN_AT, "fresh"].max() < 0.4
     assert end[False]["fresh"] < hunted["fresh"].iloc[0] / 1.8
     assert end[True]["j"] < -0.4
     assert end[False]["mse"] < 0.5
     # Up to the freezing it is one game.
-    before = [duel.states(frozen)[lambda rows: rows["step"] <= duel.FROZEN_AT] for frozen in (False, True)]
+    before = [
+        lesson.duel_states(frozen)[lambda rows: rows["step"] <= lesson.FROZEN_AT] for frozen in (False, True)
+    ]
     assert before[0].drop(columns="frozen").equals(before[1].drop(columns="frozen"))
-    figure = duel_path_figure(duel.states(True), step=200, frozen=True, answered=False, theme=LIGHT)
+    figure = duel_path_figure(lesson.duel_states(True), step=200, frozen=True, answered=False, theme=LIGHT)
     drawn = {trace.name: trace.x[~np.isnan(trace.y)][-1] for trace in figure.data}
     assert set(drawn.values()) == {200}
-    curve_of = duel_curve_figure(duel.by_age(True, 200), average=duel.average_price(), theme=LIGHT)
+    curve_of = duel_curve_figure(lesson.duel_by_age(True, 200), average=lesson.average_price(), theme=LIGHT)
     assert {trace.name for trace in curve_of.data} == {"price", "g"}
 
 
 def test_scene_4_begins_again_as_it_was() -> None:
     again = maker.duel(games=(False,), steps=(0, 10))
-    committed = duel.states(False)[:2]
+    committed = lesson.duel_states(False)[:2]
     np.testing.assert_allclose(
         again["duel"].drop(columns="frozen").astype(float),
         committed.drop(columns="frozen").astype(float),
@@ -154,38 +156,38 @@ def test_scene_4_begins_again_as_it_was() -> None:
 
 
 def test_scene_5_says_who_pays() -> None:
-    rows = payers.by_age("demographic_parity", 3.0).set_index("age")
-    before = payers.by_age("demographic_parity", 0.0).set_index("age")
-    said = payers.sentence("demographic_parity", 3.0)
+    rows = lesson.payers_by_age("demographic_parity", 3.0).set_index("age")
+    before = lesson.payers_by_age("demographic_parity", 0.0).set_index("age")
+    said = lesson.payers_sentence("demographic_parity", 3.0)
     assert numbers(said)[1:3] == [30, round(rows.loc[30, "price"] - before.loc[30, "price"])]
-    point = payers.points("demographic_parity").set_index("lam").loc[3.0]
+    point = lesson.payers_points("demographic_parity").set_index("lam").loc[3.0]
     assert f"to {point['rmse']:.1f} €" in said
     assert "€ more" in said
     assert "€ less" in said
 
 
-@pytest.mark.parametrize("objective", payers.OBJECTIVES)
+@pytest.mark.parametrize("objective", lesson.OBJECTIVES)
 def test_scene_5_has_one_noise_floor(objective: str) -> None:
-    points, floor = payers.points(objective), payers.floor(objective)
+    points, floor = lesson.payers_points(objective), lesson.payers_floor(objective)
     assert points["edge"].min() < floor < points["edge"].max()
     # Before the guess the picture has one point, and the same floor.
     for shown in (points[:1], points):
-        for lam in payers.lams():
+        for lam in lesson.payers_lams():
             figure = payers_front_figure(shown, lam=lam, edge=floor, around=points, theme=LIGHT)
             (drawn,) = (each.x1 for each in figure.layout.shapes)
             assert drawn == floor
     for lam, hgr in zip(points["lam"][1:], points["hgr"][1:], strict=True):
-        said = payers.sentence(objective, lam)
+        said = lesson.payers_sentence(objective, lam)
         assert f"the noise floor, {number(floor)}:" in said
         assert ("pay for noise" in said) == (hgr <= floor)
 
 
-@pytest.mark.parametrize("objective", payers.OBJECTIVES)
+@pytest.mark.parametrize("objective", lesson.OBJECTIVES)
 def test_scene_5_draws_errors_and_holds_all_it_draws(objective: str) -> None:
-    points = payers.points(objective)
-    for lam in payers.lams():
+    points = lesson.payers_points(objective)
+    for lam in lesson.payers_lams():
         figure = payers_front_figure(
-            points, lam=lam, edge=payers.floor(objective), around=points, theme=LIGHT
+            points, lam=lam, edge=lesson.payers_floor(objective), around=points, theme=LIGHT
         )
         weights = figure.data[0]
         for axis, name in (("x", "hgr"), ("y", "rmse")):
@@ -194,10 +196,10 @@ def test_scene_5_draws_errors_and_holds_all_it_draws(objective: str) -> None:
             low, high = figure.layout[f"{axis}axis"].range
             assert low <= (points[name] - bars).min()
             assert (points[name] + bars).max() <= high
-        around = payers.ages_of(objective)
+        around = lesson.payers_ages(objective)
         for column in ("price", "residual"):
             figure = payers_age_figure(
-                payers.by_age(objective, 0.0), payers.by_age(objective, lam), column=column, ages=(30, 40),
+                lesson.payers_by_age(objective, 0.0), lesson.payers_by_age(objective, lam), column=column, ages=(30, 40),
                 around=around, theme=LIGHT,
             )  # fmt: skip
             low, high = figure.layout.yaxis.range
@@ -206,19 +208,19 @@ def test_scene_5_draws_errors_and_holds_all_it_draws(objective: str) -> None:
 
 def test_scene_5_is_trained_again_and_says_the_same(monkeypatch) -> None:
     objective, lam = "demographic_parity", 3.0
-    committed = payers.sentence(objective, lam)
+    committed = lesson.payers_sentence(objective, lam)
     again = maker.payers(objectives=(objective,), lams=(lam,))
     for name, frame in again.items():
-        was = payers.table(name).query("objective == @objective and lam in (0, @lam)")
+        was = lesson.table(name).query("objective == @objective and lam in (0, @lam)")
         # To 1e-6 on the same kind of processor (--check), and what one reads elsewhere.
         np.testing.assert_allclose(
             frame.drop(columns="objective").to_numpy(), was.drop(columns="objective").to_numpy(), atol=0.01
         )
-    floor = payers.floor(objective)
-    monkeypatch.setattr(payers, "table", again.__getitem__)
+    floor = lesson.payers_floor(objective)
+    monkeypatch.setattr(lesson, "table", again.__getitem__)
     # The floor is the mean over all weights, of which there is one here.
-    monkeypatch.setattr(payers, "floor", lambda _: floor)
-    assert payers.sentence(objective, lam) == committed
+    monkeypatch.setattr(lesson, "payers_floor", lambda _: floor)
+    assert lesson.payers_sentence(objective, lam) == committed
 
 
 def test_home_lesson_and_trade_off_say_the_same_error_in_the_same_words() -> None:
@@ -232,10 +234,10 @@ def test_home_lesson_and_trade_off_say_the_same_error_in_the_same_words() -> Non
         title="", plan=plan, result=result, fronts=fronts, objective=plan.objective, measure="hgr_spline",
         a=THE_STANDARD, b=Point("hgr_spline", 1.0),
     )  # fmt: skip
-    kept = json.loads(files("fairdash.ui.home").joinpath("curve.json").read_text(encoding="utf-8"))
+    kept = json.loads(files("fairdash.ui").joinpath("home_curve.json").read_text(encoding="utf-8"))
     texts = {
         "trade-off": words.answer(comparison),
-        "lesson": payers.sentence("demographic_parity", 1.0),
+        "lesson": lesson.payers_sentence("demographic_parity", 1.0),
         "home": home.sentence(kept, kept["lam"].index(1.0)),
     }
     said = {}
@@ -268,18 +270,18 @@ def test_the_check_finds_what_is_not_as_committed(monkeypatch, capsys) -> None:
 
 
 def test_the_pictures_keep_the_answer_until_it_is_guessed() -> None:
-    readings = noise.readings(200)
+    readings = lesson.noise_readings(200)
     for answered in (False, True):
         figure = noise_figure(readings, steps=50, answered=answered, theme=LIGHT)
         names = {trace.name for trace in figure.data}
         assert ("new rows" in names) == ("shuffled" in names) == answered
         (own,) = [trace for trace in figure.data if trace.name == "rows it has learned"]
         assert list(own.x[~np.isnan(own.y)]) == [5, 10, 20, 50]
-    points = payers.points("demographic_parity")
+    points = lesson.payers_points("demographic_parity")
     front = payers_front_figure(points, lam=3.0, edge=0.1, around=points, theme=LIGHT)
     (chosen,) = [trace for trace in front.data if trace.name == "chosen"]
     assert list(chosen.x) == [points.set_index("lam").loc[3.0, "hgr"]]
-    clouds = [curve.straightened(curve.HUMP, share) for share in (0.0, 0.5, 1.0)]
+    clouds = [lesson.straightened(lesson.HUMP, share) for share in (0.0, 0.5, 1.0)]
     spec, moves = moving([straight_figure(*cloud, theme=LIGHT) for cloud in clouds])
     assert spec["data"][1]["y"] == moves[1]["y"][0]
     assert moves[1]["y"][2][1] == pytest.approx(3 * float(np.mean(clouds[2][0] * clouds[2][1])), abs=1e-4)
@@ -308,13 +310,13 @@ def test_what_the_browser_is_given_is_plain_json(answered: bool) -> None:
     """Else Streamlit sends something else, and the scene stays empty."""
     shown = {"look": LIGHT, "large": False}
     pictures = [
-        *scenes_on_the_page._clouds(curve.HUMP, **shown),
-        *scenes_on_the_page._readings(answered=answered, **shown),
-        *scenes_on_the_page._duel(answered=answered, **shown),
+        *lesson_on_the_page._clouds(lesson.HUMP, **shown),
+        *lesson_on_the_page._readings(answered=answered, **shown),
+        *lesson_on_the_page._duel(answered=answered, **shown),
         *(
             each
-            for o in payers.OBJECTIVES
-            for each in scenes_on_the_page._payers(o, answered=answered, **shown)
+            for o in lesson.OBJECTIVES
+            for each in lesson_on_the_page._payers(o, answered=answered, **shown)
         ),
     ]
     assert len(json.dumps(pictures, allow_nan=False)) > 10_000

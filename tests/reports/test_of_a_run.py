@@ -12,8 +12,8 @@ from fairdash.errors import OptionError
 from fairdash.evaluation import DEFAULT_MEASURE
 from fairdash.figures.theme import theme_of
 from fairdash.reports import pictures, tables
+from fairdash.reports.comparison import parse_comparison
 from fairdash.reports.fronts import Point
-from fairdash.reports.parse_comparison import parse_comparison
 from fairdash.runs import worker
 from fairdash.runs.store import Run, create_run
 from fairdash.training.baselines import BASELINES, LINEAR, MEAN, TREES

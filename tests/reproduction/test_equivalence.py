@@ -8,10 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairdash.reports.paper import read_result
-from fairdash.reports.paper.figures import in_words, sides_of_bound
-from fairdash.reports.paper.results import FAIRNESS, row_of
-from fairdash.reports.paper.table1 import central_range, count, equivalence
+from fairdash.reports.paper import FAIRNESS, read_result, row_of
+from fairdash.reports.paper.judging import (
+    central_range,
+    count,
+    equivalent,
+    in_words,
+    of_equivalence,
+    sides_of_bound,
+)
 
 
 def with_splits(n, *, spread, centre):
@@ -31,14 +36,17 @@ def with_splits(n, *, spread, centre):
 def test_equivalence_is_the_papers_value_within_the_means_of_five_of_our_splits():
     def of(**how):
         result = with_splits(**how)
-        return equivalence(result, "crime", count(result, "crime"))
+        found = result, "crime", count(result, "crime")
+        return equivalent(*found), of_equivalence(*found)
 
     # The count by size turns on a hair; equivalence does not.
-    assert of(n=96, spread=0.2, centre=1.03).equivalent == 12
-    assert of(n=24, spread=0.05, centre=1.5).equivalent == 0
-    few = of(n=19, spread=0.2, centre=1.0)
-    assert few.equivalent is None
-    assert "from 19 splits: that takes at least 20" in few.words
+    assert of(n=96, spread=0.2, centre=1.03)[0] == 12
+    reached, said = of(n=24, spread=0.05, centre=1.5)
+    assert reached == 0
+    assert "24 splits): 0 of 12." in said
+    reached, said = of(n=19, spread=0.2, centre=1.0)
+    assert reached is None
+    assert "from 19 splits: that takes at least 20" in said
 
 
 def test_the_central_range_is_that_of_means_of_five():

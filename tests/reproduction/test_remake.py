@@ -10,13 +10,13 @@ import pytest
 
 from benchmarks.paper.household import SETTINGS, Reading, reproduce_household
 from benchmarks.paper.remake import agreement, compare
-from fairdash.reports.paper import StudyResult, read_result
+from fairdash.reports.paper import read_result
 
 
 def shifted(result, table, column, by):
     frame = result.tables[table].copy()
     frame[column] += by
-    return StudyResult(result.about, {**result.tables, table: frame})
+    return replace(result, tables={**result.tables, table: frame})
 
 
 def test_a_result_agrees_with_itself():
@@ -56,7 +56,7 @@ def test_an_average_by_group_is_held_to_its_interval(errors, within):
     own = profile["method"].eq("hgr_nn") & profile["group"].eq(3)
     moved = profile.copy()
     moved.loc[own, "mean"] += errors * (profile["high"] - profile["low"])[own] / 3.92
-    compared = compare(result, StudyResult(result.about, result.tables | {"profile": moved}))
+    compared = compare(result, replace(result, tables=result.tables | {"profile": moved}))
     changed = compared[~compared["same"]]
     assert len(changed) == own.sum() == 2
     assert (changed["within"] == within).all()
@@ -67,7 +67,7 @@ def test_a_row_of_the_table_is_compared_with_its_own_row():
     whole = read_result("table1_crime")
     splits = whole.tables["splits"]
     own = splits[(splits["method"] == "mine") & (splits["objective"] == "equalized_residuals")]
-    compared = compare(whole, StudyResult(whole.about, {"splits": own.reset_index(drop=True)}))
+    compared = compare(whole, replace(whole, tables={"splits": own.reset_index(drop=True)}))
     assert set(compared["row"]) == {"mine, equalized_residuals"}
     assert compared["same"].all()
     (mse,) = compared.loc[compared["column"] == "mse", "error"]

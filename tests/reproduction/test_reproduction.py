@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.paper import figures, published_estimators
 from benchmarks.paper import table1 as study
-from benchmarks.paper.choosing import choose
+from benchmarks.paper.choosing import Trial, choose
 from benchmarks.paper.figures import reproduce_fig2, reproduce_fig3
 from benchmarks.paper.frame import write_result
 from benchmarks.paper.household import SETTINGS, Reading, reproduce_household
@@ -26,8 +26,7 @@ from fairdash.cli import worker
 from fairdash.data.catalogue import load_dataset
 from fairdash.dependence.exact import gaussian
 from fairdash.errors import DataError, OptionError, RunError
-from fairdash.reports.paper.figures import sentences
-from fairdash.reports.paper.results import (
+from fairdash.reports.paper import (
     FAIRNESS,
     METHODS,
     OBJECTIVES,
@@ -36,7 +35,7 @@ from fairdash.reports.paper.results import (
     row_of,
     table1,
 )
-from fairdash.reports.paper.table1 import Cell, Count, cells, chosen_method, summary
+from fairdash.reports.paper.judging import Cell, Count, cells, chosen_method, sentences, summary
 from fairdash.storage import data_folder
 from fairdash.training.splits import random_splits
 
@@ -272,6 +271,9 @@ def test_a_small_table1_end_to_end(tiny, real_data, tmp_path):
     assert {"seed", "versions", "machine", "command", "seconds"} <= set(about)
     splits = again.tables["splits"]
     assert len(splits) == 2 * 5
+    choices = again.tables["choices"]
+    assert list(choices["split"]) == 2 * list(range(5))
+    assert (choices["reached"] == (choices["validation_mse"] <= choices["paper_mse"])).all()
     first = splits[(splits["method"] == "standard") & (splits["objective"] == OBJECTIVES[0])]
     table = summary(again).set_index(["method", "objective"])
     mean = table.loc[("standard", OBJECTIVES[0])]
@@ -315,16 +317,16 @@ def test_the_errors_are_those_of_the_assessment(tiny, real_data, monkeypatch):
     """MSE and FairQuant as fairdash's own assessment has them, of the same predictions, in units of training rows."""
     from fairdash.evaluation import assess_predictions
 
-    rows = []
-    carry_out = study.carry_out
-    monkeypatch.setattr(study, "carry_out", lambda *a, **o: rows.append(carry_out(*a, **o)) or rows[0])
+    predictions = []
+    trained = Trial.trained
+    monkeypatch.setattr(Trial, "trained", lambda *a: predictions.append(trained(*a)) or predictions[-1])
     plan = Table1Plan(dataset="crime", methods=("standard",), objectives=OBJECTIVES[:1], n_permutations=1)
     ours = reproduce_table1(plan).tables["splits"]
     dataset = load_dataset("crime")
     splits = random_splits(dataset.n_rows, n_splits=5, random_state=0)
     members = pd.DataFrame({"method": "standard", "lam": 0.0, "split": range(5), "diverged": False})
     frame = assess_predictions(
-        dataset, rows[0].predictions, members, splits, objective=OBJECTIVES[0], measures=["fairquant"],
+        dataset, np.stack(predictions), members, splits, objective=OBJECTIVES[0], measures=["fairquant"],
         n_permutations=1,
     )  # fmt: skip
     test = frame[frame["part"] == "test"]
@@ -339,7 +341,7 @@ def test_a_small_household_end_to_end():
     assert reading.study == "household_surface_5"
     assert reading.command == "python -m fairdash reproduce household --features-seen surface --rooms 5"
     result = reproduce_household(reading, n=400, n_folds=2, n_splits=2, settings=settings)
-    assert result.about.options["rooms"] == 5
+    assert result.options["rooms"] == 5
     splits, choices = result.tables["splits"], result.tables["choices"]
     assert len(splits) == 2 * 4 * 2
     assert len(choices) == 2 * 3
@@ -366,7 +368,7 @@ def test_a_small_fig2_has_three_ways_to_train_networks(monkeypatch):
 
 def test_what_flows_through_the_picture_adds_up():
     result = reproduce_fig3(n=300, epochs=(0, 2))
-    flow, lam = result.tables["flow"], result.about.options["lam"]
+    flow, lam = result.tables["flow"], result.options["lam"]
     assert list(flow["epoch"]) == [0, 2]
     np.testing.assert_allclose(flow["loss"], flow["mse"] + lam * flow["j"], rtol=1e-12)
     assert flow["mse"].iloc[1] < flow["mse"].iloc[0]
@@ -423,7 +425,7 @@ def test_a_result_that_is_not_there_says_how_to_make_it(tmp_path):
 
 @pytest.mark.parametrize("name", committed())
 def test_what_is_committed_says_how_it_came_about(name):
-    about = read_result(name).about
+    about = read_result(name)
     assert about.study == name
     assert about.seconds > 0
     assert {"torch", "numpy", "python", "fairdash"} <= set(about.versions)

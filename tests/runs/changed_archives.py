@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from safetensors.numpy import load, save
 
+from fairdash.reports.comparison import parse_comparison
 from fairdash.reports.html import render_report
-from fairdash.reports.parse_comparison import parse_comparison
 from fairdash.runs import archive
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.listing import list_runs

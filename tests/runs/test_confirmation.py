@@ -13,7 +13,7 @@ from fairdash.data.dataset import Dataset
 from fairdash.data.source import CatalogueSource
 from fairdash.errors import OptionError, RunError
 from fairdash.evaluation.execute_sweep import execute_sweep
-from fairdash.reports.confirming import all_sentences, sentences
+from fairdash.reports.words import of_opening, of_openings
 from fairdash.runs.archive import export_run, import_run
 from fairdash.runs.bundle import card_of
 from fairdash.runs.confirmations import CONFIRMATIONS, confirm_run, read_confirmations
@@ -199,14 +199,14 @@ def test_runs_without_rows_set_aside_and_first_looks_confirm_nothing():
 
 def test_the_sentences_say_what_it_is_worth(run):
     found = confirm_run(run, **POINT, owner="local")
-    (first, figures, *_) = sentences(found, times=1)
+    (first, figures, *_) = of_opening(found, times=1)
     assert ("not confirmed" in first) == found.finds_link
     assert "60 rows set aside" in first
     assert "standard model" in figures
     later = confirm_run(run, method="pearson", lam=0.5, owner="local")
-    assert "no confirmation" in sentences(later, times=2)[0]
-    assert "opened 2 times" in all_sentences([found, later])[-1]
-    assert "opened" not in all_sentences([found])[-1]
+    assert "no confirmation" in of_opening(later, times=2)[0]
+    assert "opened 2 times" in of_openings([found, later])[-1]
+    assert "opened" not in of_openings([found])[-1]
 
 
 def test_the_page_opens_them_once_and_says_so_when_it_is_twice(run):

@@ -12,10 +12,9 @@ import pytest
 from fairdash.data.dataset import draw_rows
 from fairdash.evaluation import Gain
 from fairdash.evaluation.execute_sweep import execute_sweep
-from fairdash.reports.comparison import ROW
+from fairdash.reports.comparison import ROW, parse_comparison
 from fairdash.reports.content import data_facts, unsaid
 from fairdash.reports.html import render_report
-from fairdash.reports.parse_comparison import parse_comparison
 from fairdash.reports.words import nothing_learned
 from fairdash.runs import worker
 from fairdash.runs.status import DONE, RUNNING

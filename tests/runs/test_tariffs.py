@@ -17,7 +17,7 @@ from fairdash.data.source import DatasetSource, UploadSource
 from fairdash.data.uploads import keep_upload
 from fairdash.figures.theme import theme_of
 from fairdash.reports import pictures, tables
-from fairdash.reports.parse_comparison import parse_comparison
+from fairdash.reports.comparison import parse_comparison
 from fairdash.runs import worker
 from fairdash.runs.models import BUNDLE, ModelJob, create_model, find_model
 from fairdash.runs.store import Run, create_run

@@ -20,7 +20,7 @@ import pytest
 
 import fairdash
 from fairdash.data.source import CatalogueSource
-from fairdash.reports.parse_comparison import parse_comparison
+from fairdash.reports.comparison import parse_comparison
 from fairdash.runs import launch, worker
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.sweep import default_plan, preview_of

@@ -27,10 +27,11 @@ from fairdash.simulations import (
     truth_of,
 )
 from fairdash.simulations import estimates as estimates_module
-from fairdash.simulations.stack import is_detected, studied
-from fairdash.simulations.store import Study
+from fairdash.simulations.estimates import is_detected, studied
+from fairdash.simulations.studies import Study
 from fairdash.ui.patterns import picture
 from fairdash.ui.text import fixed
+from tests.ui.conftest import go_to
 
 ROOT = Path(__file__).parents[2]
 MAIN = str(ROOT / "fairdash" / "ui" / "main.py")
@@ -38,7 +39,7 @@ MAIN = str(ROOT / "fairdash" / "ui" / "main.py")
 
 def opened(name: str, **query: str) -> AppTest:
     app = AppTest.from_file(MAIN, default_timeout=60)
-    app.switch_page(str(ROOT / "pages" / "learn" / f"{name}.py"))
+    go_to(app, name)
     for key, value in query.items():
         app.query_params[key] = value
     return calm(app.run())
@@ -216,7 +217,7 @@ def test_points_of_ones_own_come_from_the_address() -> None:
 @pytest.mark.parametrize("points", ["", "1:1", "a:b", "nan:1,2:3", "1:1,1:2"])
 def test_points_that_make_no_curve_do_no_harm(points: str) -> None:
     app = AppTest.from_file(MAIN, default_timeout=60)
-    app.switch_page(str(ROOT / "pages" / "learn" / "patterns.py"))
+    go_to(app, "patterns")
     app.query_params["pattern"], app.query_params["points"] = "points", points
     app.run()
     assert not app.exception

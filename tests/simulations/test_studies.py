@@ -24,9 +24,8 @@ from fairdash.simulations import (
     scene_estimates,
     truth_of,
 )
-from fairdash.simulations.estimates import learned_curves
+from fairdash.simulations.estimates import is_detected, learned_curves, over_stack, studied, values_of
 from fairdash.simulations.scene import NO_LINK, POINTS
-from fairdash.simulations.stack import is_detected, over_stack, studied, values_of
 from fairdash.utils.records import from_plain, to_plain
 
 QUICK = ["pearson", "hgr_kde", "hgr_spline"]

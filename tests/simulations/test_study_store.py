@@ -13,10 +13,9 @@ from fairdash.runs import studies, worker
 from fairdash.runs.launch import start_study
 from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.studies import create_study, find_study
-from fairdash.simulations import store
+from fairdash.simulations.estimates import Progress
 from fairdash.simulations.scene import Scene
-from fairdash.simulations.stack import Progress
-from fairdash.simulations.store import KINDS, Study
+from fairdash.simulations.studies import KINDS, Study
 from fairdash.storage import cache_folder
 
 STUDY = Study("noise_axis", Scene(n=50))
@@ -65,7 +64,7 @@ def test_progress_is_seen_and_a_cancelled_study_can_be_started_again(monkeypatch
             if k == 2:
                 job.ask_to_cancel()
 
-    monkeypatch.setattr(store, "KINDS", {**KINDS, "noise_axis": slow})
+    monkeypatch.setattr("fairdash.simulations.studies.KINDS", {**KINDS, "noise_axis": slow})
     monkeypatch.setattr(worker, "SECONDS_BETWEEN_REPORTS", 0.0)
     assert worker.main(job.id) == 1
     assert [look.state for look in looks] == [RUNNING, RUNNING, RUNNING]
@@ -107,7 +106,7 @@ def test_the_worker_says_that_it_failed(monkeypatch: pytest.MonkeyPatch) -> None
         raise ZeroDivisionError
         yield
 
-    monkeypatch.setattr(store, "KINDS", {**KINDS, "noise_axis": broken})
+    monkeypatch.setattr("fairdash.simulations.studies.KINDS", {**KINDS, "noise_axis": broken})
     job = create_study(STUDY)
     assert worker.main(job.id) == 1
     assert job.status.state == FAILED

@@ -11,7 +11,7 @@ from fairdash.dependence import exact
 from fairdash.dependence.exact import gaussian
 from fairdash.dependence.patterns import PATTERNS
 from fairdash.simulations import SHAPES, Scene, truth_of
-from fairdash.simulations.gaussians import (
+from fairdash.simulations.truth import (
     bound_crossing,
     hgr2,
     information,

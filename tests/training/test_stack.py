@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from fairdash.dependence import independence_floor, measure
-from fairdash.dependence.hgr_network import standardise
+from fairdash.dependence.hgr_nn import standardise
 from fairdash.errors import Cancelled
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import METHODS

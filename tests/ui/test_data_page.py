@@ -19,7 +19,7 @@ from fairdash.data.uploads import list_uploads
 from fairdash.dependence import measure, quantile_groups
 from fairdash.runs import worker
 from fairdash.runs.studies import create_study
-from fairdash.simulations.store import PROXIES, Study
+from fairdash.simulations.studies import PROXIES, Study
 from fairdash.training.sweep import default_plan
 from fairdash.ui.cached import link_of
 from tests.data.test_rate import ROLES, claims

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairdash.ui.glossary import GLOSSARY
+from fairdash.ui.text import GLOSSARY
 from tests.ui.conftest import open_page
 
 

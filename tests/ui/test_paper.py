@@ -8,10 +8,9 @@ import pytest
 
 from fairdash.figures.paper import dots_figure
 from fairdash.figures.theme import LIGHT
-from fairdash.reports.paper.figures import sentences
-from fairdash.reports.paper.results import FAIRNESS, OBJECTIVES, committed, read_result, row_of
-from fairdash.reports.paper.results import METHODS as PUBLISHED
-from fairdash.reports.paper.table1 import cells, count, equivalence, summary
+from fairdash.reports.paper import FAIRNESS, OBJECTIVES, committed, read_result, row_of
+from fairdash.reports.paper import METHODS as PUBLISHED
+from fairdash.reports.paper.judging import cells, count, of_equivalence, sentences, summary
 from fairdash.training.methods import METHODS
 from fairdash.ui.paper import table1
 from tests.ui.conftest import open_page, words
@@ -81,8 +80,8 @@ def test_what_is_not_comparable_is_shown_with_the_reason_and_not_counted(name, r
 
 def test_equivalence_stands_beside_the_count():
     result = read_result("table1_crime")
-    found = equivalence(result, "crime", count(result, "crime"))
-    assert found.words in words(open_page("paper"))
+    found = of_equivalence(result, "crime", count(result, "crime"))
+    assert found in words(open_page("paper"))
 
 
 def test_the_table_has_our_error_as_a_share_of_the_constants_too():
@@ -138,12 +137,12 @@ def test_a_cells_colour_goes_with_its_words(objective):
 
 def test_the_command_that_makes_a_result_again_is_named():
     (code,) = open_page("paper").code
-    command = read_result("table1_crime").about.command
+    command = read_result("table1_crime").command
     assert code.value.splitlines()[0] == command
     assert code.value.splitlines()[1].startswith(f"{command} --methods hgr_nn --objectives ")
     for part in ("fig1", "fig2", "fig3", "household"):
         said = [each.value for each in open_part(part).caption]
-        assert any(f"in a checkout of fairdash: `{read_result(part).about.command}`" in each for each in said)
+        assert any(f"in a checkout of fairdash: `{read_result(part).command}`" in each for each in said)
 
 
 @pytest.mark.parametrize("networks", ["authors", "published", "ours"])

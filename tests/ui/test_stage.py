@@ -13,7 +13,7 @@ from benchmarks.home_curve import THEMES, picture
 from fairdash.figures.stage import stage_script, stage_style
 from fairdash.reports.fronts import Point
 from fairdash.reports.stage import four_numbers, stops_of
-from fairdash.ui.home.parts import KEY, sentence
+from fairdash.ui.home import KEY, sentence
 from tests.ui.conftest import numbers, open_page, stage, words
 from tests.ui.test_tradeoff import compared
 
@@ -60,7 +60,7 @@ def test_an_address_between_two_stops_shows_the_middle_one(finished_run):
 
 @pytest.fixture
 def curve():
-    return json.loads(files("fairdash.ui.home").joinpath("curve.json").read_text(encoding="utf-8"))
+    return json.loads(files("fairdash.ui").joinpath("home_curve.json").read_text(encoding="utf-8"))
 
 
 def test_home_says_what_its_numbers_say(curve):

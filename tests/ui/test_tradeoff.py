@@ -30,7 +30,7 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.text import safe
 from fairdash.utils.text import number
 from tests.serving import until
-from tests.ui.conftest import PLAN, ROOT, SOURCE, charts, move, numbers, open_page, stage, words
+from tests.ui.conftest import PLAN, SOURCE, charts, go_to, move, numbers, open_page, stage, words
 
 PANELS = (
     "Who pays",
@@ -335,7 +335,7 @@ def test_of_a_large_table_a_first_look_sees_a_sample_and_says_so(monkeypatch):
 def test_other_data_put_the_run_of_the_last_out_of_view(finished_run):
     at = open_page("tradeoff", run=finished_run.id)
     assert at.session_state["run"] == finished_run.id
-    at = at.switch_page(str(ROOT / "pages" / "work" / "data.py")).run()
+    at = go_to(at, "data").run()
     assert at.session_state["run"] == finished_run.id, "looking at the data changes nothing"
     box = at.number_input[0]
     at = box.set_value(300).run()

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from fairdash.dependence.hgr_network import HGRNetwork, shares, standardise
+from fairdash.dependence.hgr_nn import HGRNetwork, shares, standardise
 from fairdash.nets import StackedMLP
 from fairdash.training.penalties.base import BasePenalty, normal_scores
 from fairdash.training.settings import TrainingSettings

@@ -21,7 +21,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from fairdash.dependence.hgr_network import shares, standardise
+from fairdash.dependence.hgr_nn import shares, standardise
 from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
 from fairdash.training.penalties.base import BasePenalty, normal_scores, of_ranks
 

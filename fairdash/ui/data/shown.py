@@ -17,8 +17,7 @@ from fairdash.dependence.classical import RankLink
 from fairdash.evaluation import DEFAULT_MEASURE, group_averages
 from fairdash.evaluation.verdict import ALPHA
 from fairdash.figures.data import distribution_figure, link_figure, proxies_figure
-from fairdash.simulations.proxies import VALUES, ranking_of_tables
-from fairdash.simulations.store import PROXIES, Study
+from fairdash.simulations.studies import PROXIES, VALUES, Study, ranking_of_tables
 from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of, upload_of
 from fairdash.ui.data.fixes import agree
 from fairdash.ui.files import download

@@ -13,8 +13,7 @@ from fairdash.evaluation import corrected_standard_error
 from fairdash.figures.gaussians import along_rho_figure
 from fairdash.figures.paper import architecture_figure, by_age_figure
 from fairdash.figures.simulations import fig2_figure
-from fairdash.reports.paper.figures import in_words, sentences, sides_of_bound
-from fairdash.reports.paper.results import (
+from fairdash.reports.paper import (
     HOUSEHOLD_INCREASES,
     HOUSEHOLD_PRICE,
     HOUSEHOLD_STANDARD_HGR,
@@ -22,9 +21,10 @@ from fairdash.reports.paper.results import (
     StudyResult,
     read_result,
 )
+from fairdash.reports.paper.judging import in_words, sentences, sides_of_bound
 from fairdash.simulations import SHAPES
-from fairdash.simulations.gaussians import exact_curves, means_along_rho
-from fairdash.simulations.noise_axis import lines_of
+from fairdash.simulations.studies import lines_of, means_along_rho
+from fairdash.simulations.truth import exact_curves
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.ui.address import choose
@@ -78,8 +78,8 @@ def show_fig1() -> None:
         alt="HGR squared, chi squared and mutual information against ρ, true and estimated.",
     )
     st.caption(
-        f"Points are means of {result.about.options['repeats']} data sets of "
-        f"{result.about.options['rows']:,} rows, each estimate on rows that its networks have not seen."
+        f"Points are means of {result.options['repeats']} data sets of "
+        f"{result.options['rows']:,} rows, each estimate on rows that its networks have not seen."
     )
     about(result)
 
@@ -88,7 +88,7 @@ def show_fig2() -> None:
     """HGR against noise, and the paper's statements on it."""
     result = read_result("fig2")
     networks = choose("HGR_NN", NETWORKS, name=Address.NETWORKS, key=KEY("networks"))
-    values, exact, options = result.tables["values"], result.tables["exact"], result.about.options
+    values, exact, options = result.tables["values"], result.tables["exact"], result.options
     found = sentences(values, exact, networks=networks)
     st.markdown(
         f"**{sum(one.holds for one in found)} of the paper's {len(found)} statements on Fig. 2 hold in our "
@@ -130,17 +130,17 @@ def show_fig3() -> None:
         f"After {epoch} epochs the adversary's correlation J is **{row['j']:+.3f}** and the error "
         f"**{row['mse']:.3f}** (at the start {first['j']:+.3f} and {first['mse']:.3f})."
     )
-    features = "<br>".join(result.about.options["features"])
+    features = "<br>".join(result.options["features"])
     chart(
         architecture_figure(
             {str(name): float(value) for name, value in row.items()},
-            lam=result.about.options["lam"], features=features, theme=theme(),
+            lam=result.options["lam"], features=features, theme=theme(),
         ),
         key=KEY("fig3"),
         alt="The networks h, f and g as boxes with their formulas and values; gradients as arrows back.",
     )  # fmt: skip
     st.caption(
-        f"A small training on {result.about.options['rows']:,} household policies, all values on "
+        f"A small training on {result.options['rows']:,} household policies, all values on "
         "standardised columns; touch a box for what it does. Grey arrows: values. Coloured arrows: "
         "gradients, thicker where larger; φ goes down (▼), θ up (▲)."
     )
@@ -186,9 +186,9 @@ def show_fig4() -> None:
     )
     st.dataframe(shown(table), hide_index=True, alt="The household scenario beside the paper's percentages.")
     st.caption(
-        f"Test rows of {result.about.options['splits']} splits, but for one column. HGR is the cross-fitted "
+        f"Test rows of {result.options['splits']} splits, but for one column. HGR is the cross-fitted "
         "spline correlation, mean over the splits ± its standard error; “held-out rows” is the same measure "
-        f"in the {result.about.options['folds']}-fold cross-validation within the training rows, by which λ "
+        f"in the {result.options['folds']}-fold cross-validation within the training rows, by which λ "
         "was chosen."
     )
     with st.expander("How each λ was found"):
@@ -256,7 +256,7 @@ def household_answer(result: StudyResult, table: pd.DataFrame, objective: str) -
             f"The standard network's residuals have an HGR of {standard['hgr_spline']:.2f} (the paper: "
             f"{HOUSEHOLD_STANDARD_HGR:.2f}). "
         )
-    sees_all = result.about.options["features_seen"] == "all"
+    sees_all = result.options["features_seen"] == "all"
     why = (
         "The percentages need not agree: with all three features the price is a function of what the "
         f"network sees, so that the standard network's error, {standard['mse']:.3f} of the variance here, "
@@ -307,10 +307,9 @@ def _share(value: float) -> str:
 
 def about(result: StudyResult) -> None:
     """Where the figures come from, in one line, and the command that makes them again."""
-    one = result.about
     st.caption(
-        f"Seed {one.seed}; {duration(one.seconds)} of processor time on {one.machine}; torch "
-        f"{one.versions['torch']}. Make it again, in a checkout of fairdash: `{one.command}`"
+        f"Seed {result.seed}; {duration(result.seconds)} of processor time on {result.machine}; torch "
+        f"{result.versions['torch']}. Make it again, in a checkout of fairdash: `{result.command}`"
     )
 
 

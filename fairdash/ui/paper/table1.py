@@ -12,7 +12,7 @@ from fairdash.data.catalogue import CATALOGUE
 from fairdash.dependence import REGISTRY
 from fairdash.figures.paper import dots_figure
 from fairdash.figures.theme import REFERENCE, STANDARD, faded
-from fairdash.reports.paper.results import (
+from fairdash.reports.paper import (
     FAIRNESS,
     METHODS,
     OBJECTIVES,
@@ -23,15 +23,14 @@ from fairdash.reports.paper.results import (
     row_of,
     table1,
 )
-from fairdash.reports.paper.table1 import (
+from fairdash.reports.paper.judging import (
     CORRECTED_WAY,
     Cell,
     Count,
-    Equivalence,
     cells,
     constant_error,
     count,
-    equivalence,
+    of_equivalence,
     summary,
     why_not_comparable,
 )
@@ -65,7 +64,7 @@ def in_short() -> str:
     verdict = "Yes" if reached == total else "In part" if any(reached) else "No"
     parts = [
         f"{title_of(name)} {strict.reached} of {strict.total} with the error in standardised units, "
-        f"{share.reached} of {share.total} with it as a share of a constant prediction's. {equal.words}"
+        f"{share.reached} of {share.total} with it as a share of a constant prediction's. {equal}"
         for name, (strict, share, equal) in found.items()
     ]
     text = (
@@ -95,22 +94,22 @@ def answer(name: str) -> str:
         f"**{title_of(name)}{stand_in}: {strict.reached} of {strict.total} fairness values are at or below "
         "those of the paper's Fair HGR NN**, scored as the paper did, at an error that is at or below the "
         f"paper's too. Method and λ were chosen by cross-validation within the training rows: {chosen}. The "
-        f"test rows of these {equal.n_splits} splits are {harder} than the training rows: a "
+        f"test rows of these {result.options['splits']} splits are {harder} than the training rows: a "
         f"constant prediction, whose error is 1 there, has {constant:.3f} here. **With our errors as shares "
         f"of that, {share.reached} of {share.total} values count**; this second count was added after the "
-        f"first had been seen. {equal.words}"
+        f"first had been seen. {equal}"
     )
 
 
-def _counts(result: StudyResult, name: str) -> tuple[Count, Count, Equivalence]:
+def _counts(result: StudyResult, name: str) -> tuple[Count, Count, str]:
     """How a result's fairness values stand beside those of the paper's Fair HGR NN.
 
     At or below at an error that is so too in units of the standardised target, as the paper has it; the same
-    with our error as a share of a constant prediction's on the same test rows; by equivalence.
+    with our error as a share of a constant prediction's on the same test rows; equivalence as a sentence.
     """
     dataset = dataset_of(name)
     strict = count(result, dataset)
-    return strict, count(result, dataset, as_share=True), equivalence(result, dataset, strict)
+    return strict, count(result, dataset, as_share=True), of_equivalence(result, dataset, strict)
 
 
 def show_table1() -> None:
@@ -345,23 +344,22 @@ def show_tries(name: str) -> None:
             }
         )
         st.dataframe(shown, hide_index=True, alt="Ways to choose, rehearsed within the training rows.")
-        st.caption(f"Seed {result.about.seed}; make it again: `{result.about.command}`")
+        st.caption(f"Seed {result.seed}; make it again: `{result.command}`")
 
 
 def show_origin(result: StudyResult, name: str) -> None:
     """How the values came about, the command that makes them again, and both tables as files."""
-    about = result.about
     with st.expander("How these came about, and how to make them again"):
         st.markdown(
-            f"{about.options['rows']:,} rows, {about.options['features']} features, "
-            f"{about.options['splits']} random 80/20 splits, seed {about.seed}; {duration(about.seconds)} of "
-            f"processor time on {about.machine}; torch {about.versions['torch']}, numpy "
-            f"{about.versions['numpy']}."
+            f"{result.options['rows']:,} rows, {result.options['features']} features, "
+            f"{result.options['splits']} random 80/20 splits, seed {result.seed}; "
+            f"{duration(result.seconds)} of processor time on {result.machine}; torch "
+            f"{result.versions['torch']}, numpy {result.versions['numpy']}."
         )
-        st.markdown("\n".join(f"- {note}" for note in about.notes))
+        st.markdown("\n".join(f"- {note}" for note in result.notes))
         st.caption("From a shell, in a checkout of fairdash; one row alone, into a folder of your choice:")
         row = f"--methods hgr_nn --objectives {OBJECTIVES[0]} --out again"
-        st.code(f"{about.command}\n{about.command} {row}", language="bash")
+        st.code(f"{result.command}\n{result.command} {row}", language="bash")
     left, right, _ = st.columns([1, 1, 2])
     with left:
         download(summary(result), label="Our values (CSV)", name=f"table1-{name}", key=KEY("csv-ours"))

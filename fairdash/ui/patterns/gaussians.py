@@ -12,25 +12,22 @@ from fairdash.dependence.exact import gaussian
 from fairdash.figures.gaussians import along_rho_figure, estimate_name, inequality_figure
 from fairdash.figures.simulations import scatter_figure, short_name
 from fairdash.simulations import Scene
-from fairdash.simulations.gaussians import (
+from fairdash.simulations.estimates import studied, target_of
+from fairdash.simulations.studies import Study, gaussian_pairs, means_along_rho
+from fairdash.simulations.truth import (
     BASES,
     bound_crossing,
     exact_curves,
-    gaussian_pairs,
-    means_along_rho,
     mi_crossing,
     printed_threshold,
     unit_of,
 )
-from fairdash.simulations.stack import studied, target_of
-from fairdash.simulations.store import Study
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
-from fairdash.ui.glossary import explain
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.simulations import gaussian_estimates, gaussian_values
 from fairdash.ui.studies import follow, so_far
-from fairdash.ui.text import fixed
+from fairdash.ui.text import explain, fixed
 
 KEY = Keys(__file__)
 

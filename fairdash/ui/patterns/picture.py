@@ -12,8 +12,8 @@ from fairdash.figures.estimates import Group
 from fairdash.figures.simulations import short_name
 from fairdash.reports.noise_stage import NOISES, Noise, stage_of
 from fairdash.simulations import SCENES, Scene, Truth
-from fairdash.simulations.stack import is_detected, studied, target_of
-from fairdash.simulations.store import Study
+from fairdash.simulations.estimates import is_detected, studied, target_of
+from fairdash.simulations.studies import Study
 from fairdash.ui.frame import theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.patterns.controls import show_hint

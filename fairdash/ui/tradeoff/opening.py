@@ -7,8 +7,8 @@ import streamlit as st
 from fairdash.data.source import DatasetSource
 from fairdash.errors import FairdashError, RunError
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.confirming import all_sentences, not_opened, opening_of, refit_includes, sentences
 from fairdash.reports.tables import history
+from fairdash.reports.words import not_opened, of_opening, of_openings, opening_of, refit_includes
 from fairdash.runs.confirmations import confirm_run, read_confirmations
 from fairdash.runs.launch import start_again, start_run
 from fairdash.runs.listing import list_runs
@@ -157,7 +157,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     names, times = comparison.result.names, len(openings)
     own = opening_of(comparison, openings)
     if own is not None:
-        first, *rest = sentences(own, times=times, names=names)
+        first, *rest = of_opening(own, times=times, names=names)
         st.markdown(f"**{safe(first)}**")
         st.markdown(safe(" ".join(rest)))
     elif openings:
@@ -182,7 +182,7 @@ def show_confirmation(comparison: Comparison, run: Run) -> None:
     others = [each for each in openings if each != own]
     if others:
         with st.expander("What they have shown of other points"):
-            for paragraph in all_sentences(others, names):
+            for paragraph in of_openings(others, names):
                 st.markdown(safe(paragraph))
     st.caption(safe(refit_includes(len(aside.rows))))
 

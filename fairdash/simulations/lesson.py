@@ -1,0 +1,406 @@
+"""The scenes of the lesson: a question each, a guess before the answer, and what the pictures then show.
+
+What is trained for it lies in ``lesson_data``; ``python -m benchmarks.lesson`` makes it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from fairdash.dependence.exact import pattern_hgr
+from fairdash.dependence.patterns import HALF_WIDTH
+from fairdash.simulations import Scene, Truth, truth_of
+from fairdash.simulations.scene import POINTS
+from fairdash.utils.text import error_change, number
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LessonScene:
+    """One scene: one screen, one question.
+
+    Parameters
+    ----------
+    title
+        What the control calls it.
+    question
+        The page's heading.
+    guesses
+        What a student may answer before anything is said.
+    right
+        Which of them is right.
+    notes
+        For the lecturer, a line each.
+    """
+
+    title: str
+    question: str
+    guesses: tuple[str, ...]
+    right: str
+    notes: tuple[str, ...]
+
+
+#: Number in the address to scene.
+SCENES: Mapping[str, LessonScene] = MappingProxyType(
+    {
+        "1": LessonScene(
+            title="1 Zero correlation",
+            question="Can a price ignore age by correlation, and still follow it?",
+            guesses=("No: 0 is 0", "Only a little", "Yes, almost wholly"),
+            right="Yes, almost wholly",
+            notes=(
+                "Let everyone guess before the dials show. Most say that no correlation is no link.",
+                "Lift the point on the left end: Pearson moves, HGR hardly does. Ask for a curve with a "
+                "correlation of 0 that is not symmetric.",
+                "Then ask for HGR 0: only a level line gives it. That is what demographic parity asks for.",
+                "Both dials are exact values of the law, by quadrature; the dots are some rows of it.",
+            ),
+        ),
+        "2": LessonScene(
+            title="2 Straighten the cloud",
+            question="Which two functions turn this cloud into a line?",
+            guesses=("None: it is a hump", "f alone, of age", "f of age and g of the price"),
+            right="f of age and g of the price",
+            notes=(
+                "Play it once without a word, then again, asking what happens to the left half of the cloud.",
+                "f folds the ages: young and old come to lie on one side, the middle on the other. g only "
+                "stretches the prices a little.",
+                "The slope of standardised values is a correlation; the largest of any f and g is HGR.",
+                "With “points” in the address it is the curve of scene 1; without, the hump.",
+            ),
+        ),
+        "3": LessonScene(
+            title="3 Learning noise by heart",
+            question="An adversary reads .7: is that a lot?",
+            guesses=("Yes, a strong link", "It depends on rows and steps", "No, it is always that"),
+            right="It depends on rows and steps",
+            notes=(
+                "There is no link in these rows. Say so only after the guess.",
+                "Go from 2,000 rows to 50: on its own rows the adversary reads more and more, on new rows "
+                "nothing above 0.",
+                "The grey band is what it reads on the same rows shuffled, where there can be no link: a "
+                "value says something only above it. Published tables mostly print the blue line.",
+                "Every point is a training of its own with that many steps: fd.measure, evaluated in-sample "
+                "and cross-fitted.",
+            ),
+        ),
+        "4": LessonScene(
+            title="4 The duel",
+            question="How does a predictor become fair?",
+            guesses=("It forgets age", "An adversary hunts it", "It adds noise"),
+            right="An adversary hunts it",
+            notes=(
+                "Step through it: the error falls, and whenever prices begin to follow age, g is there: "
+                "the adversary hunts.",
+                "Freeze the adversary: what it reads falls far below 0, and HGR read afresh rises to "
+                "nearly 1. A reading is worth as much as the adversary behind it.",
+                "The loop of the paper's Fig. 3 on 1,000 household policies, λ = 4, the adversary taking "
+                "five steps for one of the predictor. Read afresh: HGR_spline, as everywhere in fairdash.",
+            ),
+        ),
+        "5": LessonScene(
+            title="5 Who pays?",
+            question="What does fairness cost, and who pays?",
+            guesses=("Everyone a little", "The young pay more, the middle less", "The old pay more"),
+            right="The young pay more, the middle less",
+            notes=(
+                "Household prices of the paper's scenario rise to the age of 40 and fall again.",
+                "Equal prices move errors between the ages; equal errors let the hump stand. Both are called "
+                "fair.",
+                "On the front, left of the grey edge no link can be detected: more λ costs error and buys "
+                "nothing that could be shown.",
+                "The run of the trade-off page: 5,000 policies, means over the test rows of five splits. "
+                "Bars on the front: a standard error to each side.",
+            ),
+        ),
+    }
+)
+
+
+DATA = Path(__file__).parent / "lesson_data"
+
+
+@cache
+def table(name: str) -> pd.DataFrame:
+    """A committed table by its name."""
+    return pd.read_csv(DATA / f"{name}.csv")
+
+
+def select(name: str, **values: object) -> pd.DataFrame:
+    """The rows of a committed table whose columns have these values."""
+    found = table(name)
+    for column, value in values.items():
+        found = found[found[column] == value]
+    return found.reset_index(drop=True)
+
+
+def row_of(frame: pd.DataFrame, column: str, value: float) -> dict[str, Any]:
+    """The one row whose column has this value, by name."""
+    (found,) = frame[frame[column] == value].to_dict("records")
+    return {str(name): each for name, each in found.items()}
+
+
+# Scene 1: zero correlation, total dependence. And scene 2: the two functions that straighten the cloud.
+
+Points = tuple[tuple[float, float], ...]
+
+#: Where the curve's five points stand: u from −10 to 10 is an age from 20 to 60.
+PLACES = (-10.0, -5.0, 0.0, 5.0, 10.0)
+#: A price that rises to the middle and falls as much, as the household scenario's does.
+HUMP: Points = tuple(zip(PLACES, (-6.0, 3.0, 6.0, 3.0, -6.0), strict=True))
+LOWEST, HIGHEST = -10.0, 10.0
+CURVE_NOISE, CURVE_ROWS = 1.5, 300
+_CELLS = 20_000
+
+
+def curve_scene(points: Points) -> Scene:
+    """Rows about the curve."""
+    return Scene(pattern=POINTS, points=points, n=CURVE_ROWS, noise=CURVE_NOISE)
+
+
+def points_of(heights: list[float]) -> Points:
+    """The curve through these five heights, each brought into its range."""
+    return tuple(zip(PLACES, np.clip(heights, LOWEST, HIGHEST).tolist(), strict=True))
+
+
+def dials(points: Points) -> tuple[float, float]:
+    """The two dials: the exact correlation of age and price, and their maximal correlation."""
+    shape = curve_scene(points).named
+    u = HALF_WIDTH * (2 * (np.arange(_CELLS) + 0.5) / _CELLS - 1)
+    f = shape(u)
+    covariance = float(np.mean(u * (f - f.mean())))
+    pearson = covariance / float(u.std() * np.sqrt(f.var() + CURVE_NOISE**2))
+    return pearson, float(pattern_hgr(shape, noise=CURVE_NOISE))
+
+
+def curve_sentence(points: Points) -> str:
+    """What the two dials say of each other, in Markdown."""
+    pearson, hgr = dials(points)
+    values = f"**Pearson's correlation of age and price is {signed(pearson)}, HGR {hgr:.2f}.** "
+    if hgr < 0.1:
+        return values + "The price does not follow age: neither of them finds a link."
+    if abs(pearson) < 0.1:
+        return values + (
+            "So a price can have no correlation with age and still follow it: what it gains on one side it "
+            "loses on the other. HGR may bend both before it correlates them, and is 0 only without any link."
+        )
+    if hgr - abs(pearson) < 0.05:
+        return values + "The curve is nearly straight, and both say the same. Bend it until they part."
+    return values + "Correlation sees the straight part of the link alone. Can you bring it to 0?"
+
+
+def straightened(points: Points, share: float) -> tuple[Array, Array]:
+    """The rows on their way from (u, v), standardised, at 0 to (f(u), g(v)) at 1; standardised, (n,) each."""
+    u, v = (values[0] for values in curve_scene(points).draw())
+    truth = best_pair(points)
+    ends = (np.interp(u, truth.u, truth.f), np.interp(v, truth.v, truth.g))
+    moved = (
+        (1 - share) * _standardised(begin) + share * _standardised(end)
+        for begin, end in zip((u, v), ends, strict=True)
+    )
+    x, y = map(_standardised, moved)
+    return x, y
+
+
+def best_pair(points: Points) -> Truth:
+    """f and g of the curve, and their correlation, HGR."""
+    return truth_of(curve_scene(points).named, noise=CURVE_NOISE)
+
+
+def straight_sentence(points: Points, share: float) -> str:
+    """How straight the cloud is, in Markdown."""
+    x, y = straightened(points, share)
+    slope, hgr = float(np.mean(x * y)), best_pair(points).hgr
+    if share == 0:
+        return (
+            f"**As it is the cloud has a slope of {signed(slope)}: that is Pearson's correlation of these "
+            f"{CURVE_ROWS} rows.** Press play, and watch f bend age and g bend the price."
+        )
+    if share < 1:
+        return f"**{share:.0%} of the way the slope is {signed(slope)}.** Both axes are being bent."
+    return (
+        f"**Bent by f and g the cloud lies along a line, whose slope is {signed(slope)} on these "
+        f"{CURVE_ROWS} rows; the exact one is HGR = {hgr:.2f}.** No other two functions make it steeper."
+    )
+
+
+def _standardised(x: Array) -> Array:
+    centred = x - x.mean()
+    size = float(np.sqrt(np.mean(centred**2)))
+    return centred / size if size > 0 else centred
+
+
+def signed(value: float) -> str:
+    """Two decimals, a true minus, and no minus before 0."""
+    text = f"{value:.2f}"
+    return "0.00" if text == "-0.00" else text.replace("-", "−")
+
+
+# Scene 3: an adversary that learns noise by heart.
+
+
+NOISE_ROWS = (50, 100, 200, 500, 1000, 2000)
+NOISE_STEPS = (5, 10, 20, 50, 100, 200, 500)
+
+
+def noise_scene(n: int) -> Scene:
+    """Rows of two variables that have nothing to do with each other."""
+    return Scene(pattern="none", n=n, noise=2.0, seed=3)
+
+
+def independent_rows(n: int) -> tuple[Array, Array]:
+    """U and V of :func:`noise_scene`, (n,) each."""
+    u, v = noise_scene(n).draw()
+    return u[0], v[0]
+
+
+def noise_readings(n: int) -> pd.DataFrame:
+    """A row a number of steps: ``own`` and ``new``, HGR_NN on the rows that it has learned and on others;
+    ``low`` and ``high``, the range of ``own`` on shuffled rows."""
+    return select("noise", n=n)
+
+
+def noise_sentence(n: int, steps: int) -> str:
+    """What the networks read after so many steps, in Markdown."""
+    row = row_of(noise_readings(n), "steps", steps)
+    return (
+        f"**After {steps} steps on {n:,} rows without any link the adversary reads {row['own']:.2f} on the "
+        f"rows it has learned, and {signed(row['new'])} on rows it has not seen.** "
+        f"On the same rows shuffled it reads {row['low']:.2f} to {row['high']:.2f}. A number says "
+        "nothing until its noise floor stands beside it."
+    )
+
+
+# Scene 4: the duel of a predictor with its adversary.
+
+DUEL_LAM = 4.0
+DUEL_STEPS = tuple(range(0, 401, 10))
+#: Step at which the adversary stops learning, where it is frozen.
+FROZEN_AT = 100
+
+
+def duel_states(frozen: bool) -> pd.DataFrame:
+    """A row a step that is shown: ``mse`` (1 is what the average reaches), ``j`` as the adversary reads it,
+    and ``fresh``, what a new estimator reads: HGR_spline by its default."""
+    return select("duel", frozen=frozen)
+
+
+def duel_by_age(frozen: bool, step: int) -> pd.DataFrame:
+    """Average ``price`` in €, and ``g`` in standard deviations, by ``age``."""
+    return select("duel_by_age", frozen=frozen, step=step)
+
+
+def average_price() -> float:
+    """What everyone would pay if the price were the same for all; in €."""
+    return float(duel_by_age(False, max(DUEL_STEPS))["price"].mean())
+
+
+def duel_sentence(frozen: bool, step: int) -> str:
+    """Where the game stands, in Markdown."""
+    row = row_of(duel_states(frozen), "step", step)
+    prices = duel_by_age(frozen, step)["price"]
+    told = (
+        f"**After {step} steps the adversary reads {signed(row['j'])}, and a fresh estimator "
+        f"{signed(row['fresh'])}; the error is {row['mse']:.2f} of the variance.** "
+        f"Average prices by age differ by up to {prices.max() - prices.min():.0f} €."
+    )
+    if frozen and step > FROZEN_AT:
+        return told + (
+            f" The adversary has learned nothing since step {FROZEN_AT}: the predictor escapes from what it "
+            "knows, and what it reads says little of what is there."
+        )
+    return told
+
+
+# Scene 5: what fairness costs, and who pays.
+
+LAMS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+#: Edges of the groups of age.
+AGES = (25, 29, 31, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 55)
+OBJECTIVES = {
+    "demographic_parity": "Equal prices",
+    "equalized_residuals": "Equal errors",
+}
+#: Whom the scene looks at.
+YOUNGER, OLDER = 30, 40
+
+
+def payers_points(objective: str) -> pd.DataFrame:
+    """A row a weight, 0 first: ``lam``, ``rmse`` in € and ``hgr`` of what is audited, means over the splits.
+
+    And ``rmse_se``, ``hgr_se``, their standard errors; ``edge``, what independence stays below in 95 % of
+    cases; ``rmse_of_average``, the error in € of giving everyone the average.
+    """
+    return select("payers", objective=objective).sort_values("lam", ignore_index=True)
+
+
+def payers_floor(objective: str) -> float:
+    """The noise floor of sentence and picture, whatever the weight: the mean of the weights' edges.
+
+    Each weight's edge estimates the same thing from shuffles of its own.
+    """
+    return float(payers_points(objective)["edge"].mean())
+
+
+def payers_by_age(objective: str, lam: float) -> pd.DataFrame:
+    """Average ``price`` and ``residual`` (price − cost) in € by ``age``, test rows."""
+    return select("payers_by_age", objective=objective, lam=lam)
+
+
+def payers_lams() -> list[float]:
+    return [float(lam) for lam in payers_points("demographic_parity")["lam"]]
+
+
+def payers_ages(objective: str) -> pd.DataFrame:
+    """:func:`payers_by_age` of all weights: what the axes have to hold."""
+    return select("payers_by_age", objective=objective)
+
+
+def payers_sentence(objective: str, lam: float) -> str:
+    """Say who pays what at this weight, against the standard model, in Markdown."""
+    point, standard = (row_of(payers_points(objective), "lam", each) for each in (lam, 0.0))
+    if lam == 0:
+        share = number(100 * standard["rmse"] / standard["rmse_of_average"])
+        return (
+            f"**Without fairness a {YOUNGER}-year-old pays {_price(objective, 0.0, YOUNGER):.0f} € and a "
+            f"{OLDER}-year-old {_price(objective, 0.0, OLDER):.0f} €**. The root mean squared error is "
+            f"{number(standard['rmse'])} €, {share} % of "
+            "the error of giving everyone the average. Move λ."
+        )
+    moved = [_price(objective, lam, age) - _price(objective, 0.0, age) for age in (YOUNGER, OLDER)]
+    errors = [row_of(payers_by_age(objective, lam), "age", age)["residual"] for age in (YOUNGER, OLDER)]
+    told = point["hgr"] > payers_floor(objective)
+    side = (
+        "above the noise floor, {}: the link is still there"
+        if told
+        else "within the noise floor, {}: beyond this point you pay for noise"
+    ).format(number(payers_floor(objective)))
+    hgr = number(point["hgr"]).replace("-", "−")
+    error = error_change(standard["rmse"], point["rmse"], of_average=point["rmse_of_average"], unit="€")
+    return (
+        f"**At λ = {lam:g} a {YOUNGER}-year-old pays {_change(moved[0])} and a {OLDER}-year-old "
+        f"{_change(moved[1])}; {error}.** On average the {YOUNGER}-year-old is now charged "
+        f"{_off(errors[0])}, the {OLDER}-year-old {_off(errors[1])}. HGR {hgr} is {side}."
+    )
+
+
+def _price(objective: str, lam: float, age: int) -> float:
+    return float(row_of(payers_by_age(objective, lam), "age", age)["price"])
+
+
+def _change(euros: float) -> str:
+    return f"{abs(euros):.0f} € {'more' if euros > 0 else 'less'}" if round(euros) else "the same"
+
+
+def _off(euros: float) -> str:
+    return f"{abs(euros):.0f} € too {'much' if euros > 0 else 'little'}" if round(euros) else "what they cost"

@@ -1,1 +1,0 @@
-"""The parts of the lesson: a scene a file."""

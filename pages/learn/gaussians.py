@@ -1,9 +1,0 @@
-"""The address of Gaussians, once a page of its own, leads to its part of Association patterns."""
-
-from __future__ import annotations
-
-import streamlit as st
-
-from fairdash.ui.pages import go_to
-
-go_to("patterns", address={**st.query_params, "part": "gaussians"})

@@ -1,7 +1,0 @@
-"""The lesson: five scenes, a guess before each answer."""
-
-from __future__ import annotations
-
-from fairdash.ui.lesson.scenes import show_lesson
-
-show_lesson()
