@@ -52,7 +52,7 @@ from fairdash.tariff.many import choose_alpha
 from fairdash.tariff.terms import design
 from fairdash.training.losses import find_loss
 from fairdash.training.penalties.base import of_ranks
-from fairdash.training.penalties.closed_forms import smooth_functions
+from fairdash.training.penalties.rank_functions import smooth_functions
 from fairdash.training.splits import Split, corrected_standard_error, random_splits, with_held_out
 
 Array = NDArray[np.float64]

@@ -42,7 +42,7 @@ PENALTIES = MappingProxyType(
             title="Averages along the sensitive attribute",
             meaning="Lowers first by how much the premium's averages follow the sensitive attribute, then "
             "what other links there are; a large λ ends at one flat premium, as far as no factor is fixed.",
-            penalty="fairdash.tariff.stack:AveragesPenalty",
+            penalty="fairdash.tariff.averages:AveragesPenalty",
             source="fairdash",
         ),
         **{each.id: each for each in METHODS.values() if each.penalty is not None and not each.adversarial},
@@ -89,8 +89,13 @@ class FitOptions:
     tol: float = 1e-4
 
     @property
+    def has_own_penalty(self) -> bool:
+        """Whether Ψ is the penalty of tariffs alone."""
+        return self.penalty == AVERAGES
+
+    @property
     def penalty_class(self) -> type[BasePenalty]:
-        """The class of Ψ."""
+        """The class of Ψ, where it is one of the networks'."""
         found = PENALTIES[self.penalty].penalty_class()
         assert found is not None
         return found
@@ -198,12 +203,12 @@ def fit_stack(
             random_state=random_state,
         )
         ends_flat = options.penalty == AVERAGES and offset is None
-        tol = options.tol * (1.0 if ends_flat else stack.lams.clamp_min(1.0))
-        x_found, steps, settled = minimise(
+        tol = options.tol * (1.0 if ends_flat else np.maximum(stack.lams, 1.0))
+        x_found, *told = minimise(
             stack.value_and_slope, stack.start, max_iter=options.max_iter, tol=tol, on_step=on_step
         )
-        beta[fair] = stack.coefficients(x_found).numpy()
-        n_iter[fair], converged[fair] = steps.numpy(), settled.numpy()
+        beta[fair] = stack.coefficients(x_found)
+        n_iter[fair], converged[fair] = told
     # In the target's own units.
     intercept, coefficients = beta[:, -1], beta[:, :-1]
     if loss.has_log_link:

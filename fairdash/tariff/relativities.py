@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.data.columns import clean_features, require_unique
 from fairdash.errors import Checks, DataError, OptionError
 from fairdash.tariff.choosing import lacking
 from fairdash.tariff.terms import (
@@ -201,9 +202,6 @@ def rate(table: pd.DataFrame, X: Any, *, unknown: Literal["error", "base"] = "er
 
 def named_features(X: Any, columns: Sequence[str], *, numbers: Sequence[str]) -> pd.DataFrame:
     """These columns of X, named by text and clean; DataError if one is not there or not of its kind."""
-    # It loads scikit-learn, which who reads or draws a table does without.
-    from fairdash.data.columns import clean_features, require_unique
-
     features = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     require_unique(features)
     features = features.set_axis([str(name) for name in features.columns], axis=1)

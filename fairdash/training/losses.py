@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from fairdash.utils.registry import by_id, get_entry
 if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
+
+    #: NumPy's where tariffs are fitted, torch's where networks are.
+    Numbers = TypeVar("Numbers", NDArray[np.float64], Tensor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +51,11 @@ class Loss:
         """Whether the prediction is exp(η), positive, rather than η itself."""
         return self.power > 0
 
-    def prediction(self, eta: Tensor) -> Tensor:
+    def prediction(self, eta: Numbers) -> Numbers:
         """μ from the network's η, any shape."""
-        return eta.exp() if self.has_log_link else eta
+        return _exp(eta) if self.has_log_link else eta
 
-    def unit_deviance(self, eta: Tensor, y: Tensor) -> Tensor:
+    def unit_deviance(self, eta: Numbers, y: Numbers) -> Numbers:
         """Deviance of each row at the network's η: 0 where μ = y, and above 0 elsewhere; any shape.
 
         Squared error has 1 and the others the usual 2 in front, as scikit-learn's
@@ -60,45 +63,31 @@ class Loss:
         """
         if not self.has_log_link:
             return (eta - y) ** 2
-        mu = eta.exp()
         if self.power == 1:
-            return 2 * (y.xlogy(y) - y * eta - y + mu)
+            return 2 * (_y_log_y(y) - y * eta - y + _exp(eta))
         if self.power == 2:
-            return 2 * (eta - y.log() + y * (-eta).exp() - 1)
+            return 2 * (eta - _log(y) + y * _exp(-eta) - 1)
         p = self.power
         return 2 * (
-            y.clamp(min=0).pow(2 - p) / ((1 - p) * (2 - p))
-            - y * (eta * (1 - p)).exp() / (1 - p)
-            + (eta * (2 - p)).exp() / (2 - p)
+            y.clip(0) ** (2 - p) / ((1 - p) * (2 - p))
+            - y * _exp(eta * (1 - p)) / (1 - p)
+            + _exp(eta * (2 - p)) / (2 - p)
         )
 
-    def slope(self, eta: Tensor, y: Tensor) -> Tensor:
+    def slope(self, eta: Numbers, y: Numbers) -> Numbers:
         """Derivative of :meth:`unit_deviance` by η; any shape. Shorter than the way through autograd."""
         if not self.has_log_link:
             return 2 * (eta - y)
         if self.power == 1:
-            return 2 * (eta.exp() - y)
+            return 2 * (_exp(eta) - y)
         if self.power == 2:
-            return 2 * (1 - y * (-eta).exp())
+            return 2 * (1 - y * _exp(-eta))
         p = self.power
-        return 2 * ((eta * (2 - p)).exp() - y * (eta * (1 - p)).exp())
+        return 2 * (_exp(eta * (2 - p)) - y * _exp(eta * (1 - p)))
 
     def deviances(self, y: NDArray[np.float64], y_pred: NDArray[np.float64]) -> NDArray[np.float64]:
         """Deviance of each row, y and y_pred of shape (n,): what :meth:`mean_deviance` averages."""
-        from scipy.special import xlogy
-
-        p = self.power
-        if p == 0:
-            return (y_pred - y) ** 2
-        if p == 1:
-            return 2 * (xlogy(y, y) - y * np.log(y_pred) - y + y_pred)
-        if p == 2:
-            return 2 * (np.log(y_pred) - np.log(y) + y / y_pred - 1)
-        return 2 * (
-            np.maximum(y, 0) ** (2 - p) / ((1 - p) * (2 - p))
-            - y * y_pred ** (1 - p) / (1 - p)
-            + y_pred ** (2 - p) / (2 - p)
-        )
+        return self.unit_deviance(np.log(y_pred) if self.has_log_link else y_pred, y)
 
     def mean_deviance(
         self,
@@ -177,6 +166,21 @@ class Loss:
             what=f"The {self.title.lower()} needs a target that is {least}",
             hint="Choose squared error, or leave these rows out.",
         )
+
+
+def _exp(x: Any) -> Any:
+    return np.exp(x) if isinstance(x, np.ndarray) else x.exp()
+
+
+def _log(x: Any) -> Any:
+    return np.log(x) if isinstance(x, np.ndarray) else x.log()
+
+
+def _y_log_y(y: Any) -> Any:
+    """y log y, 0 at 0."""
+    from scipy.special import xlogy
+
+    return xlogy(y, y) if isinstance(y, np.ndarray) else y.xlogy(y)
 
 
 LOSSES: Mapping[str, Loss] = by_id(

@@ -1,12 +1,18 @@
-"""How far a run or a search is, as pages show it."""
+"""How far a job is, as pages show it; studies are started too, followed with a bar, and shown when done."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Mapping
+
+import pandas as pd
 import streamlit as st
 
-from fairdash.runs.launch import go_on
-from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RunStatus
+from fairdash.runs.launch import go_on, start_study
+from fairdash.runs.status import CANCELLED, DONE, FAILED, QUEUED, RUNNING, RunStatus
 from fairdash.runs.store import Job
+from fairdash.runs.studies import StudyJob, find_study
+from fairdash.simulations.studies import Study
 from fairdash.ui.frame import plain_errors
 from fairdash.ui.keys import Keys
 from fairdash.ui.text import duration, safe
@@ -66,3 +72,83 @@ def show_progress(job: Job) -> None:
     if st.button("Cancel", key=KEY("cancel", job.id), icon=":material/stop:", disabled=job.is_cancelled()):
         with plain_errors():
             job.ask_to_cancel()
+
+
+SECONDS_BETWEEN_STUDY_LOOKS = 0.7
+#: A study follows a slider only after the slider has rested this long: each one is a process to start.
+SECONDS_OF_REST = 0.6
+
+Tables = Mapping[str, pd.DataFrame]
+
+
+@st.cache_data(max_entries=60, show_spinner=False)
+def _finished(key: str, _job: StudyJob) -> dict[str, pd.DataFrame]:  # noqa: ARG001 (the key is the cache's)
+    return _job.tables()
+
+
+def finished(study: Study) -> Tables | None:
+    """The tables of a study that is done, else None; it is not started here."""
+    job = find_study(study)
+    return None if job is None or job.status.state != DONE else _finished(study.key, job)
+
+
+def so_far(study: Study) -> tuple[Tables, bool]:
+    """The tables that a study has, and whether it is done; it is not started here."""
+    done = finished(study)
+    return (_tables(study), False) if done is None else (done, True)
+
+
+def follow(study: Study, show: Callable[[Tables], None] | None, *, slot: str) -> None:
+    """Start a study once the page rests, show its bar and what it has so far; one full rerun at its end.
+
+    Parameters
+    ----------
+    study
+        Not done yet.
+    show
+        Draws the tables that there are so far. None if the page itself does: then it is run again whenever
+        there is more to draw.
+    slot
+        Name of the place on the page: a study that takes the place of another stops it.
+    """
+    asked = KEY("study", slot)
+    earlier = st.session_state.get(asked)
+    if earlier is None or earlier[0] != study:
+        job = None if earlier is None else find_study(earlier[0])
+        if job is not None and not job.status.is_over:
+            job.ask_to_cancel()
+        st.session_state[asked] = (study, time.monotonic())
+    _follow(study, show, asked, _size(_tables(study)))
+
+
+@st.fragment(run_every=SECONDS_BETWEEN_STUDY_LOOKS)
+def _follow(study: Study, show: Callable[[Tables], None] | None, asked: str, drawn: int) -> None:
+    job = find_study(study)
+    status = RunStatus(state=QUEUED) if job is None else job.status
+    if status.state == DONE or (show is None and _size(_tables(study)) > drawn):
+        st.rerun()
+    if status.state == FAILED:
+        st.warning("The background computation has ended before it was done.")
+        if st.button("Try again", icon=":material/replay:", key=KEY("again", asked)):
+            with plain_errors():
+                start_study(study)
+        return
+    if time.monotonic() - st.session_state[asked][1] >= SECONDS_OF_REST:
+        # A fragment's own runs have nobody around them who says what goes wrong.
+        with plain_errors():
+            start_study(study)
+    if status.state == RUNNING:
+        st.progress(status.fraction, text=progress_words(status))
+    else:
+        st.progress(0.0, text="Starting…")
+    if show is not None:
+        show(_tables(study))
+
+
+def _tables(study: Study) -> Tables:
+    job = find_study(study)
+    return {} if job is None else job.tables()
+
+
+def _size(tables: Tables) -> int:
+    return sum(len(table) for table in tables.values())

@@ -101,7 +101,7 @@ class Keys:
 def name_in(key: str) -> str:
     """What a file calls the widget of this key, for the name of a file that it saves.
 
-    >>> name_in('tradeoff.panels hiding "f"')
+    >>> name_in('tradeoff.comparison hiding "f"')
     'hiding-f'
     """
     _, _, name = key.partition(" ")

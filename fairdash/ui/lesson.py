@@ -26,12 +26,11 @@ from fairdash.figures.stage import d3_script
 from fairdash.figures.theme import REFERENCE, Theme
 from fairdash.simulations import lesson
 from fairdash.simulations.lesson import SCENES
-from fairdash.ui.address import choose
+from fairdash.ui.blocks import show_stage
 from fairdash.ui.frame import enlarged, presented, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import page
-from fairdash.ui.simulations import points_from_address, points_to_address
-from fairdash.ui.stage import show_stage
+from fairdash.ui.state import choose, points_from_address, points_to_address
 from fairdash.ui.text import explain
 
 KEY = Keys(__file__)

@@ -1,9 +1,11 @@
-"""What the user is looking at: kept in the page's address, and in the session between pages."""
+"""What the user looks at and has chosen: kept in the page's address, and in the session between pages."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
+import numpy as np
 import streamlit as st
 
 from fairdash.data.source import CatalogueSource, DatasetSource, load_source, save_source
@@ -14,6 +16,7 @@ from fairdash.runs.store import Run
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.owner import current_owner
+from fairdash.ui.text import safe
 
 KEY = Keys(__file__)
 
@@ -145,3 +148,83 @@ def _forget(key: Address) -> None:
     st.session_state.pop(key, None)
     if key in st.query_params:
         del st.query_params[key]
+
+
+def choose(
+    label: str,
+    options: Mapping[str, str],
+    *,
+    name: str,
+    key: str,
+    place: Any = st,
+    hidden_label: bool = False,
+) -> str:
+    """A segmented control of `options`; the address keeps the id of what is chosen.
+
+    A control that Streamlit binds keeps its title there instead, and falls back in silence on one that it
+    does not know. Here an unknown id is named above the control, which shows the first option, until
+    somebody chooses.
+
+    Parameters
+    ----------
+    options
+        Id, as the address holds it, to title; the first is the default.
+    name
+        The parameter in the address.
+    key
+        The control's own key; it differs from `name` where two controls share a parameter.
+    place
+        What to draw in: a column or the page.
+
+    Returns
+    -------
+    str
+        The id that is chosen.
+    """
+    asked = st.query_params.get(name)
+    if asked is not None and asked not in options:
+        known = ", ".join(f"“{safe(each)}”" for each in options)
+        place.warning(
+            f"The address asks for {safe(name)} “{safe(asked)}”, which is not known here. Known: {known}. "
+            f"Shown: {safe(next(iter(options.values())))}."
+        )
+    if st.session_state.get(key) not in options:
+        st.session_state[key] = asked if asked in options else next(iter(options))
+    chosen: str = place.segmented_control(
+        label,
+        list(options),
+        format_func=options.__getitem__,
+        required=True,
+        key=key,
+        on_change=_write,
+        args=(name, key),
+        label_visibility="collapsed" if hidden_label else "visible",
+    )
+    return chosen
+
+
+def _write(name: str, key: str) -> None:
+    """Keep in the address what was chosen."""
+    st.query_params[name] = str(st.session_state[key])
+
+
+#: Points to begin with: a curve that rises, falls and rises.
+_POINTS = ((-10.0, 0.0), (-5.0, 6.0), (0.0, -4.0), (5.0, 6.0), (10.0, 0.0))
+_MOST_POINTS = 40
+
+
+def points_from_address() -> tuple[tuple[float, float], ...]:
+    """The points that the address holds as ``points=-10:0,-5:6``; the default ones if it holds none."""
+    pairs = [pair.split(":") for pair in st.query_params.get(Address.POINTS, "").split(",")[:_MOST_POINTS]]
+    try:
+        points = tuple((float(u), float(f)) for u, f in pairs)
+    except ValueError:
+        return _POINTS
+    return points if np.isfinite(points).all() else _POINTS
+
+
+def points_to_address(points: tuple[tuple[float, float], ...]) -> None:
+    """Keep the points in the address, so that it can be sent."""
+    text = ",".join(f"{u:g}:{f:g}" for u, f in points)
+    if st.query_params.get(Address.POINTS) != text:
+        st.query_params[Address.POINTS] = text

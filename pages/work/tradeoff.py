@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from fairdash.ui.tradeoff.controls import choose, show_answer, show_comparison
-from fairdash.ui.tradeoff.opening import (
+from fairdash.ui.tradeoff.comparison import choose, show_answer, show_comparison, show_panels
+from fairdash.ui.tradeoff.run import (
     run_in_view,
     show_confirmation,
     show_history,
     show_other_training,
     show_stage,
+    show_take_away,
 )
-from fairdash.ui.tradeoff.panels import show_panels
-from fairdash.ui.tradeoff.take_away import show_take_away
 from fairdash.ui.tradeoff.tariff import show_tariff
 
 st.title("What does fairness cost?")

@@ -120,7 +120,7 @@ def test_a_run_says_which_of_its_defaults_are_others_today():
 def test_nothing_chosen_is_the_same_everywhere(monkeypatch):
     """A notebook, the command line and the page that starts a run by itself ask for one plan."""
     from fairdash.__main__ import main as command
-    from fairdash.ui.tradeoff import opening
+    from fairdash.ui.tradeoff import run as run_page
 
     asked, line = [], []
 
@@ -132,13 +132,13 @@ def test_nothing_chosen_is_the_same_everywhere(monkeypatch):
         raise Enough
 
     monkeypatch.setattr("fairdash.evaluation.execute_sweep.execute_sweep", hear)
-    monkeypatch.setattr(opening, "start_run", lambda source, plan, **_: line.append(plan))
-    monkeypatch.setattr(opening, "current_owner", lambda: "local")
+    monkeypatch.setattr(run_page, "start_run", lambda source, plan, **_: line.append(plan))
+    monkeypatch.setattr(run_page, "current_owner", lambda: "local")
     source = CatalogueSource(dataset="household", options={})
     for call in (lambda: fd.sweep(source.load()), lambda: command(["sweep", "--dataset", "household"])):
         with pytest.raises(Enough):
             call()
-    opening.start_quick(source, "demographic_parity")
+    run_page.start_quick(source, "demographic_parity")
     assert asked[0] == asked[1] == line[0]
     assert fd.FairRegressor().method == asked[0].methods[1]
 

@@ -29,7 +29,7 @@ from fairdash.simulations import (
 from fairdash.simulations import estimates as estimates_module
 from fairdash.simulations.estimates import is_detected, studied
 from fairdash.simulations.studies import Study
-from fairdash.ui.patterns import picture
+from fairdash.ui.patterns.scene import answer as answer_of
 from fairdash.ui.text import fixed
 
 ROOT = Path(__file__).parents[2]
@@ -117,7 +117,7 @@ def test_an_unknown_pattern_in_the_address_gives_the_default() -> None:
 @pytest.mark.parametrize("each", SCENES, ids=lambda each: each.id)
 def test_one_click_opens_the_scene_that_shows_a_failure(each) -> None:
     app = opened("patterns")
-    calm(app.button(key=f'patterns.controls example "{each.id}"').click().run())
+    calm(app.button(key=f'patterns.scene example "{each.id}"').click().run())
     assert app.selectbox(key="pattern").value == each.scene.pattern
     assert at(app) == each.scene.noise
     assert app.toggle(key="heavy").value == each.scene.heavy_tails
@@ -142,7 +142,7 @@ def test_the_answer_names_the_shorter_list(scene: str) -> None:
     (example,) = [each for each in SCENES if each.id == scene]
     estimates = scene_estimates(example.scene)
     told = [is_detected(row.id, row.value, row.floor_q95) for row in estimates.itertuples()]
-    said = picture.answer(estimates, truth_of(example.scene.shape, noise=example.scene.noise))
+    said = answer_of(estimates, truth_of(example.scene.shape, noise=example.scene.noise))
     shorter = [
         short_name(row.id)
         for row, sees in zip(estimates.itertuples(), told, strict=True)
@@ -299,7 +299,7 @@ def test_the_rest_is_drawn_when_chosen(choice: str) -> None:
     app = opened("patterns")
     calm(app.segmented_control(key="patterns.parts more").set_value(choice).run())
     if choice == "When each fails":
-        calm(app.button(key='patterns.controls fails "chi2_kde" "heavy_tails"').click().run())
+        calm(app.button(key='patterns.scene fails "chi2_kde" "heavy_tails"').click().run())
         assert app.toggle(key="heavy").value
     if choice == "All numbers":
         table = app.dataframe[0].value
@@ -313,7 +313,7 @@ def everything(app: AppTest) -> str:
 
 def test_rdcs_ordinal_ranks_are_a_port_s_and_not_its_authors() -> None:
     app = opened("patterns")
-    calm(app.button(key='patterns.controls example "ties"').click().run())
+    calm(app.button(key='patterns.scene example "ties"').click().run())
     assert "ordinal ranks of a Python port" in app.info[0].value
     (diamonds,) = [trace for trace in figure(app, "What each")["data"] if trace["name"] == "as published"]
     (rdc,) = [text for (text,) in diamonds["customdata"] if text.startswith("HGR_RDC")]
@@ -407,7 +407,7 @@ def test_the_app_does_not_load_torch_for_the_lab() -> None:
     import subprocess
 
     script = (
-        "import sys, fairdash.ui.simulations, fairdash.ui.studies, fairdash.figures.estimates\n"
+        "import sys, fairdash.ui.patterns.scene\n"
         "from fairdash.simulations import Scene, scene_estimates\n"
         "scene_estimates(Scene(n=50), n_permutations=2)\n"
         "assert 'torch' not in sys.modules, 'torch was loaded'\n"

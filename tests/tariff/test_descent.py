@@ -28,15 +28,13 @@ OF_TERMS = TermOptions(**OPTIONS)
 
 
 def _rosenbrock(x, which):
-    each = x.numpy()
-    slopes = np.array([rosen_der(row) for row in each])
-    return torch.tensor([rosen(row) for row in each]), torch.tensor(slopes)
+    return np.array([rosen(row) for row in x]), np.array([rosen_der(row) for row in x])
 
 
 def test_problems_of_a_stack_are_minimised_each_as_if_it_were_alone():
-    start = torch.tensor([[-1.2, 1.0, 0.5], [3.0, -2.0, 1.0], [1.0, 1.0, 1.0]], dtype=torch.float64)
+    start = np.array([[-1.2, 1.0, 0.5], [3.0, -2.0, 1.0], [1.0, 1.0, 1.0]])
     x, n_iter, converged = minimise(_rosenbrock, start, tol=1e-12)
-    assert x.numpy() == pytest.approx(np.ones((3, 3)), abs=1e-4)
+    assert x == pytest.approx(np.ones((3, 3)), abs=1e-4)
     assert converged.all()
     for k in range(3):
         alone, its_steps, _ = minimise(_rosenbrock, start[k : k + 1], tol=1e-12)
@@ -46,19 +44,19 @@ def test_problems_of_a_stack_are_minimised_each_as_if_it_were_alone():
 
 def test_a_kink_is_found_and_what_is_not_finite_is_left_where_it_is():
     def kinks(x, which):
-        value = x.abs().sum(dim=1) + (x**2).sum(dim=1)
-        return torch.where(which == 1, torch.nan, value), x.sign() + 2 * x
+        value = np.abs(x).sum(axis=1) + (x**2).sum(axis=1)
+        return np.where(which == 1, np.nan, value), np.sign(x) + 2 * x
 
-    start = torch.tensor([[3.0, -2.0], [1.0, 1.0]], dtype=torch.float64)
+    start = np.array([[3.0, -2.0], [1.0, 1.0]])
     x, _, converged = minimise(kinks, start, tol=1e-9)
-    assert x[0].abs().max() < 1e-3
+    assert np.abs(x[0]).max() < 1e-3
     assert (x[1] == start[1]).all()
     assert converged.tolist() == [True, False]
 
 
 def test_steps_that_run_out_are_told():
     told = []
-    start = torch.tensor([[-1.2, 1.0]], dtype=torch.float64)
+    start = np.array([[-1.2, 1.0]])
     *_, converged = minimise(_rosenbrock, start, max_iter=3, on_step=told.append)
     assert told == pytest.approx([1 / 3, 2 / 3, 1])
     assert not converged.any()
@@ -72,6 +70,15 @@ def test_the_slope_of_a_loss_is_that_of_its_deviance(loss):
     found = find_loss(loss)
     (expected,) = torch.autograd.grad(found.unit_deviance(eta, y).sum(), eta)
     assert found.slope(eta.detach(), y).numpy() == pytest.approx(expected.numpy(), rel=1e-10)
+    # By NumPy, as tariffs have it, and by torch, as networks do: the same.
+    for by_torch, by_numpy in zip(
+        *(
+            (found.unit_deviance(*each), found.slope(*each))
+            for each in ((eta.detach(), y), (eta.detach().numpy(), y.numpy()))
+        ),
+        strict=True,
+    ):
+        assert by_numpy == pytest.approx(by_torch.numpy(), rel=1e-12, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +91,6 @@ def test_the_slope_of_a_loss_is_that_of_its_deviance(loss):
     ],
 )  # fmt: skip
 def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fixed):
-
     table, claims, years, age = policies(200)
     x = np.column_stack([design(choose_terms(table, years, OF_TERMS), table), np.ones(200)])
     is_of_premium = penalty == "averages"
@@ -95,25 +101,43 @@ def test_the_stacks_slope_is_that_of_its_value(penalty, objective, balanced, fix
                               balance=balanced, penalty_rows=100),
         "offset": np.log(1 + table["garage"].to_numpy(dtype=float)) if fixed else None,
     }  # fmt: skip
-    stack = TariffStack(**given, number=torch.float64)
-    torch.manual_seed(0)
-    z = 0.1 * torch.randn(2, x.shape[1], dtype=torch.float64)
-    which = torch.tensor([1, 0])
+    stack = TariffStack(**given, number=np.float64)
+    z = 0.1 * np.random.default_rng(0).normal(size=(2, x.shape[1]))
+    which = np.array([1, 0])
     value, slope = stack.value_and_slope(z, which)
     # Large tables are computed in float32: the same to its digits.
-    short = TariffStack(**given, number=torch.float32).value_and_slope(z, which)
-    assert [each.dtype for each in short] == [torch.float64] * 2
-    assert short[0].numpy() == pytest.approx(value.numpy(), rel=1e-6)
+    short = TariffStack(**given, number=np.float32).value_and_slope(z, which)
+    assert [each.dtype for each in short] == [np.float64] * 2
+    assert short[0] == pytest.approx(value, rel=1e-6)
     # Differences of premium have large slopes, of which as many digits are right.
-    size = float(slope.abs().max()) if is_of_premium else 1.0
-    assert short[1].numpy() == pytest.approx(slope.numpy(), abs=1e-5 * size)
+    size = float(np.abs(slope).max()) if is_of_premium else 1.0
+    assert short[1] == pytest.approx(slope, abs=1e-5 * size)
     for place in (0, 3, x.shape[1] - 1):
-        step = torch.zeros_like(z)
+        step = np.zeros_like(z)
         step[:, place] = 1e-6
         ahead, behind = (stack.value_and_slope(z + sign * step, which)[0] for sign in (1, -1))
-        assert ((ahead - behind) / 2e-6).numpy() == pytest.approx(
-            slope[:, place].numpy(), rel=1e-4, abs=1e-8 * size
-        )
+        assert ((ahead - behind) / 2e-6) == pytest.approx(slope[:, place], rel=1e-4, abs=1e-8 * size)
+
+
+def test_a_tariffs_own_penalty_sees_the_links_that_the_networks_see():
+    """Its R is CanonicalPenalty's, value and slope, whose slope torch knows."""
+    from fairdash.tariff.averages import AveragesPenalty
+    from fairdash.training.penalties.closed_forms import CanonicalPenalty
+
+    rng, n = np.random.default_rng(0), 300
+    s, weight = rng.integers(18, 90, (n, 2)).astype(float), rng.uniform(0.2, 1, n)
+    u = rng.gamma(2, 1, (2, n)) + 0.02 * s[:, 0]
+    rows, mass = np.arange(n), torch.tensor(weight)[None, :, None]
+    v = CanonicalPenalty.encode(torch.tensor(s)[None], [torch.arange(n)], mass)
+    given = torch.tensor(u)[:, :, None].requires_grad_()
+    its = CanonicalPenalty(seeds=[0], s=v, which_split=torch.zeros(1), settings=None)
+    psi = its(given, v.expand(2, -1, -1), mass.expand(2, -1, -1))
+    (slope,) = torch.autograd.grad(psi.sum(), given)
+    own = AveragesPenalty(s, weight, rows, np.float64, premium=u[0], ends_flat=True)
+    centred = u - (u @ own._share)[:, None]
+    found = own._links(centred, centred**2 @ own._share)
+    assert found[0] == pytest.approx(psi.detach().numpy(), rel=1e-9)
+    assert found[1] == pytest.approx(slope[:, :, 0].numpy(), rel=1e-7, abs=1e-12)
 
 
 def test_values_and_base_say_what_the_matrix_says():

@@ -443,11 +443,11 @@ def test_a_descent_cut_short_warns():
         fd.FairTariff(lam=3, max_iter=2).fit(table, claims, sensitive_features=age)
 
 
-def test_without_a_penalty_nothing_needs_torch():
+def test_with_its_own_penalty_nothing_needs_torch():
     program = (
         "import sys, numpy, fairdash\n"
         "x = numpy.arange(40.0).reshape(20, 2)\n"
-        "tariff = fairdash.FairTariff(lam=0).fit(x, x[:, 0] % 5)\n"
+        "tariff = fairdash.FairTariff(lam=1).fit(x, x[:, 0] % 5, sensitive_features=x[:, 1] % 7)\n"
         "fairdash.rate(tariff.relativities(), x)\n"
         "assert 'torch' not in sys.modules"
     )

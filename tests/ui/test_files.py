@@ -30,7 +30,7 @@ def test_a_constant_model_is_shown_and_reported(run_of_two_methods, another_resu
     constant = replace(read, predictions=0.0716 + spread * noise)
     another_result(constant)
     at = calm(open_page("tradeoff", run=run_of_two_methods.id))
-    more = "tradeoff.panels more"
+    more = "tradeoff.comparison more"
     for panel in at.segmented_control(key=more).options:
         at = calm(at.segmented_control(key=more).set_value(panel).run())
     for each in ("Report (HTML)", "The whole path (CSV)", "All figures (CSV)", "Test predictions (CSV)"):
@@ -42,7 +42,7 @@ def test_a_report_that_can_t_be_made_is_said_on_the_page(run_of_two_methods, mon
         raise ZeroDivisionError("Zoe's premium")
 
     at = calm(open_page("tradeoff", run=run_of_two_methods.id))
-    monkeypatch.setattr("fairdash.ui.tradeoff.take_away.render_report", fail)
+    monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", fail)
     at = calm(at.run())
     with caplog.at_level(logging.ERROR, logger="fairdash.app"):
         at = press(at, "Report (HTML)")
@@ -50,7 +50,7 @@ def test_a_report_that_can_t_be_made_is_said_on_the_page(run_of_two_methods, mon
     assert "did not foresee" in error.value
     assert "Zoe" not in error.value + caplog.text
     assert "ZeroDivisionError" in caplog.text
-    monkeypatch.setattr("fairdash.ui.tradeoff.take_away.render_report", render_report)
+    monkeypatch.setattr("fairdash.ui.tradeoff.run.render_report", render_report)
     calm(press(calm(at.run()), "Report (HTML)"))
 
 

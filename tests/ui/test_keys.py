@@ -65,8 +65,8 @@ def test_a_model_is_refitted_where_methods_are_compared(run_of_two_methods):
     assert any(button.label == "Refit this model on all rows" for button in at.button)
     job = create_model(run.spec.source, run.spec.plan, run=run.id, method="pearson", lam=1.0)
     assert worker.main(job.id) == 0
-    for panel in at.segmented_control(key="tradeoff.panels more").options:
-        at = calm(at.segmented_control(key="tradeoff.panels more").set_value(panel).run())
+    for panel in at.segmented_control(key="tradeoff.comparison more").options:
+        at = calm(at.segmented_control(key="tradeoff.comparison more").set_value(panel).run())
         labels = [each.proto.label for each in at.get("download_button")]
         assert "Model, refitted on all rows (zip)" in labels
         assert len([label for label in labels if label.endswith("(CSV)")]) == 3

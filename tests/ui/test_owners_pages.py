@@ -18,7 +18,7 @@ from fairdash.runs.store import Run
 from fairdash.storage import LOCAL
 from fairdash.ui import cached, files, owner
 from fairdash.ui.files import Making
-from fairdash.ui.tradeoff import take_away
+from fairdash.ui.tradeoff import run as run_page
 from tests.serving import until
 from tests.test_owners import ANNE, BEN, make_for, upload_for
 from tests.ui.conftest import open_page, words
@@ -116,8 +116,8 @@ def test_memory_is_asked_after_the_owner(annes: tuple, become: Become) -> None:
 def makings(at: AppTest) -> list[Making]:
     """The files that the page's buttons would give."""
     keys = [
-        take_away.KEY("report"),
-        *(take_away.KEY("csv", name) for name in ("path", "figures", "predictions")),
+        run_page.KEY("report"),
+        *(run_page.KEY("csv", name) for name in ("path", "figures", "predictions")),
     ]
     return [at.session_state[files.KEY("making", key)] for key in keys]
 

@@ -61,7 +61,7 @@ def compared(run, lam, *, measure=DEFAULT_MEASURE, a=None):
 
 
 def look(at, panel):
-    return at.segmented_control(key="tradeoff.panels more").set_value(panel).run()
+    return at.segmented_control(key="tradeoff.comparison more").set_value(panel).run()
 
 
 def lam_shown(at):
@@ -242,13 +242,13 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
     assert fair.any()
     another_result(replace(result, paths={**result.paths, "demographic_parity": path}))
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
-    at = at.segmented_control(key="tradeoff.panels wish").set_value(wish).run()
+    at = at.segmented_control(key="tradeoff.comparison wish").set_value(wish).run()
     text = re.sub(r"\\(.)", r"\1", "\n".join(each.value for each in at.markdown))
     lam = float(re.search(r"λ = ([\d.]+)\. On test rows", text)[1])
     found = compared(finished_run, 1.0)
     validation = found.front.validation.set_index("lam")
     if wish == "Dependence at most …":
-        limit = at.number_input(key='tradeoff.panels limit "hgr_spline" "demographic_parity"').value
+        limit = at.number_input(key='tradeoff.comparison limit "hgr_spline" "demographic_parity"').value
         within = validation[validation[DEFAULT_MEASURE] <= limit]
         assert lam == within["mse"].idxmin()
     elif wish == "Cost at most …":
@@ -270,7 +270,11 @@ def test_a_point_is_chosen_on_validation_rows_and_reported_on_test_rows(finished
 
 def test_what_can_t_be_reached_is_said(finished_run):
     at = look(open_page("tradeoff", run=finished_run.id), "Find the point")
-    at = at.number_input(key='tradeoff.panels limit "hgr_spline" "demographic_parity"').set_value(0.0).run()
+    at = (
+        at.number_input(key='tradeoff.comparison limit "hgr_spline" "demographic_parity"')
+        .set_value(0.0)
+        .run()
+    )
     assert "Not to be had here" in words(at)
 
 
@@ -345,7 +349,7 @@ def test_other_data_put_the_run_of_the_last_out_of_view(finished_run):
 @pytest.mark.parametrize("kind", ["reliance", "importance"])
 def test_features_are_those_of_the_nearest_trained_model(finished_run, kind):
     at = move(look(open_page("tradeoff", run=finished_run.id), "Features"), 2.3)
-    at = at.segmented_control(key="tradeoff.panels features-by").set_value(kind).run()
+    at = at.segmented_control(key="tradeoff.comparison features-by").set_value(kind).run()
     table = finished_run.read_result().importance
     own = table[(table["method"] == "hgr_nn") & (table["lam"] == 4.0)].groupby("feature")[kind].mean()
     (drawn,) = [

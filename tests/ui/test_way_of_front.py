@@ -31,7 +31,7 @@ SEEN: dict[str, set[str]] = {}
 def front_alone() -> None:
     """What the page does from the id in its address to the drawn front."""
     from fairdash.ui.state import chosen_run
-    from fairdash.ui.tradeoff.controls import choose, show_pictures
+    from fairdash.ui.tradeoff.comparison import choose, show_pictures
     from tests.ui.test_way_of_front import traced
 
     with traced():

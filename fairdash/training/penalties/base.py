@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from fairdash.training.penalties.rank_functions import of_column, side_by_side
 from fairdash.training.settings import TrainingSettings
 
 
@@ -113,19 +114,17 @@ def of_ranks(
         (S, N, 1) weights of the rows, or None: a weight of 2 counts a row twice.
     """
     masses = torch.ones_like(s[..., 0]) if weight is None else weight[..., 0]
-    encoded = np.stack(
-        [
-            np.concatenate([_of_column(column, chosen, mass[chosen], functions) for column in rows.T], axis=1)
-            for rows, chosen, mass in zip(
-                s.double().cpu().numpy(),
-                [chosen.cpu().numpy() for chosen in train],
-                masses.double().cpu().numpy(),
-                strict=True,
-            )
-        ]
-    )
-    used = np.flatnonzero((encoded != 0).any(axis=(0, 1)))
-    return torch.from_numpy(encoded[:, :, used if len(used) else [0]]).to(s)
+    encoded = [
+        [of_column(column, chosen, mass[chosen], functions) for column in rows.T]
+        for rows, chosen, mass in zip(
+            s.double().cpu().numpy(),
+            [chosen.cpu().numpy() for chosen in train],
+            masses.double().cpu().numpy(),
+            strict=True,
+        )
+    ]
+    by_column = [np.stack(each) for each in zip(*encoded, strict=True)]
+    return torch.from_numpy(side_by_side(by_column)).to(s)
 
 
 def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
@@ -134,11 +133,3 @@ def normal_scores(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = No
 
     # A constant column has the mid-rank ½, and so scores 0 everywhere.
     return of_ranks(s, train, lambda mass: ndtri(np.cumsum(mass) - mass / 2)[:, None], weight)
-
-
-def _of_column(
-    column: Array, train: NDArray[np.int64], mass: Array, functions: Callable[[Array], Array]
-) -> Array:
-    values, which = np.unique(column[train], return_inverse=True)
-    table = functions(np.bincount(which, weights=mass) / mass.sum())
-    return np.stack([np.interp(column, values, function) for function in table.T], axis=1)

@@ -16,14 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from fairdash.dependence.hgr_nn import shares, standardise
-from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
 from fairdash.training.penalties.base import BasePenalty, normal_scores, of_ranks
+from fairdash.training.penalties.rank_functions import RIDGE, scaled_functions, smooth_functions
 
 #: How much of the sensitive features' correlation matrix gives way to the identity, so that columns that
 #: follow from one another don't make it singular.
@@ -133,11 +131,6 @@ class _Kernels(torch.autograd.Function):
         return slope.mul_(2), None
 
 
-#: Functions of each column of S: as many as cubic splines with 6 intervals have, less the constant.
-_SPLINES = 8
-#: Added to either covariance, as a share of its mean diagonal. It keeps the few rows of a batch from
-#: finding a correlation by chance.
-RIDGE = 0.1
 #: Added to the covariance of the bumps: with a constant U nothing else is left.
 _TINY = 1e-6
 
@@ -187,11 +180,6 @@ class SplineHGRPenalty(BasePenalty):
         share = shares(sample_weight)
         psi: Tensor = _CanonicalCorrelation.apply(standardise(u, share), v, share)
         return psi
-
-
-def smooth_functions(mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The smoothest functions of the ranks, from the masses of the distinct values; (m,) to (m, q)."""
-    return orthonormal(splines(axis_of(mass))[:, :_SPLINES], mass)
 
 
 class Moments(NamedTuple):
@@ -286,8 +274,6 @@ class _CanonicalCorrelation(torch.autograd.Function):
 
 #: Further out than HGR_spline's: an estimator on new rows sees what the tails of U still tell.
 _WIDE_BUMPS = Bumps(12, 3.5)
-#: What a correlation with the j-th function of S counts for is 1 / (1 + this times j²).
-_ROUGHNESS = 0.3
 
 
 class CanonicalPenalty(SplineHGRPenalty):
@@ -300,18 +286,13 @@ class CanonicalPenalty(SplineHGRPenalty):
     @staticmethod
     def encode(s: Tensor, train: Sequence[Tensor], weight: Tensor | None = None) -> Tensor:
         """As HGR_spline's, each function divided by its place from smooth to rough, and scaled."""
-        return of_ranks(s, train, _scaled, weight)
+        return of_ranks(s, train, scaled_functions, weight)
 
     def forward(self, u: Tensor, v: Tensor, sample_weight: Tensor | None = None) -> Tensor:
         """Ψ of shape (K,)."""
         share = shares(sample_weight)
         psi: Tensor = _SquaredCorrelations.apply(standardise(u, share), v, share)
         return psi
-
-
-def _scaled(mass: NDArray[np.float64]) -> NDArray[np.float64]:
-    functions = smooth_functions(mass)
-    return functions / (np.sqrt(_ROUGHNESS / RIDGE) * np.arange(1, functions.shape[1] + 1))
 
 
 class _SquaredCorrelations(torch.autograd.Function):

@@ -22,8 +22,8 @@ from fairdash.ui.cached import ROWS_MEASURED, link_of, rank_link_of, summary_of,
 from fairdash.ui.data.fixes import agree
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, show_fixes, theme
+from fairdash.ui.jobs import Tables, finished, follow
 from fairdash.ui.keys import Keys
-from fairdash.ui.studies import Tables, finished, follow
 from fairdash.ui.text import number, safe
 from fairdash.utils.text import counted
 

@@ -27,11 +27,11 @@ from fairdash.simulations.studies import lines_of, means_along_rho
 from fairdash.simulations.truth import exact_curves
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.ui.address import choose
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Address, Keys
 from fairdash.ui.paper.table1 import show_table1
+from fairdash.ui.state import choose
 from fairdash.ui.text import duration
 
 KEY = Keys(__file__)

@@ -36,10 +36,10 @@ from fairdash.reports.paper.judging import (
 )
 from fairdash.training.methods import METHODS as ALL_METHODS
 from fairdash.training.objectives import OBJECTIVES as ALL_OBJECTIVES
-from fairdash.ui.address import choose
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
 from fairdash.ui.keys import Address, Keys
+from fairdash.ui.state import choose
 from fairdash.ui.text import duration
 
 KEY = Keys(__file__)

@@ -12,8 +12,8 @@ from fairdash.dependence.exact import gaussian
 from fairdash.figures.gaussians import along_rho_figure, estimate_name, inequality_figure
 from fairdash.figures.simulations import scatter_figure, short_name
 from fairdash.simulations import Scene
-from fairdash.simulations.estimates import studied, target_of
-from fairdash.simulations.studies import Study, gaussian_pairs, means_along_rho
+from fairdash.simulations.estimates import studied, target_of, values_of
+from fairdash.simulations.studies import Study, gaussian_pairs, gaussian_study, means_along_rho
 from fairdash.simulations.truth import (
     BASES,
     bound_crossing,
@@ -24,9 +24,8 @@ from fairdash.simulations.truth import (
 )
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, theme
+from fairdash.ui.jobs import follow, so_far
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.simulations import gaussian_estimates, gaussian_values
-from fairdash.ui.studies import follow, so_far
 from fairdash.ui.text import explain, fixed
 
 KEY = Keys(__file__)
@@ -235,3 +234,18 @@ def findings(base: str) -> str:
         f"information crosses HGR² at ρ = {mi_nats:.3f} in nats and at "
         f"{mi_bits:.3f} in bits: which of the two is larger is a matter of units."
     )
+
+
+@st.cache_data(max_entries=50, show_spinner=False)
+def gaussian_values(n: int, seed: int) -> pd.DataFrame:
+    """The quick estimators along ρ, as :func:`fairdash.simulations.gaussian_study`."""
+    ids = [id for id in studied(quick=True) if target_of(id)]
+    *_, last = gaussian_study(n=n, seed=seed, ids=ids, repeats=3)
+    return last.tables["values"]
+
+
+@st.cache_data(max_entries=200, show_spinner=False)
+def gaussian_estimates(rho: float, n: int, seed: int) -> dict[str, float]:
+    """What the quick estimators of HGR, χ² and mutual information read on one data set."""
+    u, v = gaussian_pairs([rho], n, repeats=1, seed=seed)
+    return {id: float(values_of(id, u, v)[0]) for id in studied(quick=True) if target_of(id)}

@@ -23,15 +23,24 @@ from fairdash.figures.simulations import (
 from fairdash.simulations import SHAPES, Scene, Truth
 from fairdash.simulations.estimates import coefficients, is_detected, published_way, studied, target_of
 from fairdash.simulations.studies import Study, compared
-from fairdash.ui.address import choose
 from fairdash.ui.files import download
 from fairdash.ui.frame import chart, presented, theme
+from fairdash.ui.jobs import Tables, finished, follow, so_far
 from fairdash.ui.keys import Address, Keys
-from fairdash.ui.patterns.controls import ask_for_scene, show_examples, show_failures
 from fairdash.ui.patterns.gaussians import show_gaussians
-from fairdash.ui.patterns.picture import FEW, all_estimates, follow_slow, show_picture, slow_study
-from fairdash.ui.simulations import exact_of, learned_of
-from fairdash.ui.studies import Tables, finished, follow, so_far
+from fairdash.ui.patterns.scene import (
+    FEW,
+    all_estimates,
+    ask_for_scene,
+    exact_of,
+    follow_slow,
+    learned_of,
+    show_examples,
+    show_failures,
+    show_picture,
+    slow_study,
+)
+from fairdash.ui.state import choose
 from fairdash.ui.text import explain, in_lines
 
 KEY = Keys(__file__)

@@ -23,7 +23,7 @@ from fairdash.ui.frame import chart, plain_errors, theme
 from fairdash.ui.keys import Keys
 from fairdash.ui.runs.words import missing_data
 from fairdash.ui.text import fixed, safe
-from fairdash.ui.tradeoff.take_away import offer_audit, show_refit
+from fairdash.ui.tradeoff.run import offer_audit, show_refit
 from fairdash.utils.text import number, visible
 
 KEY = Keys(__file__)

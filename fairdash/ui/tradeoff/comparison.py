@@ -1,4 +1,7 @@
-"""Everything else that the trade-off page can show of the two points; drawn only when it is asked for."""
+"""What is compared on the trade-off page: the controls, the answer, the pictures that follow its slider.
+
+And everything else that it can show of the two points, drawn only when it is asked for.
+"""
 
 from __future__ import annotations
 
@@ -9,21 +12,208 @@ import streamlit as st
 
 from fairdash.dependence import REGISTRY, learned_functions
 from fairdash.errors import OptionError
-from fairdash.evaluation import Choice, knee, least_dependence, least_error
+from fairdash.evaluation import Choice, curve_points, knee, least_dependence, least_error
 from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import transformation_figure
-from fairdash.reports import content, pictures, tables, words
+from fairdash.reports import content, pictures, stage, tables, words
 from fairdash.reports.comparison import Comparison
-from fairdash.reports.fronts import Point
+from fairdash.reports.fronts import THE_STANDARD, Front, Point, middle_weight, parse_point
+from fairdash.runs.store import Run
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.ui.blocks import show_blocks, show_table
+from fairdash.training.sweep import STANDARD, Sweep
+from fairdash.ui.blocks import show_blocks, show_stage, show_table
+from fairdash.ui.cached import fronts_of, result_of, stops_of
 from fairdash.ui.frame import chart, theme
-from fairdash.ui.keys import Keys
+from fairdash.ui.keys import Address, Keys
 from fairdash.ui.text import label, number, safe
-from fairdash.ui.tradeoff.controls import go_to
 
 KEY = Keys(__file__)
+
+
+def choose(run: Run) -> Comparison:
+    """The controls above the stage, and the comparison that they and the address ask for."""
+    plan, result = run.available_plan, result_of(run)
+    sensitive, *others = result.sensitive.columns
+    first = sensitive
+    if others:
+        sensitive = st.segmented_control(
+            "Sensitive attribute in view",
+            list(result.sensitive.columns),
+            default=sensitive,
+            required=True,
+            # Labels of these are Markdown.
+            format_func=lambda each: safe(result.names.get(each, each)),
+            key=Address.SENSITIVE,
+            bind="query-params",
+        )
+        # An address may name none: ?sensitive=
+        sensitive = first if sensitive is None else sensitive
+    left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
+    with left:
+        objective = _ask_for_objective(plan.objective)
+    fronts = fronts_of(run, sensitive=sensitive)
+    front = fronts[objective]
+    method = front.methods[0]
+    if len(front.methods) > 1:
+        method = middle.selectbox(
+            "Method",
+            front.methods,
+            format_func=lambda each: METHODS[each].title,
+            key=Address.METHOD,
+            bind="query-params",
+        )
+    measure = right.selectbox(
+        "Measure of dependence",
+        front.measures,
+        index=front.measures.index(front.default_measure),
+        format_func=lambda each: REGISTRY[each].symbol,
+        key=Address.MEASURE,
+        bind="query-params",
+        help="\n".join(f"- {REGISTRY[each].symbol}: {REGISTRY[each].title}" for each in front.measures),
+    )
+    lam = lam_in_view(plan)
+    if not ((front.test["method"] == method) & (front.test["lam"] == lam)).any():
+        st.warning("The models around this weight diverged in every split; the standard model is shown.")
+        lam = 0.0
+    return Comparison(
+        title=run.spec.source.title,
+        plan=plan,
+        result=result,
+        fronts=fronts,
+        objective=objective,
+        measure=measure,
+        a=_kept_point(front),
+        b=Point(method, lam),
+    )
+
+
+def _show_kept(comparison: Comparison) -> None:
+    """What the chosen point is compared with, and the button that keeps it as the next one's A."""
+    left, right, _ = st.columns([1.2, 1.2, 2], vertical_alignment="center")
+    left.button(
+        "Keep this point to compare with",
+        icon=":material/keep:",
+        on_click=keep,
+        args=(comparison.b,),
+        disabled=comparison.is_of_one_point,
+        width="stretch",
+        help="Everything on this page then compares the slider's point with the one that was kept.",
+    )
+    if not comparison.a.is_standard:
+        right.button(
+            "Compare with the standard model again",
+            icon=":material/undo:",
+            on_click=keep,
+            args=(THE_STANDARD,),
+            width="stretch",
+        )
+
+
+def go_to(method: str, lam: float) -> None:
+    """Move the slider, for a button's callback."""
+    st.session_state[Address.METHOD] = method
+    st.query_params[Address.LAM] = f"{lam:g}"
+
+
+def keep(point: Point) -> None:
+    """Compare with this point from now on."""
+    if point.is_standard:
+        st.query_params.pop(Address.AGAINST, None)
+    else:
+        st.query_params[Address.AGAINST] = f"{point.method}:{point.lam:g}"
+
+
+def _kept_point(front: Front) -> Point:
+    """Point A: what the address names if it is there, else the standard model."""
+    try:
+        return parse_point(front, st.query_params.get(Address.AGAINST, STANDARD))
+    except OptionError:
+        return THE_STANDARD
+
+
+def _ask_for_objective(trained_for: str) -> str:
+    chosen = st.segmented_control(
+        "What must not depend on the sensitive attribute?",
+        list(OBJECTIVES),
+        default=trained_for,
+        required=True,
+        format_func=lambda each: OBJECTIVES[each].title,
+        key=Address.OBJECTIVE,
+        bind="query-params",
+    )
+    # An address may name none: ?objective=
+    return str(chosen or trained_for)
+
+
+def lam_in_view(plan: Sweep) -> float:
+    """The weight that the address names if the path stops there, else the middle one."""
+    asked = st.query_params.get(Address.LAM)
+    stops = (stop.lam for stop in curve_points(plan.lams))
+    return next((lam for lam in stops if f"{lam:g}" == asked), middle_weight(plan))
+
+
+def _show_whose(comparison: Comparison) -> None:
+    """What the page is about, in one quiet line."""
+    seen, trained = comparison.objective_seen, OBJECTIVES[comparison.plan.objective]
+    line = f"{safe(comparison.title)} · {seen.meaning}"
+    if seen != trained:
+        line += f" These models were trained for {trained.title.lower()}."
+    columns = (comparison.target, *comparison.result.sensitive.columns)
+    headers = [
+        f"{comparison.called_column(each)}: column {each}"
+        for each in columns
+        if each in comparison.result.names
+    ]
+    st.caption(line, help=safe("; ".join(headers)) or None)
+
+
+def show_answer(comparison: Comparison) -> None:
+    """What was found, in two or three sentences, and what the page is about."""
+    st.markdown(f"**{safe(words.answer(comparison))}**")
+    _show_whose(comparison)
+
+
+def _show_notes(comparison: Comparison) -> None:
+    """What the run has to say of itself."""
+    for note in comparison.result.notes:
+        st.warning(safe(note))
+    for sentence in words.of_older_values(comparison):
+        st.info(safe(sentence))
+
+
+def show_comparison(comparison: Comparison, run: Run) -> None:
+    """The pictures that follow the slider, what they compare with, and what the run has to say of itself."""
+    show_pictures(comparison, run)
+    _show_kept(comparison)
+    _show_notes(comparison)
+
+
+def show_pictures(comparison: Comparison, run: Run) -> None:
+    """The stage: λ, the averages, the front and four numbers that follow the hand."""
+    stops = stops_of(run, comparison)
+    at = stops.lams.index(f"{lam_in_view(comparison.plan):g}")
+
+    def let_go(at: int) -> None:
+        st.query_params[Address.LAM] = stops.lams[at]
+
+    drawn = stage.stage_of(comparison, stops, at=at, theme=theme())
+    # Below an answer of three lines and two rows of controls.
+    show_stage(drawn, key=KEY("stage"), on_release=let_go, presented_share=0.5)
+    _show_place(comparison)
+
+
+def _show_place(comparison: Comparison) -> None:
+    """What the chosen point is, where it is no trained model."""
+    curve_point = comparison.curve_point(comparison.b)
+    if not curve_point.is_trained:
+        share = f"{curve_point.share:.0%} of the model at λ = {curve_point.high:g}"
+        rest = "the standard model" if curve_point.low == 0 else f"the one at λ = {curve_point.low:g}"
+        st.caption(f"The chosen point is a blend: {share}, the rest of {rest}. A hollow mark says so.")
+    if comparison.is_worse_than_both_ends():
+        st.warning(
+            "This blend shows more dependence than both trained models beside it: take one of them instead."
+        )
 
 
 def show_panels(comparison: Comparison) -> None:

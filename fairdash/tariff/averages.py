@@ -1,0 +1,143 @@
+"""The penalty that tariffs have of their own, with its slope worked by hand: nothing of it needs torch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.training.penalties.rank_functions import RIDGE, of_column, scaled_functions, side_by_side
+
+Array = NDArray[np.float64]
+
+#: Times this, a λ of at most 1 goes from the GLM to averages that hardly follow s.
+_STRENGTH = 10.0
+#: What the links beyond the averages count for: so much, and so much more at λ = 1. That part grows with λ,
+#: as other links cost accuracy while averages still follow s; up to a λ where the premium is about flat.
+_LINKS, _MORE_LINKS, _UP_TO = 0.1, 2.5, 30.0
+#: What a premium's variance counts for at λ = 1, whether or not it follows s. It grows with λ, too, as it
+#: must not shrink a premium whose averages still follow s.
+_SPREAD = 1 / 60
+#: Least variance that is a unit, in the loss's units: a hundredth of the mean premium, squared.
+_LEAST_UNIT = 1e-4
+#: How much of the functions' covariance is their variance alone, so that columns that follow from one another
+#: don't make it singular.
+_RIDGE = 1e-4
+#: Gaussian bumps of the standardised premium, evenly spaced on ± this, and their standard deviation.
+_BUMPS, _REACH = 12, 3.5
+_WIDTH = 2 * _REACH / (_BUMPS - 1)
+
+
+class AveragesPenalty:
+    """Ψ = (10 Var E[U | s] + (1 + 25 λ) R Var U + λ / 60 Var U) / v, v the variance of the GLM's premium.
+
+    E[U | s] is the projection of U on cubic splines of the ranks of s, and R the sum of squared correlations
+    that ``fairdash.training.penalties.closed_forms.CanonicalPenalty`` finds, which sees links that averages
+    don't show; λ counts as 30 there if it is larger. The last part leads to the flat premium; it is left out
+    for residuals, as a flat premium's follow s as the target does. Where relativities are fixed, the last
+    part counts the premium ÷ them: no other factor should undo them but for their link with s.
+
+    Parameters
+    ----------
+    s
+        (n, d) sensitive features.
+    weight
+        (n,).
+    rows
+        (m,) those of the n rows that it sees.
+    number
+        float64 or float32.
+    premium
+        (m,) the GLM's.
+    ends_flat
+        Whether a large λ leads to a flat premium.
+    fixed
+        (m,) the product of each row's fixed relativities: with them it leads to these.
+    """
+
+    def __init__(
+        self,
+        s: Array,
+        weight: Array,
+        rows: NDArray[np.int64],
+        number: type[Any],
+        *,
+        premium: Array,
+        ends_flat: bool,
+        fixed: Array | None = None,
+    ) -> None:
+        every = np.arange(len(s))
+        v = side_by_side([of_column(column, every, weight, scaled_functions) for column in s.T])[rows]
+        share = weight[rows] / weight[rows].sum()
+        self._unit = max(float(share @ (premium - share @ premium) ** 2), _LEAST_UNIT)
+        self._spread = _SPREAD if ends_flat else 0.0
+        functions = v - share @ v
+        among = functions.T @ (share[:, None] * functions)
+        among[np.diag_indices_from(among)] = np.diag(among) * (1 + _RIDGE) + 1e-9
+        own = functions.T @ (share[:, None] * functions) + RIDGE * np.eye(v.shape[1])
+        self._share, self._functions = share.astype(number), functions.astype(number)
+        self._weighed = (share[:, None] * functions).astype(number)
+        # Small matrices stay in float64, whatever rows are computed in: what follows is near singular.
+        self._among, self._own = np.linalg.inv(among), np.linalg.inv(own)
+        # In units of their average: one number for everybody is the base's, and fixes nothing.
+        self._fixed = None if fixed is None else (fixed / (share @ fixed)).astype(number)
+        self._centres = np.linspace(-_REACH, _REACH, _BUMPS).astype(number)[:, None]
+
+    def value_and_slope(self, u: Array, lam: Array) -> tuple[Array, Array]:
+        """Ψ (K,), at least 0, of U (K, m) at λ (K,), and its slope (K, m)."""
+        share, number = self._share, u.dtype
+        centred = u - (u @ share)[:, None]
+        c = (centred @ self._weighed).astype(np.float64)
+        projected = c @ self._among
+        follows = (c * projected).sum(axis=1)
+        variance = ((centred * centred) @ share).astype(np.float64)
+        of_variance = 2 * share * centred
+        links, of_links = self._links(centred, variance)
+        strength = _STRENGTH * (_LINKS + _MORE_LINKS * np.minimum(lam, _UP_TO))
+        value = _STRENGTH * follows + strength * links * variance
+        slope = (2 * _STRENGTH * projected).astype(number) @ self._weighed.T
+        slope += (strength * variance).astype(number)[:, None] * of_links
+        slope += (strength * links).astype(number)[:, None] * of_variance
+        if self._spread:
+            spread, of_spread = variance, of_variance
+            if self._fixed is not None:
+                fitted = u / self._fixed
+                fitted -= (fitted @ share)[:, None]
+                spread, of_spread = (fitted * fitted) @ share, 2 * share * fitted / self._fixed
+            value = value + self._spread * lam * spread
+            slope += (self._spread * lam).astype(number)[:, None] * of_spread
+        return value / self._unit, slope / number.type(self._unit)
+
+    def _links(self, centred: Array, variance: Array) -> tuple[Array, Array]:
+        """R = tr A⁻¹CB⁻¹Cᵀ (K,) of the bumps of standardised premiums, and its slope (K, m).
+
+        dR = 2 tr B⁻¹CᵀA⁻¹ dC − tr A⁻¹CB⁻¹CᵀA⁻¹ dA.
+        """
+        share = self._share
+        scale = (1 / np.sqrt(variance + 1e-8)).astype(share.dtype)[:, None]
+        z = centred * scale
+        inside = np.clip(z, -_REACH, _REACH)
+        distance = inside[:, None] - self._centres
+        bumps = np.exp(distance * distance * (-0.5 / _WIDTH**2))
+        around = bumps - (bumps @ share)[:, :, None]
+        weighed = share * around
+        a = (weighed @ around.transpose(0, 2, 1)).astype(np.float64)
+        diagonal = np.einsum("kii->ki", a)
+        diagonal += RIDGE * diagonal.mean(axis=1, keepdims=True) + 1e-6
+        c = (weighed @ self._functions).astype(np.float64)
+        ac = np.linalg.solve(a, c)
+        acb = ac @ self._own
+        of_a = acb @ ac.transpose(0, 2, 1)
+        # The last from the ridge, which is a share of the mean diagonal.
+        diagonal = np.einsum("kii->ki", of_a)
+        diagonal += RIDGE / _BUMPS * diagonal.sum(axis=1, keepdims=True)
+        of_bumps = acb.astype(share.dtype) @ self._functions.T - of_a.astype(share.dtype) @ around
+        # φ′(z) = −(z − centre) / width² φ; beyond the outermost bumps z is held, and so has no slope.
+        of_bumps *= bumps
+        of_bumps *= distance
+        of_z = share * of_bumps.sum(axis=1) * share.dtype.type(-2 / _WIDTH**2)
+        of_z[np.abs(inside) >= _REACH] = 0.0
+        along = (of_z * z).sum(axis=1, keepdims=True)
+        slope = (of_z - share * (of_z.sum(axis=1, keepdims=True) + z * along)) * scale
+        return (acb * c).sum(axis=(1, 2)), slope

@@ -1,0 +1,52 @@
+"""The networks' penalties for tariffs: computed by torch, on NumPy's arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from fairdash.training.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from fairdash.training.penalties.base import BasePenalty
+
+Array = NDArray[np.float64]
+
+
+class NetworkPenalty:
+    """Ψ of a penalty's class on m rows.
+
+    Parameters
+    ----------
+    kind
+        The penalty.
+    s
+        (n, d) sensitive features.
+    weight
+        (n,).
+    rows
+        (m,) those of the n rows that it sees.
+    number
+        float64 or float32.
+    """
+
+    def __init__(
+        self, kind: type[BasePenalty], s: Array, weight: Array, rows: NDArray[np.int64], number: type[Any]
+    ) -> None:
+        every, seen = torch.arange(len(s)), torch.from_numpy(rows)
+        v = kind.encode(torch.from_numpy(s)[None], [every], torch.from_numpy(weight)[None, :, None])[0, seen]
+        dtype = torch.from_numpy(np.empty(0, number)).dtype
+        self._v, self._weight = v.to(dtype), torch.from_numpy(weight[rows, None].astype(number))
+        self._penalty = kind(
+            seeds=[0], s=v[None], which_split=torch.zeros(1, dtype=torch.long), settings=TrainingSettings()
+        ).to("cpu", dtype)
+
+    def value_and_slope(self, u: Array, _: Array) -> tuple[Array, Array]:
+        """Ψ (K,) of U (K, m) and its slope (K, m), whatever λ is."""
+        given = torch.from_numpy(u)[:, :, None].requires_grad_()
+        psi = self._penalty(given, self._v.expand(len(u), -1, -1), self._weight.expand(len(u), -1, -1))
+        (slope,) = torch.autograd.grad(psi.sum(), given)
+        return psi.detach().numpy(), slope[:, :, 0].numpy()

@@ -1,0 +1,47 @@
+"""Functions of the ranks of a sensitive column, which penalties correlate with predictions; without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
+
+Array = NDArray[np.float64]
+
+#: Functions of each column of S: as many as cubic splines with 6 intervals have, less the constant.
+_SPLINES = 8
+#: Added to the covariance of either player's functions, as a share of its mean diagonal. It keeps the few
+#: rows of a batch from finding a correlation by chance.
+RIDGE = 0.1
+#: What a correlation with the j-th function of S counts for is 1 / (1 + this times j²).
+_ROUGHNESS = 0.3
+
+
+def smooth_functions(mass: Array) -> Array:
+    """The smoothest functions of the ranks, from the masses of the distinct values; (m,) to (m, q)."""
+    return orthonormal(splines(axis_of(mass))[:, :_SPLINES], mass)
+
+
+def scaled_functions(mass: Array) -> Array:
+    """The same, scaled so that the ridge leaves 1 / (1 + .3 j²) of the j-th, from smooth to rough."""
+    functions = smooth_functions(mass)
+    return functions / (np.sqrt(_ROUGHNESS / RIDGE) * np.arange(1, functions.shape[1] + 1))
+
+
+def of_column(
+    column: Array, train: NDArray[np.int64], mass: Array, functions: Callable[[Array], Array]
+) -> Array:
+    """Functions of the ranks of a column (N,), learned on its training rows of these masses; (N, P)."""
+    values, which = np.unique(column[train], return_inverse=True)
+    table = functions(np.bincount(which, weights=mass) / mass.sum())
+    return np.stack([np.interp(column, values, function) for function in table.T], axis=1)
+
+
+def side_by_side(columns: list[Array]) -> Array:
+    """Functions (…, P) of several columns, less those that are 0 everywhere, but for one; (…, q)."""
+    encoded = np.concatenate(columns, axis=-1)
+    used = np.flatnonzero((encoded != 0).any(axis=tuple(range(encoded.ndim - 1))))
+    return encoded[..., used if len(used) else [0]]

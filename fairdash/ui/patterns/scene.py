@@ -1,0 +1,409 @@
+"""A scene and what every estimator reads on it: the controls, which the address keeps, a sentence, a picture.
+
+And scenes on which an estimator fails.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from fairdash.dependence import REGISTRY
+from fairdash.dependence.exact import pattern_hgr
+from fairdash.errors import FairdashError
+from fairdash.figures.estimates import Group
+from fairdash.figures.simulations import short_name
+from fairdash.reports.noise_stage import NOISES, Noise, stage_of
+from fairdash.simulations import SCENES, SHAPES, Scene, Truth, scene_estimates, truth_of
+from fairdash.simulations.estimates import (
+    COLUMNS,
+    along_noise,
+    floors_of,
+    is_detected,
+    learned_curves,
+    studied,
+    target_of,
+)
+from fairdash.simulations.scene import POINTS
+from fairdash.simulations.studies import Study
+from fairdash.ui.blocks import show_stage
+from fairdash.ui.frame import show_problems, theme
+from fairdash.ui.jobs import finished, follow, so_far
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.state import points_from_address, points_to_address
+from fairdash.ui.text import number, safe
+
+KEY = Keys(__file__)
+
+ROWS = (50, 100, 200, 500, 1000, 2000)
+DEFAULT = Scene()
+
+
+def ask_for_scene() -> Scene | None:
+    """The controls; None, with the reason shown, if the points make no curve."""
+    noise = _noise_in_view()
+    left, middle, formula, more = st.columns([2, 1.2, 2.6, 1], vertical_alignment="bottom")
+    pattern = ask_for_pattern(left)
+    n = middle.select_slider("Rows, n", ROWS, value=DEFAULT.n, key=Address.N, bind="query-params")
+    with more.popover("More options", icon=":material/tune:"):
+        ties = st.slider(
+            "Share of rows on which U is exactly 0",
+            0.0,
+            0.95,
+            DEFAULT.ties,
+            0.05,
+            key=Address.TIES,
+            bind="query-params",
+            help="As with claims, most of which are zero. Ties trip estimators that rank rows.",
+        )
+        heavy_tails = st.toggle(
+            "Heavy tails",
+            DEFAULT.heavy_tails,
+            key=Address.HEAVY,
+            bind="query-params",
+            help="U and a normal V become lognormal(0, 2), as with sums of money. The maps keep the order of "
+            "the rows, so that the exact maximal correlation stays as it is.",
+        )
+        seed = st.number_input("Draw number", 0, 9999, DEFAULT.seed, key=Address.DRAW, bind="query-params")
+        st.caption("Another number draws other rows from the same law.")
+    points = ask_for_points() if pattern == POINTS else ()
+    try:
+        scene = Scene(
+            pattern=pattern,
+            points=points,
+            n=n,
+            noise=noise,
+            ties=ties,
+            heavy_tails=heavy_tails,
+            seed=int(seed),
+        )
+        named = scene.named
+    except FairdashError as error:
+        show_problems(error)
+        return None
+    with formula:
+        st.latex(rf"V = F(U) + \varepsilon, \qquad F(u) = {named.formula}")
+        if heavy_tails:
+            st.caption(
+                "Heavy tails: the estimators see $e^{2z}$, where $z$ is the normal score of U, or V in "
+                "standard deviations. Increasing maps change neither the maximal correlation, nor χ², nor "
+                "mutual information: the exact values hold."
+            )
+    return scene
+
+
+def _noise_in_view() -> float:
+    """The noise where the hand left it; on opening the address's, as near as the slider can stand.
+
+    The session holds it, not the address: a rerun that was asked for before the browser heard of the new
+    address would bring the old one along.
+    """
+    if Address.NOISE not in st.session_state or Address.N not in st.session_state:
+        try:
+            asked = float(st.query_params.get(Address.NOISE, DEFAULT.noise))
+        except ValueError:
+            asked = math.nan
+        asked = DEFAULT.noise if math.isnan(asked) else asked
+        st.session_state[Address.NOISE] = min(NOISES, key=lambda each: abs(each - asked))
+    noise = float(st.session_state[Address.NOISE])
+    if st.query_params.get(Address.NOISE, f"{DEFAULT.noise:g}") != f"{noise:g}":
+        st.query_params[Address.NOISE] = f"{noise:g}"
+    return noise
+
+
+def ask_for_pattern(place: DeltaGenerator) -> str:
+    """Which pattern; its id is kept in the address (a bound selectbox would keep its title there)."""
+    options = [*SHAPES, POINTS]
+    if Address.PATTERN not in st.session_state:
+        asked = st.query_params.get(Address.PATTERN)
+        st.session_state[Address.PATTERN] = asked if asked in options else DEFAULT.pattern
+    pattern = place.selectbox(
+        "Pattern",
+        options,
+        format_func=lambda each: "Your own points" if each == POINTS else SHAPES[each].title,
+        key=Address.PATTERN,
+    )
+    if st.query_params.get(Address.PATTERN, DEFAULT.pattern) != pattern:
+        st.query_params[Address.PATTERN] = pattern
+    if pattern != POINTS and Address.POINTS in st.query_params:
+        del st.query_params[Address.POINTS]
+    return pattern
+
+
+def ask_for_points() -> tuple[tuple[float, float], ...]:
+    """A small table of points that straight lines join; kept in the address."""
+    begin_key = KEY("points-begin")
+    if begin_key not in st.session_state:
+        st.session_state[begin_key] = points_from_address()
+    begin = pd.DataFrame(st.session_state[begin_key], columns=["u", "F(u)"], dtype=float)
+    edited = st.data_editor(
+        begin,
+        num_rows="dynamic",
+        hide_index=True,
+        width="content",
+        column_config={
+            "u": st.column_config.NumberColumn("u, from −10 to 10", min_value=-10, max_value=10),
+            "F(u)": st.column_config.NumberColumn("F(u)", min_value=-100, max_value=100),
+        },
+        key=KEY("points"),
+    )
+    st.caption("Change a number, add a row at the bottom, or mark rows to delete them.")
+    points = tuple((float(u), float(f)) for u, f in edited.dropna().itertuples(index=False))
+    points_to_address(points)
+    return points
+
+
+def go_to(scene: Scene) -> None:
+    st.session_state[Address.PATTERN] = scene.pattern
+    st.session_state[Address.N] = scene.n
+    st.session_state[Address.NOISE] = scene.noise
+    st.session_state[Address.TIES] = scene.ties
+    st.session_state[Address.HEAVY] = scene.heavy_tails
+    st.session_state[Address.DRAW] = scene.seed
+
+
+def show_hint(scene: Scene) -> None:
+    """What to look at, where the scene is one of the examples."""
+    for each in SCENES:
+        if each.scene == scene:
+            st.info(each.look_at, icon=":material/visibility:")
+
+
+def show_examples(scene: Scene | None) -> None:
+    """One click to a scene on which an estimator fails."""
+    st.markdown("**See an estimator fail.** Then move the controls: when does it recover?")
+    with st.container(horizontal=True, gap="small"):
+        for each in SCENES:
+            st.button(
+                f"{safe(short_name(each.measure))}: {each.button}",
+                key=KEY("example", each.id),
+                on_click=go_to,
+                args=(each.scene,),
+                type="primary" if each.scene == scene else "secondary",
+            )
+
+
+def show_failures() -> None:
+    """When each measure misleads, with the scenes that show it: its own first."""
+    for id, measure in REGISTRY.items():
+        left, right = st.columns([3, 2], vertical_alignment="center")
+        words = safe(measure.fails_when)
+        left.markdown(f"**{safe(measure.title)}** misleads when: {words[:1].lower()}{words[1:]}")
+        shown_by = [each for each in SCENES if each.measure == id or id in each.also]
+        with right.container(horizontal=True):
+            for each in sorted(shown_by, key=lambda each: each.measure != id):
+                st.button(
+                    each.button[0].upper() + each.button[1:],
+                    key=KEY("fails", id, each.id),
+                    on_click=go_to,
+                    args=(each.scene,),
+                    icon=":material/visibility:",
+                )
+
+
+#: The estimators that are shown at first.
+FEW = ("pearson", "hgr_kde", "hgr_nn", "hgr_spline")
+
+
+def all_estimates(scene: Scene) -> pd.DataFrame:
+    """What every estimator reads, the slow ones as far as they are."""
+    quick = estimates_of(scene)
+    slow, _ = so_far(slow_study(scene))
+    if "readings" not in slow or slow["readings"].empty:
+        return quick
+    table = pd.concat([quick, slow["readings"]], ignore_index=True)
+    order = {id: place for place, id in enumerate(REGISTRY)}
+    return table.sort_values("id", key=lambda ids: ids.map(order), ignore_index=True)
+
+
+def slow_study(scene: Scene) -> Study:
+    return Study("scene", scene)
+
+
+def answer(estimates: pd.DataFrame, truth: Truth) -> str:
+    """What was found, in words that fit."""
+    rows = estimates.to_dict("records")
+    detected = {row["id"] for row in rows if is_detected(row["id"], row["value"], row["floor_q95"])}
+    count = len(estimates)
+    if truth.hgr == 0:
+        names = ", ".join(safe(short_name(id)) for id in estimates["id"] if id in detected)
+        alarm = f"{len(detected)} of {count} see one all the same ({names})" if detected else "none sees one"
+        return (
+            f"**There is no link, and {alarm}.** One estimator in twenty may pass the edge of its noise "
+            "floor by chance."
+        )
+    hgr = estimates[estimates["id"].map(lambda id: target_of(id) == "hgr")]
+    gaps = (hgr.set_index("id")["value"] - truth.hgr).abs()
+    near, far = str(gaps.idxmin()), str(gaps.idxmax())
+    values = hgr.set_index("id")["value"]
+    seeing, blind = (
+        [safe(short_name(id)) for id in estimates["id"] if (id in detected) is sees] for sees in (True, False)
+    )
+    if seeing and len(seeing) < len(blind):
+        seen = f"{len(seeing)} of {count} estimators tell the link from noise: {', '.join(seeing)}"
+    else:
+        seen = f"{len(seeing)} of {count} estimators tell the link from noise"
+        seen += f"; {', '.join(blind)} can't" if blind else ""
+    return (
+        f"**{seen}.** The exact maximal correlation is {truth.hgr:.2f}: {safe(short_name(near))} comes "
+        f"nearest with {values[near]:.2f}, {safe(short_name(far))} stays farthest off with {values[far]:.2f}."
+    )
+
+
+def follow_slow(scene: Scene) -> None:
+    """Train the slow estimators beside the page, unless they are there."""
+    if finished(slow_study(scene)) is None:
+        st.caption("The neural estimators follow: they are trained beside the page.")
+        follow(slow_study(scene), None, slot="scene")
+
+
+def show_picture(scene: Scene, estimates: pd.DataFrame, truth: Truth) -> None:
+    """The answer, and below it the stage: rows and readings that follow the noise under the hand."""
+    st.markdown(answer(estimates, truth))
+    show_hint(scene)
+    every = st.session_state.get(Address.ESTIMATORS, False)
+    ids = studied() if every else few(scene)
+    bounded = [id for id in ids if REGISTRY[id].upper == 1]
+
+    def let_go(at: int) -> None:
+        st.session_state[Address.NOISE] = NOISES[at]
+
+    data = stage_of(scene, levels_of(scene, bounded, estimates), theme=theme())
+    show_stage(data, key=KEY("stage"), on_release=let_go)
+    show_unbounded(estimates, [id for id in ids if REGISTRY[id].upper != 1], truth)
+    st.toggle(f"All {len(studied())} estimators", key=Address.ESTIMATORS, bind="query-params")
+
+
+def levels_of(scene: Scene, ids: Sequence[str], estimates: pd.DataFrame) -> list[Noise]:
+    """What estimators read at each stop of the noise; at the scene's own that is `estimates`.
+
+    The slow ones are known there alone.
+    """
+    quick = [id for id in ids if REGISTRY[id].quick]
+    along = along_noise_of(scene, quick)
+    return [
+        Noise(
+            estimates=estimates if noise == scene.noise else table,
+            groups=groups_of(ids, hgr),
+        )
+        for noise, (hgr, table) in zip(NOISES, along, strict=True)
+    ]
+
+
+def few(scene: Scene) -> list[str]:
+    """The estimators that are shown at first: four, and those that this scene is an example of."""
+    told_of = {id for each in SCENES if each.scene == scene for id in (each.measure, *each.also)}
+    return [id for id in studied() if id in {*FEW, *told_of}]
+
+
+def groups_of(ids: Sequence[str], exact: float) -> list[Group]:
+    """Estimators that lie between 0 and 1, by what they estimate; `exact` is the maximal correlation."""
+    hgr = [id for id in ids if target_of(id) == "hgr"]
+    return [
+        Group("Maximal correlation", hgr, exact),
+        Group("Other coefficients", [id for id in ids if id not in hgr]),
+    ]
+
+
+def show_unbounded(estimates: pd.DataFrame, ids: Sequence[str], truth: Truth) -> None:
+    """Measures without an upper end, as numbers: no common scale could compare them."""
+    rows = estimates[estimates["id"].isin(ids)].to_dict("records")
+    if not rows:
+        return
+    exact = {"chi2": truth.chi2, "mi": truth.mi}
+    table = [
+        {
+            "No upper end": short_name(row["id"]),
+            "Reads": number(row["value"]),
+            "Floor, 95 %": number(row["floor_q95"]),
+            "Exact": number(exact[target]) if (target := target_of(row["id"]) or "") in exact else "–",
+            "As published": number(row["published"]) if pd.notna(row["published"]) else "–",
+        }
+        for row in rows
+    ]
+    st.dataframe(pd.DataFrame(table), hide_index=True, height="content", alt="Measures without an upper end.")
+    st.caption("Mutual information in nats, FairQuant in units of V.")
+
+
+Floors = dict[str, tuple[float, float]]
+
+#: Noise levels at which floors are computed; a scene between them takes those of the nearest. The floor of an
+#: estimator that has no unit depends on the shape of V's margin only, which changes little in between.
+FLOOR_LEVELS = (0.5, 2.0, 8.0)
+#: With more rows than this one level must do: floors take longer, and differ less.
+ROWS_FOR_LEVELS = 200
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _rank_floors(n: int, ties: float, seed: int) -> Floors:
+    """Floors that depend on ranks alone: the same for all V without ties, whatever the pattern."""
+    ids = [id for id in studied(quick=True) if REGISTRY[id].rank_based]
+    return floors_of(Scene(pattern="line", noise=1.0, n=n, ties=ties, seed=seed), ids)
+
+
+@st.cache_data(max_entries=300, show_spinner=False)
+def _level_floors(scene: Scene) -> Floors:
+    """The other floors of a scene at one of the noise levels; all of them without noise: V may have ties."""
+    by_rank = scene.noise > 0
+    ids = [
+        id
+        for id in studied(quick=True)
+        if REGISTRY[id].scale_free and not (by_rank and REGISTRY[id].rank_based)
+    ]
+    return floors_of(scene, ids)
+
+
+def floor_level(scene: Scene) -> float:
+    """The noise level, nearest by ratio, at which the floors of a scene are computed."""
+    if scene.noise == 0:
+        return 0.0
+    if scene.n > ROWS_FOR_LEVELS:
+        return 2.0
+    return min(FLOOR_LEVELS, key=lambda level: abs(math.log(level / scene.noise)))
+
+
+@st.cache_data(max_entries=500, show_spinner=False)
+def estimates_of(scene: Scene) -> pd.DataFrame:
+    """The quick estimators on a scene, as :func:`fairdash.simulations.scene_estimates`."""
+    return scene_estimates(scene, floors=_floors(scene))
+
+
+def _floors(scene: Scene) -> Floors:
+    floors = _level_floors(replace(scene, noise=floor_level(scene)))
+    if scene.noise > 0:
+        floors = floors | _rank_floors(scene.n, scene.ties, scene.seed)
+    return floors
+
+
+def along_noise_of(scene: Scene, ids: Sequence[str]) -> list[tuple[float, pd.DataFrame]]:
+    """The exact maximal correlation and what `ids` read at each stop of the noise, as on that scene alone."""
+    return _along_noise(replace(scene, noise=0.0), tuple(ids))
+
+
+@st.cache_data(max_entries=50, show_spinner=False)
+def _along_noise(scene: Scene, ids: tuple[str, ...]) -> list[tuple[float, pd.DataFrame]]:
+    found = along_noise(scene, ids, NOISES)
+    tables = []
+    for k, noise in enumerate(NOISES):
+        floors = _floors(replace(scene, noise=noise))
+        rows = [(id, value[k], *floors[id], published[k]) for id, (value, published) in found.items()]
+        hgr = pattern_hgr(scene.shape, noise=noise).value
+        tables.append((hgr, pd.DataFrame(rows, columns=COLUMNS)))
+    return tables
+
+
+@st.cache_data(max_entries=500, show_spinner=False)
+def exact_of(scene: Scene) -> Truth:
+    """What is true of a scene."""
+    return truth_of(scene.shape, noise=scene.noise)
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def learned_of(scene: Scene) -> pd.DataFrame:
+    """f and g as the quick estimators have learned them."""
+    return learned_curves(scene, studied(quick=True))

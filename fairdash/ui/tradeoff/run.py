@@ -1,0 +1,421 @@
+"""The run of the trade-off page: a first look that starts by itself, rows set aside, its log.
+
+And what can be carried off: a report, the model, figures, scored rows, a price to audit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from fairdash.data.dataset import Dataset
+from fairdash.data.source import DatasetSource
+from fairdash.errors import FairdashError, RunError
+from fairdash.reports.comparison import Comparison
+from fairdash.reports.html import render_report
+from fairdash.reports.tables import history
+from fairdash.reports.words import not_opened, of_opening, of_openings, opening_of, refit_includes
+from fairdash.runs.audits import keep_priced, price_of_test_rows
+from fairdash.runs.confirmations import confirm_run, read_confirmations
+from fairdash.runs.launch import start_again, start_model, start_run
+from fairdash.runs.listing import list_runs
+from fairdash.runs.log import note, read
+from fairdash.runs.models import ModelJob, find_model
+from fairdash.runs.status import DONE
+from fairdash.runs.store import FIRST, RESULT, Run
+from fairdash.training.defaults import share_of_rows
+from fairdash.training.methods import METHODS
+from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.sweep import STANDARD, default_plan, preview_of
+from fairdash.ui.blocks import show_table
+from fairdash.ui.cached import dataset_of
+from fairdash.ui.files import download_of
+from fairdash.ui.frame import PICTURE_FORMAT, plain_errors, show_problems
+from fairdash.ui.jobs import SECONDS_BETWEEN_LOOKS, show_go_on, show_progress, show_status
+from fairdash.ui.keys import Address, Keys
+from fairdash.ui.owner import current_owner
+from fairdash.ui.pages import go_to
+from fairdash.ui.runs.words import missing_data
+from fairdash.ui.state import choose_audit, choose_run, choose_source, chosen_run, chosen_source
+from fairdash.ui.text import safe
+from fairdash.utils.safe_csv import safe_csv
+
+KEY = Keys(__file__)
+_FAULT = KEY("fault")
+
+DEFAULT_OBJECTIVE = "demographic_parity"
+
+
+def run_in_view() -> Run | None:
+    """The run that the address names, else the newest of the data in use, else a first look that starts now.
+
+    None where the run in view has nothing to show yet; the page then says how far it is.
+    """
+    run = chosen_run()
+    if run is None:
+        source = chosen_source()
+        run = next(iter(list_runs(owner=current_owner()).of(source)), None)
+        if run is None:
+            with st.spinner("Reading the data…"):
+                run = start_quick(source, DEFAULT_OBJECTIVE)
+        choose_run(run)
+    if run.look is None:
+        _show_wait(run)
+        return None
+    return run
+
+
+def start_quick(source: DatasetSource, objective: str) -> Run:
+    """Start a first look and what follows it."""
+    dataset = dataset_of(source)
+    plan = default_plan(dataset, objective=objective)
+    share = share_of_rows(dataset.n_rows)
+    return start_run(source, plan, first=preview_of(plan), first_share=share, owner=current_owner())
+
+
+def show_other_training(comparison: Comparison, run: Run) -> None:
+    """Where models are judged by an objective that they were not trained for: the way to those that were."""
+    spec, objective = run.spec, comparison.objective
+    if objective == spec.plan.objective:
+        return
+    others = list_runs(owner=current_owner()).of(spec.source)
+    trained = next((each for each in others if each.spec.plan.objective == objective and each.look), None)
+    title = OBJECTIVES[objective].title.lower()
+    if trained is not None:
+        if st.button(f"See models trained for {title}", icon=":material/swap_horiz:"):
+            _switch(trained)
+    elif st.button(f"Train models for {title}", icon=":material/model_training:"):
+        _switch(start_quick(spec.source, objective))
+
+
+def _switch(run: Run) -> None:
+    choose_run(run)
+    st.rerun()
+
+
+def show_stage(run: Run, comparison: Comparison) -> None:
+    """How far a run is that already has something to show; nothing once it is whole."""
+    if run.look != FIRST:
+        return
+    if run.status.is_over:
+        st.warning(
+            f"This is the first look: {_seen_by(comparison)}. What should have followed was not finished."
+        )
+        show_status(run, run.status)
+        show_go_on(run)
+        return
+    _follow_refining(run, _seen_by(comparison))
+
+
+def _seen_by(comparison: Comparison) -> str:
+    """What a first look saw."""
+    return f"{comparison.sample}; one split, rough floors" if comparison.sample else "one split, rough floors"
+
+
+@st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
+def _follow_refining(run: Run, seen: str) -> None:
+    if run.look != FIRST:
+        st.rerun()
+    plan = run.spec.plan
+    methods = [METHODS[method].title for method in plan.methods if method != STANDARD]
+    rows = "all rows, " if run.spec.first_share < 1 else ""
+    st.info(
+        f"**First look:** {seen}. Being refined with {rows}{plan.n_splits} splits and "
+        f"{', '.join(methods)}; the page then changes by itself.",
+        icon=":material/hourglass_top:",
+    )
+    show_progress(run)
+
+
+def _show_wait(run: Run) -> None:
+    spec, status = run.spec, run.status
+    st.markdown(f"**{safe(spec.source.title)}** · {OBJECTIVES[spec.plan.objective].title}")
+    if status.is_over:
+        show_status(run, status)
+        show_go_on(run)
+        if st.button("Start again", icon=":material/replay:", type="primary"):
+            choose_run(start_again(run, owner=current_owner()))
+            st.rerun()
+        return
+    st.caption(
+        "A first look is being trained: eight weights of fairness on one split"
+        + (", on a random sample of the rows. " if spec.first_share < 1 else ". ")
+        + "It takes seconds."
+        if spec.first is not None
+        else "This run is still at work. It goes on if you close the page."
+    )
+    _wait(run)
+
+
+@st.fragment(run_every=SECONDS_BETWEEN_LOOKS / 2)
+def _wait(run: Run) -> None:
+    if run.look is not None:
+        st.rerun()
+    show_progress(run)
+
+
+def show_confirmation(comparison: Comparison, run: Run) -> None:
+    """What the rows set aside have shown so far, and the button that opens them; nothing without any."""
+    aside = comparison.result.set_aside
+    if run.look != RESULT or aside is None:
+        return
+    st.subheader("Does it hold on rows set aside?")
+    if fault := st.session_state.pop(_FAULT, None):
+        show_problems(fault)
+    try:
+        openings = read_confirmations(run)
+    except RunError as error:
+        show_problems(error)
+        return
+    names, times = comparison.result.names, len(openings)
+    own = opening_of(comparison, openings)
+    if own is not None:
+        first, *rest = of_opening(own, times=times, names=names)
+        st.markdown(f"**{safe(first)}**")
+        st.markdown(safe(" ".join(rest)))
+    elif openings:
+        st.warning(
+            safe(
+                f"These rows were opened already, for another point. What they show of this one will be no "
+                f"confirmation: it would be opening number {times + 1}."
+            )
+        )
+    else:
+        st.markdown(safe(not_opened(len(aside.rows))))
+    if own is None:
+        st.button(
+            "Confirm on rows set aside" if not openings else "Open them again for this point",
+            icon=":material/lock_open:",
+            on_click=_open,
+            args=(comparison, run),
+            key=KEY("open"),
+            help="One test of the chosen point on rows that had no part in anything so far. It is valid "
+            "once: choose first, open then.",
+        )
+    others = [each for each in openings if each != own]
+    if others:
+        with st.expander("What they have shown of other points"):
+            for paragraph in of_openings(others, names):
+                st.markdown(safe(paragraph))
+    st.caption(safe(refit_includes(len(aside.rows))))
+
+
+def _open(comparison: Comparison, run: Run) -> None:
+    point, owner = comparison.b, current_owner()
+    try:
+        # Asked again: the run may have been deleted since the button was drawn.
+        confirm_run(
+            Run(run.id, owner=owner),
+            method=point.method,
+            lam=0.0 if point.is_standard else point.lam,
+            objective=comparison.objective,
+            owner=owner,
+        )
+    except FairdashError as error:
+        st.session_state[_FAULT] = error
+
+
+def show_history(run: Run) -> None:
+    """The log, folded up, and a warning where it is not as it was written."""
+    log = read(run.folder)
+    if not log.is_whole:
+        st.warning("The log of this run is not as it was written: lines were altered, or are missing.")
+    if log.events:
+        with st.expander("Who did what with this run"):
+            show_table(history(log), KEY)
+
+
+def show_take_away(comparison: Comparison, run: Run) -> None:
+    """Downloads; every file is made on this machine."""
+    st.subheader("Downloads")
+    report, model, pictures = st.columns(3, vertical_alignment="bottom")
+    with report:
+        _show_report(comparison, run)
+    with model:
+        _show_model(comparison, run)
+    with pictures:
+        st.segmented_control(
+            "Charts are saved as", ["PNG", "SVG"], default="PNG", required=True, key=PICTURE_FORMAT
+        )
+    tables: tuple[tuple[str, str, Callable[[], pd.DataFrame]], ...] = (
+        ("The whole path (CSV)", "path", lambda: comparison.front.test),
+        ("All figures (CSV)", "figures", lambda: comparison.result.frame),
+        ("Test predictions (CSV)", "predictions", lambda: comparison.scored()),
+    )
+    for column, (label, name, table) in zip(st.columns(3), tables, strict=True):
+        with column:
+            download_of(
+                run,
+                lambda table=table: safe_csv(table()),  # type: ignore[misc]
+                label=label,
+                name=f"fairdash-{run.id}-{name}.csv",
+                mime="text/csv",
+                key=KEY("csv", name),
+            )
+    offer_audit(
+        run,
+        lambda: _price_of(comparison),
+        title=f"{comparison.title}, {comparison.b.title}",
+        key=KEY("audit"),
+        about="What the chosen model foretells for test rows, each by a split that did not train on it.",
+    )
+    st.caption(
+        "The report is one HTML file that opens and prints anywhere. The camera on each chart saves it as a "
+        "picture. Every file is made on this machine, and none of them is sent anywhere."
+    )
+
+
+def _show_report(comparison: Comparison, run: Run) -> None:
+    spec = run.spec
+    owner = current_owner()
+    download_of(
+        run,
+        lambda: render_report(
+            comparison,
+            run_id=run.id,
+            created=spec.created,
+            dataset=_dataset_if_there(spec.source, owner),
+            is_preview=run.look == FIRST,
+            openings=read_confirmations(run),
+            log=read(run.folder),
+        ),
+        label="Report (HTML)",
+        name=f"fairdash-{run.id}-report.html",
+        mime="text/html",
+        key=KEY("report"),
+        icon=":material/description:",
+    )
+
+
+def _dataset_if_there(source: DatasetSource, owner: str) -> Dataset | None:
+    """The data; None if an uploaded file was deleted since: the report then leaves its notes out."""
+    try:
+        return dataset_of(source, owner=owner)
+    except FairdashError:
+        return None
+
+
+def _show_model(comparison: Comparison, run: Run) -> None:
+    """The chosen model, refitted on all rows by a job of its own, then downloaded."""
+    point, front = comparison.b, comparison.front
+    row = front.row(point)
+    shown = [f"{id}{end}" for id in (front.error, *front.measures) for end in ("", "_se")]
+
+    def show(job: ModelJob) -> None:
+        download_of(
+            run,
+            job.bundle,
+            label="Model, refitted on all rows (zip)",
+            name=f"fairdash-{run.id}-model.zip",
+            mime="application/zip",
+            key=KEY("model"),
+        )
+
+    show_refit(
+        comparison,
+        run,
+        method=point.method,
+        lam=point.lam,
+        figures={name: float(row[name]) for name in shown},
+        noted=("asked for a model", {"method": point.method}),
+        show=show,
+        label="Refit this model on all rows",
+        icon=":material/model_training:",
+        key=KEY("refit"),
+        help="The figures here are estimates from the splits. The model to use is trained once more, on all "
+        "rows, at the chosen weight; then it can be downloaded.",
+    )
+
+
+def show_refit(
+    comparison: Comparison,
+    run: Run,
+    *,
+    method: str,
+    lam: float,
+    figures: Mapping[str, float],
+    noted: tuple[str, Mapping[str, str]],
+    show: Callable[[ModelJob], None],
+    **button: Any,
+) -> None:
+    """A model on all rows: asked for by a button, followed, or there.
+
+    Parameters
+    ----------
+    method, lam
+        Which model of the run.
+    figures
+        What is known of it, for its card.
+    noted
+        What the run's log says when somebody asks for it.
+    show
+        Draws it once it is there.
+    """
+    owner = current_owner()
+    job = find_model(run=run.id, method=method, lam=lam, owner=owner)
+    missing = missing_data(run.spec.source)
+    if job is not None and job.status.state == DONE:
+        show(job)
+    elif missing:
+        st.caption(missing)
+    elif job is not None and not job.status.is_over:
+        _follow(job)
+    else:
+        if job is not None:
+            show_status(job, job.status)
+        if st.button(**button):
+            what, details = noted
+            note(run.folder, what, who=owner, **details, weight=f"λ = {lam:g}")
+            start_model(
+                run.spec.source,
+                comparison.refit_plan,
+                run=run.id,
+                method=method,
+                lam=lam,
+                figures=dict(figures),
+                owner=owner,
+            )
+            st.rerun()
+
+
+@st.fragment(run_every=SECONDS_BETWEEN_LOOKS)
+def _follow(job: ModelJob) -> None:
+    show_progress(job)
+
+
+def _price_of(comparison: Comparison) -> pd.Series:
+    """What the chosen model foretells for test rows, by the data set's row."""
+    found = comparison.predictions(comparison.b)
+    made = price_of_test_rows(found, [split.test for split in comparison.result.splits])
+    rows = comparison.result.rows
+    return made if rows is None else made.set_axis(np.asarray(rows)[made.index])
+
+
+def offer_audit(run: Run, price: Callable[[], pd.Series], *, title: str, key: str, about: str) -> None:
+    """A button that opens the audit of a price, which `price` gives for the run's rows."""
+    missing = missing_data(run.spec.source)
+    clicked = st.button(
+        "Audit this price",
+        key=key,
+        icon=":material/fact_check:",
+        disabled=bool(missing),
+        help=missing
+        or f"{about} Opens the audit with its columns filled in; the table is kept as yours, and goes with "
+        "the run.",
+    )
+    source = None
+    if clicked:
+        with plain_errors(), st.spinner("Writing its table…"):
+            owner = current_owner()
+            source = keep_priced(
+                run, dataset_of(run.spec.source), price(), title=title.replace("/", "-"), owner=owner
+            )
+            note(run.folder, "audited a price", who=owner, file=source.name, sha256=source.sha256)
+    if source is not None:
+        choose_audit(None)
+        choose_source(source)
+        go_to("audit", address={Address.DATASET: source.id})
