@@ -1,6 +1,6 @@
-# make app    set up and open the app          make test    set up and run every test
-# make check  lint, format, types              make bench   the studies in benchmarks/
-# make docs   the documentation site, in site/
+# make app    set up and open the app          make test      set up and run the tests
+# make check  lint, format, types              make test-all  those of wheels and fresh environments, too
+# make docs   the documentation site, in site/ make bench     the studies in benchmarks/
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -14,20 +14,28 @@ ifeq ($(TORCH),cpu)
 PIP += --extra-index-url https://download.pytorch.org/whl/cpu
 endif
 
-.PHONY: app test test-long check format docs bench clean
+.PHONY: app test test-all test-long check format docs bench clean
 
 app: $(VENV)/.app
 	$(BIN)/python -m fairdash app --port $(PORT)
 
 # Two processes, a file of tests each, the longest first (tests/conftest.py). Then what must be alone.
+PYTEST := $(BIN)/python -m pytest
+IN_TWO := $(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder
+
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not serial"
-	$(BIN)/python -m pytest -m serial
+	$(IN_TWO) -m "not serial and not fresh"
+	$(PYTEST) -m "serial and not fresh"
+
+# With those that build wheels and environments: pip fetches what they need.
+test-all: $(VENV)/.dev
+	$(IN_TWO) -m "not serial"
+	$(PYTEST) -m serial
 
 # The same with 5,000 random tables written in random dialects, and four times the samples without a link.
 test-long: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --hypothesis-profile=long -m "not serial"
-	$(BIN)/python -m pytest --hypothesis-profile=long -m serial
+	$(IN_TWO) --hypothesis-profile=long -m "not serial"
+	$(PYTEST) --hypothesis-profile=long -m serial
 
 check: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -76,7 +84,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.sessions
 
 clean:
-	rm -rf $(VENV) site
+	rm -rf $(VENV) site dist
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -25,7 +25,7 @@ from tests.browser.test_networking_cut import cut, noted
 from tests.serving import ROOT, served
 from tests.websocket import complaints, run_page, session
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.fresh]
 
 #: Beside the files at the top, what the wheel is made of.
 _FOLDERS = ("fairdash", "pages", ".streamlit")
