@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from fairdash.auditing.result import IN_SHORT, MOVED, MOVED_CURVE, Findings
 from fairdash.figures.audit import audit_figure
 from fairdash.figures.blocks import Block, Chapters, Picture, Table, plotly_script, templates
 from fairdash.figures.theme import LIGHT, Theme
-from fairdash.utils.text import unbroken
+from fairdash.utils.text import unbroken, utc_time
 
 Array = NDArray[np.float64]
 
@@ -146,7 +145,7 @@ def _decided(result: Findings) -> dict[str, str]:
     plan = result.plan
     written = "with the request; no time was kept"
     if plan.written:
-        written = datetime.fromisoformat(plan.written).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+        written = utc_time(plan.written)
     roles = {title: getattr(plan.columns, role) for title, role in _ROLES.items()}
     return {
         "Primary criterion": f"{CRITERIA[plan.criterion].title}. {CRITERIA[plan.criterion].meaning}",

@@ -23,7 +23,7 @@ from fairdash.runs.store import FIRST, Run
 from fairdash.storage import LOCAL, check_owner, sha256, write_whole
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.records import to_plain
-from fairdash.utils.text import visible
+from fairdash.utils.text import megabytes, visible
 
 runs = App(name="runs")
 
@@ -182,7 +182,7 @@ def _note_written(run: Run, content: bytes, place: Path, owner: str, *, as_json:
     """Note in the run's log that a file of it was written, and say so."""
     note_export(run.folder, content, file=place.name, who=owner)
     said = {"file": str(place), "bytes": len(content), "sha256": sha256(content)}
-    say(said, [f"{place}: {len(content) / 1e6:.1f} MB"], as_json=as_json)
+    say(said, [f"{place}: {megabytes(len(content))}"], as_json=as_json)
 
 
 @runs.command(name="import")

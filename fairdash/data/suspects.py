@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ from numpy.typing import NDArray
 
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
 from fairdash.data.fixes import on_a_line
+from fairdash.utils.text import percent
+
+_percent = partial(percent, decimals=0)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
@@ -253,10 +257,6 @@ def _open_to_causes(y: pd.Series) -> float | None:
 def _ranks(values: pd.Series) -> Floats:
     """From 0, for what is missing, to 1."""
     return np.asarray((values.rank() / len(values)).fillna(0.0), dtype=np.float64)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
 
 
 def _as_cells(values: pd.Series) -> Floats:

@@ -10,8 +10,9 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from fairdash.figures.parts import Values, band, bold, dots, line, line_across, note, signed
+from fairdash.figures.parts import Values, band, bold, dots, line, line_across, note
 from fairdash.figures.theme import Theme, escaped, faded, figure_of, new_figure
+from fairdash.utils.text import span, to_decimals
 
 Array = NDArray[np.float64]
 
@@ -265,7 +266,7 @@ def transfers_figure(
         x=places,
         y=heads,
         marker={"color": theme.chosen, "line": {"width": 0}},
-        text=[signed(value, decimals=decimals) for value in heads],
+        text=[to_decimals(value, decimals, sign=True) for value in heads],
         textposition="outside",
         textfont={"color": theme.text},
         cliponaxis=False,
@@ -287,9 +288,3 @@ def transfers_figure(
     texts = [text.replace(" to ", " to<br>") for text in ranges]
     figure.update_xaxes(tickvals=places, ticktext=texts, tickangle=0, showgrid=False, ticks="")
     return figure.update_layout(bargap=0.35)
-
-
-def span(low: float, high: float) -> str:
-    """A group's range of the sensitive attribute."""
-    a, b = (f"{value:.3g}" for value in (low, high))
-    return a if a == b else f"{a} to {b}"

@@ -8,9 +8,10 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from fairdash.figures.parts import Values, band, corner_note, dots, errors, line, note, signed
+from fairdash.figures.parts import Values, band, corner_note, dots, errors, line, note
 from fairdash.figures.simulations import GLYPHS, coloured
 from fairdash.figures.theme import OTHERS, REFERENCE, Theme, faded, new_figure
+from fairdash.utils.text import to_decimals
 
 #: Box to centre, size and formula; in a picture 8 wide and 10 high, upright so that a phone can show it.
 _BOXES = {
@@ -66,15 +67,16 @@ def architecture_figure(values: Mapping[str, float], *, lam: float, features: st
         theme=theme,
         height=640,
     )
+    j, error = to_decimals(values["j"], 3, sign=True), to_decimals(values["mse"], 3)
     live = {
         "x": features,
         "s": "age",
-        "h": f"mean {signed(values['y_pred_mean'])}, sd {values['y_pred_sd']:.2f}",
-        "f": f"m {signed(values['f_mean'])}, σ {values['f_sd']:.2f}",
-        "g": f"m {signed(values['g_mean'])}, σ {values['g_sd']:.2f}",
-        "j": signed(values["j"], decimals=3),
-        "error": f"{values['mse']:.3f}",
-        "loss": f"{values['mse']:.3f} + {lam:g} · ({signed(values['j'], decimals=3)}) = {values['loss']:.3f}",
+        "h": f"mean {to_decimals(values['y_pred_mean'], sign=True)}, sd {values['y_pred_sd']:.2f}",
+        "f": f"m {to_decimals(values['f_mean'], sign=True)}, σ {values['f_sd']:.2f}",
+        "g": f"m {to_decimals(values['g_mean'], sign=True)}, σ {values['g_sd']:.2f}",
+        "j": j,
+        "error": error,
+        "loss": f"{error} + {lam:g} · ({j}) = {values['loss']:.3f}",
     }
     axis = {"visible": False, "fixedrange": True}
     shapes, notes = [], []

@@ -135,11 +135,6 @@ def with_legend(figure: go.Figure, *, y: float = -0.25, **legend: Any) -> go.Fig
     return figure.update_layout(showlegend=True, legend={"orientation": "h", "y": y} | legend)
 
 
-def signed(value: float, *, decimals: int = 2) -> str:
-    """A number with its sign, a true minus."""
-    return f"{value:+,.{decimals}f}".replace("-", "−")
-
-
 def short(name: object, *, longest: int = 24) -> str:
     """The beginning of a long name."""
     text = str(name)

@@ -26,7 +26,7 @@ from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.split_kinds import SPLITS
 from fairdash.utils.records import to_plain
-from fairdash.utils.text import number, with_unit
+from fairdash.utils.text import number, percent, with_unit
 
 
 def has_groups(comparison: Comparison) -> bool:
@@ -197,7 +197,7 @@ def training_facts(comparison: Comparison) -> dict[str, str]:
     objective, settings, kind = OBJECTIVES[plan.objective], plan.settings, SPLITS[plan.split]
     held_out = "none was set aside"
     if plan.validation_share:
-        held_out = f"{100 * plan.validation_share:.0f} % of the rows that are not test rows"
+        held_out = f"{percent(plan.validation_share, decimals=0)} of the rows that are not test rows"
     return {
         "Trained for": f"{objective.title}: {objective.meaning}",
         **{METHODS[id].title: f"{METHODS[id].meaning} ({METHODS[id].source})" for id in plan.methods},
@@ -265,7 +265,8 @@ def limits(comparison: Comparison) -> list[str]:
 def _blend(comparison: Comparison, point: Point) -> str:
     place = comparison.curve_point(point)
     rest = "the standard model" if place.low == 0 else f"the one at λ = {place.low:g}"
-    return f"a blend, {100 * place.share:.0f} % of the model at λ = {place.high:g} and the rest of {rest}"
+    share = percent(place.share, decimals=0)
+    return f"a blend, {share} of the model at λ = {place.high:g} and the rest of {rest}"
 
 
 def _with_meaning(comparison: Comparison, column: str, unit: str, dataset: Dataset | None) -> str:

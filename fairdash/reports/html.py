@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from markupsafe import Markup
@@ -19,6 +18,7 @@ from fairdash.reports import content, pictures, tables, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.stage import stage_of, stops_of
 from fairdash.runs.log import Log
+from fairdash.utils.text import utc_time
 
 
 def render_report(
@@ -62,7 +62,7 @@ def render_report(
         .render(
             comparison=comparison,
             run_id=run_id,
-            created=datetime.fromisoformat(created).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            created=utc_time(created),
             version=__version__,
             is_preview=is_preview,
             summary=content.summary(comparison),

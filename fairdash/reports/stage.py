@@ -20,7 +20,7 @@ from fairdash.reports import pictures, words
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.utils.text import number, with_unit
+from fairdash.utils.text import number, span, with_unit
 
 Array = NDArray[np.float64]
 
@@ -213,7 +213,7 @@ def stage_of(comparison: Comparison, stops: Stops, *, at: int, theme: Theme) -> 
             "title": f"Average {seen.audited} as a table",
             "head": [comparison.sensitive_called, comparison.called(comparison.a)],
             "rows": [
-                [words.span(low, high), number(mean)]
+                [span(low, high), number(mean)]
                 for low, high, mean in zip(table["s_low"], table["s_high"], table["mean"], strict=True)
             ],
             "move": 1,

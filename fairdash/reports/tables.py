@@ -21,14 +21,14 @@ from fairdash.figures.blocks import Table
 from fairdash.figures.comparison import MOST_FEATURES
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import UNKNOWN, Estimate, mean_over_splits
-from fairdash.reports.words import named, span
+from fairdash.reports.words import named
 from fairdash.runs.log import Log
 from fairdash.tariff import FAIR_TARIFF, title_of
 from fairdash.training.baselines import BASELINES, PRICE
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.references import REFERENCES
-from fairdash.utils.text import number, p_value, signed, with_unit
+from fairdash.utils.text import number, p_value, percent, signed, span, with_unit
 
 #: Under tables with floors.
 _FLOORS = (
@@ -126,7 +126,7 @@ def references(comparison: Comparison) -> Table:
     front, found = comparison.front, comparison.front.references
     called = {id: REFERENCES[id].title.partition(": ")[2] for id in found["method"].unique()}
     strengths = [
-        f"{100 * lam:.0f} %" if REFERENCES[method].is_curve else "–"
+        percent(lam, decimals=0) if REFERENCES[method].is_curve else "–"
         for method, lam in zip(found["method"], found["lam"], strict=True)
     ]
     figures = _figures(found, [comparison.measure], comparison, error="mse", title="MSE ÷ the average's")

@@ -14,7 +14,7 @@ from fairdash.evaluation.verdict import EDGE
 from fairdash.reports.comparison import Comparison
 from fairdash.reports.fronts import Point
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.utils.text import counted, error_change, number, p_value, signed, with_unit
+from fairdash.utils.text import counted, error_change, number, p_value, signed, span, with_unit
 
 #: A change of a prediction below half a per cent of the average.
 HARDLY = 0.005
@@ -152,12 +152,6 @@ def who_pays(comparison: Comparison) -> str:
 def named(point: Point) -> str:
     """A point inside a sentence."""
     return "the standard model" if point.is_standard else point.title
-
-
-def span(low: float, high: float) -> str:
-    """A group's range of the sensitive attribute."""
-    a, b = (f"{value:.3g}" for value in (low, high))
-    return a if a == b else f"{a} to {b}"
 
 
 def level(comparison: Comparison) -> str:

@@ -46,7 +46,7 @@ from fairdash.storage.bundle import (
 )
 from fairdash.storage.schema import read_json, require
 from fairdash.utils.records import from_plain, to_plain
-from fairdash.utils.text import few
+from fairdash.utils.text import few, megabytes
 
 #: Counted up when the keys of run.json change their meaning.
 FORMAT = 1
@@ -219,7 +219,7 @@ def _unpacked(content: bytes) -> dict[str, bytes]:
     """The files in it, if they are what was put in, byte by byte; no path leads out of the run's folder."""
     if len(content) > LARGEST:
         raise RunError.of(
-            f"this file has {len(content) / 1e6:,.0f} MB, more than {LARGEST // 10**6:,}",
+            f"this file has {megabytes(len(content), decimals=0)}, more than {LARGEST // 10**6:,}",
             "Run the plan here instead: with the same data and seed it gives the same result.",
         )
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Collection, Iterable
+from datetime import UTC, datetime
 from itertools import islice
 
 #: Categories of characters that show nothing, but steer: controls (of a terminal too), format characters such
@@ -137,14 +138,51 @@ def at_lines(lines: Iterable[int], count: int, *, word: str = "line") -> str:
     return f"{word}{'' if count == 1 else 's'} {first}{', …' if count > 5 else ''}"
 
 
-def percent(share: float) -> str:
+def percent(share: float, *, decimals: int = 1) -> str:
     """A share in per cent.
 
-    >>> percent(0.0512), percent(-0.0001)
-    ('5.1 %', '0.0 %')
+    >>> percent(0.0512), percent(-0.0001), percent(0.25, decimals=0)
+    ('5.1 %', '0.0 %', '25 %')
     """
     # z: what rounds to 0 has no sign.
-    return f"{100 * share:z.1f} %"
+    return f"{100 * share:z.{decimals}f} %"
+
+
+def to_decimals(value: float, count: int = 2, *, sign: bool = False) -> str:
+    """A number with so many decimals and a true minus; what rounds to 0 has none.
+
+    >>> to_decimals(-0.314), to_decimals(-0.001), to_decimals(1234.5, 1, sign=True)
+    ('−0.31', '0.00', '+1,234.5')
+    """
+    return f"{value:{'+' if sign else ''}z,.{count}f}".replace("-", "−")
+
+
+def span(low: float, high: float) -> str:
+    """A range of values, or the one value that it is.
+
+    >>> span(18.0, 25.52), span(3.0, 3.0)
+    ('18 to 25.5', '3')
+    """
+    a, b = (f"{value:.3g}" for value in (low, high))
+    return a if a == b else f"{a} to {b}"
+
+
+def megabytes(n_bytes: float, *, decimals: int = 1) -> str:
+    """A size in megabytes.
+
+    >>> megabytes(2_340_000)
+    '2.3 MB'
+    """
+    return f"{n_bytes / 1e6:,.{decimals}f} MB"
+
+
+def utc_time(iso: str) -> str:
+    """A time of ISO 8601, to the minute.
+
+    >>> utc_time("2026-03-01T13:05:00+01:00")
+    '2026-03-01 12:05 UTC'
+    """
+    return datetime.fromisoformat(iso).astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def unbroken(text: str) -> str:

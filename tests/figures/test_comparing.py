@@ -10,9 +10,10 @@ import pytest
 
 from fairdash.evaluation import common_grid, densities, transfers_by_group
 from fairdash.figures.comparison import objectives_figure
-from fairdash.figures.groups import span, spread_figure, transfers_figure
+from fairdash.figures.groups import spread_figure, transfers_figure
 from fairdash.figures.theme import DARK, LIGHT, escaped
 from fairdash.training.splits import random_splits
+from fairdash.utils.text import span
 
 EVIL = '<img src=x onerror="alert(1)"><a href="javascript:alert(1)">x</a>'
 NAMES = {"a_name": "standard model", "b_name": "λ = 1", "sensitive": "age (years)", "subtitle": "n"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairdash.errors import ReadingError
+from fairdash.utils.text import megabytes
 
 LARGEST_FILE = 200 * 10**6
 MOST_CELLS = 50 * 10**6
@@ -28,7 +29,7 @@ def check_file(size: int) -> None:
         More than LARGEST_FILE.
     """
     if size > LARGEST_FILE:
-        raise too_large(f"the file has {size / 1e6:,.0f} MB, more than {LARGEST_FILE // 10**6:,}")
+        raise too_large(f"the file has {megabytes(size, decimals=0)}, more than {LARGEST_FILE // 10**6:,}")
 
 
 def check_shape(rows: int, columns: int, *, about: str = "") -> None:

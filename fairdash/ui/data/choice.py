@@ -22,7 +22,7 @@ from fairdash.ui.keys import Address, Keys
 from fairdash.ui.pages import go_to
 from fairdash.ui.state import DEFAULT_SOURCE, choose_run, chosen_source
 from fairdash.ui.text import safe
-from fairdash.utils.text import counted
+from fairdash.utils.text import counted, megabytes
 
 KEY = Keys(__file__)
 
@@ -114,7 +114,7 @@ def download(entry: CatalogueEntry, source: CatalogueSource) -> bool:
     bar = st.progress(0.0, text="Connecting…")
 
     def show(done: int, total: int | None) -> None:
-        bar.progress(min(done / total, 1.0) if total else 0.0, text=f"{done / 1e6:.1f} MB")
+        bar.progress(min(done / total, 1.0) if total else 0.0, text=f"{megabytes(done)}")
 
     source.load(progress=show)
     bar.empty()

@@ -27,7 +27,7 @@ from fairdash.ui.owner import current_owner, signs_in
 from fairdash.ui.state import DEFAULT_SOURCE, choose_source
 from fairdash.ui.text import safe
 from fairdash.utils.memory import can_limit, most_memory
-from fairdash.utils.text import counted
+from fairdash.utils.text import counted, megabytes
 
 KEY = Keys(__file__)
 
@@ -93,7 +93,7 @@ def table_or_fixes(upload: Upload, reading: ReadingOptions) -> tuple[pd.DataFram
     place = st.empty()
 
     def show(what: str) -> None:
-        place.caption(safe(f"Reading {upload.name} ({upload.n_bytes / 1e6:.1f} MB): {what}…"))
+        place.caption(safe(f"Reading {upload.name} ({megabytes(upload.n_bytes)}): {what}…"))
 
     try:
         with heard_by(show):
