@@ -1,6 +1,7 @@
 # make app    set up and open the app          make test      set up and run the tests
 # make check  lint, format, types              make test-all  those of wheels and fresh environments, too
 # make docs   the documentation site, in site/ make bench     the studies in benchmarks/
+# make release-dry-run   build, check and install what a release would upload (docs/releasing.md)
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -14,7 +15,7 @@ ifeq ($(TORCH),cpu)
 PIP += --extra-index-url https://download.pytorch.org/whl/cpu
 endif
 
-.PHONY: app test test-all test-long check format docs bench clean
+.PHONY: app test test-all test-long check format docs bench release-dry-run clean
 
 app: $(VENV)/.app
 	$(BIN)/python -m fairdash app --port $(PORT)
@@ -82,6 +83,12 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.fuzz_readers --minutes 10
 	$(BIN)/python -m benchmarks.crash --kills 300
 	$(BIN)/python -m benchmarks.sessions
+
+# What a release uploads, built from a clean dist/, checked as PyPI does, and installed where nothing is yet.
+release-dry-run: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m hatchling build -d dist
+	$(BIN)/python -m docs.making.release dist
 
 clean:
 	rm -rf $(VENV) site dist
