@@ -140,7 +140,7 @@ def fig2(dark: bool) -> go.Figure:
         ids=["hgr_nn", "hgr_kde", "hgr_rdc"],
         evaluation="ours",
         titles={id: SHAPES[id].title for id in SHAPES},
-        subtitle=f"{study.options['rows']:,} rows, means of {study.about.options['repeats']} data sets",
+        subtitle=f"{study.options['rows']:,} rows, means of {study.options['repeats']} data sets",
         theme=theme_of(dark=dark),
     )
 
