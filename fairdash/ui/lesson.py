@@ -235,7 +235,7 @@ def show_curve() -> None:
         )
         rng = np.random.default_rng(0)
         moved = draw(
-            key=KEY("stage"),
+            key=KEY("curve"),
             data={
                 "heights": [f for _, f in points],
                 "noise": lesson.CURVE_NOISE,

@@ -107,7 +107,7 @@ def test_every_setting_reaches_the_training(monkeypatch):
     from fairdash.training import regressor_fit
 
     seen = []
-    monkeypatch.setattr(regressor_fit, "train_single", lambda rows, **given: seen.append(given) or 1 / 0)
+    monkeypatch.setattr(regressor_fit, "train_single", lambda *rows, **given: seen.append(given) or 1 / 0)
     other = TrainingSettings(
         architecture="scores",
         hidden=(5, 4),
