@@ -1,7 +1,8 @@
 """Turns a SAS, Stata or SPSS file into Parquet, in a process of its own: the parser may crash on a bad file.
 
 :mod:`fairdash.data.readers.statistics_packages` runs it by its path, so that it starts without fairdash. What
-it has to say it prints as one JSON object: ``notes``, or ``problem`` and ``hint``.
+it has to say it prints as one JSON object: ``notes``, ``problem`` and ``hint``, ``shape`` (rows and columns
+beyond the limits), or ``memory`` where that was too little.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ class Refused(Exception):
     """Says what is wrong with the file, and what helps."""
 
 
+class TooLarge(Exception):
+    """Has the rows and columns of a table beyond the limits."""
+
+
 def main(parser: str, source: str, target: str, most_columns: int, most_cells: int, most_memory: int) -> None:
     """Convert the file `source`, read by pyreadstat's function `parser`, to the Parquet file `target`."""
     _limit_memory(most_memory)
@@ -28,11 +33,10 @@ def main(parser: str, source: str, target: str, most_columns: int, most_cells: i
         said: dict[str, Any] = {"notes": notes}
     except Refused as refused:
         said = dict(zip(("problem", "hint"), refused.args, strict=True))
+    except TooLarge as large:
+        said = {"shape": large.args}
     except MemoryError:
-        said = {
-            "problem": f"reading the table takes more than {most_memory / 1e9:g} GB of memory",
-            "hint": "Take a sample of the rows, or leave columns out.",
-        }
+        said = {"memory": most_memory}
     print(json.dumps(said))
 
 
@@ -99,11 +103,8 @@ def _read(read: Callable[..., Any], source: str, **options: Any) -> Any:
 
 
 def _check(n_columns: int, n_rows: int, most_columns: int, most_cells: int) -> None:
-    hint = "Take a sample of the rows, or leave columns out."
-    if n_columns > most_columns:
-        raise Refused(f"the table has {n_columns:,} columns, more than {most_columns:,}", hint)
-    if n_rows * n_columns > most_cells:
-        raise Refused(f"the table has {n_rows * n_columns:,} cells, more than {most_cells:,}", hint)
+    if n_columns > most_columns or n_rows * n_columns > most_cells:
+        raise TooLarge(n_rows, n_columns)
 
 
 def _plain(values: pd.Series) -> pd.Series:

@@ -66,6 +66,10 @@ def read_statistics(content: bytes, options: ReadingOptions) -> tuple[pd.DataFra
         source, target = Path(folder, "source"), Path(folder, "table.parquet")
         source.write_bytes(content)
         said = _child(parser, source, target)
+        if "shape" in said:
+            limits.check_shape(*said["shape"])
+        if "memory" in said:
+            raise limits.too_large(f"reading the table takes more than {said['memory'] / 1e9:g} GB of memory")
         if "problem" in said:
             raise ReadingError.of(said["problem"], said["hint"])
         converted = target.read_bytes()
