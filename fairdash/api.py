@@ -26,7 +26,7 @@ def sweep(
     dataset: Dataset,
     *,
     methods: Sequence[str] | None = None,
-    lams: Sequence[float] = LAMS,
+    lams: Sequence[float] | str = "auto",
     objective: str = "demographic_parity",
     n_splits: int | None = None,
     random_state: int = 0,
@@ -52,7 +52,10 @@ def sweep(
     methods
         Ids in :data:`fairdash.training.methods.METHODS`; by default the standard model and the fair methods
         of :mod:`fairdash.training.defaults`.
-    lams, objective, n_splits, random_state, validation_share, device
+    lams
+        Weights λ ≥ 0 of the penalty. ``"auto"`` finds eight by a pilot, spread evenly over dependence from
+        the standard model to the independence floor (:mod:`fairdash.training.pilot`).
+    objective, n_splits, random_state, validation_share, device
         As in :class:`fairdash.training.sweep.Sweep`.
     settings
         By default the loss that suits the target (:func:`fairdash.training.defaults.suggested_loss`),

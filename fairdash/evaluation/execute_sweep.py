@@ -17,16 +17,19 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation.assess import DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
 from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
 from fairdash.evaluation.tradeoff_curve import assess_curve
-from fairdash.jobs.steps import Unit, at_once, within
+from fairdash.jobs.steps import Found, Unit, at_once, within
 from fairdash.tariff.fit import FitOptions
 from fairdash.tariff.many import fit_tariffs
 from fairdash.training.baselines import train_baselines
+from fairdash.training.crossvalidation import LEARNING_RATE
 from fairdash.training.device import TITLES
 from fairdash.training.methods import METHODS
 from fairdash.training.models import TrainedModels
 from fairdash.training.objectives import OBJECTIVES
+from fairdash.training.pilot import find_lams
 from fairdash.training.references import DEFAULT_STRENGTHS
 from fairdash.training.references.trained import train_references
+from fairdash.training.settings import budget_of
 from fairdash.training.split_kinds import check_groups
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
@@ -89,6 +92,7 @@ def execute_sweep(
         drawn = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
         rows, plan = open_rows[drawn], replace(plan, confirmation_share=0.0)
         dataset = dataset.take(rows)
+    plan = with_lams_found(dataset, plan, progress=progress, unit=unit)
     n_permutations = N_PERMUTATIONS
     if is_preview:
         n_permutations = PREVIEW_PERMUTATIONS if rows is None else SAMPLE_PERMUTATIONS
@@ -162,6 +166,7 @@ def execute_sweep(
 
 def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
     """Ask for the units of a whole run in another order: what another process at the run comes to last."""
+    plan = with_lams_found(dataset, plan, unit=unit)
     parts = _Parts(dataset, plan, unit=unit)
     parts.baselines()
     if parts.has_references:
@@ -186,6 +191,41 @@ def reference_prices(
 def _objectives(plan: Sweep) -> list[str]:
     """What models are assessed by, their own objective first."""
     return sorted(OBJECTIVES, key=lambda each: each != plan.objective)
+
+
+def with_lams_found(
+    dataset: Dataset, plan: Sweep, *, progress: Progress = lambda *_: None, unit: Unit = at_once
+) -> Sweep:
+    """The plan, and if it asks for that, with as many weights as it has, found by a pilot.
+
+    They are those of its first fair method on its first split. It keeps its own where there is no dependence
+    to lose. `unit` is asked for ``"pilot"``.
+    """
+    method = next((each for each in plan.methods if each != STANDARD), None)
+    if not plan.find_lams or method is None:
+        return plan
+
+    def find() -> Found:
+        split, settings = plan.splits(dataset)[0], plan.settings
+        progress(doing := "finding the weights λ on validation rows", 0.0)
+        if plan.tune:
+            settings = replace(
+                settings, lr=LEARNING_RATE, weight_decay=budget_of(len(split.train))["weight_decay"]
+            )
+        found = find_lams(
+            dataset,
+            split,
+            settings,
+            method=method,
+            count=len(plan.lams),
+            objective=plan.objective,
+            random_state=plan.random_state,
+            device=plan.device,
+            progress=lambda _: progress(doing, 0.0),
+        )
+        return {"lams": np.array(plan.lams if found is None else found)}
+
+    return replace(plan, lams=tuple(unit("pilot", find)["lams"].tolist()))
 
 
 class _Parts:

@@ -374,7 +374,8 @@ def parse_comparison(
     OptionError
         The run has no such part.
     """
-    plan, result = run.available_plan, run.read_result()
+    result = run.read_result()
+    plan = result.sweep
     objective = plan.objective if objective is None else objective
     get_entry(result.paths, objective, option="objective")
     columns = {str(column): column for column in result.sensitive.columns}

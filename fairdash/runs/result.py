@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from fairdash.evaluation import Gain, SweepResult, with_edges
 from fairdash.storage import cant_keep, write_whole
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.splits import Split
-from fairdash.training.sweep import Sweep
+from fairdash.training.sweep import STANDARD, Sweep
 from fairdash.utils.records import from_plain, to_plain
 
 #: Marks of a row's part in a split; rows after a window of time belong to none.
@@ -112,6 +112,27 @@ def write_result(result: SweepResult, folder: Path) -> None:
     write_whole(folder / "about.json", json.dumps(to_plain(about)).encode())
 
 
+def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
+    """The plan with the weights of a result's models, if it asks for them to be found.
+
+    ValueError if they are not as many as the plan has.
+    """
+    if not plan.find_lams:
+        return plan
+    found = sorted(set(members["lam"][members["method"] != STANDARD].tolist()))
+    if len(found) != len(plan.lams):
+        raise ValueError("the weights it has found are not as many as the plan's")
+    return replace(plan, lams=tuple(found))
+
+
+def found_plan(folder: Path, plan: Sweep) -> Sweep:
+    """The plan of a result with the weights that were found; UnreadableError if they can't be read."""
+    try:
+        return plan_with_lams(plan, _table(folder, "members"))
+    except (OSError, ValueError, KeyError) as error:
+        raise UnreadableError from error
+
+
 def _write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write those that there are."""
     from safetensors.numpy import save
@@ -128,6 +149,7 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
     try:
         arrays = load_file(folder / "rows.safetensors")
         about = from_plain(About, About.known(_json(folder / "about.json")))
+        members = _table(folder, "members")
         frames, paths = (
             {each: _table(folder, f"{kind}-{each}") for each in about.objectives}
             for kind in ("frame", "path")
@@ -135,12 +157,12 @@ def read_result(folder: Path, plan: Sweep) -> SweepResult:
         optional: dict[str, Any] = {name: _optional(folder, name) for name in _OPTIONAL}
         baselines = {each: _optional(folder, f"baselines-{each}") for each in about.objectives}
         return SweepResult(
-            sweep=plan,
+            sweep=plan_with_lams(plan, members),
             **{name: getattr(about, name) for name in _AS_IT_IS if name != "objective"},
             frames=frames,
             paths=paths,
             baselines={each: table for each, table in baselines.items() if table is not None},
-            members=_table(folder, "members"),
+            members=members,
             **optional,
             predictions=arrays["predictions"],
             splits=tuple(

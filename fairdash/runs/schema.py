@@ -22,7 +22,7 @@ from fairdash.evaluation.confirmation import Confirmation
 from fairdash.evaluation.verdict import EDGE, FOUND_BY, P_VALUE, VERDICT, VERDICT_ENDS
 from fairdash.runs.confirmations import CONFIRMATIONS, OPENED
 from fairdash.runs.log import LOG, LOG_FILES, Event
-from fairdash.runs.result import CURVE_COLUMNS, CURVES, NONE, PARTS, PRICE, SET_ASIDE, About
+from fairdash.runs.result import CURVE_COLUMNS, CURVES, NONE, PARTS, PRICE, SET_ASIDE, About, plan_with_lams
 from fairdash.runs.status import DONE, RunStatus
 from fairdash.runs.store import NAME, RESULT, RunSpec
 from fairdash.storage.bundle import SEAL
@@ -114,8 +114,9 @@ def check_run(files: Mapping[str, bytes], spec: RunSpec, status: RunStatus, *, l
             require(n_models <= MOST_MODELS, f"it has more than {MOST_MODELS:,} models")
     found = {name.removeprefix(f"{look}/"): each for name, each in files.items() if name.startswith(look)}
     plan = spec.first if look != RESULT and spec.first is not None else spec.plan
-    _Result(found, spec, plan).check()
-    openings = _openings(files[CONFIRMATIONS], plan, found) if CONFIRMATIONS in files else 0
+    result = _Result(found, spec, plan)
+    result.check()
+    openings = _openings(files[CONFIRMATIONS], result.plan, found) if CONFIRMATIONS in files else 0
     _check_log(files, openings)
     if NAME in files:
         read_json(files[NAME], most_bytes=10_000)
@@ -132,7 +133,12 @@ class _Result:
         self.about = self._about(self._take("about.json"))
         self.figures = _figures_of(self.about.sensitive)
         self.parts = self._rows(self._take("rows.safetensors"))
-        self.models = _keys(self._table("members"), [*_MODEL])
+        members = self._table("members")
+        try:
+            self.plan = plan_with_lams(self.plan, members)
+        except ValueError as error:
+            raise SchemaError(str(error)) from error
+        self.models = _keys(members, [*_MODEL])
         # In their order, too: that of the predictions.
         wanted = [(model.method, model.lam, model.split) for model in self.plan.models()]
         require(self.models == wanted, "its models are not the plan's")

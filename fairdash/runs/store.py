@@ -45,6 +45,7 @@ from fairdash.runs.result import (
     CURVES,
     UnreadableError,
     add_curve,
+    found_plan,
     read_curves,
     read_result,
     write_result,
@@ -403,7 +404,20 @@ class Run(Job[RunSpec]):
 
     @property
     def available_plan(self) -> Sweep:
-        """The plan of what there is to look at: the first look's, or the whole."""
+        """The plan of what there is to look at: the first look's, or the whole with the weights it found.
+
+        RunError if the result can't be read.
+        """
+        plan = self._planned
+        if not plan.find_lams or self.look is None:
+            return plan
+        try:
+            return found_plan(self._checked(self.look), plan)
+        except UnreadableError as error:
+            raise self._damaged() from error
+
+    @property
+    def _planned(self) -> Sweep:
         spec = self.spec
         return spec.first if self.look == FIRST and spec.first is not None else spec.plan
 
@@ -422,7 +436,7 @@ class Run(Job[RunSpec]):
         RunError if there is neither or it can't be read.
         """
         try:
-            result = read_result(self._checked(self.look or RESULT), self.available_plan)
+            result = read_result(self._checked(self.look or RESULT), self._planned)
         except UnreadableError as error:
             raise self._damaged() from error
         said = self.other_defaults

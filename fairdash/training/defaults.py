@@ -27,8 +27,10 @@ from fairdash.utils.records import to_plain
 
 #: Fair methods that a whole sweep trains beside the default one.
 METHODS_BESIDE = ("chi2_kde", "hgr_nn")
-#: λ grid that spans the whole trade-off on the built-in data sets.
+#: λ grid that spans the whole trade-off on Crime and the household data; elsewhere as many are found.
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
+#: That of a first look, before it is known where the front is: four decades.
+LAMS_OF_FIRST_LOOK = (0.01, 0.03, 0.1, 0.25, 0.75, 2.0, 6.0, 20.0)
 N_SPLITS = 5
 #: A split of so many rows shows little of chance, and takes long: there are fewer then, the fewest that an
 #: interval may stand on.
@@ -80,6 +82,7 @@ _TITLES = {
     "n_splits": "splits",
     "validation_share": "share of validation rows",
     "tune": "weight decay found on validation rows",
+    "find_lams": "weights λ spread over dependence by a pilot",
 }
 
 
@@ -93,6 +96,7 @@ def current_defaults() -> dict[str, Any]:
         "n_splits": N_SPLITS,
         "validation_share": VALIDATION_SHARE,
         "tune": True,
+        "find_lams": True,
         **{name: value for name, value in settings.items() if name not in _OF_DATA},
     }
 

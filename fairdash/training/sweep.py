@@ -17,6 +17,7 @@ from fairdash.jobs.steps import Unit, at_once, is_from_the_end, within
 from fairdash.training.crossvalidation import settings_of_splits, tune, tuned_settings
 from fairdash.training.defaults import (
     LAMS,
+    LAMS_OF_FIRST_LOOK,
     N_SPLITS,
     VALIDATION_SHARE,
     default_methods,
@@ -165,6 +166,9 @@ class Sweep(TrainingPlan):
     tune
         Whether learning rate and weight decay are found on each split's validation rows before its models
         are trained, as :func:`fairdash.training.crossvalidation.tune` does, instead of those in `settings`.
+    find_lams
+        Whether as many weights as `lams` has are first found where the front is, as
+        :func:`fairdash.training.pilot.find_lams` does, instead of those in `lams`.
     tariff
         Whether a run fits tariffs (:mod:`fairdash.tariff`) at λ = 0 and at these weights, too; they are not
         among the sweep's own models.
@@ -182,6 +186,7 @@ class Sweep(TrainingPlan):
     n_splits: int = N_SPLITS
     validation_share: float = 0.0
     tune: bool = False
+    find_lams: bool = False
     tariff: bool = False
 
     def _check(self, checks: Checks) -> None:
@@ -235,7 +240,7 @@ def default_plan(
     *,
     objective: str = "demographic_parity",
     methods: Sequence[str] | None = None,
-    lams: Sequence[float] = LAMS,
+    lams: Sequence[float] | str = "auto",
     n_splits: int | None = None,
     random_state: int = 0,
     validation_share: float = VALIDATION_SHARE,
@@ -248,9 +253,12 @@ def default_plan(
 ) -> Sweep:
     """The sweep of a data set; what is None follows from the data, as :func:`fairdash.sweep` says."""
     own = default_settings(dataset) if settings is None else settings
+    methods = default_methods(dataset) if methods is None else tuple(methods)
+    find_lams = _is_auto(lams)
     return Sweep(
-        methods=default_methods(dataset) if methods is None else tuple(methods),
-        lams=tuple(float(lam) for lam in lams),
+        methods=tuple(methods),
+        lams=LAMS if find_lams else tuple(float(lam) for lam in lams),
+        find_lams=find_lams and tuple(methods) != (STANDARD,),
         objective=objective,
         n_splits=default_n_splits(dataset.n_rows) if n_splits is None else n_splits,
         random_state=random_state,
@@ -265,6 +273,13 @@ def default_plan(
     )
 
 
+def _is_auto(lams: Sequence[float] | str) -> bool:
+    """Whether the weights are to be found; OptionError for another text."""
+    if isinstance(lams, str) and lams != "auto":
+        raise OptionError.of(f"“{lams}” is no grid of weights", "Give numbers, or “auto”.", column="lams")
+    return isinstance(lams, str)
+
+
 def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     """What a page shows in seconds, before a sweep is carried out: one split of its first fair method.
 
@@ -274,7 +289,15 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
     if n_rows is not None:
         schedule: dict[str, Any] = budget_of(training_rows(n_rows))
         settings = replace(settings, **schedule)
-    return replace(plan, methods=plan.methods[:2], n_splits=1, tariff=False, settings=settings)
+    return replace(
+        plan,
+        methods=plan.methods[:2],
+        lams=LAMS_OF_FIRST_LOOK if plan.find_lams else plan.lams,
+        find_lams=False,
+        n_splits=1,
+        tariff=False,
+        settings=settings,
+    )
 
 
 def train_sweep(

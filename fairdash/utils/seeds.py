@@ -48,6 +48,8 @@ class Stream(IntEnum):
     SHRINKAGE_ROWS = 9
     #: Rows of a large table that its first look sees.
     FIRST_LOOK_ROWS = 10
+    #: Rows that a pilot of the weights λ trains on, and is measured on.
+    PILOT_ROWS = 12
     #: Folds of the regressions on given columns, rows that trees see, and draws behind their p-value.
     CONDITIONAL_FOLDS = 20
     CONDITIONAL_ROWS = 21

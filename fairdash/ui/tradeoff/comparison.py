@@ -33,7 +33,8 @@ KEY = Keys(__file__)
 
 def choose(run: Run) -> Comparison:
     """The controls above the stage, and the comparison that they and the address ask for."""
-    plan, result = run.available_plan, result_of(run)
+    result = result_of(run)
+    plan = result.sweep
     sensitive, *others = result.sensitive.columns
     first = sensitive
     if others:

@@ -45,7 +45,10 @@ from fairdash.utils.text import counted
 KEY = Keys(__file__)
 LOSS, BALANCE, TARIFF = KEY("loss"), KEY("balance"), KEY("tariff")
 
+#: Of the weights that a run finds first.
+AUTO = "Found where the front is, 8 weights"
 GRIDS = {
+    AUTO: (),
     "Whole front, 8 weights": defaults.LAMS,
     "Quick look, 4 weights": (0.5, 1.0, 2.0, 4.0),
     "Fine, 16 weights": tuple(round(0.1 * 60 ** (k / 15), 3) for k in range(16)),
@@ -120,9 +123,11 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
     ):
         assert advanced is not None
         try:
+            found = st.session_state[GRID] == AUTO
             plan = Sweep(
                 methods=(STANDARD, *methods),
-                lams=numbers(lams, column="λ"),
+                lams=defaults.LAMS if found else numbers(lams, column="λ"),
+                find_lams=found,
                 objective=objective,
                 n_splits=n_splits,
                 split=split,
@@ -181,15 +186,15 @@ def ask_for_lams() -> str:
         "Weights of fairness, λ",
         list(GRIDS),
         key=GRID,
-        help="One model is trained for each weight and split. They are spread on a logarithmic scale; "
-        "the standard model is always trained beside them.",
+        help="One model is trained for each weight and split, and the standard model beside them. Weights "
+        "that are found are spread evenly over dependence: sixteen models are trained first, for seconds.",
     )
     # Not the widget's default: a weight that a search has found may have been put here.
     st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
     return right.text_input(
         "The weights",
         disabled=preset != OWN_GRID,
-        placeholder="0.1 0.3 1 3",
+        placeholder="found when the training begins" if preset == AUTO else "0.1 0.3 1 3",
         key=lams_key(preset),
         help="Numbers from 0 up, separated by spaces.",
     )

@@ -1,0 +1,150 @@
+"""Which weights λ to try: a pilot finds where models lie between the standard one and the floor.
+
+λ has no scale of its own: of rare claims a quarter leaves no link, of household incomes five leave some. The
+weights of a plan are therefore spread evenly over dependence, on validation rows; the test rows take no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.data.dataset import Dataset
+from fairdash.training.crossvalidation import dependence_of
+from fairdash.training.device import resolve_device
+from fairdash.training.methods import METHODS
+from fairdash.training.models import train_models
+from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.splits import Split, initial_seed, with_held_out
+from fairdash.utils.seeds import Stream, rng_of
+
+#: The weights of a pilot: four decades.
+PILOT_LAMS = tuple(float(f"{lam:.2g}") for lam in np.geomspace(3e-3, 30, 16))
+#: Rows that a pilot trains on and is measured on, at most.
+MOST_TRAINING_ROWS, MOST_MEASURED_ROWS = 60_000, 20_000
+N_PERMUTATIONS = 39
+
+Array = NDArray[np.float64]
+
+
+def find_lams(
+    dataset: Dataset,
+    split: Split,
+    settings: TrainingSettings,
+    *,
+    method: str,
+    count: int,
+    objective: str,
+    random_state: int,
+    device: str,
+    progress: Callable[[float], None] | None = None,
+) -> Array | None:
+    """Weights of a method spread over dependence, from the standard model's to the independence floor.
+
+    Parameters
+    ----------
+    split
+        Whose training rows are trained on, and whose validation rows are measured; of many a sample. A fifth
+        of the training rows is measured where it has no validation rows.
+    method, settings
+        What is trained at each of :data:`PILOT_LAMS`; no `patience`.
+    count
+        How many weights to find.
+    progress
+        Hears of the share done; it may raise :class:`fairdash.errors.Cancelled`.
+
+    Returns
+    -------
+    (count,) array, or None
+        As :func:`spread`; None if the standard model's predictions depend on no sensitive column beyond the
+        floor.
+    """
+    split = _rows_of_pilot(
+        with_held_out(split, random_state=random_state, groups=dataset.groups), random_state
+    )
+    lams = np.array([0.0, *PILOT_LAMS])
+    seed = initial_seed(random_state, 0)
+    settings = replace(settings, patience=None)
+    trained = train_models(
+        dataset,
+        (split,),
+        [StackedModel(method, float(lam), settings, 0, seed) for lam in lams],
+        objective=objective,
+        random_state=random_state,
+        device=resolve_device(device),
+        progress=None if progress is None else lambda at: progress(at.fraction),
+    )
+    trained.predictions[trained.members["diverged"].to_numpy()] = np.nan
+    measured = dependence_of(
+        dataset,
+        trained.predictions,
+        split.validation,
+        objective=objective,
+        measure=METHODS[method].selection_measure,
+        random_state=random_state,
+        n_permutations=N_PERMUTATIONS,
+    )
+    there = ~np.isnan(measured.value)
+    if not there[0] or measured.value[0] <= measured.floor_q95[0]:
+        return None
+    floor = float(np.median(measured.floor[there]))
+    return spread(lams[there], measured.value[there], floor, count=count)
+
+
+def spread(lams: Array, dependence: Array, floor: float, *, count: int) -> Array:
+    """Weights whose models' dependence is spread evenly from the standard model's down to the floor.
+
+    Parameters
+    ----------
+    lams : (L,) array
+        Tried weights, ascending, of which the first is 0.
+    dependence : (L,) array
+        What their models' predictions show; rises are taken for chance.
+    floor
+        What independence would show.
+    count
+        How many weights to give.
+
+    Returns
+    -------
+    (count,) array
+        Ascending, two digits each, all different. The last one reaches the floor, or else what the largest
+        weight reaches.
+
+    Examples
+    --------
+    >>> spread(np.array([0, 0.01, 0.1, 1.0]), np.array([0.8, 0.8, 0.4, 0.0]), 0.1, count=4)
+    array([0.027, 0.075, 0.24 , 0.57 ])
+    """
+    falling = np.minimum.accumulate(dependence)
+    wanted = falling[0] + (max(floor, falling[-1]) - falling[0]) * np.arange(1, count + 1) / count
+    # Flat parts belong to the smallest weight that reaches them.
+    first = np.concatenate([[True], np.diff(falling) < 0])
+    # Before the first weight the curve is taken to begin half a decade below it.
+    place = np.log10(np.concatenate([[lams[1] / 3], lams[1:]]))
+    found = 10 ** np.interp(-wanted, -falling[first], place[first])
+    rounded: list[float] = sorted({float(f"{lam:.2g}") for lam in found})
+    while len(rounded) < count:
+        rounded = _with_one_more(rounded)
+    return np.array(rounded)
+
+
+def _with_one_more(lams: Sequence[float]) -> list[float]:
+    """One weight more: in the middle of the widest step, else beyond the last."""
+    steps = np.diff(np.log10(lams))
+    if not len(steps) or steps.max() < np.log10(1.3):
+        return [*lams, float(f"{2 * lams[-1]:.2g}")]
+    at = int(steps.argmax())
+    return sorted([*lams, float(f"{(lams[at] * lams[at + 1]) ** 0.5:.2g}")])
+
+
+def _rows_of_pilot(split: Split, random_state: int) -> Split:
+    rng = rng_of(Stream.PILOT_ROWS, random_state)
+    train, validation = (
+        rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
+        for rows, most in ((split.train, MOST_TRAINING_ROWS), (split.validation, MOST_MEASURED_ROWS))
+    )
+    return Split(train, split.test, validation)

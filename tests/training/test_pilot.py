@@ -1,0 +1,116 @@
+"""The weights that a pilot finds: spread over dependence, on validation rows, kept with the result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairdash as fd
+from fairdash.errors import OptionError
+from fairdash.evaluation.execute_sweep import with_lams_found
+from fairdash.runs.result import UnreadableError, read_result, write_result
+from fairdash.training.defaults import LAMS
+from fairdash.training.pilot import PILOT_LAMS, spread
+from fairdash.training.settings import TrainingSettings
+from fairdash.training.splits import Split
+from fairdash.training.sweep import default_plan
+
+TRIED = np.array([0.0, *PILOT_LAMS])
+QUICK = TrainingSettings(hidden=(8,), n_epochs=12, warm_up_epochs=2, lr=0.01, weight_decay=0.003)
+
+
+@pytest.mark.parametrize("middle", [0.01, 0.1, 1.0, 8.0])
+def test_a_logistic_fall_is_cut_in_equal_steps(middle):
+    """Against the closed form: dependence .8 / (1 + λ / m), floor .1."""
+    found = spread(TRIED, 0.8 / (1 + TRIED / middle), 0.1, count=8)
+    reached = 0.8 / (1 + found[:-1] / middle)
+    inside = (found[:-1] > 0.01) & (found[:-1] < 20)
+    wanted = 0.8 - (0.8 - max(0.1, 0.8 / (1 + 30 / middle))) * np.arange(1, 8) / 8
+    assert np.abs(reached - wanted)[inside].max() < 0.02
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=len(TRIED), max_size=len(TRIED)), st.floats(0, 1), st.integers(1, 16)
+)
+def test_whatever_was_measured_there_are_as_many_different_weights(values, floor, count):
+    found = spread(TRIED, np.array(values), floor, count=count)
+    assert len(found) == count == len(set(found.tolist()))
+    assert (found > 0).all()
+    assert np.isfinite(found).all()
+    assert (np.diff(found) > 0).all()
+
+
+def linked(n=1_500, *, share=0.8, seed=0):
+    """A table whose target follows s by a share, through a feature that is s with noise."""
+    rng = np.random.default_rng(seed)
+    s, own = rng.normal(size=n), rng.normal(size=n)
+    frame = pd.DataFrame({"proxy": s + 0.3 * rng.normal(size=n), "own": own, "s": s})
+    frame["y"] = share * s + own + 0.3 * rng.normal(size=n)
+    return fd.Dataset(
+        name="linked", features=frame[["proxy", "own"]], sensitive=frame[["s"]], target=frame["y"]
+    )
+
+
+def test_weights_are_found_on_rows_that_are_no_test_rows():
+    dataset = linked()
+    plan = replace(default_plan(dataset, device="cpu", settings=QUICK), n_splits=1)
+    found = with_lams_found(dataset, plan)
+    assert found.lams != LAMS
+    assert found.find_lams
+    (split,) = plan.splits(dataset)
+    changed = dataset.target.copy()
+    changed.iloc[split.test] = changed.iloc[split.test].to_numpy()[::-1]
+    assert with_lams_found(replace(dataset, target=changed), plan).lams == found.lams
+
+
+def test_nothing_is_found_where_there_is_no_link():
+    plan = default_plan(linked(share=0.0), device="cpu", settings=QUICK)
+    noise = replace(
+        linked(share=0.0), sensitive=pd.DataFrame({"s": np.random.default_rng(9).normal(size=1_500)})
+    )
+    assert with_lams_found(noise, plan).lams == LAMS
+
+
+def test_given_weights_and_a_standard_model_alone_need_no_pilot():
+    dataset = linked()
+    for asked in ({"lams": (0.5,)}, {"methods": ("standard",)}):
+        plan = default_plan(dataset, device="cpu", settings=QUICK, **asked)
+        assert not plan.find_lams
+        assert with_lams_found(dataset, plan) == plan
+    with pytest.raises(OptionError, match="no grid"):
+        default_plan(dataset, lams="all")
+
+
+def test_a_result_keeps_the_weights_that_it_found(tmp_path):
+    dataset = linked()
+    result = fd.sweep(dataset, methods=["standard", "hgr_spline"], n_splits=1, settings=QUICK, device="cpu")
+    assert result.sweep.find_lams
+    assert result.sweep.lams != LAMS
+    write_result(result, tmp_path)
+    planned = replace(result.sweep, lams=LAMS)
+    assert read_result(tmp_path, planned).sweep == result.sweep
+    assert sorted(set(result.members["lam"])) == [0.0, *result.sweep.lams]
+    with pytest.raises(UnreadableError):
+        read_result(tmp_path, replace(planned, lams=(1.0,)))
+
+
+def test_a_sample_of_the_rows_is_enough_for_a_pilot(monkeypatch):
+    dataset = linked()
+    plan = default_plan(dataset, device="cpu", settings=QUICK)
+    seen: list[Split] = []
+    monkeypatch.setattr("fairdash.training.pilot.MOST_TRAINING_ROWS", 400)
+    from fairdash.training import pilot
+
+    train = pilot.train_models
+    monkeypatch.setattr(
+        pilot,
+        "train_models",
+        lambda data, splits, *a, **k: seen.extend(splits) or train(data, splits, *a, **k),
+    )
+    with_lams_found(dataset, plan)
+    assert len(seen[0].train) == 400
