@@ -16,6 +16,7 @@ import fairdash as fd
 from fairdash.cli import command_line, main
 from fairdash.data.readers.reading import read_table
 from fairdash.dependence import REGISTRY
+from fairdash.training.defaults import default_settings
 from tests.data.test_rate import claims
 
 
@@ -238,9 +239,10 @@ def test_find_lam_prints_what_the_api_finds(capsys):
     ]
     assert main(["find-lam", *options, "--folds", "2", "--epochs", "4", "--device", "cpu", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    settings = fd.TrainingSettings(n_epochs=4, warm_up_epochs=1)
+    dataset = fd.load_dataset("household")
+    settings = replace(default_settings(dataset), n_epochs=4, warm_up_epochs=1)
     choice = fd.find_lam(
-        fd.load_dataset("household"),
+        dataset,
         target="hgr_kde<=0.9",
         method="hgr_spline",
         lams=[1, 2],

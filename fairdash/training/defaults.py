@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
-from fairdash.training.losses import LOSSES
+from fairdash.training.losses import find_loss
 from fairdash.training.methods import DEFAULT_METHOD, METHODS, STANDARD
 from fairdash.training.settings import BUDGETED, TrainingSettings, budget_of
 from fairdash.training.splits import TEST_SHARE
@@ -59,7 +59,7 @@ def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSe
     if loss is None:
         weight = None if dataset.weight is None else dataset.weight.to_numpy()
         loss = suggested_loss(dataset.target.to_numpy(), weight)[0]
-    has_log_link = LOSSES[loss].has_log_link
+    has_log_link = find_loss(loss).has_log_link
     schedule: dict[str, Any] = budget_of(training_rows(dataset.n_rows))
     return TrainingSettings(loss=loss, balance=has_log_link, **schedule)
 
