@@ -133,6 +133,7 @@ def test_the_corrective_premium_of_levels_by_hand():
     assert_allclose(found, np.where(lower, 1.25, 3.75), rtol=1e-6)
 
 
+@pytest.mark.variant
 def test_five_premiums_are_near_the_analytic_ones():
     rng = np.random.default_rng(0)
     n = 20_000
