@@ -76,11 +76,11 @@ def audited(source: UploadSource) -> AuditJob:
     return audit
 
 
-def asked(source: UploadSource) -> AuditJob:
-    """As the form has it, with two questions only: none that learns a model for seconds."""
+def asked(source: UploadSource, *questions: int) -> AuditJob:
+    """As the form has it, with a few questions only: 6 and 8 learn models for seconds."""
     roles = source.roles
     columns = Columns(price=str(roles.prediction), sensitive=roles.sensitive[0], outcome=roles.target)
-    audit = create_audit(source, AuditPlan(columns=columns, questions=(1, 5)), owner=LOCAL)
+    audit = create_audit(source, AuditPlan(columns=columns, questions=questions or (1, 5)), owner=LOCAL)
     assert worker.main(audit.id) == 0, audit.status
     return audit
 
@@ -198,7 +198,7 @@ def test_another_owner_s_audit_is_gone(source: UploadSource) -> None:
 
 
 def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSource) -> None:
-    audit = asked(source)
+    audit = asked(source, 1, 8)
     at = calm(open_page("audit", audit=audit.id))
     (button,) = (each for each in at.button if each.label == "Train a front on this table")
     assert "No front has been trained" in words(at)
@@ -227,7 +227,7 @@ def test_a_run_s_own_price_stands_with_its_front() -> None:
         for path in sources_folder(LOCAL).glob("*.json")
         if isinstance(load_source(path.stem, owner=LOCAL), UploadSource)
     )
-    at = calm(open_page("audit", audit=asked(made).id))
+    at = calm(open_page("audit", audit=asked(made, 1, 8).id))
     assert "The price is that run's own" in words(at)
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert len(table) == 4
