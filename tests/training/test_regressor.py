@@ -24,7 +24,7 @@ import fairdash as fd
 from fairdash.errors import DataError, OptionError, StorageError
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import BUDGETED, TrainingSettings
 from tests.tiers import METHODS_KEPT, few_methods
 
 TINY = {
@@ -106,7 +106,9 @@ def _table(n=200, seed=0):
 def test_its_parameters_are_those_of_the_training_settings_and_its_own():
     parameters = inspect.signature(fd.FairRegressor).parameters
     own = ["method", "objective", "lam", "sensitive_columns", "random_state", "device", "validation_fraction"]
-    settings = {field.name: field.default for field in fields(TrainingSettings)}
+    settings = {field.name: field.default for field in fields(TrainingSettings)} | dict.fromkeys(
+        BUDGETED, "auto"
+    )
     assert list(parameters) == [*own, *settings]
     assert {name: parameters[name].default for name in settings} == settings
     assert all(each.kind is inspect.Parameter.KEYWORD_ONLY for each in parameters.values())
