@@ -1,5 +1,5 @@
-# make app    set up and open the app          make test      set up and run the tests
-# make check  lint, format, types              make test-all  those of wheels and fresh environments, too
+# make app    set up and open the app          make test      every promise once, in minutes
+# make check  lint, format, types              make test-all  its variants, wheels and fresh environments, too
 # make docs   the documentation site, in site/ make bench     the studies in benchmarks/
 # make release-dry-run   build, check and install what a release would upload (docs/releasing.md)
 
@@ -25,10 +25,11 @@ PYTEST := $(BIN)/python -m pytest
 IN_TWO := $(PYTEST) -n 2 --dist loadgroup --no-loadscope-reorder
 
 test: $(VENV)/.dev
-	$(IN_TWO) -m "not serial and not fresh"
-	$(PYTEST) -m "serial and not fresh"
+	$(IN_TWO) -m "not serial and not fresh and not variant"
+	$(PYTEST) -m "serial and not fresh and not variant"
 
-# With those that build wheels and environments: pip fetches what they need.
+# With what is held elsewhere by a smaller case, and with those that build wheels and environments: pip fetches
+# what they need.
 test-all: $(VENV)/.dev
 	$(IN_TWO) -m "not serial"
 	$(PYTEST) -m serial

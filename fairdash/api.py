@@ -12,7 +12,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.errors import OptionError
 from fairdash.evaluation import DEFAULT_MEASURES, Confirmation, SweepResult, confirm_point
 from fairdash.evaluation.result import ReferenceResult as ReferenceResult
-from fairdash.training.defaults import LAMS, N_SPLITS, VALIDATION_SHARE, default_settings
+from fairdash.training.defaults import LAMS, VALIDATION_SHARE, default_settings
 from fairdash.training.lam_search import LamSearch, Target, search_lam
 from fairdash.training.methods import DEFAULT_METHOD, STANDARD
 from fairdash.training.search import GRIDS, SearchGrid, SearchResult, SettingsSearch, search_settings
@@ -28,7 +28,7 @@ def sweep(
     methods: Sequence[str] | None = None,
     lams: Sequence[float] = LAMS,
     objective: str = "demographic_parity",
-    n_splits: int = N_SPLITS,
+    n_splits: int | None = None,
     random_state: int = 0,
     validation_share: float = VALIDATION_SHARE,
     split: str | None = None,
@@ -55,8 +55,9 @@ def sweep(
     lams, objective, n_splits, random_state, validation_share, device
         As in :class:`fairdash.training.sweep.Sweep`.
     settings
-        By default those of :class:`fairdash.TrainingSettings` with the loss that suits the target
-        (:func:`fairdash.training.defaults.suggested_loss`), balanced where it has a log link.
+        By default the loss that suits the target (:func:`fairdash.training.defaults.suggested_loss`),
+        balanced where it has a log link, and the schedule that suits the number of training rows
+        (:func:`fairdash.training.settings.budget_of`). Given ones are taken as they are.
     split
         A key of :data:`fairdash.training.split_kinds.SPLITS`: ``"random"``, ``"group"`` or ``"time"`` (train
         before, test after, by the data set's time). By default by group where there are groups.
@@ -138,7 +139,7 @@ def sweep(
 def references(
     dataset: Dataset,
     *,
-    n_splits: int = N_SPLITS,
+    n_splits: int | None = None,
     random_state: int = 0,
     validation_share: float = VALIDATION_SHARE,
     split: str | None = None,

@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,8 @@ from fairdash._version import __version__
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import DEFAULT_METHOD, METHODS, STANDARD
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import BUDGETED, TrainingSettings, budget_of
+from fairdash.training.splits import TEST_SHARE
 from fairdash.utils.records import to_plain
 
 #: Fair methods that a whole sweep trains beside the default one.
@@ -30,6 +30,9 @@ METHODS_BESIDE = ("chi2_kde", "hgr_nn")
 #: λ grid that spans the whole trade-off on the built-in data sets.
 LAMS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)
 N_SPLITS = 5
+#: A split of so many rows shows little of chance, and takes long: there are fewer then, the fewest that an
+#: interval may stand on.
+MANY_ROWS, N_SPLITS_OF_MANY_ROWS = 100_000, 3
 #: Of the rows that are not test rows: choices are made on them.
 VALIDATION_SHARE = 0.2
 #: Up to so many rows a preview of all of them takes seconds on two cores; of a larger table it sees so many,
@@ -47,16 +50,30 @@ def default_methods(dataset: Dataset) -> tuple[str, ...]:
 
 
 def default_settings(dataset: Dataset, *, loss: str | None = None) -> TrainingSettings:
-    """Settings with the loss that suits the target, or a given one; balanced where it has a log link."""
+    """Settings with the loss that suits the target, or a given one, and the schedule that suits the rows.
+
+    Balanced where the loss has a log link.
+    """
     if loss is None:
         weight = None if dataset.weight is None else dataset.weight.to_numpy()
         loss = suggested_loss(dataset.target.to_numpy(), weight)[0]
-    settings = TrainingSettings(loss=loss)
-    return replace(settings, balance=LOSSES[loss].has_log_link)
+    has_log_link = LOSSES[loss].has_log_link
+    schedule: dict[str, Any] = budget_of(training_rows(dataset.n_rows))
+    return TrainingSettings(loss=loss, balance=has_log_link, **schedule)
+
+
+def default_n_splits(n_rows: int) -> int:
+    """The splits of a table of so many rows."""
+    return N_SPLITS if n_rows < MANY_ROWS else N_SPLITS_OF_MANY_ROWS
+
+
+def training_rows(n_rows: int) -> int:
+    """About how many of a table's rows each split of a default plan trains on; at least 1."""
+    return max(round((1 - TEST_SHARE) * (1 - VALIDATION_SHARE) * n_rows), 1)
 
 
 #: Settings that follow from the data.
-_OF_DATA = {"loss", "tweedie_power", "balance"}
+_OF_DATA = {"loss", "tweedie_power", "balance", *BUDGETED}
 #: The names of a plan's fields in sentences, where a field's own is none.
 _TITLES = {
     "lams": "weights λ",

@@ -24,6 +24,8 @@ from fairdash.training.settings import batches_an_epoch
 #: Steps that an epoch has at least, if smaller batches would have as many: where batches are large it then
 #: goes through the rows more than once.
 _STEPS = 8
+#: Rows of a batch that an adversary catches up on: small as it is, they teach it as much as thousands.
+_ROWS_TO_CATCH_UP = 1024
 
 
 @dataclass(frozen=True)
@@ -269,14 +271,16 @@ class MinimaxTrainer:
         """The adversaries' steps on fixed u; Ψ (K,) before the last of them, and λ ∂Ψ/∂u.
 
         As in the supplement's algorithms the last Ψ serves both players; with several steps the
-        adversary first catches up with the predictor.
+        adversary first catches up with the predictor, on the first rows of the batch, which are in a random
+        order.
         """
         penalty = self.penalty
         assert penalty is not None
         given = (batch.s, batch.weight)
         if self.ascent is not None:
+            some = [None if each is None else each[:, :_ROWS_TO_CATCH_UP] for each in (u, *given)]
             for _ in range(self.adversary_steps - 1):
-                climbed = penalty.adversary_objective(u, *given)
+                climbed = penalty.adversary_objective(*some)
                 self.ascent.step(torch.autograd.grad(climbed.sum(), self.ascent.parameters))
         u.requires_grad_()
         psi = penalty(u, *given)

@@ -71,7 +71,8 @@ class FairRegressor(RegressorMixin, BaseEstimator):
         Share of the rows to set aside for `patience`; without it, all rows are trained on.
     architecture, hidden, lr, weight_decay, batch_size, n_epochs, warm_up_epochs, adversary_hidden, \
 adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
-        As in :class:`fairdash.training.settings.TrainingSettings`.
+        As in :class:`fairdash.training.settings.TrainingSettings`. ``"auto"`` stands for what
+        :func:`fairdash.training.settings.budget_of` gives for the rows that are fitted.
 
     Attributes
     ----------
@@ -81,6 +82,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         Their names, if X was a DataFrame.
     lam_ : float
         The weight λ that was used: 0 for ``"standard"``.
+    settings_ : TrainingSettings
+        What was trained with, every ``"auto"`` replaced by its number.
     n_iter_ : int
         Epochs trained.
     best_epoch_ : int
@@ -114,10 +117,10 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         architecture: str = _DEFAULT.architecture,
         hidden: Sequence[int] = _DEFAULT.hidden,
         lr: float = _DEFAULT.lr,
-        weight_decay: float = _DEFAULT.weight_decay,
-        batch_size: int = _DEFAULT.batch_size,
-        n_epochs: int = _DEFAULT.n_epochs,
-        warm_up_epochs: int = _DEFAULT.warm_up_epochs,
+        weight_decay: float | str = "auto",
+        batch_size: int | str = "auto",
+        n_epochs: int | str = "auto",
+        warm_up_epochs: int | str = "auto",
         adversary_hidden: Sequence[int] = _DEFAULT.adversary_hidden,
         adversary_lr: float = _DEFAULT.adversary_lr,
         adversary_steps: int = _DEFAULT.adversary_steps,

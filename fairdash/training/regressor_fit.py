@@ -31,7 +31,7 @@ from fairdash.training.device import resolve_device
 from fairdash.training.losses import Loss
 from fairdash.training.methods import METHODS, Method
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import BUDGETED, TrainingSettings, budget_of
 from fairdash.training.single import train_single
 from fairdash.utils.registry import get_entry
 
@@ -67,6 +67,7 @@ def fit_regressor(
         loss=settings.loss_function,
         method=METHODS[model.method],
     )
+    model.settings_ = settings = _settings(model, n_rows=len(y))
     device = resolve_device(model.device)
     if device.note:
         warnings.warn(device.note, UserWarning, stacklevel=3)
@@ -98,12 +99,12 @@ def fit_regressor(
     return model
 
 
-def _settings(model: FairRegressor) -> TrainingSettings:
-    """All options checked; those of the training."""
+def _settings(model: FairRegressor, *, n_rows: int = 1) -> TrainingSettings:
+    """All options checked; those of the training, on so many rows."""
     get_entry(METHODS, model.method, option="method")
     get_entry(OBJECTIVES, model.objective, option="objective")
     check_options(lam=model.lam, validation_fraction=model.validation_fraction)
-    return settings_of(model.get_params(deep=False))
+    return settings_of(model.get_params(deep=False), n_rows=n_rows)
 
 
 def rows_to_fit(
@@ -300,15 +301,19 @@ def in_columns(counts: Mapping[Hashable, int]) -> str:
     return ", ".join(f"“{name}” ({count:,})" for name, count in counts.items())
 
 
-def settings_of(params: dict[str, Any]) -> TrainingSettings:
+def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
     """The training settings among an estimator's parameters; OptionError naming all that can't be used.
 
-    A list serves where a tuple is meant.
+    A list serves where a tuple is meant, and ``"auto"`` for what follows from the number of training rows.
     """
+    given = {name: params[name] for name in ("batch_size", "n_epochs") if _is_whole(params[name])}
+    budget = budget_of(n_rows, **{name: max(value, 1) for name, value in given.items()})
     values: dict[str, Any] = {}
     checks = Checks(OptionError)
     for field in fields(TrainingSettings):
         value = params[field.name]
+        if value == "auto" and field.name in BUDGETED:
+            value = budget[field.name]
         wanted = _wanted(field.default, value)
         checks.require(wanted is None, field.name, "Not a usable training setting", f"Give {wanted}.")
         values[field.name] = tuple(value) if isinstance(field.default, tuple) and wanted is None else value

@@ -139,6 +139,66 @@ class TrainingSettings:
         return tuple(getattr(self, field.name) for field in fields(self) if field.name not in _PER_MODEL)
 
 
+#: Steps of the predictor in a training: more rows make larger batches, not more steps.
+STEPS = 720
+_SMALLEST_BATCH, _LARGEST_BATCH = 256, 4096
+_FEWEST_EPOCHS, _MOST_EPOCHS = 4, 60
+#: Of the epochs of a training, one in so many is warm-up.
+_EPOCHS_A_WARM_UP = 6
+#: A weight decay counts beside the mean loss of a row, and so for less the more rows there are.
+_WEIGHT_DECAY_OF_ALL_ROWS, _LARGEST_WEIGHT_DECAY = 40.0, 3e-2
+#: What :func:`budget_of` gives, and an estimator may have as ``"auto"``.
+BUDGETED = ("batch_size", "n_epochs", "warm_up_epochs", "weight_decay")
+
+
+def budget_of(
+    n_rows: int, *, batch_size: int | None = None, n_epochs: int | None = None
+) -> dict[str, int | float]:
+    """The schedule that suits so many training rows: a budget of steps, whatever the number of rows.
+
+    Up to some thousand rows it is 60 epochs of batches of 256. From there on the batches grow, to 4,096 rows
+    and beyond that with a 180th of the table, and the epochs become fewer, so that about :data:`STEPS` steps
+    remain (``benchmarks/portfolio.py`` has what that costs and gains).
+
+    Parameters
+    ----------
+    n_rows
+        Training rows, 1 or more.
+    batch_size, n_epochs
+        Those that were given; the others follow from them.
+
+    Returns
+    -------
+    dict
+        ``batch_size``, ``n_epochs``, ``warm_up_epochs`` and ``weight_decay``, as
+        :class:`TrainingSettings` has them.
+
+    Examples
+    --------
+    >>> budget_of(1_276)
+    {'batch_size': 256, 'n_epochs': 60, 'warm_up_epochs': 10, 'weight_decay': 0.03}
+    >>> budget_of(434_000)
+    {'batch_size': 4096, 'n_epochs': 7, 'warm_up_epochs': 1, 'weight_decay': 9.216589861751152e-05}
+    """
+    if batch_size is None:
+        grown = min(max(_power_of_2(n_rows / 16), _SMALLEST_BATCH), _LARGEST_BATCH)
+        batch_size = max(grown, _power_of_2(n_rows / 180))
+    if n_epochs is None:
+        wanted = round(STEPS / batches_an_epoch(n_rows, batch_size))
+        n_epochs = min(max(wanted, _FEWEST_EPOCHS), _MOST_EPOCHS)
+    return {
+        "batch_size": batch_size,
+        "n_epochs": n_epochs,
+        "warm_up_epochs": round(n_epochs / _EPOCHS_A_WARM_UP),
+        "weight_decay": min(_LARGEST_WEIGHT_DECAY, _WEIGHT_DECAY_OF_ALL_ROWS / n_rows),
+    }
+
+
+def _power_of_2(value: float) -> int:
+    """The largest power of 2 up to a value; 1 for less."""
+    return 1 << max(int(value), 1).bit_length() - 1
+
+
 def batches_an_epoch(n_rows: int, batch_size: int) -> int:
     """Whole mini-batches in so many rows; one of them all where they are fewer than a batch.
 

@@ -20,8 +20,10 @@ from fairdash.training.defaults import (
     N_SPLITS,
     VALIDATION_SHARE,
     default_methods,
+    default_n_splits,
     default_settings,
     other_defaults,
+    training_rows,
 )
 from fairdash.training.device import Device, resolve_device
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
@@ -30,7 +32,7 @@ from fairdash.training.models import TrainedModels, train_models
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.progress import OnProgress
 from fairdash.training.progress import SweepProgress as SweepProgress
-from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
 from fairdash.training.split_kinds import (
     RANDOM,
     SPLITS,
@@ -234,7 +236,7 @@ def default_plan(
     objective: str = "demographic_parity",
     methods: Sequence[str] | None = None,
     lams: Sequence[float] = LAMS,
-    n_splits: int = N_SPLITS,
+    n_splits: int | None = None,
     random_state: int = 0,
     validation_share: float = VALIDATION_SHARE,
     split: str | None = None,
@@ -250,7 +252,7 @@ def default_plan(
         methods=default_methods(dataset) if methods is None else tuple(methods),
         lams=tuple(float(lam) for lam in lams),
         objective=objective,
-        n_splits=n_splits,
+        n_splits=default_n_splits(dataset.n_rows) if n_splits is None else n_splits,
         random_state=random_state,
         validation_share=validation_share,
         split=default_kind(dataset) if split is None else split,
@@ -263,9 +265,16 @@ def default_plan(
     )
 
 
-def preview_of(plan: Sweep) -> Sweep:
-    """What a page shows in seconds, before a sweep is carried out: one split of its first fair method."""
-    return replace(plan, methods=plan.methods[:2], n_splits=1, tariff=False)
+def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
+    """What a page shows in seconds, before a sweep is carried out: one split of its first fair method.
+
+    `n_rows` is how many rows it sees, if they are a sample: their schedule is another.
+    """
+    settings = plan.settings
+    if n_rows is not None:
+        schedule: dict[str, Any] = budget_of(training_rows(n_rows))
+        settings = replace(settings, **schedule)
+    return replace(plan, methods=plan.methods[:2], n_splits=1, tariff=False, settings=settings)
 
 
 def train_sweep(

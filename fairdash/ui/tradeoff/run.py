@@ -74,7 +74,8 @@ def start_quick(source: DatasetSource, objective: str) -> Run:
     dataset = dataset_of(source)
     plan = default_plan(dataset, objective=objective)
     share = share_of_rows(dataset.n_rows)
-    return start_run(source, plan, first=preview_of(plan), first_share=share, owner=current_owner())
+    first = preview_of(plan, n_rows=None if share == 1 else round(share * dataset.n_rows))
+    return start_run(source, plan, first=first, first_share=share, owner=current_owner())
 
 
 def show_other_training(comparison: Comparison, run: Run) -> None:

@@ -15,7 +15,7 @@ from fairdash.runs.searches import SearchJob
 from fairdash.runs.status import DONE
 from fairdash.runs.store import Run
 from fairdash.training import defaults
-from fairdash.training.defaults import VALIDATION_SHARE, suggested_loss
+from fairdash.training.defaults import VALIDATION_SHARE, default_settings, suggested_loss
 from fairdash.training.losses import LOSSES
 from fairdash.training.methods import DEFAULT_METHOD, METHODS
 from fairdash.training.objectives import OBJECTIVES
@@ -108,7 +108,7 @@ def show_form(source: DatasetSource, dataset: Dataset, search: SearchJob | None)
         help="Every weight is trained once a split. More splits give steadier figures and take longer.",
     )
     confirmation = ask_for_confirmation(dataset)
-    advanced = ask_for_settings(loss)
+    advanced = ask_for_settings(dataset, loss)
     if advanced is not None and methods:
         shared = {name: advanced[name] for name in ("settings", "random_state", "device")} | {
             "split": split,
@@ -252,10 +252,10 @@ def not_offered(title: str, problem: Problem) -> str:
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
-def ask_for_settings(loss: tuple[str, bool]) -> dict[str, Any] | None:
+def ask_for_settings(dataset: Dataset, loss: tuple[str, bool]) -> dict[str, Any] | None:
     """Everything under "advanced", as options of a sweep; None, the reason shown, if it can't be used."""
     times, taken = st.session_state.get(TAKEN, (0, None))
-    default = taken or TrainingSettings()
+    default = taken or default_settings(dataset, loss=loss[0])
 
     def key(name: str) -> str:
         # Widgets of their own each time: what was typed before gives way to what is taken over.
