@@ -190,7 +190,7 @@ class Copy:
     def judge(self, mutant: pd.Series) -> dict[str, object]:
         """Whether a test that passed fails with the fault; one that does not end has noticed it, too."""
         tests, path, begun = self.covering(mutant), self.folder / mutant["file"], time.monotonic()
-        source, killed = path.read_bytes(), False
+        source, code = path.read_bytes(), 0
         if tests:
             chosen = self.folder / ".chosen"
             chosen.write_text("\n".join(tests), encoding="utf-8")
@@ -205,12 +205,17 @@ class Copy:
                     timeout=600,
                     check=False,
                 )
-                killed = done.returncode != 0
+                code = done.returncode
             except subprocess.TimeoutExpired:
-                killed = True
+                code = 124
             finally:
                 path.write_bytes(source)
-        return {"tests": len(tests), "killed": killed, "seconds": round(time.monotonic() - begun, 1)}
+        return {
+            "tests": len(tests),
+            "killed": code != 0,
+            "exit": code,
+            "seconds": round(time.monotonic() - begun, 1),
+        }
 
 
 def main() -> None:
