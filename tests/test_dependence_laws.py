@@ -108,6 +108,20 @@ def test_increasing_maps_leave_rank_based_measures(id, pair):
         close(measure(id, np.arcsinh(u), v, random_state=0), before)
 
 
+@pytest.mark.parametrize("scale", [1e-12, 0.3, 1e12])
+@pytest.mark.parametrize("id", REGISTRY)
+def test_a_spread_of_rounding_gives_zero_and_a_real_one_does_not(id, scale):
+    s = np.random.default_rng(3).integers(0, 5, size=60).astype(float)
+    # The neighbouring floats follow s as closely as they can: rank-based measures would show it.
+    rounded = np.where(s > 2, scale * (1 + 4 * np.finfo(float).eps), scale)
+    assert len(np.unique(rounded)) == 2
+    assert measure(id, rounded, s, random_state=0) == 0
+    real = scale * (1 + 1e-3 * (s > 2))
+    value = measure(id, real, s, random_state=0)
+    assert np.isfinite(value)
+    assert value != 0
+
+
 @every
 @pytest.mark.parametrize("side", ["u", "v", "both"])
 def test_constants_give_zero(id, side):

@@ -24,6 +24,8 @@ _PIECE = 8_000_000
 #: Rows that a distinct value of a discrete variable must have on average: with fewer, a table of counts
 #: is mostly chance.
 _ROWS_A_VALUE = 5
+#: Values whose range is at most this share of the largest are equal but for rounding.
+_ROUNDING = 32 * np.finfo(np.float64).eps
 #: What an implementation is given by the machinery, and no option of whoever asks.
 _NO_OPTIONS = {"sample_weight", "random_state", "groups", "permutations", "weight_moves"}
 
@@ -416,11 +418,14 @@ def _numbers(x: ArrayLike, name: str) -> Array:
 
 
 def _varies(x: Array, weight: Array | None) -> NDArray[np.bool_]:
-    if weight is None:
-        return np.asarray(x.min(axis=-1) < x.max(axis=-1))
-    counted = weight > 0
-    low = np.where(counted, x, np.inf).min(axis=-1)
-    return np.asarray(low < np.where(counted, x, -np.inf).max(axis=-1))
+    """Which rows of a stack spread by more than rounding: what is left of it has no dependence."""
+    low = high = x
+    if weight is not None:
+        counted = weight > 0
+        low, high = np.where(counted, x, np.inf), np.where(counted, x, -np.inf)
+    low, high = low.min(axis=-1), high.max(axis=-1)
+    # Halved, because the range of values near the largest float would overflow.
+    return np.asarray(high / 2 - low / 2 > _ROUNDING * np.maximum(np.abs(low), np.abs(high)) / 2)
 
 
 def _fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:

@@ -307,12 +307,14 @@ def _of_orders(left: Array, right: Array, orders: Index) -> Array:
     few, fast = (left[:, :, part].swapaxes(1, 2).reshape(-1, n) for part in (slice(_FAST.start), _FAST))
     narrow = np.ascontiguousarray(right[:, : _SLOW.stop])
     result = np.empty((len(COMPONENTS), members, len(orders)))
-    step = max(1, _PIECE // (n * width))
+    step = min(max(1, _PIECE // (n * width)), len(orders))
+    # The same two buffers for every piece: new ones would be fetched from the system page by page each time.
+    moved, moved_narrow = (np.empty(n * step * part.shape[1], np.float32) for part in (right, narrow))
     for start in range(0, len(orders), step):
-        piece = orders[start : start + step].T
-        moved = right[piece].reshape(n, -1)
-        tall = (few @ moved).reshape(members, -1, piece.shape[1], width)
-        wide = (fast @ narrow[piece].reshape(n, -1)).reshape(members, -1, piece.shape[1], _SLOW.stop)
+        piece = np.ascontiguousarray(orders[start : start + step].T)
+        count = piece.shape[1]
+        tall = (few @ _taken(right, piece, moved)).reshape(members, -1, count, width)
+        wide = (fast @ _taken(narrow, piece, moved_narrow)).reshape(members, -1, count, _SLOW.stop)
         # Weighted covariances: the first functions are 1, whose products are sums of weights.
         mass = tall[:, :1, :, :1]
         mean_v = tall[:, :1] / mass
@@ -320,6 +322,15 @@ def _of_orders(left: Array, right: Array, orders: Index) -> Array:
         wide_c = wide / mass - (wide[..., :1] / mass) * mean_v[..., : _SLOW.stop]
         result[:, :, start : start + step] = _measures(tall_c, wide_c)
     return result
+
+
+def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
+    """Functions (n, P) at rows (n, B), in the beginning of a buffer; (n, B · P)."""
+    width = functions.shape[1]
+    out = buffer[: rows.size * width].reshape(*rows.shape, width)
+    # Rows are known to be inside: with the mode "raise" a copy would be made first.
+    np.take(functions, rows, axis=0, out=out, mode="clip")
+    return out.reshape(len(rows), -1)
 
 
 def _measures(tall: Array, wide: Array) -> Array:

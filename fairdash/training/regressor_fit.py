@@ -312,7 +312,7 @@ def settings_of(params: dict[str, Any], *, n_rows: int) -> TrainingSettings:
     checks = Checks(OptionError)
     for field in fields(TrainingSettings):
         value = params[field.name]
-        if value == "auto" and field.name in BUDGETED:
+        if field.name in BUDGETED and value == "auto":
             value = budget[field.name]
         wanted = _wanted(field.default, value)
         checks.require(wanted is None, field.name, "Not a usable training setting", f"Give {wanted}.")

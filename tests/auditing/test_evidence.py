@@ -24,25 +24,27 @@ from tests.auditing.test_audit import policies
 
 HOSTILE = "<img src=x onerror=alert(1)></script>{{7*7}}"
 COLUMNS = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
+#: The same on a command line, with some questions.
+NAMED = [part for role, name in COLUMNS.items() for part in (f"--{role}", name)]
+NAMED += ["--question", "1", "--question", "5"]
 
 
 def audited(frame: pd.DataFrame, **more) -> fd.AuditResult:
     return fd.audit(frame, **COLUMNS, **more)
 
 
-@pytest.fixture(scope="module")
-def frame() -> pd.DataFrame:
-    return policies(1_500)
+@pytest.fixture
+def result(alone) -> fd.AuditResult:
+    return alone
 
 
-@pytest.fixture(scope="module")
-def result(frame) -> fd.AuditResult:
-    return audited(frame, controls=["zone"])
-
-
-def test_the_same_bytes_twice_and_in_any_order_of_rows(result, frame):
-    again = audited(frame.sample(frac=1, random_state=3), controls=["zone"])
-    assert again.to_zip() == result.to_zip()
+def test_the_same_bytes_twice_and_in_any_order_of_rows():
+    frame = policies(500)
+    again = frame.sample(frac=1, random_state=3)
+    # Of what questions 6 and 8 learn, tests/auditing/test_learned.py holds it.
+    asked = {"controls": ["zone", "new"], "questions": (1, 2, 3, 4, 5, 7, 9)}
+    one, other = (audited(each, **asked).to_zip() for each in (frame, again))
+    assert one == other
 
 
 def test_the_zip_says_what_it_rests_on(result, tmp_path):
@@ -70,18 +72,15 @@ def test_its_times_are_the_plan_s(result):
         assert "2026-03-01 12:30 UTC" in archive.read("report.html").decode()
 
 
-@pytest.mark.parametrize("from_zip", [True, False])
-def test_its_own_plan_makes_it_again_byte_for_byte(from_zip, frame, tmp_path, capsys):
+def test_its_own_plan_makes_it_again_byte_for_byte(frame, tmp_path, capsys):
     table, first, again = tmp_path / "data.csv", tmp_path / "first.zip", tmp_path / "again.zip"
     frame.to_csv(table, index=False)
-    named = ["--price", "premium", "--sensitive", "age", "--exposure", "years", "--outcome", "claims"]
-    status = main(["audit", str(table), *named, "--out", str(first)])
-    plan = first
-    if not from_zip:
-        with zipfile.ZipFile(first) as archive:
-            plan = Path(archive.extract("plan.json", tmp_path))
-    assert main(["audit", str(table), "--plan", str(plan), "--out", str(again)]) == status
-    assert again.read_bytes() == first.read_bytes()
+    status = main(["audit", str(table), *NAMED, "--out", str(first)])
+    with zipfile.ZipFile(first) as archive:
+        inside = Path(archive.extract("plan.json", tmp_path))
+    for plan in (first, inside):
+        assert main(["audit", str(table), "--plan", str(plan), "--out", str(again)]) == status
+        assert again.read_bytes() == first.read_bytes()
     assert read_plan(first).origin["sha256"] == sha256(table.read_bytes())
     capsys.readouterr()
 
@@ -94,36 +93,28 @@ def test_a_plan_has_its_columns_already(result, tmp_path, capsys):
     assert "no table is named" in capsys.readouterr().err
 
 
-def test_the_report_holds_no_address_and_no_markup_of_the_table_s(frame, tmp_path):
-    named = {"premium": f"premium {HOSTILE}", "age": f"age {HOSTILE}", "zone": f"zone {HOSTILE}"}
-    hostile = frame.rename(columns=named).assign(**{named["zone"]: frame["zone"] + HOSTILE})
-    result = fd.audit(
-        hostile, price=named["premium"], sensitive=named["age"], outcome="claims", controls=[named["zone"]]
-    )
-    path = result.save(tmp_path / "evidence.zip")
-    with zipfile.ZipFile(path) as archive:
-        report = archive.read("report.html").decode()
-    assert "<img" not in report
-    assert "onerror=alert(1)></script>" not in report
-    assert "49" not in re.findall(r"<h1>(.*?)</h1>", report)[0]
-    assert not re.findall(r"https?://(?!www\.w3\.org/)", report)
-    for answer in result.answers:
-        assert html.escape(answer.title).replace("&#x27;", "&#39;") in report
-
-
 INVISIBLE = "\u202e\u200b\u2066\ufeff\x1b\U000e0041"
 
 
-def test_nothing_invisible_of_the_table_leaves_in_the_zip(frame, tmp_path):
+def test_the_zip_holds_no_address_no_markup_and_nothing_invisible_of_the_table(tmp_path):
     """U+202E turns around what follows it: a reader sees another name than there is."""
-    named = {name: f"{name}{INVISIBLE}x" for name in ("premium", "age", "zone")}
-    hostile = frame.rename(columns=named).assign(**{named["zone"]: frame["zone"] + INVISIBLE})
+    frame = policies(400)
+    named = {name: f"{name}{INVISIBLE}x {HOSTILE}" for name in ("premium", "age", "zone")}
+    hostile = frame.rename(columns=named)
+    hostile[named["zone"]] += INVISIBLE + HOSTILE
     found = fd.audit(
         hostile, price=named["premium"], sensitive=named["age"], outcome="claims", controls=[named["zone"]]
     )
     place = found.save(tmp_path / "evidence.zip")
     with zipfile.ZipFile(place) as archive:
         files = {name: archive.read(name).decode("utf-8-sig") for name in archive.namelist()}
+    report = files["report.html"]
+    assert "<img" not in report
+    assert "onerror=alert(1)></script>" not in report
+    assert "49" not in re.findall(r"<h1>(.*?)</h1>", report)[0]
+    assert not re.findall(r"https?://(?!www\.w3\.org/)", report)
+    for answer in found.answers:
+        assert html.escape(answer.title).replace("&#x27;", "&#39;") in report
     assert [name for name, text in files.items() if set(INVISIBLE) & set(text)] == []
     written = "premium\\u202e\\u200b\\u2066\\ufeff\\u001b\\udb40\\udc41x"
     for name in ("report.html", "audit.json", "plan.json"):
@@ -133,10 +124,10 @@ def test_nothing_invisible_of_the_table_leaves_in_the_zip(frame, tmp_path):
     assert fd.AuditResult.load(place).plan == found.plan
 
 
-def test_every_table_and_picture_is_in_the_report(result, tmp_path):
-    with zipfile.ZipFile(result.save(tmp_path / "evidence.zip")) as archive:
+def test_every_table_and_picture_is_in_the_report(whole, tmp_path):
+    with zipfile.ZipFile(whole.save(tmp_path / "evidence.zip")) as archive:
         report = archive.read("report.html").decode()
-    for name in result.tables:
+    for name in whole.tables:
         assert f"Table: {name.replace('_', ' ')}" in report
     assert report.count('class="plot"') >= 7
     assert "claims no compliance" in report
@@ -195,20 +186,20 @@ def test_a_part_that_swells_is_not_unpacked(tmp_path, monkeypatch):
 
 
 def test_a_planted_drift_is_found_and_none_where_there_is_none(tmp_path):
-    before = audited(policies(2_000, seed=1)).save(tmp_path / "last.zip")
+    before = audited(policies(2_000, seed=1), questions=[1, 3]).save(tmp_path / "last.zip")
     drifted = policies(2_000, seed=2)
     drifted["premium"] *= 1 + 0.3 * (drifted["age"] > drifted["age"].quantile(0.8))
-    found = audited(drifted, against=before)
+    found = audited(drifted, against=before, questions=[1, 3])
     assert found.since.has_moved
     assert "The curve has moved" in found.since.sentence
     off = found.tables["moved_curve"]
     high = off[off["at"] > drifted["age"].quantile(0.9)]
     assert (high["low"] > 0).any()
-    none = audited(policies(2_000, seed=3), against=before)
+    none = audited(policies(2_000, seed=3), against=before, questions=[1, 3])
     assert not none.since.has_moved
     # A rise of all prices is none.
     dearer = policies(2_000, seed=3).assign(premium=lambda each: each["premium"] * 1.3)
-    assert not audited(dearer, against=before).since.has_moved
+    assert not audited(dearer, against=before, questions=[1, 3]).since.has_moved
 
 
 def test_what_moved_is_the_difference_of_both(result, frame, tmp_path):
@@ -220,7 +211,7 @@ def test_what_moved_is_the_difference_of_both(result, frame, tmp_path):
     assert "Both audits saw the same rows" in same.since.sentence
     again = fd.AuditResult.load(same.save(tmp_path / "again.zip"))
     assert again.to_zip() == same.to_zip()
-    other = fd.audit(frame, price="premium", sensitive="claims")
+    other = fd.audit(frame, price="premium", sensitive="claims", questions=[1])
     with pytest.raises(OptionError, match="same sensitive attribute"):
         result.compare(other)
 
@@ -228,10 +219,9 @@ def test_what_moved_is_the_difference_of_both(result, frame, tmp_path):
 def test_the_command_adds_what_moved(frame, tmp_path, capsys):
     table, last = tmp_path / "data.csv", tmp_path / "last.zip"
     frame.to_csv(table, index=False)
-    audited(policies(1_500, seed=5)).save(last)
-    named = ["--price", "premium", "--sensitive", "age", "--exposure", "years", "--outcome", "claims"]
+    audited(policies(1_500, seed=5), questions=[1, 5]).save(last)
     out = tmp_path / "out.zip"
-    main(["audit", str(table), *named, "--against", str(last), "--out", str(out)])
+    main(["audit", str(table), *NAMED, "--against", str(last), "--out", str(out)])
     assert "Since the audit before" in capsys.readouterr().out
     with zipfile.ZipFile(out) as archive:
         assert {"moved.csv", "moved_curve.csv"} <= set(archive.namelist())

@@ -17,6 +17,7 @@ from fairdash.auditing.sufficiency import bias_surface
 from fairdash.auditing.table import AuditTable
 from fairdash.errors import DataError
 from fairdash.evaluation.insurance import murphy
+from tests.tiers import few
 
 SEEDS = 12
 
@@ -25,7 +26,7 @@ def table_of(frame: pd.DataFrame) -> AuditTable:
     return AuditTable.of(frame, Columns(price="price", sensitive="s", outcome="cost"))
 
 
-@pytest.mark.parametrize("price", PRICES)
+@pytest.mark.parametrize("price", few(PRICES, "price = μ", "compressed"))
 def test_a_loaded_or_compressed_price_hides_no_link_and_makes_none(price):
     none, planted = (summary(price, each, SEEDS) for each in ("none", "± 20 %"))
     assert none["sufficiency_above"] == none["residuals_above"] == 0
@@ -177,7 +178,7 @@ def test_ten_attributes_of_an_audit_are_all_above():
     assert list(first["verdict"]) == ["above"] * 10
 
 
-@pytest.mark.parametrize("count", [4, 50])
+@pytest.mark.parametrize("count", few([4, 50], 4))
 def test_four_criteria_along_many_attributes_are_above(count, monkeypatch):
     # The verdicts are of curves; p-values of no link of any kind are not asked for here, to be quick.
     for name in ("data.p_of_any_link", "decomposition.p_among_equals"):
@@ -198,6 +199,7 @@ def test_four_criteria_along_many_attributes_are_above(count, monkeypatch):
     assert set(curves["verdict"]) == {"above"}
 
 
+@pytest.mark.variant
 def test_the_claim_above_is_made_at_its_level_where_the_gap_is_the_threshold():
     # Straight lines whose gap, between the tails' means, is δ.
     p = []

@@ -16,6 +16,7 @@ from fairdash.training.models import StackTrainer
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.split_kinds import draw_splits
 from fairdash.training.stack import StackData, train_stack
+from tests.tiers import few, few_methods
 
 N_MODELS, N_SPLITS = 24, 2
 SETTINGS = TrainingSettings(n_epochs=2, warm_up_epochs=1)
@@ -50,8 +51,8 @@ def handed_out(model: StackedModel, n_inputs: int, n_rows: int) -> float:
     return float(most) + sum(part.nbytes for part in (data.x, data.y, data.s))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("shape", few(SHAPES, "as a run", "many columns"))
+@pytest.mark.parametrize("method", few_methods(METHODS))
 def test_it_is_what_the_allocator_hands_out(method: str, shape: str) -> None:
     settings, n_inputs, n_rows = SHAPES[shape]
     model = StackedModel(method, 1.0, settings, 0, seed=1)

@@ -14,6 +14,7 @@ from fairdash.training.settings import TrainingSettings
 
 
 @pytest.mark.data
+@pytest.mark.variant
 def test_poisson_deviance_of_claims_counts_is_near_or_below_scikit_learns(real_data):
     dataset = fd.load_dataset("motor", target="frequency")
     settings = TrainingSettings(loss="poisson", n_epochs=6, warm_up_epochs=1)

@@ -16,6 +16,7 @@ from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.stack import StackData, _prepared, _train_epochs
+from tests.tiers import few_methods
 
 SETTINGS = TrainingSettings(
     hidden=(8, 4),
@@ -77,7 +78,7 @@ def train_on_meta(data, settings, *, method, objective):
 
 
 @pytest.mark.parametrize("objective", list(OBJECTIVES))
-@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize("method", few_methods(METHODS))
 @pytest.mark.parametrize("architecture", ["tanh", "scores"])
 def test_no_step_reads_a_number_from_the_device(method, objective, architecture):
     settings = replace(SETTINGS, architecture=architecture)
@@ -85,13 +86,13 @@ def test_no_step_reads_a_number_from_the_device(method, objective, architecture)
 
 
 @pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie"])
-@pytest.mark.parametrize("method", list(METHODS))
+@pytest.mark.parametrize("method", few_methods(METHODS))
 def test_neither_with_weights_dropout_and_a_log_link(method, loss):
     settings = replace(SETTINGS, dropout=0.2, loss=loss)
     train_on_meta(rows(weighted=True), settings, method=method, objective="demographic_parity")
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if METHODS[name].multivariate])
+@pytest.mark.parametrize("method", few_methods(name for name in METHODS if METHODS[name].multivariate))
 def test_neither_with_several_sensitive_columns(method):
     train_on_meta(rows(columns=2), SETTINGS, method=method, objective="demographic_parity")
 

@@ -25,6 +25,7 @@ from fairdash.errors import DataError, OptionError, StorageError
 from fairdash.training.methods import METHODS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.settings import BUDGETED, TrainingSettings
+from tests.tiers import METHODS_KEPT, few_methods
 
 TINY = {
     "device": "cpu",
@@ -36,7 +37,7 @@ TINY = {
     "lr": 0.03,
 }
 PENALISED = [method for method in METHODS if METHODS[method].penalty is not None]
-every_method = pytest.mark.parametrize("method", METHODS)
+every_method = pytest.mark.parametrize("method", few_methods(METHODS))
 
 #: Where repeating a row cannot be the same as doubling its weight, even with all rows in one batch.
 WEIGHTS_ARE_NOT_COUNTS = {
@@ -51,12 +52,22 @@ def _expected_failures(model):
     return {} if reason is None else {"check_sample_weight_equivalence_on_dense_data": reason}
 
 
-@parametrize_with_checks(
-    [fd.FairRegressor(method=method, lam=1.0, sensitive_columns=[0], **TINY) for method in METHODS],
-    expected_failed_checks=_expected_failures,
-    xfail_strict=True,
-)
+def _with_checks(methods):
+    return parametrize_with_checks(
+        [fd.FairRegressor(method=method, lam=1.0, sensitive_columns=[0], **TINY) for method in methods],
+        expected_failed_checks=_expected_failures,
+        xfail_strict=True,
+    )
+
+
+@_with_checks(METHODS_KEPT)
 def test_scikit_learns_contract_holds(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.variant
+@_with_checks([method for method in METHODS if method not in METHODS_KEPT])
+def test_scikit_learns_contract_holds_for_every_other_method(estimator, check):
     check(estimator)
 
 
@@ -161,7 +172,7 @@ def test_the_same_random_state_gives_the_same_predictions_and_another_others(met
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
-@pytest.mark.parametrize("method", PENALISED)
+@pytest.mark.parametrize("method", few_methods(PENALISED))
 def test_lambda_zero_is_the_standard_network_to_the_last_bit(method, objective, monkeypatch):
     """Of the same mini-batches: some methods have larger ones."""
     x, y, s = _arrays()
@@ -177,7 +188,7 @@ def test_lambda_zero_is_the_standard_network_to_the_last_bit(method, objective, 
     assert fair.lam_ == 1.0
 
 
-@pytest.mark.parametrize("method", PENALISED)
+@pytest.mark.parametrize("method", few_methods(PENALISED))
 def test_predictions_depend_less_on_s(method):
     x, y, s = _arrays(400)
     more = {"n_epochs": 60, "warm_up_epochs": 10, "random_state": 1}
@@ -217,7 +228,7 @@ def test_the_forms_of_s_are_one():
     assert all((other == first).all() for other in others)
 
 
-@pytest.mark.parametrize("method", [method for method in PENALISED if METHODS[method].multivariate])
+@pytest.mark.parametrize("method", few_methods(each for each in PENALISED if METHODS[each].multivariate))
 def test_several_sensitive_columns(method):
     x, y, s = _arrays()
     two = pd.DataFrame({"age": s, "height": np.random.default_rng(8).normal(size=len(s))})

@@ -76,6 +76,15 @@ def audited(source: UploadSource) -> AuditJob:
     return audit
 
 
+def asked(source: UploadSource, *questions: int) -> AuditJob:
+    """As the form has it, with a few questions only: 6 and 8 learn models for seconds."""
+    roles = source.roles
+    columns = Columns(price=str(roles.prediction), sensitive=roles.sensitive[0], outcome=roles.target)
+    audit = create_audit(source, AuditPlan(columns=columns, questions=questions or (1, 5)), owner=LOCAL)
+    assert worker.main(audit.id) == 0, audit.status
+    return audit
+
+
 def test_from_the_form_to_the_answers(source: UploadSource) -> None:
     audit = audited(source)
     plan = audit.spec.plan
@@ -148,7 +157,7 @@ def test_from_a_run_to_the_audit_of_its_price_by_one_click() -> None:
 
 
 def test_an_audit_goes_with_its_file_and_tells_what_was_altered(source: UploadSource) -> None:
-    audit = audited(source)
+    audit = asked(source)
     path = audit.folder / "result" / "audit.json"
     path.write_bytes(path.read_bytes().replace(b"above", b"below"))
     with pytest.raises(RunError, match=r"audit\.json"):
@@ -189,7 +198,7 @@ def test_another_owner_s_audit_is_gone(source: UploadSource) -> None:
 
 
 def test_the_nearest_points_of_a_front_stand_beside_the_price(source: UploadSource) -> None:
-    audit = audited(source)
+    audit = asked(source, 1, 8)
     at = calm(open_page("audit", audit=audit.id))
     (button,) = (each for each in at.button if each.label == "Train a front on this table")
     assert "No front has been trained" in words(at)
@@ -218,7 +227,7 @@ def test_a_run_s_own_price_stands_with_its_front() -> None:
         for path in sources_folder(LOCAL).glob("*.json")
         if isinstance(load_source(path.stem, owner=LOCAL), UploadSource)
     )
-    at = calm(open_page("audit", audit=audited(made).id))
+    at = calm(open_page("audit", audit=asked(made, 1, 8).id))
     assert "The price is that run's own" in words(at)
     (table,) = (each.value for each in at.dataframe if "± dependence" in each.value)
     assert len(table) == 4
@@ -227,7 +236,7 @@ def test_a_run_s_own_price_stands_with_its_front() -> None:
 def test_the_zip_of_a_job_is_made_again_byte_for_byte_by_its_own_command(
     source: UploadSource, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept = audited(source).read_result()
+    kept = asked(source).read_result()
     evidence, again, table = tmp_path / "evidence.zip", tmp_path / "again.zip", tmp_path / "policies.csv"
     evidence.write_bytes(kept.to_zip())
     policies().to_csv(table, index=False)
@@ -244,12 +253,12 @@ def test_the_zip_of_a_job_is_made_again_byte_for_byte_by_its_own_command(
 
 def test_audits_of_before_are_opened_again_and_held_beside(source: UploadSource) -> None:
     assert not any("against" in each.label for each in calm(open_page("audit", dataset=source.id)).button)
-    first = audited(source)
+    first = asked(source)
     dearer = policies().assign(**{"<b>premium</b>": lambda t: t["<b>premium</b>"] + 3 * (t["age"] - 18)})
     upload = keep_upload(dearer.to_csv(index=False).encode(), name="next.csv", owner=LOCAL)
     later = replace(source, sha256=upload.sha256, name="next.csv")
     save_source(later, owner=LOCAL)
-    second = audited(later)
+    second = asked(later)
 
     at = calm(open_page("audit", dataset=source.id))
     offered = [each for each in at.button if "against age" in each.label]

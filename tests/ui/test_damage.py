@@ -21,6 +21,7 @@ from fairdash.runs.searches import SearchJob, create_search
 from fairdash.runs.store import Run, create_run
 from fairdash.storage.bundle import open_sealed_text
 from tests.runs.test_searches import LAM
+from tests.tiers import few
 from tests.ui.conftest import PLAN, SOURCE, charts, open_page, words
 
 PAGES = ("home", "patterns", "paper", "data", "train", "tradeoff", "audit")
@@ -53,13 +54,13 @@ DAMAGE = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("content", DAMAGE.values(), ids=DAMAGE)
+@pytest.mark.parametrize("damage", few(DAMAGE, "cut off", "a column that is none"))
 def test_one_damaged_source_is_named_where_it_is_asked_for_and_nowhere_else(
-    home: Path, finished_run: Run, content: bytes
+    home: Path, finished_run: Run, damage: str
 ) -> None:
     bad = "0123456789abcdef"
     save_source(SOURCE)
-    (home / "sources" / f"{bad}.json").write_bytes(content)
+    (home / "sources" / f"{bad}.json").write_bytes(DAMAGE[damage])
     for page in ("home", "data", "tradeoff"):
         at = open_page(page, dataset=bad)
         assert not at.exception
@@ -89,10 +90,10 @@ SPOIL: dict[str, tuple[str, Callable[[dict], object]]] = {
 }
 
 
-@pytest.mark.parametrize(("file", "change"), SPOIL.values(), ids=SPOIL)
-def test_one_damaged_run_is_named_and_the_others_are_shown(finished_run: Run, file: str, change) -> None:
+@pytest.mark.parametrize("damage", few(SPOIL, "no time", "a state that is none"))
+def test_one_damaged_run_is_named_and_the_others_are_shown(finished_run: Run, damage: str) -> None:
     bad = create_run(SOURCE, PLAN)
-    spoiled(bad.folder, file, change)
+    spoiled(bad.folder, *SPOIL[damage])
     assert list_runs().damaged == (bad.id,)
     at = open_page("home")
     assert not at.exception
@@ -207,10 +208,10 @@ def test_a_run_at_work_is_seen_in_a_home_that_cant_be_written(home: Path) -> Non
         assert run.status.state == "failed"
 
 
-@pytest.mark.parametrize("name", ["objective", "model", "measure", "lam", "sensitive", "against"])
 @pytest.mark.parametrize("value", ["", "x"])
-def test_an_address_that_names_nothing_gets_the_default(finished_run: Run, name: str, value: str) -> None:
-    at = open_page("tradeoff", run=finished_run.id, **{name: value})
+def test_an_address_that_names_nothing_gets_the_default(finished_run: Run, value: str) -> None:
+    names = ("objective", "model", "measure", "lam", "sensitive", "against")
+    at = open_page("tradeoff", run=finished_run.id, **dict.fromkeys(names, value))
     assert not at.exception
     assert not at.error
     assert charts(at)

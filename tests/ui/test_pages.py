@@ -30,13 +30,6 @@ def test_every_page_opens_with_nothing_there(name):
     assert len(at.title) == 1
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_every_page_opens_with_a_finished_run(name, finished_run):
-    at = open_page(name, run=finished_run.id)
-    assert not at.exception
-    assert not at.error
-
-
 @pytest.mark.parametrize("name", ["train", "tradeoff"])
 def test_a_run_that_is_gone_is_said_plainly(name):
     at = open_page(name, run="0123456789ab")
@@ -165,20 +158,6 @@ def test_a_csv_with_semicolons_and_decimal_commas_is_read_right():
     assert "120 rows" in said
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"", "no data rows"),
-        (b"age;cost\n", "no data rows"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + bytes(200), "png image"),
-    ],
-)
-def test_a_file_that_is_no_table_gets_a_plain_message(content, says):
-    at = choose_upload(open_page("data"), content)
-    assert not at.exception
-    assert says in at.error[0].value.lower()
-
-
 def test_a_packed_csv_is_read_like_a_csv():
     _, content = policies()
     at = choose_upload(open_page("data"), gzip.compress(content), name="policies.csv.gz")
@@ -186,19 +165,6 @@ def test_a_packed_csv_is_read_like_a_csv():
     assert not at.error
     assert "Unpacked from a gzip file" in words(at)
     assert "120 rows" in words(at)
-
-
-def test_a_constant_target_is_blocked_with_its_name():
-    _, content = policies()
-    lines = content.decode().splitlines()
-    flat = "\n".join([lines[0], *(line.rsplit(";", 1)[0] + ";7,5" for line in lines[1:])]).encode()
-    at = choose_upload(open_page("data"), flat)
-    box = next(box for box in at.selectbox if box.label.startswith("Target"))
-    at = box.set_value("cost").run()
-    assert not at.exception
-    assert "“cost”" in at.error[0].value
-    assert "same value" in at.error[0].value
-    assert "7" not in at.error[0].value
 
 
 def test_the_upload_survives_a_new_session():
