@@ -278,7 +278,8 @@ class MinimaxTrainer:
         assert penalty is not None
         given = (batch.s, batch.weight)
         if self.ascent is not None:
-            some = [None if each is None else each[:, :_ROWS_TO_CATCH_UP] for each in (u, *given)]
+            weight = None if batch.weight is None else batch.weight[:, :_ROWS_TO_CATCH_UP]
+            some = (u[:, :_ROWS_TO_CATCH_UP], batch.s[:, :_ROWS_TO_CATCH_UP], weight)
             for _ in range(self.adversary_steps - 1):
                 climbed = penalty.adversary_objective(*some)
                 self.ascent.step(torch.autograd.grad(climbed.sum(), self.ascent.parameters))
