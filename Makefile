@@ -60,6 +60,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.stack_vs_loop
 	$(BIN)/python -m benchmarks.training
 	$(BIN)/python -m benchmarks.standard
+	$(BIN)/python -m benchmarks.portfolio
 	$(BIN)/python -m benchmarks.architectures
 	$(BIN)/python -m benchmarks.training_tables
 	$(BIN)/python -m benchmarks.crime_front

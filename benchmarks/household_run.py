@@ -21,4 +21,4 @@ def household_run(
     """The data set and the plan; `lams` take the place of the page's weights."""
     dataset = fd.load_dataset("household")
     plan = default_plan(dataset, objective=objective, methods=(STANDARD, DEFAULT_METHOD), device="cpu")
-    return dataset, plan if lams is None else replace(plan, lams=tuple(lams))
+    return dataset, replace(plan, lams=plan.lams if lams is None else tuple(lams), find_lams=False)

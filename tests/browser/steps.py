@@ -104,16 +104,20 @@ def take_screenshots(page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 1000})
 
 
-def to_the_largest(page: Page, lam: str) -> None:
-    """Let the slider of λ go at its end, which is `lam`; once more where the page was just drawn anew."""
-    chosen = page.get_by_text(f"chosen: λ = {lam}", exact=True)
-    for last in (False, False, True):
-        slider = page.get_by_role("slider", name="Weight of fairness")
-        slider.focus()
-        slider.press("End")
+def to_the_largest(page: Page) -> str:
+    """Let the slider of λ go at its end, once more where the page was just drawn anew; the weight there."""
+    for _ in range(2):
         try:
-            chosen.wait_for(timeout=20_000)
-            return
+            return _at_the_end(page)
         except NotThere:
-            if last:
-                raise
+            continue
+    return _at_the_end(page)
+
+
+def _at_the_end(page: Page) -> str:
+    slider = page.get_by_role("slider", name="Weight of fairness")
+    slider.focus()
+    slider.press("End")
+    (lam,) = re.findall(r"^λ = ([\d.]+);", slider.get_attribute("aria-valuetext") or "")
+    page.get_by_text(f"chosen: λ = {lam}", exact=True).wait_for(timeout=20_000)
+    return str(lam)

@@ -100,7 +100,7 @@ def walk(page: Page, name: str) -> Path:
     assert len(page.get_by_role("combobox", name=re.compile("Method")).all()) == 1, (
         "several methods by default"
     )
-    to_the_largest(page, "5")
+    to_the_largest(page)
     assert any(each.endswith("path") for each in chart(page, "What fairness costs"))
     for each in PANELS:
         panel(page, each).click()

@@ -227,7 +227,7 @@ def test_home_lesson_and_trade_off_say_the_same_error_in_the_same_words() -> Non
     """Household at λ = 1: the page's own plan, less what makes no difference to this model."""
     dataset = fd.load_dataset("household")
     plan = default_plan(dataset)
-    plan = replace(plan, methods=("standard", "hgr_spline"), lams=(1.0,), device="cpu")
+    plan = replace(plan, methods=("standard", "hgr_spline"), lams=(1.0,), find_lams=False, device="cpu")
     result = execute_sweep(dataset, plan, is_preview=True)
     fronts = fronts_of(result, sensitive="Age")
     comparison = Comparison(
