@@ -208,10 +208,13 @@ def with_lams_found(
     def find() -> Found:
         split, settings = plan.splits(dataset)[0], plan.settings
         progress(doing := "finding the weights λ on validation rows", 0.0)
+        budget: dict[str, Any] = budget_of(len(split.train), batch_size=settings.batch_size)
         if plan.tune:
-            settings = replace(
-                settings, lr=LEARNING_RATE, weight_decay=budget_of(len(split.train))["weight_decay"]
-            )
+            settings = replace(settings, lr=LEARNING_RATE, weight_decay=budget["weight_decay"])
+        if settings.n_epochs > budget["n_epochs"]:
+            # A pilot needs no longer a training than the budget's.
+            shorter = {name: budget[name] for name in ("n_epochs", "warm_up_epochs")}
+            settings = replace(settings, **shorter)
         found = find_lams(
             dataset,
             split,

@@ -125,14 +125,6 @@ def plan_with_lams(plan: Sweep, members: pd.DataFrame) -> Sweep:
     return replace(plan, lams=tuple(found))
 
 
-def found_plan(folder: Path, plan: Sweep) -> Sweep:
-    """The plan of a result with the weights that were found; UnreadableError if they can't be read."""
-    try:
-        return plan_with_lams(plan, _table(folder, "members"))
-    except (OSError, ValueError, KeyError) as error:
-        raise UnreadableError from error
-
-
 def _write_arrays(path: Path, arrays: Mapping[str, Any]) -> None:
     """Write those that there are."""
     from safetensors.numpy import save

@@ -45,7 +45,6 @@ from fairdash.runs.result import (
     CURVES,
     UnreadableError,
     add_curve,
-    found_plan,
     read_curves,
     read_result,
     write_result,
@@ -408,13 +407,7 @@ class Run(Job[RunSpec]):
 
         RunError if the result can't be read.
         """
-        plan = self._planned
-        if not plan.find_lams or self.look is None:
-            return plan
-        try:
-            return found_plan(self._checked(self.look), plan)
-        except UnreadableError as error:
-            raise self._damaged() from error
+        return self.read_result().sweep if self._planned.find_lams and self.look else self._planned
 
     @property
     def _planned(self) -> Sweep:
