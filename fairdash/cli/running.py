@@ -78,7 +78,7 @@ def _about(run: Run) -> dict[str, Any]:
         "data": spec.source.title,
         "objective": spec.plan.objective,
         "methods": list(spec.plan.methods),
-        "lams": list(run.available_plan.lams),
+        "lams": list((run.read_result().sweep if spec.plan.find_lams and run.look else spec.plan).lams),
         "splits": spec.plan.n_splits,
         "split": spec.plan.split,
         "state": status.state,

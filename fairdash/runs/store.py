@@ -403,14 +403,7 @@ class Run(Job[RunSpec]):
 
     @property
     def available_plan(self) -> Sweep:
-        """The plan of what there is to look at: the first look's, or the whole with the weights it found.
-
-        RunError if the result can't be read.
-        """
-        return self.read_result().sweep if self._planned.find_lams and self.look else self._planned
-
-    @property
-    def _planned(self) -> Sweep:
+        """The plan of what there is to look at, its weights as they were before a pilot found others."""
         spec = self.spec
         return spec.first if self.look == FIRST and spec.first is not None else spec.plan
 
@@ -429,7 +422,7 @@ class Run(Job[RunSpec]):
         RunError if there is neither or it can't be read.
         """
         try:
-            result = read_result(self._checked(self.look or RESULT), self._planned)
+            result = read_result(self._checked(self.look or RESULT), self.available_plan)
         except UnreadableError as error:
             raise self._damaged() from error
         said = self.other_defaults
