@@ -29,25 +29,17 @@ import pandas as pd
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
 COUNT, SEED, LEAST_A_FOLDER = 300, 0, 3
-FLIPPED: dict[type, type] = {
-    **{
-        ast.Lt: ast.GtE,
-        ast.GtE: ast.Lt,
-        ast.Gt: ast.LtE,
-        ast.LtE: ast.Gt,
-        ast.Eq: ast.NotEq,
-        ast.NotEq: ast.Eq,
-    },
-    **{ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In},
-    **{
-        ast.Add: ast.Sub,
-        ast.Sub: ast.Add,
-        ast.Mult: ast.Div,
-        ast.Div: ast.Mult,
-        ast.And: ast.Or,
-        ast.Or: ast.And,
-    },
-}
+_PAIRS = (
+    (ast.Lt, ast.GtE),
+    (ast.Gt, ast.LtE),
+    (ast.Eq, ast.NotEq),
+    (ast.Is, ast.IsNot),
+    (ast.In, ast.NotIn),
+    (ast.Add, ast.Sub),
+    (ast.Mult, ast.Div),
+    (ast.And, ast.Or),
+)
+FLIPPED: dict[type, type] = {one: other for pair in _PAIRS for one, other in (pair, pair[::-1])}
 #: Given to pytest: a context for each test, and for what it shares the file or folder of the fixture.
 PLUGIN = """
 import os, time
@@ -110,12 +102,12 @@ def mutants_of(path: Path) -> Iterator[dict[str, object]]:
         for kind, other in _changed(node):
             code = ast.unparse(other)
             yield {
-                **{"file": str(path.relative_to(ROOT)), "line": node.lineno, "start": node.col_offset},
-                **{
-                    "end": node.end_col_offset,
-                    "kind": kind,
-                    "code": code if kind == "return" else f"({code})",
-                },
+                "file": str(path.relative_to(ROOT)),
+                "line": node.lineno,
+                "start": node.col_offset,
+                "end": node.end_col_offset,
+                "kind": kind,
+                "code": code if kind == "return" else f"({code})",
             }
 
 

@@ -19,7 +19,7 @@ from fairdash.runs.deletion import delete_run, made_in, what_goes
 from fairdash.runs.launch import go_on
 from fairdash.runs.listing import list_runs
 from fairdash.runs.log import note_export, read
-from fairdash.runs.store import FIRST, Run
+from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.storage import LOCAL, check_owner, sha256, write_whole
 from fairdash.training.sweep import STANDARD
 from fairdash.utils.records import to_plain
@@ -59,6 +59,8 @@ def show(run: RunId, /, *, owner: Owner = LOCAL, as_json: AsJson = False) -> Non
         "folder": str(found.folder),
         "other_defaults": found.other_defaults,
     }
+    if found.look == RESULT:
+        about["lams"] = list(found.read_result().sweep.lams)
     say(about | {"plan": to_plain(found.spec.plan)}, _facts(about), as_json=as_json)
 
 
@@ -78,7 +80,8 @@ def _about(run: Run) -> dict[str, Any]:
         "data": spec.source.title,
         "objective": spec.plan.objective,
         "methods": list(spec.plan.methods),
-        "lams": list((run.read_result().sweep if spec.plan.find_lams and run.look else spec.plan).lams),
+        # Those that a run finds are its result's to say.
+        "lams": [] if spec.plan.find_lams else list(spec.plan.lams),
         "splits": spec.plan.n_splits,
         "split": spec.plan.split,
         "state": status.state,

@@ -122,6 +122,9 @@ def other_defaults(plan: Mapping[str, Any], then: Mapping[str, Any]) -> str:
         # Others are found and take their place.
         del values["lr"], values["weight_decay"]
     now = current_defaults()
+    if "lams" in then and _is_default("lams", values["lams"], then):
+        # A grid by default, of a version whose weights were not found.
+        then = {"find_lams": False, **then}
     changed = [
         f"{_TITLES.get(name, name)} {_in_words(values[name])} (now {_in_words(now[name])})"
         for name in now

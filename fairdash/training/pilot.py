@@ -50,7 +50,8 @@ def find_lams(
         Whose training rows are trained on, and whose validation rows are measured; of many a sample. A fifth
         of the training rows is measured where it has no validation rows.
     method, settings
-        What is trained at each of :data:`PILOT_LAMS`; no `patience`.
+        What is trained at each of :data:`PILOT_LAMS`; on a sample for as many steps as on all rows, and
+        without `patience`.
     count
         How many weights to find.
     progress
@@ -62,12 +63,11 @@ def find_lams(
         As :func:`spread`; None if the standard model's predictions depend on no sensitive column beyond the
         floor.
     """
-    split = _rows_of_pilot(
-        with_held_out(split, random_state=random_state, groups=dataset.groups), random_state
-    )
+    whole = with_held_out(split, random_state=random_state, groups=dataset.groups)
+    split = _rows_of_pilot(whole, random_state)
+    settings = replace(settings, patience=None).with_steps_of(len(whole.train), on=len(split.train))
     lams = np.array([0.0, *PILOT_LAMS])
     seed = initial_seed(random_state, 0)
-    settings = replace(settings, patience=None)
     trained = train_models(
         dataset,
         (split,),

@@ -35,9 +35,10 @@ from fairdash.errors import StorageError
 from fairdash.storage import write_whole
 from fairdash.training.feature_encoder import FeatureEncoder
 from fairdash.training.methods import DEFAULT_METHOD
-from fairdash.training.regressor_fit import fit_regressor, in_columns, rows_to_predict
+from fairdash.training.regressor_fit import fit_regressor, in_columns, rows_to_predict, settings_of
 from fairdash.training.settings import TrainingSettings
 from fairdash.training.single import Predictor
+from fairdash.utils.records import from_plain, to_plain
 
 _DEFAULT = TrainingSettings()
 
@@ -291,6 +292,7 @@ def regressor_file(model: FairRegressor) -> bytes:
         "made_with": {name: version(name) for name in ("numpy", "scikit-learn", "torch")},
         "params": params,
         "fitted": {name: getattr(model, name) for name in _FITTED},
+        "settings": to_plain(model.settings_),
         "feature_names": None if names is None else list(names),
         "sensitive_names": model.sensitive_names_,
         "numbers": encoder.numbers,
@@ -314,6 +316,10 @@ def _regressor(
     model = cls(**(params | widths))
     for name in _FITTED:
         setattr(model, name, about["fitted"][name])
+    if "settings" in about:
+        model.settings_ = from_plain(TrainingSettings, about["settings"])
+    else:  # An older file has numbers alone.
+        model.settings_ = settings_of(model.get_params(deep=False), n_rows=1)
     if about["feature_names"] is not None:
         model.feature_names_in_ = np.array(about["feature_names"], dtype=object)
     model.sensitive_names_ = tuple(about["sensitive_names"])

@@ -253,12 +253,12 @@ def default_plan(
 ) -> Sweep:
     """The sweep of a data set; what is None follows from the data, as :func:`fairdash.sweep` says."""
     own = default_settings(dataset) if settings is None else settings
-    methods = default_methods(dataset) if methods is None else tuple(methods)
+    own_methods = default_methods(dataset) if methods is None else tuple(methods)
     find_lams = _is_auto(lams)
     return Sweep(
-        methods=tuple(methods),
+        methods=own_methods,
         lams=LAMS if find_lams else tuple(float(lam) for lam in lams),
-        find_lams=find_lams and tuple(methods) != (STANDARD,),
+        find_lams=find_lams and own_methods != (STANDARD,),
         objective=objective,
         n_splits=default_n_splits(dataset.n_rows) if n_splits is None else n_splits,
         random_state=random_state,

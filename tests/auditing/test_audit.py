@@ -320,3 +320,9 @@ def test_opposite_effects_within_a_factor_are_found_among_equals():
     assert among["p_value"] < 0.01
     assert among["value"] < 0.1  # the curve of all rows together has hardly a gap
     assert "lets the link differ with the factors finds one" in result.answers[-1].text
+
+
+def test_no_group_that_is_shown_is_small():
+    result = fd.audit(policies(150), **ROLES, questions=[5])
+    for name in ("bias_surface", "autocalibration"):
+        assert (result.tables[name]["rows"] >= 20).all()

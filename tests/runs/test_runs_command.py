@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -126,3 +127,20 @@ def test_export_and_import(run: Run, capsys: pytest.CaptureFixture[str], tmp_pat
     assert main(["runs", "import", str(place)]) == 2
     assert main(["runs", "import", str(tmp_path / "none.zip")]) == 2
     assert "can't be read" in capsys.readouterr().err
+
+
+def test_weights_that_a_run_finds_are_told_when_they_are_found(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waiting = create_run(SOURCE, replace(PLAN, find_lams=True))
+    assert main(["runs", "show", waiting.id, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["lams"] == []
+    done = finished(replace(PLAN, find_lams=True))
+    assert main(["runs", "show", done.id, "--json"]) == 0
+    lams = json.loads(capsys.readouterr().out)["lams"]
+    assert lams == list(done.read_result().sweep.lams)
+    assert len(lams) == len(PLAN.lams)
+    # A list opens no result: one that is damaged keeps no other from being shown.
+    (done.folder / "result" / "members.parquet").write_bytes(b"")
+    assert main(["runs", "list"]) == 0
+    assert done.id in capsys.readouterr().out

@@ -16,7 +16,7 @@ from fairdash.evaluation.execute_sweep import with_lams_found
 from fairdash.runs.result import UnreadableError, read_result, write_result
 from fairdash.training.defaults import LAMS
 from fairdash.training.pilot import PILOT_LAMS, spread
-from fairdash.training.settings import TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings
 from fairdash.training.splits import Split
 from fairdash.training.sweep import default_plan
 
@@ -102,7 +102,7 @@ def test_a_result_keeps_the_weights_that_it_found(tmp_path):
 def test_a_sample_of_the_rows_is_enough_for_a_pilot(monkeypatch):
     dataset = linked()
     plan = default_plan(dataset, device="cpu", settings=QUICK)
-    seen: list[Split] = []
+    seen: list[tuple[Split, StackedModel]] = []
     monkeypatch.setattr("fairdash.training.pilot.MOST_TRAINING_ROWS", 400)
     from fairdash.training import pilot
 
@@ -110,7 +110,14 @@ def test_a_sample_of_the_rows_is_enough_for_a_pilot(monkeypatch):
     monkeypatch.setattr(
         pilot,
         "train_models",
-        lambda data, splits, *a, **k: seen.extend(splits) or train(data, splits, *a, **k),
+        lambda data, splits, models, **k: (
+            seen.append((splits[0], models[0])) or train(data, splits, models, **k)
+        ),
     )
     with_lams_found(dataset, plan)
-    assert len(seen[0].train) == 400
+    ((split, model),) = seen
+    assert len(split.train) == 400
+    # As many steps as all rows have: a sample's epochs are shorter.
+    whole = len(plan.splits(dataset)[0].train)
+    steps = plan.settings.n_epochs * plan.settings.steps_an_epoch(whole)
+    assert model.settings.n_epochs * model.settings.steps_an_epoch(400) == steps

@@ -391,6 +391,7 @@ def test_a_saved_model_predicts_the_same_to_the_last_bit(fitted, tmp_path):
     loaded = fd.FairRegressor.load(str(tmp_path / "model.safetensors"))
     assert (loaded.predict(table) == model.predict(table)).all()
     assert loaded.get_params() == model.get_params()
+    assert loaded.settings_ == model.settings_
     for name in ("n_features_in_", "lam_", "n_iter_", "best_epoch_", "device_", "sensitive_names_"):
         assert getattr(loaded, name) == getattr(model, name)
     assert list(loaded.feature_names_in_) == list(model.feature_names_in_)

@@ -167,6 +167,19 @@ def test_a_packed_csv_is_read_like_a_csv():
     assert "120 rows" in words(at)
 
 
+def test_a_constant_target_is_blocked_with_its_name():
+    _, content = policies()
+    lines = content.decode().splitlines()
+    flat = "\n".join([lines[0], *(line.rsplit(";", 1)[0] + ";7,5" for line in lines[1:])]).encode()
+    at = choose_upload(open_page("data"), flat)
+    box = next(box for box in at.selectbox if box.label.startswith("Target"))
+    at = box.set_value("cost").run()
+    assert not at.exception
+    assert "“cost”" in at.error[0].value
+    assert "same value" in at.error[0].value
+    assert "7" not in at.error[0].value
+
+
 def test_the_upload_survives_a_new_session():
     _, content = policies()
     at = choose_upload(open_page("data"), content)
