@@ -29,7 +29,7 @@ from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.pilot import find_lams
 from fairdash.training.references import DEFAULT_STRENGTHS
 from fairdash.training.references.trained import train_references
-from fairdash.training.settings import budget_of
+from fairdash.training.settings import weight_decay_of
 from fairdash.training.split_kinds import check_groups
 from fairdash.training.splits import Split
 from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
@@ -208,13 +208,8 @@ def with_lams_found(
     def find() -> Found:
         split, settings = plan.splits(dataset)[0], plan.settings
         progress(doing := "finding the weights λ on validation rows", 0.0)
-        budget: dict[str, Any] = budget_of(len(split.train), batch_size=settings.batch_size)
         if plan.tune:
-            settings = replace(settings, lr=LEARNING_RATE, weight_decay=budget["weight_decay"])
-        if settings.n_epochs > budget["n_epochs"]:
-            # A pilot needs no longer a training than the budget's.
-            shorter = {name: budget[name] for name in ("n_epochs", "warm_up_epochs")}
-            settings = replace(settings, **shorter)
+            settings = replace(settings, lr=LEARNING_RATE, weight_decay=weight_decay_of(len(split.train)))
         found = find_lams(
             dataset,
             split,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from fairdash.training.crossvalidation import dependence_of
 from fairdash.training.device import resolve_device
 from fairdash.training.methods import METHODS
 from fairdash.training.models import train_models
-from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
 from fairdash.training.splits import Split, initial_seed, with_held_out
 from fairdash.utils.seeds import Stream, rng_of
 
@@ -50,8 +51,8 @@ def find_lams(
         Whose training rows are trained on, and whose validation rows are measured; of many a sample. A fifth
         of the training rows is measured where it has no validation rows.
     method, settings
-        What is trained at each of :data:`PILOT_LAMS`; on a sample for as many steps as on all rows, and
-        without `patience`.
+        What is trained at each of :data:`PILOT_LAMS`, by the schedule that suits the pilot's own rows and not
+        by that of the settings.
     count
         How many weights to find.
     progress
@@ -63,9 +64,11 @@ def find_lams(
         As :func:`spread`; None if the standard model's predictions depend on no sensitive column beyond the
         floor.
     """
-    whole = with_held_out(split, random_state=random_state, groups=dataset.groups)
-    split = _rows_of_pilot(whole, random_state)
-    settings = replace(settings, patience=None).with_steps_of(len(whole.train), on=len(split.train))
+    split = _rows_of_pilot(
+        with_held_out(split, random_state=random_state, groups=dataset.groups), random_state
+    )
+    schedule: dict[str, Any] = budget_of(len(split.train)) | {"weight_decay": settings.weight_decay}
+    settings = replace(settings, patience=None, **schedule)
     lams = np.array([0.0, *PILOT_LAMS])
     seed = initial_seed(random_state, 0)
     trained = train_models(

@@ -190,8 +190,13 @@ def budget_of(
         "batch_size": batch_size,
         "n_epochs": n_epochs,
         "warm_up_epochs": round(n_epochs / _EPOCHS_A_WARM_UP),
-        "weight_decay": min(_LARGEST_WEIGHT_DECAY, _WEIGHT_DECAY_OF_ALL_ROWS / n_rows),
+        "weight_decay": weight_decay_of(n_rows),
     }
+
+
+def weight_decay_of(n_rows: int) -> float:
+    """The weight decay of so many training rows, before any is found for them."""
+    return min(_LARGEST_WEIGHT_DECAY, _WEIGHT_DECAY_OF_ALL_ROWS / n_rows)
 
 
 def _power_of_2(value: float) -> int:

@@ -16,7 +16,7 @@ from fairdash.evaluation.execute_sweep import with_lams_found
 from fairdash.runs.result import UnreadableError, read_result, write_result
 from fairdash.training.defaults import LAMS
 from fairdash.training.pilot import PILOT_LAMS, spread
-from fairdash.training.settings import StackedModel, TrainingSettings
+from fairdash.training.settings import StackedModel, TrainingSettings, budget_of
 from fairdash.training.splits import Split
 from fairdash.training.sweep import default_plan
 
@@ -117,7 +117,6 @@ def test_a_sample_of_the_rows_is_enough_for_a_pilot(monkeypatch):
     with_lams_found(dataset, plan)
     ((split, model),) = seen
     assert len(split.train) == 400
-    # As many steps as all rows have: a sample's epochs are shorter.
-    whole = len(plan.splits(dataset)[0].train)
-    steps = plan.settings.n_epochs * plan.settings.steps_an_epoch(whole)
-    assert model.settings.n_epochs * model.settings.steps_an_epoch(400) == steps
+    # The schedule is that of its rows; a long training of the plan's own is none of a pilot.
+    budget = budget_of(400)
+    assert (model.settings.batch_size, model.settings.n_epochs) == (256, budget["n_epochs"])

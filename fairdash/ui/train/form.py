@@ -187,7 +187,7 @@ def ask_for_lams() -> str:
         list(GRIDS),
         key=GRID,
         help="One model is trained for each weight and split, and the standard model beside them. Weights "
-        "that are found are spread evenly over dependence: sixteen models are trained first, for seconds.",
+        "that are found are spread evenly over dependence: sixteen models are trained first.",
     )
     # Not the widget's default: a weight that a search has found may have been put here.
     st.session_state.setdefault(lams_key(preset), " ".join(f"{lam:g}" for lam in GRIDS[preset]))
