@@ -26,6 +26,7 @@ def test_the_streams_are_those_of_stored_results():
         "PENALTY_ROWS": 8,
         "SHRINKAGE_ROWS": 9,
         "FIRST_LOOK_ROWS": 10,
+        "PILOT_ROWS": 12,
         "CONDITIONAL_FOLDS": 20,
         "CONDITIONAL_ROWS": 21,
         "CONDITIONAL_DRAWS": 22,
