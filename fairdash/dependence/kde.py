@@ -13,12 +13,14 @@ tensors, where it is differentiable in u and v and so can be a training penalty.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from array_api_compat import array_namespace, device
 from numpy.typing import NDArray
 
+from fairdash.dependence.permuted import weighted_orders
 from fairdash.dependence.ranks import normal_scores
 from fairdash.errors import OptionError
 
@@ -39,8 +41,6 @@ _DAMPING = 1e-10
 _FAR = 92.0
 #: Numbers that one product of permuted kernels may take in memory.
 _MOST_NUMBERS = 4_000_000
-#: With weights: more pairs of distinct values a row than these, and all rows are quicker.
-_MOST_PAIRS = 100
 
 
 def hgr_kde(
@@ -108,7 +108,12 @@ def chi2_kde(
 
 
 def hgr_kde_scores(
-    u: Array, v: Array, *, sample_weight: Array | None = None, permutations: NDArray[np.intp] | None = None
+    u: Array,
+    v: Array,
+    *,
+    sample_weight: Array | None = None,
+    permutations: NDArray[np.intp] | None = None,
+    weight_moves: bool = False,
 ) -> Array:
     """HGR_KDE of Φ⁻¹(rank of u) and Φ⁻¹(rank of v), for each pair of a stack.
 
@@ -124,12 +129,22 @@ def hgr_kde_scores(
         Non-negative; ranks are weighted too.
     permutations : (B, n) array, optional
         Orders of the rows of v.
+    weight_moves
+        Whether the weights of permuted rows go with v, or stay with u.
 
     Returns
     -------
     (K,) array, or (K, B) of permutations
         In [0, 1]; 0 for independence, 1 for a deterministic link that the bandwidth resolves.
     """
+    if permutations is not None and sample_weight is not None:
+        return _weighted_orders(
+            _hgr_of,
+            0.0,
+            lambda x, weight: _kernels(np, normal_scores(x, weight), weight, "cover"),
+            (u, v, sample_weight, permutations),
+            weight_moves,
+        )
     scores = normal_scores(u, sample_weight), normal_scores(v, sample_weight)
     values: Array = hgr_kde(*scores, sample_weight=sample_weight, permutations=permutations)
     return values
@@ -146,13 +161,35 @@ def _measured(
     weight_moves: bool = False,
 ) -> Any:
     """The value of the smoothed law of each pair, (...), or of each permutation of v, (K, B)."""
-    if permutations is not None and sample_weight is not None:
-        return _permuted_weighted(value, damping, u, v, sample_weight, grid, permutations, weight_moves)
     xp = array_namespace(u, v)
+    if permutations is not None and sample_weight is not None:
+        return _weighted_orders(
+            value,
+            damping,
+            partial(_kernels, np, grid=grid),
+            (u, v, sample_weight, permutations),
+            weight_moves,
+        )
     f, g = _kernels(xp, u, sample_weight, grid), _kernels(xp, v, sample_weight, grid)
     if permutations is not None:
         return _permuted(value, damping, f, g, permutations)
     return value(xp, _joint(xp, _weighed(xp, f, sample_weight), g, damping))
+
+
+def _weighted_orders(
+    value: Value,
+    damping: float,
+    kernels: Callable[[Array, Array], Array],
+    of: tuple[Array, Array, Array, NDArray[np.intp]],
+    weight_moves: bool,
+) -> Array:
+    """The value at each order, (K, B), of u, v, their weights and the orders."""
+
+    def at_orders(f: Array, g: Array, weight: Array) -> Array:
+        result: Array = value(np, _joint(np, _weighed(np, f, weight[: len(f)]), g, damping))
+        return result
+
+    return weighted_orders(kernels, at_orders, *of, weight_moves=weight_moves)
 
 
 def _permuted(value: Value, damping: float, f: Array, g: Array, permutations: Any) -> Array:
@@ -171,53 +208,6 @@ def _permuted(value: Value, damping: float, f: Array, g: Array, permutations: An
         joint = products.reshape(members, lines, g.shape[1], len(orders)).transpose(0, 3, 1, 2)
         columns.append(value(np, _as_law(np, joint / n + damping)))
     return np.concatenate(columns, axis=-1)
-
-
-def _permuted_weighted(
-    value: Value,
-    damping: float,
-    u: Array,
-    v: Array,
-    sample_weight: Array,
-    grid: Grid,
-    permutations: NDArray[np.intp],
-    weight_moves: bool,
-) -> Array:
-    """By the distinct values alone: f(distinct u) · (weight of each pair of values) · g(distinct v)ᵀ.
-
-    Where weights move, so do the weighted mean and spread of a margin, and with them its grid. But a margin
-    that keeps its weights keeps its kernels, and of the other one kernels are needed at its distinct values
-    only.
-    """
-    found = np.empty((len(u), len(permutations)))
-    for k in range(len(u)):
-        a, place_a = np.unique(u[k], return_inverse=True)
-        b, place_b = np.unique(v[k], return_inverse=True)
-        weight = sample_weight[k] / sample_weight[k].sum()
-        if len(a) * len(b) > _MOST_PAIRS * u.shape[1]:
-            for j, order in enumerate(permutations):
-                own = weight[order] if weight_moves else weight
-                found[k, j] = _measured(value, damping, u[k], v[k][order], own, grid)
-            continue
-        f = g = last_a = last_b = np.empty(0)
-        for j, order in enumerate(permutations):
-            own = weight[order] if weight_moves else weight
-            pairs = np.bincount(place_a * len(b) + place_b[order], weights=own, minlength=len(a) * len(b))
-            pairs = pairs.reshape(len(a), len(b))
-            # Where rows come several times others do not, and the grid reaches over those that do.
-            there = pairs.any(axis=0)
-            pairs = pairs[:, there]
-            n_effective = own.sum() ** 2 / (own**2).sum()
-            # The margin that keeps its weights differs from the last by rounding alone.
-            of_a, of_b = pairs.sum(axis=1), pairs.sum(axis=0)
-            if not len(f) or not np.allclose(of_a, last_a, rtol=1e-9, atol=0):
-                f, last_a = _kernels_at(np, a, of_a, n_effective, grid), of_a
-            alike = len(of_b) == len(last_b) and np.allclose(of_b, last_b, rtol=1e-9, atol=0)
-            if not (alike and there.all()):
-                g, last_b = _kernels_at(np, b[there], of_b, n_effective, grid), of_b
-            joint = np.linalg.multi_dot((f, pairs, g.T)) / pairs.sum() / len(own) + damping
-            found[k, j] = value(np, joint / joint.sum())
-    return found
 
 
 def _kernels(xp: Any, x: Any, sample_weight: Any, grid: Grid) -> Any:

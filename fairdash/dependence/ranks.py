@@ -30,7 +30,8 @@ def mid_ranks(
     """
     shape = x.shape
     n = shape[-1]
-    flat = x.reshape(-1, n)
+    # A stack of one variable, with several weights, is sorted once.
+    flat = x[:1] if x.ndim == 2 and x.strides[0] == 0 else x.reshape(-1, n)
     order = np.argsort(flat, axis=-1)
     ordered = np.take_along_axis(flat, order, axis=-1)
     if sample_weight is None:
@@ -49,9 +50,9 @@ def mid_ranks(
     run_end = np.minimum.accumulate(np.where(last, index, n - 1)[:, ::-1], axis=-1)[:, ::-1]
     upper = np.take_along_axis(ends, run_end, axis=-1)
     lower = np.where(run_start > 0, np.take_along_axis(ends, np.maximum(run_start - 1, 0), axis=-1), 0.0)
-    ranks = np.empty(flat.shape)
+    ranks = np.empty(ends.shape)
     np.put_along_axis(ranks, order, (lower + upper) / 2, axis=-1)
-    return ranks.reshape(shape)
+    return np.broadcast_to(ranks, shape) if ranks.size < x.size else ranks.reshape(shape)
 
 
 def normal_scores(

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fairdash.dependence.permuted import weighted_orders
 from fairdash.dependence.spline_basis import (
     Basis,
     basis,
@@ -42,6 +43,7 @@ def hgr_spline(
     groups: Index | None = None,
     evaluation: Evaluation = "corrected",
     permutations: Index | None = None,
+    weight_moves: bool = False,
 ) -> Array:
     """Spline HGR of each pair of a stack; closed form, no seed.
 
@@ -68,6 +70,8 @@ def hgr_spline(
     permutations : (B, n) array, optional
         Orders of the rows of v. The corrected value keeps its functions as they are; what is cross-fitted
         chooses its folds anew.
+    weight_moves
+        Whether the weights of permuted rows go with v, or stay with u.
 
     Returns
     -------
@@ -83,6 +87,13 @@ def hgr_spline(
     if permutations is None:
         f, g = basis(u, sample_weight), basis(v, sample_weight)
         return scores(f, g, sample_weight, evaluation, columns, groups)
+    if sample_weight is not None:
+
+        def value(f: Basis, g: Basis, weight: Array) -> Array:
+            same = f if len(f.member) == len(g.member) else f.repeated(len(g.member))
+            return scores(same, g, weight, evaluation, columns, groups)
+
+        return weighted_orders(basis, value, u, v, sample_weight, permutations, weight_moves=weight_moves)
     result = np.empty((len(u), len(permutations)))
     step = max(1, _PIECE // u.shape[1])
     for k in range(len(u)):

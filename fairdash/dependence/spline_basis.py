@@ -149,6 +149,8 @@ def tabulated(
         From n to the (n, P) values for n different values; a shorter way for that common case.
     """
     n = x.shape[1]
+    if len(x) > 1 and x.strides[0] == 0:
+        return tabulated(x[:1], functions, untied).repeated(len(x))
     order = np.argsort(x, axis=-1)
     position = np.empty_like(order)
     np.put_along_axis(position, order, np.broadcast_to(np.arange(n), x.shape), axis=-1)
@@ -240,6 +242,12 @@ def _one_by_one(centred: Array, mass: Array) -> Array:
 
 def _triangular(gram: Array) -> Array:
     """Upper triangular R with RᵀGR = 1, with a column of zeros where nothing new is left; (P, P)."""
+    try:
+        lower = np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        lower = np.zeros_like(gram)
+    if np.diagonal(lower).min() ** 2 > _NOTHING_NEW:
+        return np.linalg.inv(lower).T
     width = len(gram)
     r, products = np.zeros((width, width)), np.zeros((width, width))
     for j in range(width):

@@ -86,7 +86,7 @@ class Loss:
         return 2 * (_exp(eta * (2 - p)) - y * _exp(eta * (1 - p)))
 
     def deviances(self, y: NDArray[np.float64], y_pred: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Deviance of each row, y and y_pred of shape (n,): what :meth:`mean_deviance` averages."""
+        """Deviance of each row, y (n,) and y_pred (..., n): what :meth:`mean_deviance` averages."""
         return self.unit_deviance(np.log(y_pred) if self.has_log_link else y_pred, y)
 
     def mean_deviance(
@@ -135,9 +135,9 @@ class Loss:
         """:meth:`relative` of each model's predictions, (K, n): the constant model is measured once."""
         constant = np.full(len(rows), np.average(y[train], weights=weight[train]))
         unit = self.mean_deviance(y[rows], constant, weight[rows])
-        own = [self.mean_deviance(y[rows], y_pred[rows], weight[rows]) for y_pred in predictions]
+        own = np.average(self.deviances(y[rows], predictions[:, rows]), axis=1, weights=weight[rows])
         # A constant target leaves nothing to be better at.
-        return [each / unit if unit > 0 else 1.0 for each in own]
+        return [float(each) / unit if unit > 0 else 1.0 for each in own]
 
     def prediction_problem(self, y_pred: pd.Series) -> Problem | None:
         """Why these predictions (n,) can't be judged by this loss; None if they can."""

@@ -1,0 +1,65 @@
+"""A measure's value at many orders of v where rows have weights: each side is prepared as rarely as can be.
+
+A weight stays with u or moves with v (:meth:`fairdash.dependence.api.Estimator.null`). The side that it goes
+with has the same weighted margin in every order; the margin of the other changes. Models are judged by one s:
+what is prepared of its orders serves every model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+Side = TypeVar("Side")
+
+#: Permuted rows that are held at a time.
+_PIECE = 200_000
+
+
+def weighted_orders(
+    prepared: Callable[[Array, Array], Side],
+    value: Callable[[Side, Side, Array], Array],
+    u: Array,
+    v: Array,
+    weight: Array,
+    orders: Index,
+    *,
+    weight_moves: bool,
+) -> Array:
+    """The value of each pair at each order of v, (K, B).
+
+    Parameters
+    ----------
+    prepared
+        What the measure needs of one variable, from its values and weights (B, n).
+    value
+        From what is prepared of u, of one member or of B, that of v and the weights: (B,).
+    u, v, weight : (K, n) arrays
+    orders : (B, n) array
+        Rows of v; one may come several times.
+    weight_moves
+        Whether the weights of permuted rows go with v, or stay with u.
+    """
+    found = np.empty((len(u), len(orders)))
+    step = max(1, _PIECE // u.shape[1])
+    for start in range(0, len(orders), step):
+        piece = orders[start : start + step]
+        of_v = None
+        for k in range(len(u)):
+            own = weight[k][piece] if weight_moves else np.broadcast_to(weight[k], piece.shape)
+            if of_v is None or not (_is_as_before(v, k) and _is_as_before(weight, k)):
+                of_v = prepared(v[k][piece], own)
+            # With the weights that stay every order has the same.
+            fixed = np.broadcast_to(u[k], piece.shape) if weight_moves else u[k : k + 1]
+            of_u = prepared(fixed, own if weight_moves else own[:1])
+            found[k, start : start + step] = value(of_u, of_v, own)
+    return found
+
+
+def _is_as_before(x: Array, k: int) -> bool:
+    return x.strides[0] == 0 or bool((x[k] == x[k - 1]).all())
