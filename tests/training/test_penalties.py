@@ -243,10 +243,14 @@ def test_awkward_sensitive_features_are_seen(method, kind):
     assert psi.item() > max(shuffled)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @every_penalty
-def test_a_constant_s_has_no_dependence(method):
-    u, _ = _gaussian(0.0, 64)
-    penalty, v = _penalty(method, torch.full_like(u, 0.1), [1, 2, 3])
+def test_an_s_that_is_constant_but_for_rounding_has_no_dependence(method, dtype):
+    u, _ = _gaussian(0.0, 64, dtype=dtype)
+    one = torch.full_like(u, 0.3)
+    s = torch.where(u > 0, one.nextafter(2 * one), one)
+    assert len(s.unique()) == 2
+    penalty, v = _penalty(method, s, [1, 2, 3])
     psi = penalty(u.requires_grad_(), v)
     assert (psi < 1e-5).all()
     assert torch.isfinite(torch.autograd.grad(psi.sum(), u)[0]).all()
