@@ -2,6 +2,8 @@
 
 >>> varies(np.array([[1.0, 1.0 + 4e-16], [1.0, 1.0 + 1e-12], [1e12, 2e12]])).tolist()
 [False, True, True]
+>>> is_rounding(1.0, np.inf), is_rounding(np.nan, np.nan)
+(False, False)
 >>> varies(np.array([0.7, 0.7 + 6e-8], dtype=np.float32)).tolist()
 False
 """
@@ -38,7 +40,7 @@ def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -
     spread, share = high / 2 - low / 2, ROUNDINGS * eps / 2
     if unit is not None:
         return spread <= share * unit
-    return (spread <= share * abs(low)) | (spread <= share * abs(high))
+    return ((spread <= share * abs(low)) | (spread <= share * abs(high))) & (spread < float("inf"))
 
 
 def precision(x: Any) -> float:
