@@ -73,18 +73,19 @@ def test_each_order_is_measured_as_the_pair_that_it_makes():
 def test_scores_say_of_the_order_at_hand_what_permutations_say_and_groups_are_sums():
     rng = np.random.default_rng(1)
     u, v, weight = rng.normal(size=(1, 90)), rng.normal(size=90), rng.exponential(size=90)
-    signs = np.repeat(2 * rng.integers(0, 2, size=(4, 30)) - 1, 3, axis=1).astype(np.int8)
+    signs = (2 * rng.integers(0, 2, size=(4, 30)) - 1).astype(np.int8)
+    blocks = np.repeat(rng.permutation(30), 3)
     for own in (None, weight):
-        values = multiplied_values(u, v, signs, weight=own)
+        values = multiplied_values(u, v, blocks, signs, weight=own)
         assert values[0, :, 0, 0] == pytest.approx(at_hand(u[0], v, own), abs=1e-5)
         # All signs alike leave the size of every sum as it is.
-        same = multiplied_values(u, v, -np.ones((1, 90), dtype=np.int8), weight=own)
+        same = multiplied_values(u, v, blocks, -np.ones((1, 30), dtype=np.int8), weight=own)
         assert np.abs(same[0, :, 0, 1]) == pytest.approx(np.abs(same[0, :, 0, 0]), rel=1e-5)
     share = weight / weight.sum()
     x, y = ((each - each.mean()) / each.std() for each in (u[0], v))
     scores = share * (x - share @ x) * (y - share @ y)
-    expected = signs[:, ::3] @ scores.reshape(30, 3).sum(axis=1)
-    line = multiplied_values(u, v, signs, weight=weight)[0, 0, 0, 1:]
+    expected = signs @ np.bincount(blocks, scores)
+    line = multiplied_values(u, v, blocks, signs, weight=weight)[0, 0, 0, 1:]
     assert line == pytest.approx(expected, abs=1e-5)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.dependence.grouping import Index, as_groups
 from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.errors import OptionError, Problem
+from fairdash.utils.classes import class_columns, holds_text
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import precision, settled, varies
 
@@ -48,7 +49,8 @@ def measure(
     u : (n,) array
         Finite numbers; a prediction or a residual, say.
     v : (n,) array, or (n, d) where the measure is multivariate
-        Finite numbers; the sensitive attribute, say.
+        Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1, more
+        are a column of 0 and 1 each where the measure is multivariate, or the values of a discrete one.
     sample_weight : (n,) array, optional
         Non-negative; refused where it has no meaning.
     groups : (n,) array, optional
@@ -229,6 +231,10 @@ class Pairs:
         OptionError
             As :func:`measure`.
         """
+        # More than two classes are columns, (n, k), that all members share.
+        are_classes = holds_text(v)
+        if are_classes:
+            v = class_columns(v, as_codes=measure is not None and measure.discrete)
         a, b = _numbers(u, "u"), _numbers(v, "v")
         wanted = 1 if single else 2
         if a.ndim != wanted:
@@ -237,6 +243,8 @@ class Pairs:
             a, b = a[None], b[None]
         elif b.ndim == 1:
             b = np.broadcast_to(b, (len(a), len(b)))
+        elif are_classes:
+            b = np.broadcast_to(b, (len(a), *b.shape))
         if b.ndim == 3 and b.shape[2] == 1:
             b = b[:, :, 0]
         if b.ndim not in (2, 3) or b.shape[:2] != a.shape or 0 in b.shape:
@@ -249,7 +257,7 @@ class Pairs:
         else:
             b = np.moveaxis(settled(np.moveaxis(b, 2, 0), weight, eps=precision(v)), 0, 2)
         if measure is not None:
-            _refuse(measure, a, b)
+            _refuse(measure, a, b, n_classes=b.shape[2] if are_classes and b.ndim == 3 else 0)
         return cls(a, b, weight, as_groups(groups, a.shape[1]))
 
     def rows(self, index: Index) -> Pairs:
@@ -375,11 +383,13 @@ def _keep_margin(permutations: Index, groups: Index | None) -> bool:
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 
 
-def _refuse(measure: Measure, u: Array, v: Array) -> None:
+def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     if v.ndim == 3 and not measure.multivariate:
         able = ", ".join(one.id for one in REGISTRY.values() if one.multivariate)
-        hint = f"Give one column, or choose {able}."
-        raise _fault("v", f"{measure.title} takes one sensitive column", hint)
+        one_column = "one class as 1 and the others as 0" if n_classes else "one column"
+        what = f"{measure.title} takes one sensitive column"
+        what += f", and {n_classes} classes are several" if n_classes else ""
+        raise _fault("v", what, f"Give {one_column}, or choose {able}.")
     if not measure.discrete:
         return
     live = Pairs(u, v).varying()

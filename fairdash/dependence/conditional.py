@@ -119,7 +119,8 @@ def assess_conditional_dependence(
     u : (n,) array
         Predictions, prices or residuals.
     s : (n,) or (n, d) array
-        One or several sensitive columns, taken by their ranks.
+        One or several sensitive columns, taken by their ranks. Text or categories are classes: each against
+        the rest.
     given : (n,) or (n, c) array, Series or DataFrame
         The columns C; text, booleans and categories are levels, numbers are taken by their ranks.
     sample_weight : (n,) array, optional
