@@ -120,6 +120,10 @@ def test_a_constant_has_no_link(n_rows):
     v = np.arange(float(n_rows))
     assert fd.independence_test(np.full(n_rows, 3.0), v, n_permutations=19).p_value == 1
     assert fd.independence_test(v, np.full(n_rows, 3.0), n_permutations=19).p_value == 1
+    rounded = np.where(v > n_rows / 2, 0.1 + 0.2, 0.3)
+    assert rounded.min() < rounded.max()
+    assert fd.independence_test(rounded, v, n_permutations=19).p_value == 1
+    assert fd.independence_test(v, rounded, n_permutations=19).p_value == 1
 
 
 def test_rows_of_weight_0_are_as_good_as_gone():

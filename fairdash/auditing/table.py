@@ -22,6 +22,7 @@ from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, DataError, OptionError, Problem
 from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.utils.registry import get_entry
+from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import counted
 
@@ -242,7 +243,7 @@ def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns)
     hint = "Choose a price, or a prediction of what can't be below zero."
     checks.require(float(weight @ numbers["price"]) > 0, columns.price, what, hint)
     what, hint = "it has the same value in every row", "Choose a column with several values."
-    checks.require(np.ptp(numbers["sensitive"]) > 0, columns.sensitive, what, hint)
+    checks.require(bool(varies(numbers["sensitive"])), columns.sensitive, what, hint)
     for role in ("outcome", "expected_cost"):
         if role in numbers:
             what = "it adds up to 0 or less, so the price can't be compared with it"

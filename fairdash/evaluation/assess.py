@@ -35,10 +35,12 @@ from fairdash.evaluation.verdict import (
     with_verdict,
 )
 from fairdash.jobs.steps import Found, Unit, at_once, turns
+from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split
 from fairdash.utils.registry import get_entry
+from fairdash.utils.rounding import SINGLE, settled
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 DEFAULT_MEASURES = (
@@ -53,9 +55,6 @@ DEFAULT_MEASURES = (
 #: What pages, reports and the command line open on: of the quick measures the only one whose test finds every
 #: kind of link tried in nearly all samples of 300 rows (benchmarks/judges.py).
 DEFAULT_MEASURE = "hgr_spline"
-#: Predictions that spread less than this share of the target's standard deviation are one number: what is
-#: left is rounding, and its dependence means nothing.
-CONSTANT = 1e-6
 N_PERMUTATIONS = 100
 #: With weights each permutation is measured twice and from the beginning: as many as reach 5 % exactly.
 MOST_WEIGHTED_PERMUTATIONS = 39
@@ -303,8 +302,9 @@ class Judge:
     ) -> NDArray[np.float64]:
         """What must not depend on the sensitive columns, (K, m); constant where it is but for rounding."""
         u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
-        rounding = u.std(axis=1) < CONSTANT * self.y[split.train].std()
-        return np.where(rounding[:, None], u[:, :1], u)
+        # Networks compute in single precision and in these units.
+        unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
+        return settled(u, eps=SINGLE, unit=unit)
 
     def _dependence(
         self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int
