@@ -14,6 +14,7 @@ from fairdash.data.fixes import can_convert, date_fixes, holds_bands
 from fairdash.data.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
 from fairdash.errors import Checks, DataError, Fix, Problem
 from fairdash.utils.classes import FEWEST_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
+from fairdash.utils.rounding import is_rounding, precision
 
 #: What an estimator learns from and no predictor sees: it may be constant where nothing is penalised.
 SENSITIVE_FEATURE = "sensitive feature"
@@ -64,7 +65,7 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
 
 def constant_problems(values: pd.Series, role: str) -> list[Problem]:
     """Say that numbers, apart from missing ones, are all the same, if they are."""
-    if values.min() != values.max():
+    if not is_rounding(values.min(), values.max(), eps=precision(values)):
         return []
     what = f"the {role} holds the same value in every row, so dependence on it is undefined"
     return [Problem(what=what, hint="Choose a column that varies.", column=str(values.name))]

@@ -17,6 +17,7 @@ from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.errors import OptionError, Problem
 from fairdash.utils.classes import class_columns, holds_text
 from fairdash.utils.registry import get_entry
+from fairdash.utils.rounding import precision, settled, varies
 
 Array = NDArray[np.float64]
 
@@ -25,8 +26,6 @@ _PIECE = 8_000_000
 #: Rows that a distinct value of a discrete variable must have on average: with fewer, a table of counts
 #: is mostly chance.
 _ROWS_A_VALUE = 5
-#: Values whose range is at most this share of the largest are equal but for rounding.
-_ROUNDING = 32 * np.finfo(np.float64).eps
 #: What an implementation is given by the machinery, and no option of whoever asks.
 _NO_OPTIONS = {"sample_weight", "random_state", "groups", "permutations", "weight_moves"}
 
@@ -251,9 +250,15 @@ class Pairs:
         if b.ndim not in (2, 3) or b.shape[:2] != a.shape or 0 in b.shape:
             hint = "Give as many values of v as of u, and at least one."
             raise _fault("v", "u and v don't have the same rows", hint)
+        weight = _weights(sample_weight, a.shape)
+        a = settled(a, weight, eps=precision(u))
+        if b.ndim == 2:
+            b = settled(b, weight, eps=precision(v))
+        else:
+            b = np.moveaxis(settled(np.moveaxis(b, 2, 0), weight, eps=precision(v)), 0, 2)
         if measure is not None:
             _refuse(measure, a, b, n_classes=b.shape[2] if are_classes and b.ndim == 3 else 0)
-        return cls(a, b, _weights(sample_weight, a.shape), as_groups(groups, a.shape[1]))
+        return cls(a, b, weight, as_groups(groups, a.shape[1]))
 
     def rows(self, index: Index) -> Pairs:
         """Some of the rows; their groups are numbered anew."""
@@ -273,10 +278,8 @@ class Pairs:
 
     def varying(self) -> NDArray[np.bool_]:
         """Which pairs have no constant side, (K,); rows without weight don't count."""
-        varies = _varies(self.u, self.weight)
-        if self.v.ndim == 2:
-            return varies & _varies(self.v, self.weight)
-        return varies & np.any([_varies(x, self.weight) for x in np.moveaxis(self.v, 2, 0)], axis=0)
+        columns = self.v[None] if self.v.ndim == 2 else np.moveaxis(self.v, 2, 0)
+        return varies(self.u, self.weight) & np.any([varies(x, self.weight) for x in columns], axis=0)
 
 
 @dataclass(frozen=True)
@@ -425,17 +428,6 @@ def _numbers(x: ArrayLike, name: str) -> Array:
     if bad:
         raise _fault(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
     return numbers
-
-
-def _varies(x: Array, weight: Array | None) -> NDArray[np.bool_]:
-    """Which rows of a stack spread by more than rounding: what is left of it has no dependence."""
-    low = high = x
-    if weight is not None:
-        counted = weight > 0
-        low, high = np.where(counted, x, np.inf), np.where(counted, x, -np.inf)
-    low, high = low.min(axis=-1), high.max(axis=-1)
-    # Halved, because the range of values near the largest float would overflow.
-    return np.asarray(high / 2 - low / 2 > _ROUNDING * np.maximum(np.abs(low), np.abs(high)) / 2)
 
 
 def _fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:

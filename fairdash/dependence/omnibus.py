@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.dependence.api import Pairs
 from fairdash.dependence.grouping import Index
 from fairdash.dependence.inference import draw_orders
-from fairdash.dependence.omnibus_functions import FAST, FEW, Side, functions_of
+from fairdash.dependence.omnibus_functions import FAST, Side, functions_of
 from fairdash.errors import OptionError, require_count
 from fairdash.utils.classes import class_columns, holds_text
 from fairdash.utils.seeds import Stream, rng_of
@@ -42,6 +42,8 @@ ENOUGH_PERMUTATIONS = 199
 ALPHA = 0.05
 #: From more rows than this scores are multiplied instead of rows permuted.
 MOST_PERMUTED_ROWS = 20_000
+#: Signs that an order has at most, each of a block of rows.
+_MOST_BLOCKS = 4096
 #: Rounding may part values that are equal, and products are in single precision, which is twice as fast: this
 #: share of the largest one below counts as not below.
 _EQUAL = 1e-4
@@ -215,10 +217,9 @@ def independence_test(
     weight = None if pair.weight is None else pair.weight[0]
     side = Side.of(pair.v[0], are_classes=holds_text(v))
     if by_multipliers:
-        signs = draw_signs(n if codes is None else int(codes.max()) + 1, n_permutations, random_state)
-        if codes is not None:
-            signs = signs[:, codes]
-        values = multiplied_values(pair.u, side, signs, weight=weight)
+        own = np.arange(n) if codes is None else codes
+        blocks, signs = draw_signs(own, n_permutations, random_state)
+        values = multiplied_values(pair.u, side, blocks, signs, weight=weight)
     else:
         orders = draw_orders(pair.v, n_permutations, random_state, codes)
         values = permuted_values(pair.u, side, orders, weight=weight)
@@ -323,22 +324,36 @@ def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
     return out.reshape(len(rows), -1)
 
 
-def draw_signs(count: int, n_permutations: int, random_state: int | None) -> Signs:
-    """Random signs of rows or groups, (B, count)."""
+def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> tuple[Index, Signs]:
+    """A block of each row, (n,), and random signs of the blocks, (B, blocks).
+
+    Rows of one code 0 … G-1, a row's own or its group's, lie in one block. Of very many codes several share a
+    block, at random: a block's sum of scores that are independent and have mean 0 may have one sign, as a row
+    may.
+    """
     require_count(n_permutations, column="n_permutations", called="number of permutations")
     rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
-    return 2 * rng.integers(0, 2, size=(n_permutations, count), dtype=np.int8) - 1
+    count = int(codes.max()) + 1
+    if count > _MOST_BLOCKS:
+        codes = rng.integers(0, _MOST_BLOCKS, size=count)[codes]
+        count = _MOST_BLOCKS
+    return codes, 2 * rng.integers(0, 2, size=(n_permutations, count), dtype=np.int8) - 1
 
 
-def multiplied_values(u: Array, v: Array | Side, signs: Signs, *, weight: Array | None = None) -> Array:
+def multiplied_values(
+    u: Array, v: Array | Side, blocks: Index, signs: Signs, *, weight: Array | None = None
+) -> Array:
     """As :func:`permuted_values`, from scores with random signs instead of permuted rows.
 
     Parameters
     ----------
     u : (K, n) array
     v : (n,) array
-    signs : (B, n) array
-        1 or −1; alike in a group.
+        Numbers, or the functions of v.
+    blocks : (n,) array
+        Which column of the signs each row has.
+    signs : (B, C) array
+        1 or −1.
     weight : (n,) array, optional
         There is no need of two ways: no weight moves.
 
@@ -347,28 +362,33 @@ def multiplied_values(u: Array, v: Array | Side, signs: Signs, *, weight: Array 
     (1, M, K, B + 1) array
     """
     n = u.shape[1]
-    share = np.full(n, 1 / n) if weight is None else weight / weight.sum()
     side = v if isinstance(v, Side) else Side.of(v)
-    right = _centred(side.functions, share)
+    order = np.argsort(blocks, kind="stable")
+    starts = np.flatnonzero(np.diff(blocks[order], prepend=-1))
+    signs = signs[:, blocks[order][starts]].astype(np.float32)
+    share = np.full(n, 1 / n) if weight is None else weight[order] / weight.sum()
+    right = _centred(side.functions[order], share) * share[:, None]
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
-    step = max(1, _PIECE // (FEW * right.shape[1] * 2))
+    ends = np.append(starts, n)
+    # Blocks that are taken at once, each whole.
+    pieces = np.array_split(np.arange(len(starts)), max(n * sum(p * q for p, q in side.shapes) // _PIECE, 1))
     for k, row in enumerate(u):
-        left = _centred(functions_of(row[None])[0], share)
-        sums = np.zeros((len(signs) + 1, sum(p * q for p, q in side.shapes)))
-        for start in range(0, n, step):
-            piece = slice(start, start + step)
-            scores = np.concatenate(
-                [
-                    (left[piece, of_u, None] * right[piece, None, of_v]).reshape(-1, p * q)
-                    for (of_u, of_v), (p, q) in zip(side.blocks, side.shapes, strict=True)
-                ],
-                axis=1,
-            )
-            scores *= share[piece, None]
-            sums[0] += scores.sum(axis=0)
-            # Single precision does for the null, which holds approximately.
-            signed = signs[:, piece].astype(np.float32) @ (scores * n).astype(np.float32)
-            sums[1:] += signed / n
+        left = _centred(functions_of(row[None, order])[0], share)
+        sums = np.concatenate([(left[:, f].T @ right[:, g]).ravel() for f, g in side.blocks])[None]
+        if len(signs):
+            of_blocks = np.empty((len(starts), sums.shape[1]), dtype=np.float32)
+            for piece in (each for each in pieces if len(each)):
+                rows = slice(ends[piece[0]], ends[piece[-1] + 1])
+                scores = np.concatenate(
+                    [
+                        (left[rows, f, None] * right[rows, None, g]).reshape(-1, p * q)
+                        for (f, g), (p, q) in zip(side.blocks, side.shapes, strict=True)
+                    ],
+                    axis=1,
+                )
+                # Single precision does for the null, which holds approximately.
+                of_blocks[piece] = np.add.reduceat(scores, starts[piece] - rows.start, axis=0) * n
+            sums = np.concatenate([sums, signs @ of_blocks / n])
         result[0, :, k] = _of_sums(sums, side)
     return result
 
