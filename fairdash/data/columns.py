@@ -323,7 +323,7 @@ def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable
     'Region of residence: north'
     """
     names, more = tuple(classes), {}
-    for column in columns:
+    for column in columns if names else ():
         if (own := column_of(column, names)) in texts:
             more[column] = texts[own] + column.removeprefix(own)
     return {**texts, **more}
