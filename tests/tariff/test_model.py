@@ -101,7 +101,7 @@ def test_at_lambda_zero_it_is_scikit_learns_glm_on_the_same_columns(loss):
     table, claims, years, _ = policies()
     y = _target(loss, claims)
     alpha = 1e-3
-    model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, balance=False, **OPTIONS)
+    model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, smooth=0, balance=False, **OPTIONS)
     model.fit(table, y, sample_weight=years)
     x = design(model.terms_, table)
     family = find_loss(loss)
@@ -205,7 +205,14 @@ def test_what_is_minimised_is_what_networks_minimise():
     table, claims, years, age = policies()
     table = table[["bonus", "zone"]]
     model = fd.FairTariff(
-        lam=0.3, penalty="hgr_spline", balance=False, alpha=0, tol=1e-10, max_iter=500, n_breakpoints=5
+        lam=0.3,
+        penalty="hgr_spline",
+        balance=False,
+        alpha=0,
+        smooth=0,
+        tol=1e-10,
+        max_iter=500,
+        n_breakpoints=5,
     )
     model.fit(table, claims, sensitive_features=age, sample_weight=years)
     x, loss = design(model.terms_, table), find_loss("poisson")
