@@ -51,7 +51,8 @@ def test_scikit_learns_contract_holds(estimator, check):
 
 @pytest.mark.variant
 @_with_checks(
-    *({"loss": "squared_error", "penalty": each} for each in PENALTIES if each != "hgr_spline"),
+    # One check asks for an R² above .5, which λ = 1 may give up.
+    *({"loss": "squared_error", "penalty": each, "lam": 0.3} for each in PENALTIES if each != "hgr_spline"),
     {"loss": "squared_error", "lam": 0, "sensitive_columns": None},
 )
 @pytest.mark.filterwarnings("ignore:The tariff still had way")
