@@ -131,10 +131,10 @@ def multipliers(name: str, seeds: range) -> dict[str, float]:
         if linked:
             u = u + WEAK * v
         found["by_permutations"] += _is_found(u, v, weight, groups, seed)
-        signs = draw_signs(len(u) if groups is None else int(groups.max()) + 1, VERDICT_PERMUTATIONS, seed)
-        signs = signs if groups is None else signs[:, groups]
+        codes = np.arange(len(u)) if groups is None else groups
+        blocks, signs = draw_signs(codes, VERDICT_PERMUTATIONS, seed)
         found["by_multipliers"] += (
-            least_p(multiplied_values(u[None], v, signs, weight=weight)[0, :, 0])[0] <= LEVEL
+            least_p(multiplied_values(u[None], v, blocks, signs, weight=weight)[0, :, 0])[0] <= LEVEL
         )
     return found
 

@@ -122,6 +122,18 @@ def test_a_spread_of_rounding_gives_zero_and_a_real_one_does_not(id, scale):
     assert value != 0
 
 
+@pytest.mark.parametrize("id", REGISTRY)
+def test_single_precision_is_rounded_in_its_own_digits(id):
+    s = np.random.default_rng(3).integers(0, 5, size=60).astype(np.float32)
+    # What a network leaves of one prediction: it follows s as closely as it can.
+    u = np.nextafter(np.float32(0.7), np.float32(s > 2))
+    assert len(np.unique(u)) == 2
+    assert measure(id, u, s, random_state=0) == 0
+    assert measure(id, s, u, random_state=0) == 0
+    # In double precision these are two values, which somebody may have measured.
+    assert measure(id, u.astype(float), s, random_state=0) != 0
+
+
 @every
 @pytest.mark.parametrize("side", ["u", "v", "both"])
 def test_constants_give_zero(id, side):

@@ -11,7 +11,7 @@ import pytest
 import fairdash as fd
 from benchmarks.hard_links import LINKS
 from fairdash.dependence import omnibus
-from fairdash.dependence.omnibus import COMPONENTS, least_p, multiplied_values, permuted_values
+from fairdash.dependence.omnibus import COMPONENTS, draw_signs, least_p, multiplied_values, permuted_values
 from fairdash.errors import OptionError
 
 
@@ -73,18 +73,19 @@ def test_each_order_is_measured_as_the_pair_that_it_makes():
 def test_scores_say_of_the_order_at_hand_what_permutations_say_and_groups_are_sums():
     rng = np.random.default_rng(1)
     u, v, weight = rng.normal(size=(1, 90)), rng.normal(size=90), rng.exponential(size=90)
-    signs = np.repeat(2 * rng.integers(0, 2, size=(4, 30)) - 1, 3, axis=1).astype(np.int8)
+    signs = (2 * rng.integers(0, 2, size=(4, 30)) - 1).astype(np.int8)
+    blocks = np.repeat(rng.permutation(30), 3)
     for own in (None, weight):
-        values = multiplied_values(u, v, signs, weight=own)
+        values = multiplied_values(u, v, blocks, signs, weight=own)
         assert values[0, :, 0, 0] == pytest.approx(at_hand(u[0], v, own), abs=1e-5)
         # All signs alike leave the size of every sum as it is.
-        same = multiplied_values(u, v, -np.ones((1, 90), dtype=np.int8), weight=own)
+        same = multiplied_values(u, v, blocks, -np.ones((1, 30), dtype=np.int8), weight=own)
         assert np.abs(same[0, :, 0, 1]) == pytest.approx(np.abs(same[0, :, 0, 0]), rel=1e-5)
     share = weight / weight.sum()
     x, y = ((each - each.mean()) / each.std() for each in (u[0], v))
     scores = share * (x - share @ x) * (y - share @ y)
-    expected = signs[:, ::3] @ scores.reshape(30, 3).sum(axis=1)
-    line = multiplied_values(u, v, signs, weight=weight)[0, 0, 0, 1:]
+    expected = signs @ np.bincount(blocks, scores)
+    line = multiplied_values(u, v, blocks, signs, weight=weight)[0, 0, 0, 1:]
     assert line == pytest.approx(expected, abs=1e-5)
 
 
@@ -119,6 +120,10 @@ def test_a_constant_has_no_link(n_rows):
     v = np.arange(float(n_rows))
     assert fd.independence_test(np.full(n_rows, 3.0), v, n_permutations=19).p_value == 1
     assert fd.independence_test(v, np.full(n_rows, 3.0), n_permutations=19).p_value == 1
+    rounded = np.where(v > n_rows / 2, 0.1 + 0.2, 0.3)
+    assert rounded.min() < rounded.max()
+    assert fd.independence_test(rounded, v, n_permutations=19).p_value == 1
+    assert fd.independence_test(v, rounded, n_permutations=19).p_value == 1
 
 
 def test_rows_of_weight_0_are_as_good_as_gone():
@@ -174,3 +179,26 @@ def test_the_modules_example_holds():
     found = doctest.testmod(omnibus)
     assert found.attempted > 2
     assert found.failed == 0
+
+
+def test_rows_of_a_group_share_a_sign_and_very_many_share_blocks():
+    codes = np.arange(30_000) // 3
+    blocks, signs = draw_signs(codes, 5, 0)
+    assert signs.shape == (5, 4096)
+    assert set(np.unique(signs)) == {-1, 1}
+    assert (blocks.reshape(-1, 3) == blocks[::3, None]).all()
+    few, _ = draw_signs(codes[:300], 5, 0)
+    assert (few == codes[:300]).all(), "no more groups than blocks keep a sign each"
+
+
+@pytest.mark.variant
+def test_signs_of_blocks_hold_the_level():
+    found = 0
+    for seed in range(100):
+        rng = np.random.default_rng([3, seed])
+        u, v, weight = rng.normal(size=20_500), rng.exponential(size=20_500), rng.uniform(0.1, 1, 20_500)
+        blocks, signs = draw_signs(np.arange(20_500), 199, seed)
+        values = multiplied_values(u[None], v, blocks, signs, weight=weight)
+        found += least_p(values[0, :, 0])[0] <= 0.05
+    # Of 100 draws of a share of .05 more than 11 come once in 200 times.
+    assert found <= 11

@@ -21,6 +21,7 @@ from scipy.special import ndtr, ndtri
 from fairdash.auditing.curve import Basis, Curve, predicted_out_of_fold
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.classical import Z
+from fairdash.evaluation.classes import holm as holm
 from fairdash.utils.seeds import Stream, rng_of
 from fairdash.utils.text import percent
 
@@ -238,21 +239,6 @@ class _Pairs:
             middle = (low + high) / 2
             low, high = (low, middle) if is_above(float(np.exp(middle))) else (middle, high)
         return float(np.exp(high))
-
-
-def holm(p_values: list[float]) -> list[float]:
-    """Holm's (1979) adjusted p-values, in the order given.
-
-    Examples
-    --------
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_values, kind="stable")
-    steps = np.array([(len(p_values) - k) * p_values[i] for k, i in enumerate(order)])
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0) if len(steps) else steps
-    return [float(each) for each in adjusted]
 
 
 def typical_gap(

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from fairdash.cli import AsJson, Columns, say
+from fairdash.data.columns import as_classes
 from fairdash.data.leak_check import check_data
 from fairdash.data.readers.reading import read_table
 from fairdash.dependence import (
@@ -76,10 +77,15 @@ def measure(
     def named(*names: str | None) -> list[pd.Series]:
         return [get_entry(columns, name, option="column") for name in names if name is not None]
 
-    numbers, groups, alike = named(u, v, exposure), named(group), named(*given)
-    complete = _complete_numbers(numbers, also=[*groups, *alike])
+    numbers, groups, alike = named(u, exposure), named(group), named(*given)
+    (second,) = named(v)
+    are_classes = as_classes(second) is not None
+    complete = _complete_numbers(
+        numbers if are_classes else [*numbers, second], also=[second, *groups, *alike]
+    )
     left_out = int((~complete).sum())
-    first, second, *weight = (each[complete].astype(float) for each in numbers)
+    first, *weight = (each[complete].astype(float) for each in numbers)
+    second = second[complete] if are_classes else second[complete].astype(float)
     _refuse_without_evidence(first, second, *weight)
     counted: dict[str, Any] = {
         "sample_weight": weight[0] if weight else None,
@@ -155,7 +161,7 @@ def _complete_numbers(numbers: Sequence[pd.Series], *, also: Sequence[pd.Series]
             "Choose a column of numbers, or turn it into numbers first.",
         )
     checks.finish()
-    columns = [*numbers, *also]
+    columns = {each.name: each for each in (*numbers, *also)}.values()
     complete = pd.concat([each.notna() for each in columns], axis=1).all(axis=1)
     if not complete.any():
         what = "No row has a number in both columns" if len(columns) == 2 else "No row is complete"

@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 
 from fairdash.data.column_profile import NUMBERS, as_floats, kind_of
-from fairdash.data.columns import first_lines, group_problems, role_problems
+from fairdash.data.columns import (
+    as_classes,
+    codes_of,
+    first_lines,
+    group_problems,
+    role_problems,
+    texts_of,
+)
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import choose_features, leakage_problems, truth_note
 from fairdash.data.fixes import (
@@ -65,7 +72,8 @@ def build_dataset(
 
     Features that can't help are left out, each with a note: nothing but missing cells, one value only,
     dates, and categories that look like identifiers. Text becomes a category whose levels are those of the
-    whole table; truth values become 0 and 1.
+    whole table; truth values become 0 and 1. A sensitive column of classes becomes columns of 0 and 1, see
+    :class:`~fairdash.utils.classes.Classes`.
 
     Parameters
     ----------
@@ -131,7 +139,8 @@ def build_dataset(
     if problems:
         raise DataError(*problems)
 
-    columns = {**features, **outcomes}
+    sensitive, classes = table.sensitive_columns(outcomes)
+    columns = {**features, **outcomes, **sensitive}
     new_units = {column: unit for column, unit in (units or {}).items() if column in columns}
     if roles.rate:
         assert roles.weight is not None
@@ -149,12 +158,15 @@ def build_dataset(
         description=description,
         features=pd.DataFrame({column: columns[column] for column in features}),
         target=columns[roles.target],
-        sensitive=pd.DataFrame({column: columns[column] for column in roles.sensitive}),
+        sensitive=pd.DataFrame({column: columns[column] for column in sensitive}),
+        classes=classes,
         **{part: columns.get(c, table.frame[c]) for part, c in single.items() if c is not None},
         per_exposure=roles.rate,
         units=new_units,
-        names=names or {},
-        meanings={c: meaning for c, meaning in (meanings or {}).items() if c in columns},
+        names=texts_of(names or {}, classes, sensitive),
+        meanings={
+            c: meaning for c, meaning in texts_of(meanings or {}, classes, sensitive).items() if c in columns
+        },
         notes=tuple(remarks),
     )
 
@@ -199,6 +211,23 @@ class _Table(NamedTuple):
             if kind_of(self.frame[column]) == "truth value":
                 self.notes.append(truth_note(column))
         return outcomes, problems
+
+    def sensitive_columns(
+        self, outcomes: Mapping[str, pd.Series]
+    ) -> tuple[dict[str, pd.Series], dict[str, tuple[str, ...]]]:
+        """The sensitive columns as numbers, by name, and the classes of those that hold any."""
+        columns: dict[str, pd.Series] = {}
+        classes: dict[str, tuple[str, ...]] = {}
+        for column in self.roles.sensitive:
+            found = as_classes(self.frame[column])
+            if found is None:
+                columns[column] = outcomes[column]
+                continue
+            classes[column] = found.names
+            self.notes.extend(found.sentences(column))
+            for name, values in found.columns(column).items():
+                columns[name] = pd.Series(values, index=self.frame.index, name=name)
+        return columns, classes
 
     def unusable_rows(self, outcomes: Mapping[str, pd.Series], drop_missing: bool) -> np.ndarray:
         """Which rows are left out, as the user has agreed."""
@@ -279,10 +308,16 @@ class _Table(NamedTuple):
 
 
 def _as_numbers(values: pd.Series, role: str, lines: np.ndarray | None) -> pd.Series | Problem:
-    """Give a target, a sensitive column or an exposure as float64, NaN where a cell is missing."""
+    """Give a target, a sensitive column or an exposure as float64, NaN where a cell is missing.
+
+    Of a sensitive column's classes the places are given.
+    """
     kind = kind_of(values)
     if kind in NUMBERS:
         return as_floats(values)
+    classes = as_classes(values) if role == SENSITIVE else None
+    if classes is not None:
+        return codes_of(classes, values, role)
     name, must = str(values.name), f"the {role} must hold numbers, and"
     fixes: tuple[Fix, ...] = ()
     wrong = np.zeros(len(values), dtype=bool)

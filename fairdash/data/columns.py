@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from fairdash.data.column_profile import kind_of
+from fairdash.data.fixes import can_convert, date_fixes, holds_bands
 from fairdash.data.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
 from fairdash.errors import Checks, DataError, Fix, Problem
+from fairdash.utils.classes import Classes, classes_of, column_of, holds_text, why_no_classes
+from fairdash.utils.rounding import is_rounding, precision
 
 #: What an estimator learns from and no predictor sees: it may be constant where nothing is penalised.
 SENSITIVE_FEATURE = "sensitive feature"
@@ -61,7 +65,7 @@ def role_problems(values: pd.Series, *, role: str, lines: np.ndarray | None = No
 
 def constant_problems(values: pd.Series, role: str) -> list[Problem]:
     """Say that numbers, apart from missing ones, are all the same, if they are."""
-    if values.min() != values.max():
+    if not is_rounding(values.min(), values.max(), eps=precision(values)):
         return []
     what = f"the {role} holds the same value in every row, so dependence on it is undefined"
     return [Problem(what=what, hint="Choose a column that varies.", column=str(values.name))]
@@ -217,7 +221,7 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
 
 
 def sensitive_table(values: Any, *, name: str) -> NDArray[np.float64]:
-    """Sensitive features as numbers, (n, d).
+    """Sensitive features as numbers, (n, d); classes as columns of 0 and 1.
 
     Parameters
     ----------
@@ -229,22 +233,32 @@ def sensitive_table(values: Any, *, name: str) -> NDArray[np.float64]:
     Raises
     ------
     DataError
-        Text, or missing, infinite or overly large numbers.
+        Text that is numbers or too many classes; missing, infinite or overly large numbers.
     """
     values = as_pandas(values)
     if not isinstance(values, (pd.Series, pd.DataFrame)):
         values = np.asarray(values)
         if values.ndim not in (1, 2):
             raise DataError.of("The shape is not (n,) or (n, d)", "Give a table.", column=name)
-    table, checks, found = pd.DataFrame(values), Checks(DataError), []
+    table, checks = pd.DataFrame(values), Checks(DataError)
+    found: list[NDArray[np.float64]] = []
     for position, label in enumerate(table.columns):
         title = label if isinstance(label, str) else f"{name}, {position}" if table.shape[1] > 1 else name
         column = _as_numbers_or_text(table.iloc[:, position]).rename(title)
-        if not is_number(column):
+        if is_number(column):
+            numbers = {title: _floats(column)}
+        elif holds_text(column) and not _are_numbers(column):
+            classes = classes_of(column)
+            if (why := why_no_classes(classes)) is not None:
+                hint = "Join classes, or turn the column into numbers."
+                checks.require(False, title, f"it is read as classes, and {why}", hint)
+            numbers = classes.columns(title)
+        else:
             checks.problems.append(_not_numbers(column))
             continue
-        found.append(_floats(column))
-        checks.problems += outcome_problems(pd.Series(found[-1], name=title), SENSITIVE_FEATURE)
+        found.extend(numbers.values())
+        first = pd.Series(next(iter(numbers.values())), name=title)
+        checks.problems += outcome_problems(first, SENSITIVE_FEATURE)
     checks.finish()
     return np.stack(found, axis=1)
 
@@ -259,6 +273,12 @@ def _as_numbers_or_text(column: pd.Series) -> pd.Series:
         return column
 
 
+def _are_numbers(column: pd.Series) -> bool:
+    """Whether half of a column's texts, or more, are numbers."""
+    known = column.dropna().astype(object)
+    return bool(2 * pd.to_numeric(known, errors="coerce").notna().sum() >= len(known))
+
+
 def _not_numbers(column: pd.Series) -> Problem:
     cells = pd.to_numeric(column.astype(object), errors="coerce")
     return Problem(
@@ -267,3 +287,41 @@ def _not_numbers(column: pd.Series) -> Problem:
         count=int((cells.isna() & column.notna()).sum()) or None,
         hint="Turn the column into numbers.",
     )
+
+
+def as_classes(values: pd.Series) -> Classes | None:
+    """The classes of a column; None if it holds anything else, or what a fix can turn into numbers.
+
+    Numbers kept as text, such as those of a decimal mark that was not known, are no classes.
+
+    >>> as_classes(pd.Series(["F", "M"] * 30)).names, as_classes(pd.Series(["1", "2"] * 30))
+    (('F', 'M'), None)
+    """
+    if kind_of(values) != "text" or not holds_text(values):
+        return None
+    if date_fixes(values) or holds_bands(values) or can_convert(values):
+        return None
+    numeric = pd.to_numeric(values.astype(object), errors="coerce").notna().sum()
+    return None if 2 * numeric > values.notna().sum() else classes_of(values)
+
+
+def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:
+    """The place of each row's class as float64, NaN where it is missing; or why these are no use."""
+    if (why := why_no_classes(classes)) is None:
+        codes = np.where(classes.codes < 0, np.nan, classes.codes)
+        return pd.Series(codes, index=values.index, name=values.name)
+    hint = "Join classes in the file, or choose another column."
+    return Problem(what=f"the {role} is read as classes, and {why}", hint=hint, column=str(values.name))
+
+
+def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable[str]) -> dict[str, str]:
+    """What is said of columns by name, and of those made of classes: their column's, with the class.
+
+    >>> texts_of({"region": "Region of residence"}, ["region"], ["region: north"])["region: north"]
+    'Region of residence: north'
+    """
+    names, more = tuple(classes), {}
+    for column in columns:
+        if (own := column_of(column, names)) in texts:
+            more[column] = texts[own] + column.removeprefix(own)
+    return {**texts, **more}

@@ -61,7 +61,8 @@ class Dataset:
     target : Series, shape (n,)
         float64, finite, not constant.
     sensitive : DataFrame, shape (n, d)
-        float64, finite, no column constant. Never among the features.
+        float64, finite, no column constant. Never among the features. Classes stand here as columns of 0 and
+        1: two as one column, more as one column each, called ``"region: north"``.
     weight : Series, shape (n,), optional
         How much a row counts, such as its exposure in years: float64, finite, above 0, with a name of its
         own. None if all rows count alike.
@@ -87,6 +88,8 @@ class Dataset:
         Column to its meaning in plain words.
     names
         Column to what sentences and axes call it, where that is not its header.
+    classes
+        Sensitive column of the table that holds classes to these, in order; of two the second is 1.
     notes
         Whole sentences on what was done to the table on the way here.
 
@@ -112,6 +115,7 @@ class Dataset:
     meanings: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    classes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -120,7 +124,7 @@ class Dataset:
                 object.__setattr__(self, part, getattr(self, part).reset_index(drop=True))
         object.__setattr__(self, "title", self.title or self.name)
         object.__setattr__(self, "notes", tuple(self.notes))
-        for part in ("units", "meanings", "names"):
+        for part in ("units", "meanings", "names", "classes"):
             object.__setattr__(self, part, dict(getattr(self, part)))
 
     def __repr__(self) -> str:

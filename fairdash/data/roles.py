@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from fairdash.errors import Checks, DataError
+from fairdash.utils.classes import column_of
 
 TARGET, SENSITIVE, FEATURE = "target", "sensitive column", "feature"
 EXPOSURE, PREDICTION, ROW_ID = "exposure", "existing prediction", "row id"
@@ -75,6 +76,10 @@ class Roles:
             FEATURE: self.features,
             **{role: () if column is None else (column,) for role, column in single.items()},
         }
+
+    def reads(self, sensitive: Sequence[str]) -> bool:
+        """Whether a data set's sensitive columns are of these roles: classes have several columns there."""
+        return tuple(dict.fromkeys(column_of(each, self.sensitive) for each in sensitive)) == self.sensitive
 
 
 def check_roles(columns: Sequence[object], roles: Roles) -> None:

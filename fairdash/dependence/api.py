@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from fairdash.dependence.grouping import Index, as_groups
 from fairdash.dependence.registry import REGISTRY, Measure
 from fairdash.errors import OptionError, Problem
+from fairdash.utils.classes import class_columns, holds_text
 from fairdash.utils.registry import get_entry
+from fairdash.utils.rounding import precision, settled, varies
 
 Array = NDArray[np.float64]
 
@@ -24,8 +26,6 @@ _PIECE = 8_000_000
 #: Rows that a distinct value of a discrete variable must have on average: with fewer, a table of counts
 #: is mostly chance.
 _ROWS_A_VALUE = 5
-#: Values whose range is at most this share of the largest are equal but for rounding.
-_ROUNDING = 32 * np.finfo(np.float64).eps
 #: What an implementation is given by the machinery, and no option of whoever asks.
 _NO_OPTIONS = {"sample_weight", "random_state", "groups", "permutations", "weight_moves"}
 
@@ -49,7 +49,8 @@ def measure(
     u : (n,) array
         Finite numbers; a prediction or a residual, say.
     v : (n,) array, or (n, d) where the measure is multivariate
-        Finite numbers; the sensitive attribute, say.
+        Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1, more
+        are a column of 0 and 1 each where the measure is multivariate, or the values of a discrete one.
     sample_weight : (n,) array, optional
         Non-negative; refused where it has no meaning.
     groups : (n,) array, optional
@@ -230,6 +231,10 @@ class Pairs:
         OptionError
             As :func:`measure`.
         """
+        # More than two classes are columns, (n, k), that all members share.
+        are_classes = holds_text(v)
+        if are_classes:
+            v = class_columns(v, as_codes=measure is not None and measure.discrete)
         a, b = _numbers(u, "u"), _numbers(v, "v")
         wanted = 1 if single else 2
         if a.ndim != wanted:
@@ -238,14 +243,22 @@ class Pairs:
             a, b = a[None], b[None]
         elif b.ndim == 1:
             b = np.broadcast_to(b, (len(a), len(b)))
+        elif are_classes:
+            b = np.broadcast_to(b, (len(a), *b.shape))
         if b.ndim == 3 and b.shape[2] == 1:
             b = b[:, :, 0]
         if b.ndim not in (2, 3) or b.shape[:2] != a.shape or 0 in b.shape:
             hint = "Give as many values of v as of u, and at least one."
             raise _fault("v", "u and v don't have the same rows", hint)
+        weight = _weights(sample_weight, a.shape)
+        a = settled(a, weight, eps=precision(u))
+        if b.ndim == 2:
+            b = settled(b, weight, eps=precision(v))
+        else:
+            b = np.moveaxis(settled(np.moveaxis(b, 2, 0), weight, eps=precision(v)), 0, 2)
         if measure is not None:
-            _refuse(measure, a, b)
-        return cls(a, b, _weights(sample_weight, a.shape), as_groups(groups, a.shape[1]))
+            _refuse(measure, a, b, n_classes=b.shape[2] if are_classes and b.ndim == 3 else 0)
+        return cls(a, b, weight, as_groups(groups, a.shape[1]))
 
     def rows(self, index: Index) -> Pairs:
         """Some of the rows; their groups are numbered anew."""
@@ -265,10 +278,8 @@ class Pairs:
 
     def varying(self) -> NDArray[np.bool_]:
         """Which pairs have no constant side, (K,); rows without weight don't count."""
-        varies = _varies(self.u, self.weight)
-        if self.v.ndim == 2:
-            return varies & _varies(self.v, self.weight)
-        return varies & np.any([_varies(x, self.weight) for x in np.moveaxis(self.v, 2, 0)], axis=0)
+        columns = self.v[None] if self.v.ndim == 2 else np.moveaxis(self.v, 2, 0)
+        return varies(self.u, self.weight) & np.any([varies(x, self.weight) for x in columns], axis=0)
 
 
 @dataclass(frozen=True)
@@ -372,11 +383,13 @@ def _keep_margin(permutations: Index, groups: Index | None) -> bool:
     return groups is None or all(np.bincount(order, minlength=n).max() == 1 for order in permutations)
 
 
-def _refuse(measure: Measure, u: Array, v: Array) -> None:
+def _refuse(measure: Measure, u: Array, v: Array, *, n_classes: int) -> None:
     if v.ndim == 3 and not measure.multivariate:
         able = ", ".join(one.id for one in REGISTRY.values() if one.multivariate)
-        hint = f"Give one column, or choose {able}."
-        raise _fault("v", f"{measure.title} takes one sensitive column", hint)
+        one_column = "one class as 1 and the others as 0" if n_classes else "one column"
+        what = f"{measure.title} takes one sensitive column"
+        what += f", and {n_classes} classes are several" if n_classes else ""
+        raise _fault("v", what, f"Give {one_column}, or choose {able}.")
     if not measure.discrete:
         return
     live = Pairs(u, v).varying()
@@ -415,17 +428,6 @@ def _numbers(x: ArrayLike, name: str) -> Array:
     if bad:
         raise _fault(name, "Values are missing or infinite", "Leave those rows out or fill them first.", bad)
     return numbers
-
-
-def _varies(x: Array, weight: Array | None) -> NDArray[np.bool_]:
-    """Which rows of a stack spread by more than rounding: what is left of it has no dependence."""
-    low = high = x
-    if weight is not None:
-        counted = weight > 0
-        low, high = np.where(counted, x, np.inf), np.where(counted, x, -np.inf)
-    low, high = low.min(axis=-1), high.max(axis=-1)
-    # Halved, because the range of values near the largest float would overflow.
-    return np.asarray(high / 2 - low / 2 > _ROUNDING * np.maximum(np.abs(low), np.abs(high)) / 2)
 
 
 def _fault(name: str, what: str, hint: str, count: int | None = None) -> OptionError:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.ranks import mid_ranks
 from fairdash.errors import require_count
+from fairdash.utils.rounding import is_rounding
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -145,7 +146,7 @@ def _within(x: Array, reach: Array) -> Array:
 
 
 def standardised(x: Array, sample_weight: Array | None = None) -> Array:
-    """Each row of a stack with mean 0 and variance 1; a constant row becomes zeros.
+    """Each row of a stack with mean 0 and variance 1; one that is constant but for rounding becomes zeros.
 
     Parameters
     ----------
@@ -158,14 +159,15 @@ def standardised(x: Array, sample_weight: Array | None = None) -> Array:
     -------
     (..., n) array
     """
-    low = x.min(axis=-1, keepdims=True)
+    low, high = x.min(axis=-1, keepdims=True), x.max(axis=-1, keepdims=True)
     # Halved, because the range of values near the largest float would overflow.
-    half_range = x.max(axis=-1, keepdims=True) / 2 - low / 2
+    half_range = high / 2 - low / 2
     x = (x / 2 - low / 2) / np.where(half_range > 0, half_range, 1.0)
     share = _share(x, sample_weight)
     x = x - (x * share).sum(axis=-1, keepdims=True)
     sd = np.sqrt((x * x * share).sum(axis=-1, keepdims=True))
-    varies = (half_range > 0) & (sd > 0)
+    # Without a spread where rows without weight alone differ.
+    varies = ~is_rounding(low, high) & (sd > 0)
     return np.where(varies, x / np.where(varies, sd, 1.0), 0.0)
 
 

@@ -29,6 +29,7 @@ from fairdash.dependence.conditional_means import (
 )
 from fairdash.dependence.grouping import as_groups, group_rows
 from fairdash.errors import Checks, OptionError
+from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
@@ -118,7 +119,8 @@ def assess_conditional_dependence(
     u : (n,) array
         Predictions, prices or residuals.
     s : (n,) or (n, d) array
-        One or several sensitive columns, taken by their ranks.
+        One or several sensitive columns, taken by their ranks. Text or categories are classes: each against
+        the rest.
     given : (n,) or (n, c) array, Series or DataFrame
         The columns C; text, booleans and categories are levels, numbers are taken by their ranks.
     sample_weight : (n,) array, optional
@@ -327,7 +329,7 @@ def double_residuals(
 
 def _functions_of_s(s: Array) -> tuple[Array, NDArray[np.bool_]]:
     """ψ of every column, products of the first ones of two columns, indicators of the ends; (n, J), (J,)."""
-    smooth = [smooth_functions(column, _SMOOTH) for column in s.T if column.min() < column.max()]
+    smooth = [smooth_functions(column, _SMOOTH) for column in s.T if varies(column)]
     if not smooth:
         raise OptionError.of("The sensitive column is constant", "Choose another.", column="s")
     # A third column's product with both is left to the products with functions of C, if it is given.

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from fairdash.dependence import neural
 from fairdash.dependence.neural import BufferedMLP, Rows, Settings
 from fairdash.nets import StackedMLP
+from fairdash.utils.rounding import ROUNDINGS
 
 Array = NDArray[np.float64]
 
@@ -240,9 +241,14 @@ class _Standardise(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, share: Tensor | None) -> Tensor:
-        centred = x - _mean(x, share)
-        scale = torch.rsqrt(_mean(centred * centred, share) + _EPSILON)
-        y = centred.mul_(scale)
+        mean = _mean(x, share)
+        centred = x - mean
+        variance = _mean(centred * centred, share)
+        scale = torch.rsqrt(variance + _EPSILON)
+        # Of what is constant but for rounding √ε leaves enough to look like a link. It is `is_rounding`, by
+        # the sd, half the range of two values: to look for the ends would take as long as all the rest.
+        rounding = mean.mul_(ROUNDINGS / 2 * torch.finfo(x.dtype).eps).square_()
+        y = centred.mul_(scale * (variance > rounding))
         ctx.save_for_backward(y, scale, share)
         return y
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence.classical import standardised
 from fairdash.dependence.ranks import mid_ranks
+from fairdash.utils.rounding import varies
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -292,7 +293,7 @@ def joint_distance_correlation(u: Array, v: Array) -> Array:
 def _jointly(u: Array, columns: Array) -> float:
     """One pair, (n,) and (d, n), some rows at a time."""
     n = len(u)
-    every = standardised(np.stack([u, *(x for x in columns if x.min() < x.max())]))
+    every = standardised(np.stack([u, *(x for x in columns if varies(x))]))
     step = max(1, _JOINT_PIECE // n)
     pieces = [slice(start, start + step) for start in range(0, n, step)]
     means = np.empty_like(every)

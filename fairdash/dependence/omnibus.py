@@ -24,12 +24,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairdash.dependence.api import Pairs
-from fairdash.dependence.classical import standardised
 from fairdash.dependence.grouping import Index
 from fairdash.dependence.inference import draw_orders
-from fairdash.dependence.ranks import mid_ranks
-from fairdash.dependence.spline_basis import WIDTH, basis
+from fairdash.dependence.omnibus_functions import FAST, Side, functions_of
 from fairdash.errors import OptionError, require_count
+from fairdash.utils.classes import class_columns, holds_text
 from fairdash.utils.seeds import Stream, rng_of
 
 Array = NDArray[np.float64]
@@ -43,6 +42,8 @@ ENOUGH_PERMUTATIONS = 199
 ALPHA = 0.05
 #: From more rows than this scores are multiplied instead of rows permuted.
 MOST_PERMUTED_ROWS = 20_000
+#: Signs that an order has at most, each of a block of rows.
+_MOST_BLOCKS = 4096
 #: Rounding may part values that are equal, and products are in single precision, which is twice as fast: this
 #: share of the largest one below counts as not below.
 _EQUAL = 1e-4
@@ -109,23 +110,6 @@ _COMPONENTS = (
 #: The measures that the test is of, by id, in the order of every array of their values.
 COMPONENTS = MappingProxyType({one.id: one for one in _COMPONENTS})
 
-#: Slow functions of one side.
-_FEW = 4
-#: Ends of the range, as shares of the rows.
-_ENDS = (0.03, 0.1)
-#: Columns of the table of functions: 1, the values, slow functions, ends; then the fast functions.
-_VALUES, _SLOW = 1, slice(2, 2 + _FEW)
-_AT_ENDS = slice(2 + _FEW, 2 + _FEW + 2 * len(_ENDS))
-_FAST = slice(_AT_ENDS.stop, _AT_ENDS.stop + WIDTH - _FEW)
-_SLOW_AND_ENDS = slice(_SLOW.start, _AT_ENDS.stop)
-#: Which functions of u are multiplied with which of v, in scores.
-_BLOCKS = (
-    (slice(_VALUES, _VALUES + 1), slice(_VALUES, _VALUES + 1)),
-    (_SLOW, slice(_SLOW.start, _FAST.stop)),
-    (_AT_ENDS, _SLOW_AND_ENDS),
-    (_FAST, _SLOW),
-)
-_BLOCK_SHAPES = tuple((of_u.stop - of_u.start, of_v.stop - of_v.start) for of_u, of_v in _BLOCKS)
 #: Numbers in the permuted functions that are held at once.
 _PIECE = 250_000
 
@@ -185,8 +169,11 @@ def independence_test(
 
     Parameters
     ----------
-    u, v : (n,) arrays
-        Finite numbers; a prediction and the sensitive attribute, say.
+    u : (n,) array
+        Finite numbers; a prediction, say.
+    v : (n,) array
+        Finite numbers; the sensitive attribute, say. Text or categories are classes: two are 0 and 1; of more
+        every measure is one of u and of which class a row has, and their order says nothing.
     sample_weight : (n,) array, optional
         Non-negative; rows of weight 0 are left out. It is permuted in two ways, kept with u and kept with v,
         and the larger p-value counts: it holds where the weight depends on u alone, on v alone or on neither.
@@ -217,7 +204,8 @@ def independence_test(
     means are estimated changes nothing to first order, because both factors are centred; so the signed sums
     have the law of the sum itself as rows grow (Wu 1986; van der Vaart and Wellner 1996, section 2.9).
     """
-    pair = Pairs.of(u, v, sample_weight, groups, single=True)
+    codes_of_v = class_columns(v, as_codes=True) if holds_text(v) else v
+    pair = Pairs.of(u, codes_of_v, sample_weight, groups, single=True)
     if pair.v.ndim != 2:
         raise OptionError.of("The test takes one column v", "Give one column at a time.", column="v")
     if pair.weight is not None and not (counted := pair.weight[0] > 0).all():
@@ -227,14 +215,14 @@ def independence_test(
     if n_permutations is None:
         n_permutations = N_MULTIPLIERS if by_multipliers else N_PERMUTATIONS
     weight = None if pair.weight is None else pair.weight[0]
+    side = Side.of(pair.v[0], are_classes=holds_text(v))
     if by_multipliers:
-        signs = draw_signs(n if codes is None else int(codes.max()) + 1, n_permutations, random_state)
-        if codes is not None:
-            signs = signs[:, codes]
-        values = multiplied_values(pair.u, pair.v[0], signs, weight=weight)
+        own = np.arange(n) if codes is None else codes
+        blocks, signs = draw_signs(own, n_permutations, random_state)
+        values = multiplied_values(pair.u, side, blocks, signs, weight=weight)
     else:
         orders = draw_orders(pair.v, n_permutations, random_state, codes)
-        values = permuted_values(pair.u, pair.v[0], orders, weight=weight)
+        values = permuted_values(pair.u, side, orders, weight=weight)
     found = [least_p(way) for way in values[:, :, 0]]
     p_value, each = max(found, key=lambda pair: pair[0])
     return IndependenceTest(
@@ -272,13 +260,14 @@ def least_p(values: Array) -> tuple[float, Array]:
     return float((least <= least[0]).mean()), shares[:, 0]
 
 
-def permuted_values(u: Array, v: Array, orders: Index, *, weight: Array | None = None) -> Array:
+def permuted_values(u: Array, v: Array | Side, orders: Index, *, weight: Array | None = None) -> Array:
     """What each measure says of each u and of each order of v.
 
     Parameters
     ----------
     u : (K, n) array
     v : (n,) array
+        Numbers, or the functions of v.
     orders : (B, n) array
         For each row the one whose v it gets; may be empty.
     weight : (n,) array, optional
@@ -291,21 +280,23 @@ def permuted_values(u: Array, v: Array, orders: Index, *, weight: Array | None =
     """
     n = u.shape[1]
     every = np.concatenate([np.arange(n)[None], orders])
-    left, right = _functions(u), _functions(v[None])[0]
+    side = v if isinstance(v, Side) else Side.of(v)
+    left, right = functions_of(u), side.functions
     if weight is None:
-        return _of_orders(left, right, every)[None]
+        return _of_orders(left, right, every, side)[None]
     # Of mean 1, so that single precision does.
     weight = weight / weight.mean()
-    stays = _of_orders(left * weight[:, None], right, every)
-    return np.stack([stays, _of_orders(left, right * weight[:, None], every)])
+    stays = _of_orders(left * weight[:, None], right, every, side)
+    return np.stack([stays, _of_orders(left, right * weight[:, None], every, side)])
 
 
-def _of_orders(left: Array, right: Array, orders: Index) -> Array:
-    """The measures from functions (K, n, P) of u and (n, P) of v, one of which has the weights; (M, K, B)."""
-    members, n, width = left.shape
+def _of_orders(left: Array, right: Array, orders: Index, side: Side) -> Array:
+    """The measures from functions (K, n, P) of u and (n, Q) of v, one of which has the weights; (M, K, B)."""
+    members, n, _ = left.shape
+    width, narrow_width = right.shape[1], side.narrow
     left, right = left.astype(np.float32), right.astype(np.float32)
-    few, fast = (left[:, :, part].swapaxes(1, 2).reshape(-1, n) for part in (slice(_FAST.start), _FAST))
-    narrow = np.ascontiguousarray(right[:, : _SLOW.stop])
+    few, fast = (left[:, :, part].swapaxes(1, 2).reshape(-1, n) for part in (slice(FAST.start), FAST))
+    narrow = np.ascontiguousarray(right[:, :narrow_width])
     result = np.empty((len(COMPONENTS), members, len(orders)))
     step = min(max(1, _PIECE // (n * width)), len(orders))
     # The same two buffers for every piece: new ones would be fetched from the system page by page each time.
@@ -314,13 +305,13 @@ def _of_orders(left: Array, right: Array, orders: Index) -> Array:
         piece = np.ascontiguousarray(orders[start : start + step].T)
         count = piece.shape[1]
         tall = (few @ _taken(right, piece, moved)).reshape(members, -1, count, width)
-        wide = (fast @ _taken(narrow, piece, moved_narrow)).reshape(members, -1, count, _SLOW.stop)
+        wide = (fast @ _taken(narrow, piece, moved_narrow)).reshape(members, -1, count, narrow_width)
         # Weighted covariances: the first functions are 1, whose products are sums of weights.
         mass = tall[:, :1, :, :1]
         mean_v = tall[:, :1] / mass
         tall_c = tall / mass - (tall[..., :1] / mass) * mean_v
-        wide_c = wide / mass - (wide[..., :1] / mass) * mean_v[..., : _SLOW.stop]
-        result[:, :, start : start + step] = _measures(tall_c, wide_c)
+        wide_c = wide / mass - (wide[..., :1] / mass) * mean_v[..., :narrow_width]
+        result[:, :, start : start + step] = side.measures(tall_c, wide_c)
     return result
 
 
@@ -333,43 +324,36 @@ def _taken(functions: Array, rows: Index, buffer: Array) -> Array:
     return out.reshape(len(rows), -1)
 
 
-def _measures(tall: Array, wide: Array) -> Array:
-    """From covariances of few functions of u with all of v, and of fast ones of u with few; (M, K, B)."""
+def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> tuple[Index, Signs]:
+    """A block of each row, (n,), and random signs of the blocks, (B, blocks).
 
-    def squares(of_u: slice, of_v: slice) -> Array:
-        block = tall[:, of_u, :, of_v]
-        return np.einsum("kpbq,kpbq->kb", block, block)
-
-    fast_u = wide[..., _SLOW]
-    smooth = squares(_SLOW, _SLOW)
-    return np.stack(
-        [
-            tall[:, _VALUES, :, _VALUES],
-            tall[:, _SLOW.start, :, _SLOW.start],
-            smooth,
-            smooth + squares(_SLOW, _FAST),
-            smooth + np.einsum("kpbq,kpbq->kb", fast_u, fast_u),
-            squares(_AT_ENDS, _SLOW_AND_ENDS) + squares(_SLOW, _AT_ENDS),
-        ]
-    )
-
-
-def draw_signs(count: int, n_permutations: int, random_state: int | None) -> Signs:
-    """Random signs of rows or groups, (B, count)."""
+    Rows of one code 0 … G-1, a row's own or its group's, lie in one block. Of very many codes several share a
+    block, at random: a block's sum of scores that are independent and have mean 0 may have one sign, as a row
+    may.
+    """
     require_count(n_permutations, column="n_permutations", called="number of permutations")
     rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
-    return 2 * rng.integers(0, 2, size=(n_permutations, count), dtype=np.int8) - 1
+    count = int(codes.max()) + 1
+    if count > _MOST_BLOCKS:
+        codes = rng.integers(0, _MOST_BLOCKS, size=count)[codes]
+        count = _MOST_BLOCKS
+    return codes, 2 * rng.integers(0, 2, size=(n_permutations, count), dtype=np.int8) - 1
 
 
-def multiplied_values(u: Array, v: Array, signs: Signs, *, weight: Array | None = None) -> Array:
+def multiplied_values(
+    u: Array, v: Array | Side, blocks: Index, signs: Signs, *, weight: Array | None = None
+) -> Array:
     """As :func:`permuted_values`, from scores with random signs instead of permuted rows.
 
     Parameters
     ----------
     u : (K, n) array
     v : (n,) array
-    signs : (B, n) array
-        1 or −1; alike in a group.
+        Numbers, or the functions of v.
+    blocks : (n,) array
+        Which column of the signs each row has.
+    signs : (B, C) array
+        1 or −1.
     weight : (n,) array, optional
         There is no need of two ways: no weight moves.
 
@@ -378,65 +362,52 @@ def multiplied_values(u: Array, v: Array, signs: Signs, *, weight: Array | None 
     (1, M, K, B + 1) array
     """
     n = u.shape[1]
-    share = np.full(n, 1 / n) if weight is None else weight / weight.sum()
-    right = _centred(_functions(v[None])[0], share)
+    side = v if isinstance(v, Side) else Side.of(v)
+    order = np.argsort(blocks, kind="stable")
+    starts = np.flatnonzero(np.diff(blocks[order], prepend=-1))
+    signs = signs[:, blocks[order][starts]].astype(np.float32)
+    share = np.full(n, 1 / n) if weight is None else weight[order] / weight.sum()
+    right = _centred(side.functions[order], share) * share[:, None]
     result = np.empty((1, len(COMPONENTS), len(u), len(signs) + 1))
-    step = max(1, _PIECE // (_FEW * right.shape[1] * 2))
+    ends = np.append(starts, n)
+    # Blocks that are taken at once, each whole.
+    pieces = np.array_split(np.arange(len(starts)), max(n * sum(p * q for p, q in side.shapes) // _PIECE, 1))
     for k, row in enumerate(u):
-        left = _centred(_functions(row[None])[0], share)
-        sums = np.zeros((len(signs) + 1, sum(p * q for p, q in _BLOCK_SHAPES)))
-        for start in range(0, n, step):
-            piece = slice(start, start + step)
-            scores = np.concatenate(
-                [
-                    (left[piece, of_u, None] * right[piece, None, of_v]).reshape(-1, p * q)
-                    for (of_u, of_v), (p, q) in zip(_BLOCKS, _BLOCK_SHAPES, strict=True)
-                ],
-                axis=1,
-            )
-            scores *= share[piece, None]
-            sums[0] += scores.sum(axis=0)
-            # Single precision does for the null, which holds approximately.
-            signed = signs[:, piece].astype(np.float32) @ (scores * n).astype(np.float32)
-            sums[1:] += signed / n
-        result[0, :, k] = _of_sums(sums)
+        left = _centred(functions_of(row[None, order])[0], share)
+        sums = np.concatenate([(left[:, f].T @ right[:, g]).ravel() for f, g in side.blocks])[None]
+        if len(signs):
+            of_blocks = np.empty((len(starts), sums.shape[1]), dtype=np.float32)
+            for piece in (each for each in pieces if len(each)):
+                rows = slice(ends[piece[0]], ends[piece[-1] + 1])
+                scores = np.concatenate(
+                    [
+                        (left[rows, f, None] * right[rows, None, g]).reshape(-1, p * q)
+                        for (f, g), (p, q) in zip(side.blocks, side.shapes, strict=True)
+                    ],
+                    axis=1,
+                )
+                # Single precision does for the null, which holds approximately.
+                of_blocks[piece] = np.add.reduceat(scores, starts[piece] - rows.start, axis=0) * n
+            sums = np.concatenate([sums, signs @ of_blocks / n])
+        result[0, :, k] = _of_sums(sums, side)
     return result
 
 
-def _of_sums(sums: Array) -> Array:
+def _of_sums(sums: Array, side: Side) -> Array:
     """The measures of sums of scores, (B, all blocks); (M, B)."""
     count, start = len(sums), 0
-    tall = np.zeros((1, _FAST.start, count, _FAST.stop))
-    wide = np.zeros((1, _FAST.stop - _FAST.start, count, _SLOW.stop))
-    for (of_u, of_v), (p, q) in zip(_BLOCKS, _BLOCK_SHAPES, strict=True):
+    tall = np.zeros((1, FAST.start, count, side.functions.shape[1]))
+    wide = np.zeros((1, FAST.stop - FAST.start, count, side.narrow))
+    for (of_u, of_v), (p, q) in zip(side.blocks, side.shapes, strict=True):
         block = sums[:, start : start + p * q].reshape(count, p, q).swapaxes(0, 1)
         start += p * q
-        if of_u is _FAST:
+        if of_u is FAST:
             wide[0, :, :, of_v] = block
         else:
             tall[0, of_u, :, of_v] = block
-    return _measures(tall, wide)[:, 0]
+    return side.measures(tall, wide)[:, 0]
 
 
 def _centred(functions: Array, share: Array) -> Array:
     """Functions (n, P) less their weighted means, the constant aside."""
     return functions - share @ functions
-
-
-def _functions(x: Array) -> Array:
-    """The functions of each row of a stack, (K, n, P): 1, the values, slow ones, ends, fast ones.
-
-    Their ranks count every row once: weights come in where products are summed. All but the first have mean
-    0; variance is 1, or 0 where there are not so many functions of the values that there are.
-    """
-    smooth = basis(x)
-    ranks = mid_ranks(x)
-    ends = [side for share in _ENDS for side in (ranks < share, ranks > 1 - share)]
-    result = np.empty((*x.shape, _FAST.stop))
-    result[..., 0] = 1.0
-    result[..., _VALUES] = standardised(x)
-    result[..., _AT_ENDS] = np.stack([standardised(side.astype(float)) for side in ends], axis=-1)
-    for row, member in enumerate(smooth.member):
-        own = smooth.tables[member][smooth.position[row]]
-        result[row, :, _SLOW], result[row, :, _FAST] = own[:, :_FEW], own[:, _FEW:]
-    return result

@@ -35,10 +35,12 @@ from fairdash.evaluation.verdict import (
     with_verdict,
 )
 from fairdash.jobs.steps import Found, Unit, at_once, turns
+from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import LOSSES, Loss
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import Split
 from fairdash.utils.registry import get_entry
+from fairdash.utils.rounding import SINGLE, settled
 from fairdash.utils.seeds import Stream, rng_of, seed_of
 
 DEFAULT_MEASURES = (
@@ -53,16 +55,16 @@ DEFAULT_MEASURES = (
 #: What pages, reports and the command line open on: of the quick measures the only one whose test finds every
 #: kind of link tried in nearly all samples of 300 rows (benchmarks/judges.py).
 DEFAULT_MEASURE = "hgr_spline"
-#: Predictions that spread less than this share of the target's standard deviation are one number: what is
-#: left is rounding, and its dependence means nothing.
-CONSTANT = 1e-6
 N_PERMUTATIONS = 100
 #: With weights each permutation is measured twice and from the beginning: as many as reach 5 % exactly.
 MOST_WEIGHTED_PERMUTATIONS = 39
-#: Dependence in larger parts is measured on so many of their rows, drawn at random.
-MOST_ROWS = 20_000
+#: Dependence in larger parts is measured on so many of their rows, drawn at random: noise of .014 in a split
+#: is about that of training anew.
+MOST_ROWS = 5_000
+#: The verdict of a larger part is of so many of its rows.
+MOST_JUDGED_ROWS = 50_000
 #: Rows times permutations behind a floor: large parts, whose floors are low and steady, get fewer.
-ROWS_PERMUTED = 400_000
+ROWS_PERMUTED = 200_000
 FEWEST_PERMUTATIONS = 20
 #: Permutations, or multipliers, behind the verdict, whatever the rows.
 VERDICT_PERMUTATIONS = ENOUGH_PERMUTATIONS
@@ -135,8 +137,8 @@ def assess_predictions(
         Rows of one group of the data set exchange the sensitive column together, and stay in one fold of a
         measure that learns. Rows count by the data set's weight. A measure that takes no weights counts every
         row once.
-        Dependence in a part of more than 20,000 rows is that of 20,000 of them, drawn at random; the verdict
-        is of all rows.
+        Dependence in a part of more than 5,000 rows is that of 5,000 of them, drawn at random, and the
+        verdict that of 50,000.
     """
     judge = Judge(dataset, objective=objective, loss=loss, measures=measures, random_state=random_state)
 
@@ -252,14 +254,18 @@ class Judge:
         has more than 20,000 rows, are those of the whole table, the same for all splits.
         """
         rows = split.parts[part]
+        if len(rows) > MOST_JUDGED_ROWS:
+            # A row that stands in several parts is in all of them or in none.
+            rows = np.sort(rows[np.argsort(self._priority[rows])[:MOST_JUDGED_ROWS]])
         u = self._audited(predictions, split, rows)
         weight = self.weight[rows] if self.has_weight else None
         found: Nulls = {}
         for title, column in self.verdicts.items():
             s = self.sensitive[column].to_numpy(dtype=float)
             if len(self.y) > MOST_PERMUTED_ROWS:
-                signs = self._signs[:, rows] if permuted else np.empty((0, len(rows)), dtype=np.int8)
-                found[title] = multiplied_values(u, s[rows], signs, weight=weight)
+                blocks, signs = self._signs
+                signs = signs[: None if permuted else 0]
+                found[title] = multiplied_values(u, s[rows], blocks[rows], signs, weight=weight)
                 continue
             orders = self._orders(column, rows, VERDICT_PERMUTATIONS if permuted else 0)
             found[title] = permuted_values(u, s[rows], orders, weight=weight)
@@ -282,19 +288,23 @@ class Judge:
         return orders[:count]
 
     @cached_property
-    def _signs(self) -> Signs:
-        """Multipliers of the rows of the whole table, (B, n); those of a group are one."""
-        count = len(self.y) if self.groups is None else int(self.groups.max()) + 1
-        signs = draw_signs(count, VERDICT_PERMUTATIONS, self.random_state)
-        return signs if self.groups is None else signs[:, self.groups]
+    def _priority(self) -> NDArray[np.int64]:
+        return rng_of(Stream.MEASURED_ROWS, self.random_state).permutation(len(self.y))
+
+    @cached_property
+    def _signs(self) -> tuple[NDArray[np.intp], Signs]:
+        """The block of each row of the table, and the blocks' signs; a group lies in one block."""
+        codes = np.arange(len(self.y)) if self.groups is None else self.groups
+        return draw_signs(codes, VERDICT_PERMUTATIONS, self.random_state)
 
     def _audited(
         self, predictions: NDArray[np.float64], split: Split, rows: NDArray[np.int64]
     ) -> NDArray[np.float64]:
         """What must not depend on the sensitive columns, (K, m); constant where it is but for rounding."""
         u = np.asarray(self.objective.audit(predictions[:, rows], self.y[rows]))
-        rounding = u.std(axis=1) < CONSTANT * self.y[split.train].std()
-        return np.where(rounding[:, None], u[:, :1], u)
+        # Networks compute in single precision and in these units.
+        unit = TargetScale.of(self.y[split.train], self.loss, self.weight[split.train]).unit
+        return settled(u, eps=SINGLE, unit=unit)
 
     def _dependence(
         self, u: NDArray[np.float64], rows: NDArray[np.int64], *, n_permutations: int
@@ -321,12 +331,37 @@ class Judge:
                 columns[f"{title}_floor"] = columns[f"{title}_floor_q95"] = np.full(len(u), np.nan)
                 continue
             orders = permutations[chosen[0]]
-            values = estimator.null(pairs, orders)
+            values = _null_of(estimator, pairs, orders)
             sizes = np.abs(values) if measure.signed else values
             columns[f"{title}_floor"] = sizes.mean(axis=-1).max(axis=0)
             columns[f"{title}_floor_q95"] = np.quantile(sizes, 1 - ALPHA, axis=-1).max(axis=0)
             nulls[title] = values
         return columns, nulls
+
+
+def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> NDArray[np.float64]:
+    """What independence gives to K models of one s, as :meth:`fairdash.dependence.api.Estimator.null`.
+
+    A measure of ranks has one law for all predictions without ties, as every order of the rows is as likely:
+    one model's values are drawn for all. Where the weight stays with u, or rows belong together, the law is
+    each model's own.
+    """
+    ordered = np.sort(pairs.u, axis=1)
+    untied = np.flatnonzero((ordered[:, 1:] > ordered[:, :-1]).all(axis=1))
+    if not estimator.measure.rank_based or pairs.groups is not None or len(untied) < 2:
+        return estimator.null(pairs, orders)
+    rest = np.setdiff1d(np.arange(len(pairs.u)), untied[1:])
+    ways = []
+    for moves in (False, True) if pairs.weight is not None else (True,):
+        own = np.arange(len(pairs.u)) if not moves else rest
+        weight = None if pairs.weight is None else pairs.weight[own]
+        drawn = Pairs(pairs.u[own], pairs.v[own], weight)
+        values = estimator.permuted(drawn, orders, weight_moves=moves)
+        found = np.empty((len(pairs.u), len(orders)))
+        found[untied] = values[np.searchsorted(own, untied[0])]
+        found[own] = values
+        ways.append(found)
+    return np.stack(ways)
 
 
 def of_sensitive(frame: pd.DataFrame, column: str) -> pd.DataFrame:

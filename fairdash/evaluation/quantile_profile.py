@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 
 from fairdash.dependence import quantile_groups
 from fairdash.training.splits import Split
+from fairdash.utils.rounding import SINGLE, is_rounding
 
 ROWS_PER_GROUP = 20
 LARGEST_NUMBER_OF_GROUPS = 20
@@ -301,8 +302,6 @@ def merged_groups(
 THIRDS = ("low", "middle", "high")
 N_POINTS = 120
 MOST_ROWS = 4000
-#: What is spread less than this share of its size is constant.
-_ROUNDING = 1e-6
 
 
 def densities(
@@ -370,8 +369,7 @@ def common_grid(*values: NDArray[np.float64]) -> NDArray[np.float64]:
     together = np.concatenate(values)
     low, high = np.quantile(together, [0.005, 0.995])
     margin = 0.08 * (high - low)
-    size = max(abs(low), abs(high))
-    if high - low <= _ROUNDING * size:
-        # Constant but for rounding: its digits are no spread to look into.
-        margin = 0.5 * size or 0.5
+    if is_rounding(low, high, eps=SINGLE):
+        # Its digits are no spread to look into.
+        margin = 0.5 * max(abs(low), abs(high)) or 0.5
     return np.linspace(low - margin, high + margin, N_POINTS)

@@ -184,7 +184,9 @@ def assess_curve(
                         here[between] = np.nan
                     elif own:
                         here[between] = own[str(name)]
-                tables.append(way.assign(method=method, split=j, part=part, diverged=False, **figures))
+                # At once: of many sensitive columns a column after the other is slow.
+                figures = {"method": method, "split": j, "part": part, "diverged": False, **figures}
+                tables.append(pd.concat([way, pd.DataFrame(figures, index=way.index)], axis=1))
             if progress is not None:
                 progress((done + (j + 1) / len(splits)) / len(methods))
         return {"way": verdicts.beside(pd.concat(tables, ignore_index=True))}

@@ -156,7 +156,7 @@ def with_verdict(
             verdict = verdict_on([tests[key][title][:, :, k] for k, key in members])
             for end, value in zip(VERDICT_ENDS, verdict, strict=True):
                 found[f"{title}{end}"][at] = value
-    return frame.assign(**found)
+    return pd.concat([frame, pd.DataFrame(found, index=frame.index)], axis=1)
 
 
 class Verdict(NamedTuple):

@@ -182,7 +182,7 @@ class _Result:
             len({about.target, *about.sensitive}) == 1 + len(about.sensitive), "a column stands twice in it"
         )
         require(
-            roles is None or (roles.target, roles.sensitive) == (about.target, about.sensitive),
+            roles is None or (roles.target == about.target and roles.reads(about.sensitive)),
             "its columns are not the data set's",
         )
         require(about.seconds >= 0, "its time is none")

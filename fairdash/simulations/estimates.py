@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from fairdash.dependence import REGISTRY, Measure, independence_floor, learned_functions, measure_many
 from fairdash.simulations.scene import Scene
+from fairdash.utils.rounding import varies
 
 Array = NDArray[np.float64]
 
@@ -122,7 +123,7 @@ def _one_training(u: Array, v: Array, evaluation: str, random_state: int) -> dic
 
     way: Literal["cross_fit", "in_sample"] = "in_sample" if evaluation == PUBLISHED else "cross_fit"
     chi2, mi = np.zeros(len(u)), np.zeros(len(u))
-    live = (np.ptp(u, axis=1) > 0) & (np.ptp(v, axis=1) > 0)
+    live = varies(u) & varies(v)
     if live.any():
         chi2[live], mi[live] = chi2_nn_and_mi_mine(
             u[live], v[live], random_state=random_state, evaluation=way

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from fairdash.data.dataset import Dataset
 from fairdash.training.losses import Loss
+from fairdash.utils.rounding import settled, varies
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,13 +86,11 @@ class FeatureEncoder:
         learned = features if rows is None else features.iloc[rows]
         table = _numbers(learned, numbers)
         median = np.array([_median(column, sample_weight) for column in table.T])
-        table = np.where(np.isnan(table), median, table)
         mass = np.ones(len(table)) if sample_weight is None else sample_weight
+        table = settled(np.where(np.isnan(table), median, table).T, mass).T
         share = (mass / mass.sum())[:, None]
         mean = (share * table).sum(axis=0)
         spread = (share * (table - mean) ** 2).sum(axis=0) ** 0.5
-        # A constant column keeps its unit, and so does one that only rounding varies.
-        varies = spread > len(table) * np.finfo(float).eps * np.abs(mean)
         knots, heights = None, None
         if embedding is not None and numbers:
             fitted = [_embedded(embedding, column, mass) for column in table.T]
@@ -102,7 +101,8 @@ class FeatureEncoder:
             numbers=tuple(numbers),
             median=median,
             mean=mean,
-            scale=np.where(varies, spread, 1.0),
+            # A constant column keeps its unit, and so does one that only rounding varies.
+            scale=np.where(varies(table.T, mass) & (spread > 0), spread, 1.0),
             categories=tuple(categories),
             levels=tuple(tuple(features[c].astype("category").cat.categories.tolist()) for c in categories),
         )
@@ -211,7 +211,7 @@ class TargetScale:
         if loss.has_log_link:
             return cls(0.0, mean if mean > 0 else 1.0)
         sd = float(np.average((y - mean) ** 2, weights=sample_weight) ** 0.5)
-        return cls(mean, sd if sd > 0 else 1.0)
+        return cls(mean, sd if varies(y, sample_weight) and sd > 0 else 1.0)
 
     def apply(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         return (y - self.shift) / self.unit

@@ -133,11 +133,11 @@ class Loss:
         train: NDArray[np.int64],
     ) -> list[float]:
         """:meth:`relative` of each model's predictions, (K, n): the constant model is measured once."""
-        constant = np.full(len(rows), np.average(y[train], weights=weight[train]))
-        unit = self.mean_deviance(y[rows], constant, weight[rows])
-        own = np.average(self.deviances(y[rows], predictions[:, rows]), axis=1, weights=weight[rows])
+        constant = np.full((1, len(rows)), np.average(y[train], weights=weight[train]))
+        together = np.concatenate([constant, predictions[:, rows]])
+        unit, *own = np.average(self.deviances(y[rows], together), axis=1, weights=weight[rows]).tolist()
         # A constant target leaves nothing to be better at.
-        return [float(each) / unit if unit > 0 else 1.0 for each in own]
+        return [each / unit if unit > 0 else 1.0 for each in own]
 
     def prediction_problem(self, y_pred: pd.Series) -> Problem | None:
         """Why these predictions (n,) can't be judged by this loss; None if they can."""

@@ -19,13 +19,11 @@ from fairdash.nets import StackedAdam, StackedMLP
 from fairdash.training.losses import Loss
 from fairdash.training.objectives import Objective
 from fairdash.training.penalties.base import BasePenalty
-from fairdash.training.settings import batches_an_epoch
+from fairdash.training.settings import ROWS_TO_CATCH_UP, batches_an_epoch
 
 #: Steps that an epoch has at least, if smaller batches would have as many: where batches are large it then
 #: goes through the rows more than once.
 _STEPS = 8
-#: Rows of a batch that an adversary catches up on: small as it is, they teach it as much as thousands.
-_ROWS_TO_CATCH_UP = 1024
 
 
 @dataclass(frozen=True)
@@ -271,17 +269,17 @@ class MinimaxTrainer:
         """The adversaries' steps on fixed u; Ψ (K,) before the last of them, and λ ∂Ψ/∂u.
 
         As in the supplement's algorithms the last Ψ serves both players; with several steps the
-        adversary first catches up with the predictor, on the first rows of the batch, which are in a random
-        order.
+        adversary first catches up with the predictor, on a part of the batch at each step.
         """
         penalty = self.penalty
         assert penalty is not None
         given = (batch.s, batch.weight)
         if self.ascent is not None:
-            weight = None if batch.weight is None else batch.weight[:, :_ROWS_TO_CATCH_UP]
-            some = (u[:, :_ROWS_TO_CATCH_UP], batch.s[:, :_ROWS_TO_CATCH_UP], weight)
-            for _ in range(self.adversary_steps - 1):
-                climbed = penalty.adversary_objective(*some)
+            pieces = max(u.shape[1] // ROWS_TO_CATCH_UP, 1)
+            for step in range(self.adversary_steps - 1):
+                rows = slice(step % pieces, None, pieces)
+                weight = None if batch.weight is None else batch.weight[:, rows]
+                climbed = penalty.adversary_objective(u[:, rows], batch.s[:, rows], weight)
                 self.ascent.step(torch.autograd.grad(climbed.sum(), self.ascent.parameters))
         u.requires_grad_()
         psi = penalty(u, *given)

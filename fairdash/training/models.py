@@ -33,7 +33,7 @@ from fairdash.training.feature_encoder import EncodedRows, encode_rows
 from fairdash.training.importance import PermutationPlan, importance_of_all, importance_of_stack
 from fairdash.training.methods import METHODS
 from fairdash.training.progress import OnProgress, StackReporter
-from fairdash.training.settings import StackedModel
+from fairdash.training.settings import ROWS_TO_CATCH_UP, StackedModel
 from fairdash.training.split_kinds import SetAside
 from fairdash.training.splits import Split
 from fairdash.utils.registry import get_entry
@@ -409,7 +409,8 @@ def work_of(models: Sequence[StackedModel]) -> float:
     for model in models:
         method = get_entry(METHODS, model.method, option="method")
         closed_form = 0.0 if method.penalty is None else 0.5
-        steps = model.settings.adversary_steps if method.adversarial else closed_form
+        seen = min(1.0, ROWS_TO_CATCH_UP / model.settings.batch_size)
+        steps = 1 + (model.settings.adversary_steps - 1) * seen if method.adversarial else closed_form
         # With large batches an epoch goes through the rows of a small table several times.
         passes = 4.0 if method.rows_a_step > model.settings.batch_size else 1.0
         total += model.settings.n_epochs * (1.0 + steps) * passes

@@ -142,6 +142,8 @@ class TrainingSettings:
 #: Steps of the predictor in a training: more rows make larger batches, not more steps.
 STEPS = 720
 _SMALLEST_BATCH, _LARGEST_BATCH = 256, 4096
+#: Rows of a batch that an adversary sees at each step of catching up, others at the next.
+ROWS_TO_CATCH_UP = 256
 _FEWEST_EPOCHS, _MOST_EPOCHS = 4, 60
 #: Of the epochs of a training, one in so many is warm-up.
 _EPOCHS_A_WARM_UP = 6

@@ -44,9 +44,11 @@ def test_levels_come_from_the_whole_table_and_unused_ones_go() -> None:
 
 @pytest.mark.parametrize(("column", "role"), [("cost", "target"), ("age", "sensitive column")])
 def test_constant_target_or_sensitive_column_is_blocked(column: str, role: str) -> None:
-    error = refused(policies().assign(**{column: 5}))
-    assert f"the {role} holds the same value in every row" in str(error)
-    assert [problem.column for problem in error.problems] == [column]
+    table = policies()
+    for same in (5, np.where(np.arange(len(table)) % 2, 0.1 + 0.2, 0.3)):
+        error = refused(table.assign(**{column: same}))
+        assert f"the {role} holds the same value in every row" in str(error)
+        assert [problem.column for problem in error.problems] == [column]
 
 
 @pytest.mark.parametrize("column", ["cost", "age"])

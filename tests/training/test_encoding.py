@@ -12,7 +12,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from fairdash.training.feature_encoder import EMBEDDINGS, FeatureEncoder
+from fairdash.training.feature_encoder import EMBEDDINGS, FeatureEncoder, TargetScale
+from fairdash.training.losses import LOSSES
 
 
 def _frame(n=60, seed=0):
@@ -52,6 +53,16 @@ def test_it_equals_scikit_learns_transformers():
     encoder = FeatureEncoder.fit(frame, rows=train)
     assert encoder.transform(frame).shape[1] == 4 + 3 + 4
     assert encoder.transform(frame) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("embedding", [None, *EMBEDDINGS])
+def test_what_only_rounding_varies_is_no_feature_and_no_target(embedding):
+    rounded = np.where(np.arange(60) % 2, 0.1 + 0.2, 0.3)
+    encoder = FeatureEncoder.fit(pd.DataFrame({"x": rounded}), embedding=embedding)
+    assert encoder.transform(pd.DataFrame({"x": rounded})) == pytest.approx(0, abs=1e-12)
+    # A sum of many tenths is off in its last digits, and so is their mean.
+    for y in (rounded, np.full(1000, 0.1)):
+        assert TargetScale.of(y, LOSSES["squared_error"], None).unit == 1
 
 
 @pytest.mark.parametrize("seed", range(5))

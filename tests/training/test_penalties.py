@@ -197,21 +197,44 @@ def test_encoding_counts_a_row_of_weight_two_twice(method):
     assert not torch.allclose(weighted, encode(s, [rows]), atol=1e-3)
 
 
+def _degenerate(kind, s):
+    """Predictions that follow s as far as they vary."""
+    one = torch.full_like(s, 0.7)
+    return {
+        "constant": one,
+        "constant at 1e12": 1.1e12 * one,
+        "rounding": torch.where(s > 0, one.nextafter(2 * one), one),
+        "1e-12 around 1": 1 + 1e-12 * s,
+        "two values": (s > 0).to(s),
+        "1e12": 1e12 * (1 + s),
+    }[kind]
+
+
 @WEIGHTED
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "kind", ["constant", "constant at 1e12", "rounding", "1e-12 around 1", "two values", "1e12"]
+)
 @every_penalty
-def test_a_constant_u_has_no_dependence_and_a_finite_gradient(method, dtype, weighted, monkeypatch):
+def test_degenerate_predictions(method, kind, dtype, weighted, monkeypatch):
     # With all pairs, the product of the margins has the weighted margins themselves, not by chance alone.
     monkeypatch.setattr(adversarial, "_PAIRS", 64)
     _, s = _gaussian(0.0, 64, dtype=dtype)
     penalty, v = _penalty(method, s, [1, 2, 3])
-    u = torch.full_like(s, 0.7, requires_grad=True)
-    psi = penalty(u, v, _weights(s) if weighted else None)
-    # In float32 the weighted mean of equal numbers differs from them in the last digit.
-    assert (psi < 1e-4).all()
+    u = _degenerate(kind, s).requires_grad_()
+    weight = _weights(s) if weighted else None
+    psi = penalty(u, v, weight)
     (slope,) = torch.autograd.grad(psi.sum(), u)
     assert torch.isfinite(psi).all()
     assert torch.isfinite(slope).all()
+    if kind == "1e12":
+        assert torch.allclose(psi, penalty(1e3 * (1 + s), v, weight), rtol=1e-3)
+    elif kind == "two values":
+        assert slope.abs().max() > 0
+    else:
+        # Below 0 by an adversary that has not climbed yet; single precision leaves 1e-5 in weighted means, and
+        # a spread of 1e-12 is one in double precision.
+        assert (psi < 1e-3).all()
 
 
 def _awkward(kind, n, generator):
@@ -243,10 +266,14 @@ def test_awkward_sensitive_features_are_seen(method, kind):
     assert psi.item() > max(shuffled)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @every_penalty
-def test_a_constant_s_has_no_dependence(method):
-    u, _ = _gaussian(0.0, 64)
-    penalty, v = _penalty(method, torch.full_like(u, 0.1), [1, 2, 3])
+def test_an_s_that_is_constant_but_for_rounding_has_no_dependence(method, dtype):
+    u, _ = _gaussian(0.0, 64, dtype=dtype)
+    one = torch.full_like(u, 0.3)
+    s = torch.where(u > 0, one.nextafter(2 * one), one)
+    assert len(s.unique()) == 2
+    penalty, v = _penalty(method, s, [1, 2, 3])
     psi = penalty(u.requires_grad_(), v)
     assert (psi < 1e-5).all()
     assert torch.isfinite(torch.autograd.grad(psi.sum(), u)[0]).all()
@@ -277,17 +304,18 @@ def test_a_stack_equals_its_members_one_by_one(method, weighted):
         assert value.item() == pytest.approx(psi[k].item(), abs=1e-12)
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf, 3e38])
 @every_penalty
-def test_a_member_that_diverges_leaves_the_others_alone(method):
+def test_a_member_that_diverges_leaves_the_others_alone(method, bad):
     u, s = _gaussian(0.6, 80, dtype=torch.float32)
     penalty, v = _penalty(method, s, [1, 2, 3])
     clean = penalty(u, v)
     u = u.clone()
-    u[1, 7] = torch.nan
+    u[1, 7] = bad
     u.requires_grad_()
     psi = penalty(u, v)
     (slope,) = torch.autograd.grad(psi[[0, 2]].sum(), u)
-    assert torch.isnan(psi[1])
+    assert torch.isnan(psi[1]) or bad < math.inf
     assert torch.allclose(psi[[0, 2]], clean[[0, 2]], atol=1e-6)
     assert torch.isfinite(slope[[0, 2]]).all()
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from fairdash.training.penalties.rank_functions import of_column, side_by_side
 from fairdash.training.settings import TrainingSettings
+from fairdash.utils.rounding import is_rounding, precision
 
 
 class BasePenalty(nn.Module):
@@ -73,8 +74,8 @@ class BasePenalty(nn.Module):
             mean = (share * learned).sum(dim=0)
             spread = (share * (learned - mean) ** 2).sum(dim=0).sqrt()
             # What rounding leaves of a constant column must not be blown up to a spread of 1.
-            varies = (learned != learned[:1]).any(dim=0)
-            encoded.append(torch.where(varies, (rows - mean) / torch.where(varies, spread, 1.0), 0.0))
+            constant = is_rounding(learned.amin(dim=0), learned.amax(dim=0), eps=precision(s))
+            encoded.append(torch.where(constant, 0.0, (rows - mean) / torch.where(constant, 1.0, spread)))
         return torch.stack(encoded)
 
     @staticmethod
@@ -115,7 +116,7 @@ def of_ranks(
     """
     masses = torch.ones_like(s[..., 0]) if weight is None else weight[..., 0]
     encoded = [
-        [of_column(column, chosen, mass[chosen], functions) for column in rows.T]
+        [of_column(column, chosen, mass[chosen], functions, eps=precision(s)) for column in rows.T]
         for rows, chosen, mass in zip(
             s.double().cpu().numpy(),
             [chosen.cpu().numpy() for chosen in train],

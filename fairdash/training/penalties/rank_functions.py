@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairdash.dependence.spline_basis import axis_of, orthonormal, splines
+from fairdash.utils.rounding import DOUBLE, settled
 
 Array = NDArray[np.float64]
 
@@ -32,10 +33,15 @@ def scaled_functions(mass: Array) -> Array:
 
 
 def of_column(
-    column: Array, train: NDArray[np.int64], mass: Array, functions: Callable[[Array], Array]
+    column: Array,
+    train: NDArray[np.int64],
+    mass: Array,
+    functions: Callable[[Array], Array],
+    *,
+    eps: float = DOUBLE,
 ) -> Array:
     """Functions of the ranks of a column (N,), learned on its training rows of these masses; (N, P)."""
-    values, which = np.unique(column[train], return_inverse=True)
+    values, which = np.unique(settled(column[train], eps=eps), return_inverse=True)
     table = functions(np.bincount(which, weights=mass) / mass.sum())
     return np.stack([np.interp(column, values, function) for function in table.T], axis=1)
 

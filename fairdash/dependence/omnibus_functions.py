@@ -1,0 +1,127 @@
+"""The functions of u and of v that the one test of several measures is made of, and its measures.
+
+Of classes the functions are which class a row has, made uncorrelated: a sum of squared correlations with them
+is that of an analysis of variance, whatever the order of the classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.dependence.classical import standardised
+from fairdash.dependence.ranks import mid_ranks
+from fairdash.dependence.spline_basis import WIDTH, basis, category_basis
+
+Array = NDArray[np.float64]
+
+#: Slow functions of one side.
+FEW = 4
+#: Ends of the range, as shares of the rows.
+_ENDS = (0.03, 0.1)
+#: Columns of the table of functions: 1, the values, slow functions, ends; then the fast functions.
+_VALUES, _SLOW = 1, slice(2, 2 + FEW)
+_AT_ENDS = slice(2 + FEW, 2 + FEW + 2 * len(_ENDS))
+FAST = slice(_AT_ENDS.stop, _AT_ENDS.stop + WIDTH - FEW)
+_SLOW_AND_ENDS = slice(_SLOW.start, _AT_ENDS.stop)
+#: Which functions of u are multiplied with which of v, in scores.
+_BLOCKS = (
+    (slice(_VALUES, _VALUES + 1), slice(_VALUES, _VALUES + 1)),
+    (_SLOW, slice(_SLOW.start, FAST.stop)),
+    (_AT_ENDS, _SLOW_AND_ENDS),
+    (FAST, _SLOW),
+)
+
+
+class Side(NamedTuple):
+    """The functions of v, and the measures made of their covariances with those of u.
+
+    Attributes
+    ----------
+    functions : (n, Q) array
+        The first is 1.
+    narrow
+        The first so many of them are those that fast functions of u are multiplied with.
+    blocks
+        Which functions of u are multiplied with which of v, in scores.
+    measures
+        From covariances of few functions of u with all of v, and of fast ones of u with few, to (M, K, B).
+    """
+
+    functions: Array
+    narrow: int
+    blocks: tuple[tuple[slice, slice], ...]
+    measures: Callable[[Array, Array], Array]
+
+    @classmethod
+    def of(cls, v: Array, *, are_classes: bool = False) -> Side:
+        """That of numbers v (n,), or of the places of classes; two classes are numbers, 0 and 1."""
+        if not are_classes or len(np.unique(v)) < 3:
+            return cls(functions_of(v[None])[0], _SLOW.stop, _BLOCKS, _measures)
+        found = category_basis(v.astype(np.intp))
+        levels = found.tables[0][:, found.tables[0].any(axis=0)][found.position[0]]
+        functions = np.column_stack([np.ones(len(v)), levels])
+        width = functions.shape[1]
+        blocks = ((slice(_VALUES, FAST.start), slice(1, width)), (FAST, slice(1, width)))
+        return cls(functions, width, blocks, _measures_of_classes)
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int], ...]:
+        """How many functions each block has of u and of v."""
+        return tuple((of_u.stop - of_u.start, of_v.stop - of_v.start) for of_u, of_v in self.blocks)
+
+
+def _measures(tall: Array, wide: Array) -> Array:
+    """From covariances of few functions of u with all of v, and of fast ones of u with few; (M, K, B)."""
+
+    def squares(of_u: slice, of_v: slice) -> Array:
+        return _squares(tall[:, of_u, :, of_v])
+
+    smooth = squares(_SLOW, _SLOW)
+    return np.stack(
+        [
+            tall[:, _VALUES, :, _VALUES],
+            tall[:, _SLOW.start, :, _SLOW.start],
+            smooth,
+            smooth + squares(_SLOW, FAST),
+            smooth + _squares(wide[..., _SLOW]),
+            squares(_AT_ENDS, _SLOW_AND_ENDS) + squares(_SLOW, _AT_ENDS),
+        ]
+    )
+
+
+def _measures_of_classes(tall: Array, wide: Array) -> Array:
+    """The same with all functions of v, whether line, trend or waves; (M, K, B)."""
+
+    def squares(of_u: slice) -> Array:
+        return _squares(tall[:, of_u, :, 1:])
+
+    line, trend = (squares(slice(place, place + 1)) for place in (_VALUES, _SLOW.start))
+    smooth = squares(_SLOW)
+    return np.stack([line, trend, smooth, smooth, smooth + _squares(wide[..., 1:]), squares(_AT_ENDS)])
+
+
+def _squares(block: Array) -> Array:
+    return np.einsum("kpbq,kpbq->kb", block, block)
+
+
+def functions_of(x: Array) -> Array:
+    """The functions of each row of a stack, (K, n, P): 1, the values, slow ones, ends, fast ones.
+
+    Their ranks count every row once: weights come in where products are summed. All but the first have mean
+    0; variance is 1, or 0 where there are not so many functions of the values that there are.
+    """
+    smooth = basis(x)
+    ranks = mid_ranks(x)
+    ends = [side for share in _ENDS for side in (ranks < share, ranks > 1 - share)]
+    result = np.empty((*x.shape, FAST.stop))
+    result[..., 0] = 1.0
+    result[..., _VALUES] = standardised(x)
+    result[..., _AT_ENDS] = np.stack([standardised(side.astype(float)) for side in ends], axis=-1)
+    for row, member in enumerate(smooth.member):
+        own = smooth.tables[member][smooth.position[row]]
+        result[row, :, _SLOW], result[row, :, FAST] = own[:, :FEW], own[:, FEW:]
+    return result

@@ -1,0 +1,168 @@
+"""Classes, such as sex or region: which there are, and the numbers that stand for them.
+
+Whatever takes numbers takes classes as columns of 0 and 1: two classes are one such column, more are one
+column each. A function of the class is a sum of functions of these columns, so that what takes several
+sensitive columns (measures, penalties, pages) sees every link with the class, and what takes one column sees
+each class against the rest.
+
+>>> regions = classes_of(["north"] * 30 + ["south"] * 25 + ["east"] * 20)
+>>> list(regions.columns("region")), regions.counts.tolist()
+(['region: east', 'region: north', 'region: south'], [20, 30, 25])
+>>> list(classes_of(["F", "M"] * 20).columns("sex"))
+['sex']
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from fairdash.utils.text import counted, few
+
+Array = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+#: A class of fewer rows is taken together with others: no figure of so few people is shown or trusted.
+FEWEST_ROWS = 20
+#: With more classes every figure is a table that nobody reads, and most have too few rows.
+MOST_CLASSES = 25
+#: What rare classes are called together.
+OTHERS = "all others"
+
+
+class Classes(NamedTuple):
+    """The class of each row.
+
+    Attributes
+    ----------
+    codes : (n,) array
+        Place of its class in `names`; −1 where it is missing.
+    names
+        Of the classes, in order: that of an ordered category, or else the alphabet's.
+    merged
+        Rare classes that are one now, with their rows.
+    """
+
+    codes: Index
+    names: tuple[str, ...]
+    merged: dict[str, int]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Rows of each class, (k,)."""
+        return np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
+
+    def columns(self, name: str) -> dict[str, Array]:
+        """Columns of 0 and 1, (n,) each, by name: one for two classes, or one a class; NaN if missing."""
+        missing = self.codes < 0
+        shown = (
+            {name: 1} if len(self.names) == 2 else {_of(name, each): k for k, each in enumerate(self.names)}
+        )
+        return {
+            column: np.where(missing, np.nan, (self.codes == k).astype(float)) for column, k in shown.items()
+        }
+
+    def sentences(self, name: str) -> list[str]:
+        """What is said of a column of this name: what 0 and 1 are, and which classes were rare."""
+        if len(self.names) == 2:
+            said = [f"“{name}” is 1 for “{self.names[1]}” and 0 for “{self.names[0]}”."]
+        else:
+            said = [f"“{name}” has {len(self.names)} classes, and is 0 or 1 for each: {few(self.names)}."]
+        if self.merged:
+            said.append(
+                f"“{name}”: {few(self.merged)} have fewer than {FEWEST_ROWS} rows and are taken together as "
+                f"“{self.names[-1]}” ({counted(sum(self.merged.values()), 'row')})."
+            )
+        return said
+
+
+def classes_of(values: ArrayLike | pd.Series, *, fewest: int = FEWEST_ROWS) -> Classes:
+    """The class of each value.
+
+    Parameters
+    ----------
+    values : (n,) array
+        Text or categories; missing where they are.
+    fewest
+        Rows under which a class is taken together with the others that rare, as far as two classes are left.
+        If these have too few rows as well, so is the next rarest.
+    """
+    column = pd.Series(values)
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        column = column.cat.remove_unused_categories()
+        found, levels = column.cat.codes.to_numpy(dtype=np.intp), column.cat.categories
+    else:
+        found, levels = pd.factorize(column, sort=True)
+    if not getattr(column.dtype, "ordered", False):
+        # As text, so that the order is the same whatever type the levels have.
+        order = np.argsort(np.array([str(each) for each in levels], dtype=object), kind="stable")
+        levels = levels[order]
+        found = np.append(np.argsort(order), -1)[found]
+    names, codes = [str(each) for each in levels], np.asarray(found, dtype=np.intp)
+    counts = np.bincount(codes[codes >= 0], minlength=len(names))
+    rare = _rare(counts, fewest)
+    if len(rare) < 2:
+        return Classes(codes, tuple(names), {})
+    kept = [k for k in range(len(names)) if k not in rare]
+    place = np.full(len(names) + 1, len(kept), dtype=np.intp)
+    place[kept], place[-1] = np.arange(len(kept)), -1
+    others = OTHERS if OTHERS not in names else f"{OTHERS} (fewer than {fewest} rows)"
+    merged = {names[k]: int(counts[k]) for k in sorted(rare)}
+    return Classes(place[codes], (*(names[k] for k in kept), others), merged)
+
+
+def class_columns(values: ArrayLike | pd.Series, *, as_codes: bool = False) -> Array:
+    """Classes as numbers: two as 0 and 1, (n,); more as columns of 0 and 1, (n, k), or as their places, (n,).
+
+    None are taken together; NaN where a value is missing.
+    """
+    classes = classes_of(values, fewest=0)
+    if as_codes or len(classes.names) < 2:
+        return np.where(classes.codes < 0, np.nan, classes.codes)
+    columns = np.column_stack(list(classes.columns("").values()))
+    return columns[:, 0] if columns.shape[1] == 1 else columns
+
+
+def _rare(counts: NDArray[np.int64], fewest: int) -> set[int]:
+    """Which classes are taken together; none where that would leave one class."""
+    order = [int(k) for k in np.argsort(counts, kind="stable")]
+    rare = [k for k in order if counts[k] < fewest][: len(counts) - 1]
+    while rare and counts[rare].sum() < fewest and len(rare) < len(counts) - 1:
+        rare.append(order[len(rare)])
+    return set(rare)
+
+
+def holds_text(values: Any) -> bool:
+    """Whether values, of any type, are text or categories, and thus classes rather than numbers."""
+    if isinstance(getattr(values, "dtype", None), pd.CategoricalDtype):
+        return not pd.api.types.is_numeric_dtype(values.dtype.categories.dtype)
+    column = pd.Series(values) if np.ndim(values) == 1 else pd.Series(dtype=float)
+    if column.dtype == object:
+        return bool(pd.api.types.infer_dtype(column, skipna=True) == "string")
+    return pd.api.types.is_string_dtype(column)
+
+
+def why_no_classes(classes: Classes) -> str | None:
+    """Why these are too many or too small to be compared; None if they are not."""
+    n_known, n_merged = int((classes.codes >= 0).sum()), sum(classes.merged.values())
+    if len(classes.names) > MOST_CLASSES:
+        return f"it has more than {MOST_CLASSES} classes of {FEWEST_ROWS} rows and more"
+    if 2 * n_merged > n_known:
+        return f"most of its rows are in classes of fewer than {FEWEST_ROWS} rows"
+    return None
+
+
+def column_of(name: str, columns: tuple[str, ...]) -> str:
+    """Which of the columns one of 0 and 1 is made from; itself if from none.
+
+    >>> column_of("region: north", ("sex", "region")), column_of("age", ("age",))
+    ('region', 'age')
+    """
+    return next((each for each in columns if name == each or name.startswith(_of(each, ""))), name)
+
+
+def _of(column: str, name: str) -> str:
+    return f"{column}: {name}"

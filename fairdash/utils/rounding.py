@@ -1,0 +1,76 @@
+"""Which numbers are equal but for rounding: one rule for everybody who asks whether something varies.
+
+>>> varies(np.array([[1.0, 1.0 + 4e-16], [1.0, 1.0 + 1e-12], [1e12, 2e12]])).tolist()
+[False, True, True]
+>>> is_rounding(1.0, np.inf), is_rounding(np.nan, np.nan)
+(False, False)
+>>> varies(np.array([0.7, 0.7 + 6e-8], dtype=np.float32)).tolist()
+False
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Roundings that may lie between numbers that stand for one: sums of some thousand terms, as a network's last
+#: layer or a mean takes them, are off by ten or so in whatever order they are added, and no data that
+#: somebody has measured vary in their last five bits alone.
+ROUNDINGS = 32
+#: Relative size of a rounding in double precision, and in the single precision of networks.
+DOUBLE, SINGLE = (float(np.finfo(kind).eps) for kind in (np.float64, np.float32))
+
+
+def is_rounding(low: Any, high: Any, *, eps: float = DOUBLE, unit: Any = None) -> Any:
+    """Whether numbers from `low` to `high`, of numpy or torch, are equal but for rounding.
+
+    Never of what is not finite: where a model has diverged it must not look constant.
+
+    Parameters
+    ----------
+    eps
+        Relative size of a rounding in the precision in which they have been computed.
+    unit
+        What they have been computed in units of, such as the target's standard deviation for a network's
+        predictions, where that is not their own size: a shift of the target adds no rounding.
+    """
+    # Halved, because the range of values near the largest float would overflow.
+    spread, share = high / 2 - low / 2, ROUNDINGS * eps / 2
+    if unit is not None:
+        return spread <= share * unit
+    return ((spread <= share * abs(low)) | (spread <= share * abs(high))) & (spread < float("inf"))
+
+
+def precision(x: Any) -> float:
+    """Relative size of a rounding in an array's own numbers, of numpy, pandas or torch; else in double."""
+    return SINGLE if str(getattr(x, "dtype", "")).lower().endswith("float32") else DOUBLE
+
+
+def varies(
+    x: NDArray[Any],
+    weight: NDArray[np.float64] | None = None,
+    *,
+    eps: float | None = None,
+    unit: float | None = None,
+) -> NDArray[np.bool_]:
+    """Which rows of a stack (..., n) spread by more than rounding; numbers of weight 0 don't count."""
+    low = high = x
+    if weight is not None:
+        counted = weight > 0
+        low, high = np.where(counted, x, np.inf), np.where(counted, x, -np.inf)
+    eps = precision(x) if eps is None else eps
+    return np.asarray(~is_rounding(low.min(axis=-1), high.max(axis=-1), eps=eps, unit=unit))
+
+
+def settled(
+    x: NDArray[np.float64],
+    weight: NDArray[np.float64] | None = None,
+    *,
+    eps: float | None = None,
+    unit: float | None = None,
+) -> NDArray[np.float64]:
+    """The stack, each row that :func:`varies` by rounding alone as one number: its ranks would show it."""
+    real = varies(x, weight, eps=eps, unit=unit)
+    return x if real.all() else np.where(real[..., None], x, x[..., :1])

@@ -1,0 +1,113 @@
+"""Figures of classes are the standard formulas', and Fairlearn's where it is installed."""
+
+from __future__ import annotations
+
+import doctest
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from fairdash.auditing import gaps
+from fairdash.evaluation import classes
+from fairdash.evaluation.classes import between_groups, by_group, pairs_of_groups
+
+NAMES = tuple("ABCDEFG")
+
+
+def sample(n: int = 800, seed: int = 0, shift: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(7, n, p=[0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05])
+    return rng.gamma(2, 100, n) + shift * (codes == 2), codes, rng.uniform(0.2, 1, n)
+
+
+def test_the_modules_example_holds() -> None:
+    assert doctest.testmod(classes).failed == 0
+    assert gaps.holm is classes.holm
+
+
+def test_figures_are_the_standard_formulas() -> None:
+    y, codes, weight = sample()
+    found = by_group(y, codes, NAMES, sample_weight=weight, cut_off=250.0).set_index("class")
+    table = pd.DataFrame({"y": y, "code": codes, "w": weight})
+    rates = (
+        table.assign(ok=table["y"] <= 250)
+        .groupby("code")
+        .apply(lambda part: np.average(part["ok"], weights=part["w"]))
+    )
+    for k, name in enumerate(NAMES):
+        own, rest = table[table["code"] == k], table[table["code"] != k]
+        mean, other = (np.average(part["y"], weights=part["w"]) for part in (own, rest))
+        variances = [
+            np.average((part["y"] - middle) ** 2, weights=part["w"])
+            for part, middle in ((own, mean), (rest, other))
+        ]
+        expected = {
+            "rows": len(own),
+            "share": own["w"].sum() / table["w"].sum(),
+            "mean": mean,
+            "difference": mean - other,
+            "ratio": mean / other,
+            "standardized_difference": (mean - other) / np.sqrt(sum(variances) / 2),
+            "selection_rate": rates[k],
+            "adverse_impact_ratio": rates[k] / rates.max(),
+        }
+        assert found.loc[name, list(expected)].to_dict() == pytest.approx(expected, rel=1e-12)
+    pairs = pairs_of_groups(y, codes, NAMES, sample_weight=weight)
+    assert len(pairs) == 21
+    first = pairs.iloc[0]
+    assert first["difference"] == pytest.approx(found.loc["A", "mean"] - found.loc["B", "mean"], rel=1e-12)
+
+
+def test_figures_are_fairlearns() -> None:
+    metrics = pytest.importorskip("fairlearn.metrics")
+    y, codes, weight = sample()
+    found = by_group(y, codes, NAMES, sample_weight=weight, cut_off=250.0)
+    names = np.array(NAMES)[codes]
+    ours = (
+        (found["mean"], y, metrics.mean_prediction, "mean"),
+        (found["selection_rate"], (y <= 250).astype(int), metrics.selection_rate, "selection_rate"),
+    )
+    for values, predicted, metric, figure in ours:
+        frame = metrics.MetricFrame(
+            metrics=metric,
+            y_true=np.zeros(len(y)),
+            y_pred=predicted,
+            sensitive_features=names,
+            sample_params={"sample_weight": weight},
+        )
+        assert values.to_numpy() == pytest.approx(frame.by_group.to_numpy(dtype=float), rel=1e-12)
+        theirs = {"difference": frame.difference(), "ratio": frame.ratio()}
+        assert between_groups(found, figure) == pytest.approx(theirs, rel=1e-12)
+
+
+def test_intervals_and_tests_hold_their_level() -> None:
+    """Each class against the rest, and all pairs, by Holm: a false claim in at most 16 of 200 samples."""
+    claims, covered, pairs = 0, [], 0
+    for seed in range(200):
+        y, codes, weight = sample(seed=seed)
+        found = by_group(y, codes, NAMES, sample_weight=weight)
+        claims += bool((found["p_value"] <= 0.05).any())
+        covered.append(((found["low"] <= 200) & (found["high"] >= 200)).mean())
+        pairs += bool((pairs_of_groups(y, codes, NAMES, sample_weight=weight)["p_value"] <= 0.05).any())
+    assert claims <= 16
+    assert pairs <= 16
+    assert np.mean(covered) > 0.92
+    assert by_group(*sample(shift=80)[:2], NAMES)["p_value"].idxmin() == 2
+
+
+def test_rows_of_a_unit_are_one_witness() -> None:
+    y, codes, _ = sample(200)
+    one = by_group(y, codes, NAMES)
+    thrice = by_group(*(np.repeat(each, 3) for each in (y, codes)), NAMES, units=np.repeat(np.arange(200), 3))
+    columns = ["mean", "low", "high", "difference", "difference_low", "p_value"]
+    assert np.allclose(one[columns], thrice[columns], rtol=1e-9)
+
+
+def test_what_has_no_spread_has_no_noise() -> None:
+    codes = np.repeat([0, 1], 30)
+    alike = by_group(np.ones(60), codes, ("F", "M"))
+    assert alike["p_value"].tolist() == [1, 1]
+    apart = by_group(codes + 1.0, codes, ("F", "M"))
+    assert apart["p_value"].tolist() == [0, 0]
+    assert apart["ratio"].tolist() == [0.5, 2]
