@@ -71,12 +71,16 @@ def choose_smooth(
     rows = drawn_rows(n)[:MOST_ROWS]
     weight = np.ones(n) if sample_weight is None else sample_weight / sample_weight.mean()
     target = TargetScale.of(y, loss, weight).apply(y)
-    held_out = [rows[k::FOLDS] for k in range(FOLDS)]
-    training = [np.delete(rows, np.s_[k::FOLDS]) for k in range(FOLDS)]
-    if n < LEAST_ROWS or (loss.has_log_link and not all(target[train].any() for train in training)):
-        return dict.fromkeys(chosen, 0.0)
-    x = np.column_stack([x, np.ones(n)])
     fixed = np.zeros(n) if offset is None else offset
+    # The drawn rows alone: a copy of a long table's design would take as much memory again.
+    x, target, weight, fixed = x[rows], target[rows], weight[rows], fixed[rows]
+    place = np.arange(len(rows))
+    held_out = [place[k::FOLDS] for k in range(FOLDS)]
+    training = [np.delete(place, np.s_[k::FOLDS]) for k in range(FOLDS)]
+    has_claims = not loss.has_log_link or all(target[train].any() for train in training)
+    if n < LEAST_ROWS or not chosen or not has_claims:
+        return dict.fromkeys(chosen, 0.0)
+    x = np.column_stack([x, np.ones(len(x))])
     fits: list[tuple[Array, Array, Array, float]] = []
 
     def shape(smooth: Mapping[str, float]) -> Shape:
@@ -88,7 +92,7 @@ def choose_smooth(
         for test, (beta, slope, curvature, factor) in zip(held_out, fits, strict=True):
             own = factor * square
             beta = beta - np.linalg.solve(curvature + own, slope + own @ beta)
-            with np.errstate(over="ignore"):
+            with np.errstate(over="ignore", invalid="ignore"):
                 deviance = loss.unit_deviance(x[test] @ beta + fixed[test], target[test])
             found.append(weight[test] * deviance)
         return np.concatenate(found)
@@ -99,8 +103,10 @@ def choose_smooth(
                 for rows, start in zip(training, starts, strict=True)]  # fmt: skip
         for column in chosen:
             each = np.stack([losses(chosen | {column: smooth}) for smooth in SMOOTHS])
-            excess = each - each[np.nanargmin(each.sum(axis=1))]
-            noise = np.sqrt(len(rows)) * excess.std(axis=1)
+            # A step too far leads to numbers that are not finite, which nothing chooses.
+            with np.errstate(over="ignore", invalid="ignore"):
+                excess = each - each[np.nanargmin(each.sum(axis=1))]
+                noise = np.sqrt(len(rows)) * excess.std(axis=1)
             chosen[column] = SMOOTHS[int(np.argmax(excess.sum(axis=1) <= _TOLERANCE * noise))]
     return {column: each * (1 - 1 / FOLDS) * len(rows) / n for column, each in chosen.items()}
 
