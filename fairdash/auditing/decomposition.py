@@ -109,14 +109,14 @@ def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Arr
 def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
     """From the lowest to the highest point of the price's curve, chosen on the other half.
 
-    None where a half has too few rows at too many values of s for a curve.
+    None where a half has too few rows at too many values of s for a curve, or no cost at all.
     """
     in_first = table.folds(2) == 0
     halves = []
     for rows in (in_first, ~in_first):
         half = table.take(rows)
         basis = basis_of(half)
-        if len(basis.at) < 2:
+        if len(basis.at) < 2 or (cost is not None and half.mean(cost[rows]) <= 0):
             return None
         halves.append((half, basis, fit_curve(half.price, half, basis), None if cost is None else cost[rows]))
     parts, points = [], []

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
 from fairdash.auditing.plan import Columns
+from fairdash.data.columns import LARGEST_MAGNITUDE
 from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, DataError, OptionError, Problem
@@ -31,6 +32,9 @@ Index = NDArray[np.intp]
 
 #: Rows, or policies where rows belong together, below which no interval is to be trusted.
 FEWEST = 100
+#: Rows with a cost at least: fewer may all lie in one half of the rows, or in one fold of five, and of no
+#: cost at all nothing can be learned.
+_FEWEST_COSTS = 10
 #: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
 _ROUNDED = 0.02
 #: Line of a file in which the first row stands.
@@ -248,7 +252,10 @@ def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns)
         if role in numbers:
             what = "it adds up to 0 or less, so the price can't be compared with it"
             hint = "Choose another column, or leave it out."
-            checks.require(float(weight @ numbers[role]) > 0, getattr(columns, role), what, hint)
+            adds_up, seen = float(weight @ numbers[role]) > 0, int((numbers[role] != 0).sum())
+            checks.require(adds_up, getattr(columns, role), what, hint)
+            what = f"it is other than 0 in {counted(seen, 'row')}, too few to learn from parts of them"
+            checks.require(not adds_up or seen >= _FEWEST_COSTS, getattr(columns, role), what, hint)
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
             same = f"it is “{getattr(columns, role)}” itself or a straight line of it in every row"
@@ -318,9 +325,11 @@ def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
         values = column.to_numpy(dtype=float, na_value=np.nan)
         infinite = "numbers that are infinite", "Mend these cells or empty them."
         below = "an exposure below zero", "Mend these cells or leave the rows out."
+        large = "numbers this large can't be squared twice", "Express the column in a larger unit."
         for wrong, (what, hint) in (
             (np.isinf(values), infinite),
             ((role == "exposure") & (values < 0), below),
+            (np.isfinite(values) & (np.abs(values) > LARGEST_MAGNITUDE**0.5), large),
         ):
             if wrong.any():
                 lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()
