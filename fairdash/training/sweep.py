@@ -302,7 +302,7 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
 
 
 def quicker(plan: Sweep) -> Sweep | None:
-    """The plan with its first fair method alone, and the fewest splits for an interval; None if it is that."""
+    """The plan with its first fair method alone and the fewest splits of an interval; None if it is that."""
     fair = next((method for method in plan.methods if method != STANDARD), None)
     if fair is None:
         return None
