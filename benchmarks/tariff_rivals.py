@@ -47,8 +47,10 @@ from fairdash.data.catalogue import CATALOGUE
 from fairdash.data.fetch import find_folder, read_verified
 from fairdash.data.published import CLAIMS, DAYS_IN_A_YEAR, MOTOR_SENSITIVE, SUBREGION
 from fairdash.tariff.choosing import TermOptions, choose_terms
-from fairdash.tariff.fit import AVERAGES, FitOptions, fit_glm, fit_stack
+from fairdash.tariff.fit import AVERAGES, FitOptions, fit_stack
+from fairdash.tariff.glm import fit_glm
 from fairdash.tariff.many import choose_alpha
+from fairdash.tariff.shape import Shape
 from fairdash.tariff.terms import design
 from fairdash.training.losses import find_loss
 from fairdash.training.penalties.base import of_ranks
@@ -167,7 +169,9 @@ def premiums(table: Table, split: Split, alpha: float) -> Iterator[tuple[str, fl
 
     def glm(columns: Array) -> Array:
         """Linear predictor (n,) of the GLM of these columns."""
-        beta, _ = fit_glm(columns[train], y / unit, w / w.mean(), loss=POISSON, alpha=alpha)
+        beta, _ = fit_glm(
+            columns[train], y / unit, w / w.mean(), loss=POISSON, shape=Shape.ridge(columns.shape[1], alpha)
+        )
         return columns @ beta[:-1] + beta[-1]
 
     eta = glm(x)

@@ -11,7 +11,7 @@ import pytest
 import fairdash as fd
 from benchmarks.hard_links import LINKS
 from fairdash.dependence import omnibus
-from fairdash.dependence.omnibus import COMPONENTS, least_p, multiplied_values, permuted_values
+from fairdash.dependence.omnibus import COMPONENTS, draw_signs, least_p, multiplied_values, permuted_values
 from fairdash.errors import OptionError
 
 
@@ -179,3 +179,26 @@ def test_the_modules_example_holds():
     found = doctest.testmod(omnibus)
     assert found.attempted > 2
     assert found.failed == 0
+
+
+def test_rows_of_a_group_share_a_sign_and_very_many_share_blocks():
+    codes = np.arange(30_000) // 3
+    blocks, signs = draw_signs(codes, 5, 0)
+    assert signs.shape == (5, 4096)
+    assert set(np.unique(signs)) == {-1, 1}
+    assert (blocks.reshape(-1, 3) == blocks[::3, None]).all()
+    few, _ = draw_signs(codes[:300], 5, 0)
+    assert (few == codes[:300]).all(), "no more groups than blocks keep a sign each"
+
+
+@pytest.mark.variant
+def test_signs_of_blocks_hold_the_level():
+    found = 0
+    for seed in range(100):
+        rng = np.random.default_rng([3, seed])
+        u, v, weight = rng.normal(size=20_500), rng.exponential(size=20_500), rng.uniform(0.1, 1, 20_500)
+        blocks, signs = draw_signs(np.arange(20_500), 199, seed)
+        values = multiplied_values(u[None], v, blocks, signs, weight=weight)
+        found += least_p(values[0, :, 0])[0] <= 0.05
+    # Of 100 draws of a share of .05 more than 11 come once in 200 times.
+    assert found <= 11

@@ -258,6 +258,15 @@ def test_the_page_on_tariffs_says_what_was_measured():
     assert f"{took['processor_seconds']:.0f} seconds of one processor" in page
 
 
+def test_the_page_on_tariffs_says_what_smoothing_brings():
+    table = pd.read_csv(ROOT / "benchmarks" / "results" / "tariff_smooth.csv")
+    page = (ROOT / "docs" / "tariff.md").read_text(encoding="utf-8")
+    for n, rows in table.groupby("rows"):
+        cells = [cell for each in rows.itertuples() for cell in (f"{each.deviance:.4f}", f"{each.turns:.0f}")]
+        assert f"| {n:,} | {' | '.join(cells)} |" in page
+        assert rows["deviance"].iloc[1] < rows["deviance"].iloc[0]
+
+
 def test_the_page_on_tariffs_says_where_the_default_is_beaten():
     from benchmarks.tariff_rivals import page_table, rivals_of
 

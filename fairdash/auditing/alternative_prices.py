@@ -213,6 +213,8 @@ def _of_curves(first: Answered, other: Answered) -> Iterator[tuple[str, float]]:
                 )
         if parts:
             yield name, _off(parts)
+    if first.data.table.classes:
+        return
     low, high = first.data.basis.nearest(LOW_POINT), first.data.basis.nearest(HIGH_POINT)
     for names, earned in ((("direction", "gap_s10_s90"), False), (("left_s10_s90",), True)):
         parts = []
@@ -272,8 +274,8 @@ def _in_words(table: AuditTable, second: AuditTable, tables: Mapping[str, pd.Dat
     along = tables["change_along_s"]
     ends = [along.iloc[int(pick(along["per_head"]))] for pick in (np.argmin, np.argmax)]
     places = [
-        f"{amount(each['per_head'])} a unit for “{table.columns.sensitive}” {each['low']:,.4g} to "
-        f"{each['high']:,.4g}"
+        f"{amount(each['per_head'])} a unit for “{table.columns.sensitive}” "
+        f"{table.s_range(each['low'], each['high'])}"
         for each in ends
     ]
     return (

@@ -87,7 +87,11 @@ def through_what(data: AuditData, _: Answered) -> Part:
         tables={
             "drivers": shares,
             "proxies": proxies,
-            "surrogate_fit": pd.concat([fits, _further_fits(costs, told=told)], ignore_index=True),
+            "surrogate_fit": pd.concat(
+                # Ranks of classes mean nothing.
+                [fits, _further_fits(costs, told=None if table.classes else told)],
+                ignore_index=True,
+            ),
         },
         measures=tuple(measures),
     )
@@ -169,10 +173,12 @@ def _proxies(table: AuditTable, *, seed: int | None) -> tuple[pd.DataFrame, floa
     return ranking.features, ranking.joint_r2
 
 
-def _further_fits(costs: Costs | None, *, told: float) -> pd.DataFrame:
+def _further_fits(costs: Costs | None, *, told: float | None) -> pd.DataFrame:
     """How well the other models do on rows that they did not learn from."""
     ranks = "ranks of the sensitive attribute from the features"
-    rows: list[dict[str, Any]] = [{"model": ranks, "measure": "R²", "value": told}]
+    rows: list[dict[str, Any]] = []
+    if told is not None:
+        rows.append({"model": ranks, "measure": "R²", "value": told})
     if costs is not None:
         rows += [
             {"model": model, "rows": costs.table.n, "measure": share_explained_in_words(costs), **vars(fit)}
@@ -210,7 +216,8 @@ def drivers_of(
     uses = _uses_itself(itself)
     more = (part.sensitive,) if uses else ()
     fitted = OF_A_PRICE.fit(part.features, part.price, part.weight, *more, random_state=random_state)
-    networks = out_of_fold(part, part.price, NETWORKS, *more, random_state=random_state)
+    own = part.s_columns if uses else ()
+    networks = out_of_fold(part, part.price, NETWORKS, *own, random_state=random_state)
     few = part.sampled(MOST_EXPLAINED)
     values = shapley_values(fitted, few.features, *((few.sensitive,) if uses else ()))
     whole, *parts = shares_of_link(values, few)

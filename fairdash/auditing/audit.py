@@ -23,6 +23,8 @@ from fairdash.utils.text import percent
 OF_EACH_PRICE = frozenset(range(1, 8))
 OF_BOTH_PRICES = frozenset(number for number, each in QUESTIONS.items() if each.needs == "candidate")
 
+#: Tables whose columns low and high are of s.
+_OF_BANDS = ("money_along_s", "change_along_s", "actual_to_expected")
 _OF_A_VERDICT = ["question", "criterion", "value", "ci_low", "ci_high", "p_value", "verdict"]
 
 
@@ -201,7 +203,8 @@ def conclude(
     audit: Answered, verdicts: Mapping[str, str], origin: Mapping[str, Any] | None = None
 ) -> AuditResult:
     """What was found along one sensitive attribute, as a result."""
-    table, plan, tables = audit.data.table, audit.data.plan, audit.tables
+    table, plan = audit.data.table, audit.data.plan
+    tables = named(audit.tables, table)
     mean, parts = table.mean_price, audit.parts
     rows, details = [], {}
     sentences = {number: parts[number].sentences for number in sorted(parts)}
@@ -247,6 +250,24 @@ def conclude(
         notes=(*table.notes, *(note for number in sorted(parts) for note in parts[number].notes)),
         origin=origin or {},
     )
+
+
+def named(tables: Mapping[str, pd.DataFrame], table: AuditTable) -> dict[str, pd.DataFrame]:
+    """Tables along classes with a column ``class``: the names of the codes that stand for them."""
+    if not table.classes:
+        return dict(tables)
+    return {name: _named(name, each, table) for name, each in tables.items()}
+
+
+def _named(name: str, frame: pd.DataFrame, table: AuditTable) -> pd.DataFrame:
+    where = next((column for column in ("at", "s_low") if column in frame), None)
+    if name in _OF_BANDS:
+        where = "low"
+    if where is not None and "class" not in frame:
+        frame = frame.copy()
+        frame.insert(0, "class", [table.called(value) for value in frame[where]])
+    ends = {end: frame[end].map(table.called) for end in ("from", "to") if end in frame}
+    return frame.assign(**ends)
 
 
 _VERDICTS = {

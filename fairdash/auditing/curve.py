@@ -90,9 +90,12 @@ def basis_of(table: AuditTable) -> Basis:
     """The functions that suit a table's s, and the points where a curve along it is read."""
     s, weight = table.sensitive, table.weight
     low, high = quantiles(s, weight, np.array([LOW, HIGH]))
+    if table.classes:
+        # A rare class is one of its own, and no end of a range.
+        low, high = s[0], s[-1]
     inner = (s >= low) & (s <= high)
     values = np.unique(s[inner])
-    if len(values) <= MOST_LEVELS:
+    if len(values) <= MOST_LEVELS or table.classes:
         core = _levels(table, inner, values)
     else:
         core = _spline(s, weight, inner, knots=_knots(table.n_distinct))

@@ -237,7 +237,7 @@ def along(table: AuditTable, y: Array, basis: Basis, plan: AuditPlan) -> tuple[M
 def p_of_any_link(table: AuditTable, u: Array, *, random_state: int | None) -> float:
     """The p-value of u (n,) not depending on s in any way, in (0, 1]."""
     rows, counted = _counted(table, random_state)
-    return independence_test(u[rows], table.sensitive[rows], **counted).p_value
+    return independence_test(u[rows], table.s_for_tests[rows], **counted).p_value
 
 
 def p_among_equals(
@@ -246,7 +246,8 @@ def p_among_equals(
     """The p-value of the mean of u (n,) not following s among rows equal in the factors, in (0, 1]."""
     rows, counted = _counted(table, random_state)
     given = table.controls.loc[rows, list(factors)]
-    return assess_conditional_dependence(u[rows], table.sensitive[rows], given=given, **counted).p_value
+    s = table.s_for_tests[rows]
+    return assess_conditional_dependence(u[rows], s, given=given, **counted).p_value
 
 
 def _counted(table: AuditTable, random_state: int | None) -> tuple[NDArray[np.bool_], dict[str, Any]]:

@@ -13,7 +13,7 @@ where there are several, trees on what these leave.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -46,7 +46,9 @@ _LEAF = 10
 def is_it_earned(data: AuditData, _: Answered) -> Part:
     """The gap as what expected cost explains and what is left, at two points of either choice."""
     chosen = chosen_decomposition(data.table, data.cost)
-    fixed = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
+    fixed = None
+    if not data.table.classes:
+        fixed = fixed_decomposition(data.table, data.basis, data.curve, data.cost)
     points, measures = [], []
     for name, found in (("", chosen), ("_s10_s90", fixed)):
         if found is None:
@@ -57,11 +59,12 @@ def is_it_earned(data: AuditData, _: Answered) -> Part:
             {"measure": f"gap{name}", "part": k, "from": low, "to": high}
             for k, (low, high) in enumerate(ends, start=1)
         ]
-    parts, ends = fixed if chosen is None else chosen
-    said = in_words(parts, ends, data.table.mean_price, data.table.columns.sensitive)
     few_rows = "Too few rows to choose the lowest and highest point on one half of them."
+    told = chosen or fixed
+    if told is None:
+        return Part(sentences=(few_rows,))
     return Part(
-        sentences=(said,),
+        sentences=(in_words(*told, data.table.mean_price, data.table.columns.sensitive, data.table.called),),
         tables={"bridge_points": pd.DataFrame(points)},
         measures=tuple(measures),
         notes=(few_rows,) if chosen is None else (),
@@ -109,14 +112,14 @@ def fixed_decomposition(table: AuditTable, basis: Basis, curve: Curve, cost: Arr
 def chosen_decomposition(table: AuditTable, cost: Array | None) -> Decomposition | None:
     """From the lowest to the highest point of the price's curve, chosen on the other half.
 
-    None where a half has too few rows at too many values of s for a curve.
+    None where a half has too few rows at too many values of s for a curve, or no cost at all.
     """
     in_first = table.folds(2) == 0
     halves = []
     for rows in (in_first, ~in_first):
         half = table.take(rows)
         basis = basis_of(half)
-        if len(basis.at) < 2:
+        if len(basis.at) < 2 or (cost is not None and half.mean(cost[rows]) <= 0):
             return None
         halves.append((half, basis, fit_curve(half.price, half, basis), None if cost is None else cost[rows]))
     parts, points = [], []
@@ -173,12 +176,14 @@ def _averaged(
 
 
 def in_words(
-    parts: Mapping[str, Estimate], points: Sequence[tuple[float, float]], mean: float, name: str
+    parts: Mapping[str, Estimate],
+    points: Sequence[tuple[float, float]],
+    mean: float,
+    name: str,
+    called: Callable[[float], str] = "{:,.4g}".format,
 ) -> str:
     """Question 3; a gap in two halves has its points chosen on the other half of the rows."""
-    low, high = (
-        " or ".join(f"{at:,.4g}" for at in dict.fromkeys(ends)) for ends in zip(*points, strict=True)
-    )
+    low, high = (" or ".join(called(at) for at in dict.fromkeys(ends)) for ends in zip(*points, strict=True))
     chosen = "chosen on other rows" if len(points) > 1 else "its 10th and 90th percentile"
     whole = parts["gap"]
     gap = (

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
 from fairdash.auditing.curve import Basis, fit_curve
 from fairdash.auditing.data import Answered, AuditData, Part
 from fairdash.auditing.decomposition import fixed_decomposition
-from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, typical_gap
+from fairdash.auditing.gaps import LEVEL, Gap, largest_gap, noise_in_words, typical_gap, within
 from fairdash.auditing.table import AuditTable
 from fairdash.dependence.ranks import quantiles
+from fairdash.evaluation.classes import by_group, pairs_of_groups
+from fairdash.evaluation.insurance import FEWEST_SHOWN
 from fairdash.utils.text import percent
 
 #: The share of the exposure that pays the top prices.
 TOP_SHARE = 0.05
+#: The four-fifths rule: an adverse impact ratio below this is said to be.
+FOUR_FIFTHS = 0.8
 #: Where the highest price is that of more than this share, nobody is dearest.
 _MOST = 0.2
 
@@ -23,20 +29,22 @@ def does_it_follow(data: AuditData, _: Answered) -> Part:
     """The largest gap of the price's curve, against noise."""
     table, gap = data.table, data.independence.found
     assert isinstance(gap, Gap)
-    direction, _points = fixed_decomposition(table, data.basis, data.curve, None)
     typical, _uf = typical_gap(table, data.basis, data.curve)
-    measures = [
-        data.measure("direction", direction["gap"]),
-        data.measure("typical_gap", typical),
-    ]
-    tables = {}
+    measures = [data.measure("typical_gap", typical)]
+    tables = tables_of_classes(table) if table.classes else {}
+    said = _follows_in_words(gap, data, any_link=data.independence.p_value)
+    if table.classes:
+        said = (*follows_in_words(gap, table, tables), *said[1:])
+    else:
+        direction, _points = fixed_decomposition(table, data.basis, data.curve, None)
+        measures.insert(0, data.measure("direction", direction["gap"]))
     if table.candidate is not None:
         curve = fit_curve(table.candidate, table, data.basis)
         other, band = largest_gap(curve, data.delta, random_state=data.seed)
         tables["candidate_curve"] = band
         measures.append(data.measure("candidate_gap", other))
     return Part(
-        sentences=_follows_in_words(gap, data, any_link=data.independence.p_value),
+        sentences=said,
         tables=tables,
         measures=tuple(measures),
     )
@@ -64,6 +72,46 @@ def _follows_in_words(gap: Gap, data: AuditData, *, any_link: float) -> tuple[st
     )
 
 
+def tables_of_classes(table: AuditTable) -> dict[str, pd.DataFrame]:
+    """The usual figures: ``classes``, each against the rest, and ``class_pairs``, in units of the price.
+
+    Favourable is a price of at most the median one. Classes that are not to be shown are missing.
+    """
+    codes = table.sensitive.astype(np.intp)
+    order = np.argsort(table.price, kind="stable")
+    median = float(quantiles(table.price[order], table.weight[order], np.array([0.5]))[0])
+    each = by_group(table.price, codes, table.classes, table.weight, table.units, cut_off=median)
+    pairs = pairs_of_groups(table.price, codes, table.classes, table.weight, table.units)
+    shown = each["class"][each["rows"] >= FEWEST_SHOWN]
+    return {
+        "classes": each,
+        "class_pairs": pairs[pairs["class"].isin(shown) & pairs["other"].isin(shown)],
+    }
+
+
+def follows_in_words(gap: Gap, table: AuditTable, tables: Mapping[str, pd.DataFrame]) -> tuple[str, ...]:
+    """The answer to question 1, and how the classes differ."""
+    each, pairs, mean = tables["classes"], tables["class_pairs"], table.mean_price
+    noise = "more than noise" if gap.p_value <= LEVEL else "which can be noise"
+    apart = each[each["p_value"] <= LEVEL]
+    listed = ", ".join(
+        f"“{name}” {'+' if off > 0 else '−'}{percent(abs(off) / mean)}"
+        for name, off in zip(apart["class"], apart["difference"], strict=True)
+    )
+    against_rest = f"Against all others, by Holm: {listed}." if listed else "No class differs from the rest."
+    clear = int((pairs["p_value"] <= LEVEL).sum())
+    of_pairs = () if len(pairs) < 2 else (f"{against_rest} Of {len(pairs)} pairs of classes {clear} differ.",)
+    least = each.iloc[int(np.argmin(each["adverse_impact_ratio"]))]
+    verdict = "below" if least["adverse_impact_ratio"] < FOUR_FIFTHS else "not below"
+    return (
+        f"Between its lowest and its highest class of “{table.columns.sensitive}” the price differs by "
+        f"{within(gap, mean)} of the mean price, {noise}.",
+        *of_pairs,
+        f"Of “{least['class']}” the fewest pay at most the median price, {percent(least['selection_rate'])}: "
+        f"an adverse impact ratio of {least['adverse_impact_ratio']:.2f}, {verdict} four fifths.",
+    )
+
+
 def where(data: AuditData, _: Answered) -> Part:
     """The lowest and the highest point, and where the dearest rows are."""
     gap, basis, name = data.independence.found, data.basis, data.table.columns.sensitive
@@ -72,7 +120,7 @@ def where(data: AuditData, _: Answered) -> Part:
     lowest, highest = (
         f"the rows {basis.kind[j]} the {'5th' if basis.kind[j] == 'below' else '95th'} percentile"
         if basis.kind[j] in ("below", "above")
-        else f"{basis.at[j]:,.4g}"
+        else data.table.called(basis.at[j])
         for j in (gap.lowest, gap.highest)
     )
     least, most = data.band["value"].min(), data.band["value"].max()
@@ -83,7 +131,7 @@ def where(data: AuditData, _: Answered) -> Part:
     top = top_price_share(data.table, basis, random_state=data.seed)
     if top is None:
         return Part(sentences=(said,))
-    return Part(sentences=(said, _top_prices_in_words(*top, name)), tables={"dearest_curve": top[0]})
+    return Part(sentences=(said, _top_prices_in_words(*top, data.table)), tables={"dearest_curve": top[0]})
 
 
 def top_price_share(
@@ -105,10 +153,12 @@ def top_price_share(
     return band.assign(**band[ends].clip(0.0, 1.0)), share
 
 
-def _top_prices_in_words(band: pd.DataFrame, share: float, name: str) -> str:
+def _top_prices_in_words(band: pd.DataFrame, share: float, table: AuditTable) -> str:
     """Where the dearest rows are."""
+    name = table.columns.sensitive
     most, least = (
-        f"{point['at']:,.4g}, {percent(point['value'])} ({percent(point['low'])} to {percent(point['high'])})"
+        f"{table.called(point['at'])}, {percent(point['value'])} "
+        f"({percent(point['low'])} to {percent(point['high'])})"
         for point in (band.iloc[int(pick(band["value"]))] for pick in (np.argmax, np.argmin))
     )
     return f"Of the rows about “{name}” {most} are among the dearest {percent(share)} of all; about {least}."

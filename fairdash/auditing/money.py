@@ -96,7 +96,7 @@ def _segments_in_words(most: pd.DataFrame, count: int, data: AuditData) -> str:
     against = "rows alike in that column" if data.cost is None else "what is earned"
     return (
         f"Of {counted(count, 'segment')} of 20 rows or more, the one that is shown to be affected most is "
-        f"“{data.table.columns.sensitive}” {first['s_low']:,.4g} to {first['s_high']:,.4g} with "
+        f"“{data.table.columns.sensitive}” {data.table.s_range(first['s_low'], first['s_high'])} with "
         f"“{first['column']}” {first['level']}: {amount(first['per_head'])} a unit of exposure against "
         f"{against} ({amount(first['per_head_low'])} to {amount(first['per_head_high'])}; "
         f"{counted(int(first['rows']), 'row')})."
@@ -204,7 +204,7 @@ def along_s(
     DataFrame
         low and high of s, and :func:`amounts`.
     """
-    code = bands_of(table.sensitive, table.weight)
+    code = table.bands()
     above = above_base(price, cost, table.weight) if base else price
     frame = amounts(table, [(code, above)], random_state=random_state)
     by = pd.Series(table.sensitive).groupby(code)
@@ -241,7 +241,7 @@ def segments(
     int
         How many segments there were to choose from.
     """
-    bands = bands_of(table.sensitive, table.weight, _BANDS)
+    bands = table.bands(_BANDS)
     count = int(bands.max()) + 1
     groupings, names = [], []
     for name, level, labels in _levels(columns, table.weight):

@@ -132,7 +132,10 @@ QUESTIONS: Mapping[int, Question] = MappingProxyType(
         each.number: each
         for each in (
             Question(
-                1, "Does the price follow it?", ("curve", "candidate_curve"), "dependence:does_it_follow"
+                1,
+                "Does the price follow it?",
+                ("curve", "candidate_curve", "classes", "class_pairs"),
+                "dependence:does_it_follow",
             ),
             Question(2, "Where?", ("curve", "dearest_curve"), "dependence:where"),
             Question(3, "Is it earned?", ("bridge_points",), "decomposition:is_it_earned"),

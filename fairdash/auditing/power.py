@@ -43,6 +43,10 @@ SHARES = np.array([0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95])
 #: Rows, of units drawn by the seed, that it is worked out on; and how often errors are drawn.
 MOST_ROWS = 100_000
 _MOST_DRAWS, _FEWEST_DRAWS, _ROWS_DRAWN = 40, 5, 400_000
+_NO_ORDER = (
+    "“{name}” holds classes, which have no order: nothing is asked of its percentiles, of a direction along "
+    "it or of its reliability."
+)
 _BERKSON = (
     "That covers errors of the attribute around its true value, not an attribute that was imputed as its "
     "mean given other columns (Berkson errors)."
@@ -100,6 +104,8 @@ def _missing(data: AuditData) -> list[Part]:
 
 def _reliable(data: AuditData) -> Part:
     name, mean, n = data.table.columns.sensitive, data.table.mean_price, data.table.n
+    if data.table.classes:
+        return Part(sentences=(_NO_ORDER.format(name=name),))
     if not data.plan.reliability:
         said = f"Errors in “{name}” itself are not looked at: state its reliability to have it corrected."
         return Part(sentences=(said,))

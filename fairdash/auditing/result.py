@@ -311,7 +311,7 @@ def drift_since(now: Findings, before: Findings, *, sha256: str) -> tuple[Drift,
     clearness = curve["value"].abs() / (curve["high"] - curve["low"]).clip(lower=1e-300)
     at = curve.iloc[int(clearness.to_numpy().argmax())]
     place = (
-        f"at {at['at']:,.4g}"
+        f"at {at['class'] if 'class' in at else format(at['at'], ',.4g')}"
         if at["kind"] in ("curve", "level")
         else f"among the rows {at['kind']} the range"
     )
@@ -348,7 +348,8 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
             }
         else:
             # A level is compared with the same level; a tail is a mean, wherever it begins.
-            on = ["at"] if kind == "level" else ["kind"]
+            level = "class" if "class" in own and "class" in other else "at"
+            on = [level] if kind == "level" else ["kind"]
             own = own.merge(other, on=on, suffixes=("", "_before"))
             there = {key: own[f"{key}_before"] / before.mean_price for key in ("value", "low", "high")}
         value = own["value"].to_numpy() / now.mean_price - np.asarray(there["value"])
@@ -357,7 +358,8 @@ def _curves(now: Findings, before: Findings) -> pd.DataFrame:
             np.asarray(there["high"]) - np.asarray(there["low"]),
         ) / 2  # fmt: skip
         ends = {"value": value, "low": value - half, "high": value + half}
-        parts.append(pd.DataFrame({"at": own["at"].to_numpy(), "kind": kind, **ends}))
+        where = {name: own[name].to_numpy() for name in ("class", "at") if name in own}
+        parts.append(pd.DataFrame({**where, "kind": kind, **ends}))
     return pd.concat(parts, ignore_index=True).sort_values("at", ignore_index=True)
 
 

@@ -111,8 +111,8 @@ def _in_words(
     worst = cells.iloc[int(np.argmax(cells["b"] / cells["standard_error"].clip(lower=1e-300)))]
     place = (
         f"The clearest undercharge: a row costs {worst['b']:,.4g} more than others of the same price, at "
-        f"prices from {worst['price_low']:,.4g} to {worst['price_high']:,.4g} and “{name}” from "
-        f"{worst['s_low']:,.4g} to {worst['s_high']:,.4g}."
+        f"prices from {worst['price_low']:,.4g} to {worst['price_high']:,.4g} and “{name}” "
+        f"{'' if table.classes else 'from '}{table.s_range(worst['s_low'], worst['s_high'])}."
     )
     is_clear = surface.p_value <= LEVEL and worst["b"] > 0
     return (
@@ -159,10 +159,15 @@ def bias_surface(table: AuditTable, delta: float, *, random_state: int | None = 
     for band in range(bands):
         rows = price_band == band
         if rows.any():
-            s_band[rows] = _bands(table.sensitive[rows], table.weight[rows], bands)
+            s_band[rows] = (
+                table.sensitive[rows]
+                if table.classes
+                else _bands(table.sensitive[rows], table.weight[rows], bands)
+            )
     lines = _lines_in_price(_bands(table.price, table.weight, _LINES_A_BAND * bands), table)
     ranges = {"price": table.price, "s": table.sensitive}
-    return _surface(table, price_band * bands + s_band, ranges, lines, delta, random_state=random_state)
+    cell = price_band * (int(s_band.max()) + 1) + s_band
+    return _surface(table, cell, ranges, lines, delta, random_state=random_state)
 
 
 def autocalibration(table: AuditTable, delta: float, *, random_state: int | None = 0) -> Surface:
@@ -291,7 +296,7 @@ def actual_to_expected(table: AuditTable, *, by: str = "sensitive", n_bands: int
     """
     assert table.outcome is not None
     along = getattr(table, by)
-    code = bands_of(along, table.weight, n_bands)
+    code = table.bands(n_bands) if by == "sensitive" else bands_of(along, table.weight, n_bands)
     exposure, price, outcome = (
         np.bincount(code, weights=table.weight * each) for each in (1.0, table.price, table.outcome)
     )

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
 from fairdash.auditing.plan import Columns
+from fairdash.data.columns import LARGEST_MAGNITUDE, as_classes
 from fairdash.data.rate import looks_like_total
 from fairdash.dependence.grouping import as_groups
 from fairdash.errors import Checks, DataError, OptionError, Problem
-from fairdash.evaluation.insurance import FEWEST_SHOWN
+from fairdash.evaluation.insurance import FEWEST_SHOWN, N_BANDS, bands_of
+from fairdash.utils.classes import classes_of, why_no_classes
 from fairdash.utils.registry import get_entry
 from fairdash.utils.rounding import varies
 from fairdash.utils.seeds import Stream, rng_of
@@ -31,6 +33,9 @@ Index = NDArray[np.intp]
 
 #: Rows, or policies where rows belong together, below which no interval is to be trusted.
 FEWEST = 100
+#: Rows with a cost at least: fewer may all lie in one half of the rows, or in one fold of five, and of no
+#: cost at all nothing can be learned.
+_FEWEST_COSTS = 10
 #: How far a row may be off a straight line, in standard deviations, and be a rounded value on it.
 _ROUNDED = 0.02
 #: Line of a file in which the first row stands.
@@ -47,7 +52,7 @@ class AuditTable:
     Attributes
     ----------
     price, sensitive, weight : (n,) arrays
-        π, s and the exposure w > 0.
+        π, s and the exposure w > 0. Of classes s is the place in `classes`.
     outcome, expected_cost, candidate : (n,) array or None
         None where the table has no such column.
     controls : (n, c) frame
@@ -64,6 +69,8 @@ class AuditTable:
         What the columns are called.
     notes
         Sentences: what was left out, and why.
+    classes
+        The names of the classes that s holds, in their order; none of numbers.
     """
 
     price: Array
@@ -79,6 +86,7 @@ class AuditTable:
     deal: Array
     columns: Columns
     notes: tuple[str, ...]
+    classes: tuple[str, ...] = ()
 
     @property
     def n(self) -> int:
@@ -119,6 +127,33 @@ class AuditTable:
     def folds(self, count: int) -> Index:
         """Which of `count` folds a row is in, (n,); a unit is in one."""
         return np.floor(self.deal * count).astype(np.intp)
+
+    @property
+    def s_for_tests(self) -> NDArray[Any]:
+        """(n,) array: s, or the names of classes, which tests take as such."""
+        names = np.array(self.classes, dtype=object)
+        return names[self.sensitive.astype(np.intp)] if self.classes else self.sensitive
+
+    @property
+    def s_columns(self) -> tuple[Array, ...]:
+        """s as columns of numbers, (n,) each: of more than two classes one of 0 and 1 for each."""
+        if len(self.classes) < 3:
+            return (self.sensitive,)
+        return tuple((self.sensitive == k).astype(float) for k in range(len(self.classes)))
+
+    def called(self, value: float) -> str:
+        """A value of s in words: a number, or the name of a class."""
+        return self.classes[int(value)] if self.classes else f"{value:,.4g}"
+
+    def s_range(self, low: float, high: float) -> str:
+        """A range of s in words."""
+        return f"“{self.called(low)}”" if self.classes else f"{low:,.4g} to {high:,.4g}"
+
+    def bands(self, count: int = N_BANDS) -> Index:
+        """Bands of s of about equal exposure, (n,) from 0 on; of classes these."""
+        if self.classes:
+            return np.unique(self.sensitive, return_inverse=True)[1]
+        return bands_of(self.sensitive, self.weight, count)
 
     def take(self, rows: NDArray[np.bool_]) -> AuditTable:
         """Some of the rows, (n,) booleans."""
@@ -181,6 +216,9 @@ class AuditTable:
             if idle.any():
                 notes.append(f"Left out: {counted(int(idle.sum()), 'row')} with no exposure.")
         used = used[complete].reset_index(drop=True)
+        classes: tuple[str, ...] = ()
+        if as_classes(frame[columns.sensitive]) is not None:
+            used, classes = _with_codes(used, columns, notes)
         features = features[complete.to_numpy()].reset_index(drop=True)
         numbers = {role: used[name].to_numpy(dtype=float) for role, name in columns.numbers().items()}
         weight = numbers.pop("exposure", np.ones(len(used)))
@@ -225,7 +263,21 @@ class AuditTable:
             deal=_dealt(hashes[order], key),
             columns=columns,
             notes=tuple(notes),
+            classes=classes,
         )
+
+
+def _with_codes(
+    used: pd.DataFrame, columns: Columns, notes: list[str]
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """The rows with the places of classes for s, and the classes; what was taken together is noted."""
+    name = columns.sensitive
+    found = classes_of(used[name])
+    if (why := why_no_classes(found)) is not None and len(used) >= FEWEST:
+        hint = "Join classes, or choose another column."
+        raise DataError.of(f"it is read as classes, and {why}", hint, column=name)
+    notes.extend(found.merged_in_words(name))
+    return used.assign(**{name: found.codes.astype(float)}), found.names
 
 
 def only_shown(tables: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
@@ -248,7 +300,10 @@ def _check_values(numbers: Mapping[str, Array], weight: Array, columns: Columns)
         if role in numbers:
             what = "it adds up to 0 or less, so the price can't be compared with it"
             hint = "Choose another column, or leave it out."
-            checks.require(float(weight @ numbers[role]) > 0, getattr(columns, role), what, hint)
+            adds_up, seen = float(weight @ numbers[role]) > 0, int((numbers[role] != 0).sum())
+            checks.require(adds_up, getattr(columns, role), what, hint)
+            what = f"it is other than 0 in {counted(seen, 'row')}, too few to learn from parts of them"
+            checks.require(not adds_up or seen >= _FEWEST_COSTS, getattr(columns, role), what, hint)
     for role in ("price", "candidate"):
         if {role, "outcome"} <= set(numbers):
             same = f"it is “{getattr(columns, role)}” itself or a straight line of it in every row"
@@ -310,6 +365,8 @@ def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
     problems = []
     for role, name in columns.numbers().items():
         column = frame[name]
+        if role == "sensitive" and as_classes(column) is not None:
+            continue
         if not (is_numeric_dtype(column) or is_bool_dtype(column)) or np.iscomplexobj(column.to_numpy()):
             what = "it does not hold numbers only"
             hint = "Choose a column of numbers, or turn it into numbers first (a date into a year or an age)."
@@ -318,9 +375,11 @@ def _check_numbers(frame: pd.DataFrame, columns: Columns) -> None:
         values = column.to_numpy(dtype=float, na_value=np.nan)
         infinite = "numbers that are infinite", "Mend these cells or empty them."
         below = "an exposure below zero", "Mend these cells or leave the rows out."
+        large = "numbers this large can't be squared twice", "Express the column in a larger unit."
         for wrong, (what, hint) in (
             (np.isinf(values), infinite),
             ((role == "exposure") & (values < 0), below),
+            (np.isfinite(values) & (np.abs(values) > LARGEST_MAGNITUDE**0.5), large),
         ):
             if wrong.any():
                 lines = (np.flatnonzero(wrong)[:5] + _FIRST_LINE).tolist()

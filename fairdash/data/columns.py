@@ -13,7 +13,7 @@ from fairdash.data.column_profile import kind_of
 from fairdash.data.fixes import can_convert, date_fixes, holds_bands
 from fairdash.data.roles import EXPOSURE, PREDICTION, SENSITIVE, TARGET, TIME
 from fairdash.errors import Checks, DataError, Fix, Problem
-from fairdash.utils.classes import Classes, classes_of, column_of, holds_text, why_no_classes
+from fairdash.utils.classes import FEWEST_ROWS, Classes, classes_of, column_of, holds_text, why_no_classes
 from fairdash.utils.rounding import is_rounding, precision
 
 #: What an estimator learns from and no predictor sees: it may be constant where nothing is penalised.
@@ -220,7 +220,7 @@ def clean_features(table: pd.DataFrame, *, numbers: Collection[Hashable] = ()) -
     return pd.DataFrame(clean, index=table.index, columns=table.columns)
 
 
-def sensitive_table(values: Any, *, name: str) -> NDArray[np.float64]:
+def sensitive_table(values: Any, *, name: str, fewest: int = FEWEST_ROWS) -> NDArray[np.float64]:
     """Sensitive features as numbers, (n, d); classes as columns of 0 and 1.
 
     Parameters
@@ -229,6 +229,8 @@ def sensitive_table(values: Any, *, name: str) -> NDArray[np.float64]:
         (n,) or (n, d): array, Series or DataFrame. Rows are matched by position.
     name
         What they are called in messages where they have no names of their own.
+    fewest
+        Rows under which classes are taken together; 0 where nothing is learned from these rows.
 
     Raises
     ------
@@ -248,7 +250,7 @@ def sensitive_table(values: Any, *, name: str) -> NDArray[np.float64]:
         if is_number(column):
             numbers = {title: _floats(column)}
         elif holds_text(column) and not _are_numbers(column):
-            classes = classes_of(column)
+            classes = classes_of(column, fewest=fewest)
             if (why := why_no_classes(classes)) is not None:
                 hint = "Join classes, or turn the column into numbers."
                 checks.require(False, title, f"it is read as classes, and {why}", hint)
@@ -321,7 +323,7 @@ def texts_of(texts: Mapping[str, str], classes: Iterable[str], columns: Iterable
     'Region of residence: north'
     """
     names, more = tuple(classes), {}
-    for column in columns:
+    for column in columns if names else ():
         if (own := column_of(column, names)) in texts:
             more[column] = texts[own] + column.removeprefix(own)
     return {**texts, **more}

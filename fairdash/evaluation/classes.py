@@ -30,9 +30,9 @@ def by_group(
     y: Array,
     codes: Index,
     names: Sequence[str],
-    *,
     sample_weight: Array | None = None,
     units: Index | None = None,
+    *,
     cut_off: float | None = None,
     favourable: Literal["below", "above"] = "below",
 ) -> pd.DataFrame:
@@ -124,7 +124,6 @@ def pairs_of_groups(
     y: Array,
     codes: Index,
     names: Sequence[str],
-    *,
     sample_weight: Array | None = None,
     units: Index | None = None,
 ) -> pd.DataFrame:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from fairdash.figures import audit_traces as traces
 from fairdash.figures.audit_traces import AuditView, Draw
-from fairdash.figures.theme import HEIGHT, Theme, new_figure
+from fairdash.figures.theme import HEIGHT, Theme, escaped, new_figure
 
 #: Pixels of a figure of rows besides them.
 _AROUND = 150
@@ -56,15 +56,24 @@ def audit_figure(
     one = FIGURES[name]
     known = dict(view.names) | {"total": f"{100 * table['share'].sum():.1f} %" if "share" in table else ""}
     words = {each: getattr(one, each).format(**known) for each in ("title", "subtitle", "x", "y")}
+    # Classes have no order, and with it no band and no rows beyond.
+    of_classes = "class" in table and one.x == "{sensitive}"
+    if of_classes:
+        words["subtitle"] = words["subtitle"].replace(_BANDED, _OF_CLASSES)
     if one.rows is not None:
         table = one.rows(table)
     height = _AROUND + one.of_a_row * len(table) if one.of_a_row else one.height
     figure = new_figure(**words, theme=theme, height=height)
     one.draw(figure, table, view, theme)
+    if of_classes:
+        where = next(column for column in ("at", "s_low", "low") if column in table)
+        names = table.drop_duplicates(where)
+        figure.update_xaxes(tickvals=names[where], ticktext=[escaped(each) for each in names["class"]])
     return figure, f"{words['title']}: {one.alt}"
 
 
 _BANDED = "With a 95 % band for smooth curves; diamonds: all rows beyond"
+_OF_CLASSES = "95 % intervals that hold for all classes at once"
 _RATIOS = "Bands of about equal exposure, 95 % intervals; above 1: paid out more than charged"
 _AT_ONCE = "limits hold for all at once in 95 % of samples"
 _OF_MEAN = "Per cent of the mean price, 95 % intervals"
@@ -92,6 +101,15 @@ FIGURES: Mapping[str, AuditFigure] = MappingProxyType(
     {
         "curve": AuditFigure(
             title="Average {price} by {sensitive}", subtitle=_BANDED, alt=_A_LINE, draw=_price_curve
+        ),
+        "classes": AuditFigure(
+            title="Average {price} of each class of {sensitive}",
+            subtitle="95 % intervals, each class by itself; line: all rows",
+            x="{price}",
+            y="",
+            of_a_row=34,
+            alt="a bar a class with its interval.",
+            draw=traces.classes,
         ),
         "dearest_curve": AuditFigure(
             title="The dearest 5 % of {price} by {sensitive}",

@@ -167,9 +167,14 @@ def _middle(table: pd.DataFrame, name: str = "") -> pd.Series:
 def segments(figure: go.Figure, table: pd.DataFrame, _: AuditView, theme: Theme) -> None:
     """A line a segment, in their order."""
     known = table[["per_head", "per_head_low", "per_head_high"]]
+    ranges = (
+        table["class"]
+        if "class" in table
+        else [f"{each.s_low:,.4g} to {each.s_high:,.4g}" for each in table.itertuples()]
+    )
     labels = [
-        escaped(f"{each.s_low:,.4g} to {each.s_high:,.4g} · {each.column} {each.level}"[:60])
-        for each in table.itertuples()
+        escaped(f"{of_s} · {each.column} {each.level}"[:60])
+        for of_s, each in zip(ranges, table.itertuples(), strict=True)
     ]
     bars = limits(*(known[each] for each in known), colour=theme.chosen)
     look: Values = {"name": "a unit", "colour": theme.chosen, "error_x": bars}
@@ -194,6 +199,25 @@ def bars(labels: Callable[[pd.DataFrame], list[str]], *, value: str, hover: str 
         figure.update_yaxes(autorange="reversed", ticks="", type="category")
 
     return draw
+
+
+def classes(figure: go.Figure, table: pd.DataFrame, view: AuditView, theme: Theme) -> None:
+    """A bar a class with the interval of its mean and its rows, and a line at the mean of all."""
+    known = table[["mean", "low", "high"]]
+    labels = [
+        f"{escaped(short(name))} · {rows:,} rows"
+        for name, rows in zip(table["class"], table["rows"], strict=True)
+    ]
+    figure.add_bar(
+        x=known["mean"],
+        y=labels,
+        orientation="h",
+        marker={"color": theme.chosen, "opacity": 0.75},
+        error_x=limits(*(known[each] for each in known), colour=theme.text),
+        **said("%{y}: %{x:,.4g}"),
+    )
+    figure.update_yaxes(autorange="reversed", ticks="", type="category")
+    figure.add_shape(line_up(view.mean_price, colour=theme.quiet))
 
 
 def features(table: pd.DataFrame) -> list[str]:

@@ -173,6 +173,8 @@ def refit_tariff(dataset: Dataset, spec: ModelSpec) -> tuple[FairTariff, list[st
         tweedie_power=settings.tweedie_power,
         lam=spec.lam,
         alpha=alpha,
+        # As the run's own tariffs, whose figures stand beside it.
+        smooth=0.0,
         objective=plan.objective,
         balance=settings.balance,
         random_state=plan.random_state,

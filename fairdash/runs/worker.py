@@ -54,8 +54,8 @@ SECONDS_FOR_THE_LOCK = 3.0
 #: A result that can't be written is kept in memory so long, and written again and again.
 SECONDS_TO_INSIST, SECONDS_BETWEEN_TRIES = 600.0, 1.0
 
-#: A table is in memory twice: of larger ones a run stays one process.
-MOST_ROWS = 100_000
+#: A table is in memory twice: of one with more numbers a run stays one process.
+MOST_NUMBERS = 20_000_000
 #: What a slow core trains for, at least: a process takes seconds to start.
 FEWEST_SECONDS = 8.0
 
@@ -382,7 +382,7 @@ def _is_worth_it(dataset: Dataset, plan: Sweep) -> bool:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return (
         cores > 1
-        and dataset.n_rows <= MOST_ROWS
+        and dataset.features.size <= MOST_NUMBERS
         and seconds_of(plan.models(), dataset.n_rows) > FEWEST_SECONDS
         and resolve_device(plan.device).name == "cpu"
     )

@@ -1,26 +1,30 @@
 """Fitting tariffs of one table at many λ as one stack: scikit-learn's GLM first, then the penalty.
 
-    minimise over β:  L(β) + α ‖β‖² / c + λ Ψ(U, s)
+    minimise over β:  L(β) + (α ‖β‖² + Σ γ ‖D² v‖²) / c + λ Ψ(U, s)
 
-L is the mean deviance in units of the constant's, c, and Ψ the penalty on up to 20,000 rows that stay the
-same. λ = 0 is the GLM. With a penalty of the networks it is what they minimise too; that of its own has a
-part of Ψ that grows with λ itself, and leads to the flat premium (:mod:`fairdash.tariff.stack`). Fixed
-relativities are an offset: both see premiums with them, and no β changes them.
+L is the mean deviance in units of the constant's, c; v are the values of a number, whose second differences
+D² count where curves are to be smooth, and which may be held monotone (:mod:`fairdash.tariff.shape`). Ψ is
+the penalty on up to 20,000 rows that stay the same. λ = 0 is the GLM. With a penalty of the networks it is
+what they minimise too; that of its own has a part of Ψ that grows with λ itself, and leads to the flat
+premium (:mod:`fairdash.tariff.stack`). Fixed relativities are an offset: both see premiums with them, and
+no β changes them.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from fairdash.errors import OptionError
+from fairdash.tariff.glm import fit_glm
+from fairdash.tariff.shape import Shape, even
+from fairdash.tariff.smoothing import choose_smooth
 from fairdash.tariff.terms import Term, base_and_values, design, offset, premiums
 from fairdash.training.feature_encoder import TargetScale
 from fairdash.training.losses import Loss
@@ -48,8 +52,6 @@ PENALTIES = MappingProxyType(
         **{each.id: each for each in METHODS.values() if each.penalty is not None and not each.adversarial},
     }
 )
-#: Most of Newton's steps on top of scikit-learn's solver; each doubles the digits.
-_NEWTON_STEPS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +69,12 @@ class FitOptions:
     alpha
         Weight of the squared coefficients, as scikit-learn's ``TweedieRegressor`` has it for a target of
         mean 1 (squared error: of variance 1).
+    smooth
+        Weight γ ≥ 0 of the squared second differences of neighbouring values of a number, beside α and on
+        the same scale: of all, or by column, 0 for the others; ``"auto"`` for those that
+        :func:`fairdash.tariff.smoothing.choose_smooth` finds.
+    monotone
+        Number to +1, where its values may only rise, or −1, where they may only fall.
     balance
         Whether the training rows' premiums add up to their target.
     penalty_rows
@@ -83,6 +91,8 @@ class FitOptions:
     penalty: str = AVERAGES
     objective: str = "demographic_parity"
     alpha: float = 1e-5
+    smooth: float | Mapping[str, float] | Literal["auto"] = 0.0
+    monotone: Mapping[str, int] = field(default_factory=dict)
     balance: bool = True
     penalty_rows: int = 20_000
     max_iter: int = 200
@@ -119,6 +129,8 @@ class Fitted:
         (K,).
     glm_steps
         Newton's steps of the GLM, the last of which is the one that brought nothing.
+    smooth
+        Column of numbers to γ.
     """
 
     multiplies: bool
@@ -127,6 +139,7 @@ class Fitted:
     n_iter: NDArray[np.int64]
     converged: NDArray[np.bool_]
     glm_steps: int
+    smooth: Mapping[str, float] = field(default_factory=dict)
 
     def premiums(self, terms: Sequence[Term], table: pd.DataFrame) -> Array:
         """What the tariffs of these terms ask of every row, (K, n), in the target's units."""
@@ -134,9 +147,20 @@ class Fitted:
         return premiums(terms, table, base=base, values=values, multiplies=self.multiplies)
 
 
-def fit_terms(terms: Sequence[Term], table: pd.DataFrame, y: Array, **given: Any) -> Fitted:
-    """Fit a tariff of these terms a λ to a table's rows, as :func:`fit_stack` does."""
-    return fit_stack(design(terms, table), y, offset=offset(terms, table), **given)
+def fit_terms(
+    terms: Sequence[Term], table: pd.DataFrame, y: Array, *, options: FitOptions, **given: Any
+) -> Fitted:
+    """Fit a tariff of these terms a λ to a table's rows, as :func:`fit_stack` does, and shape its curves."""
+    x, fixed, smooth = design(terms, table), offset(terms, table), options.smooth
+    shape = Shape.of(terms, alpha=options.alpha, smooth=0.0, monotone=options.monotone)
+    if isinstance(smooth, str):
+        how = {"sample_weight": given["sample_weight"], "offset": fixed}
+        smooth = choose_smooth(terms, x, y, loss=options.loss, alpha=options.alpha, **how)
+    smooth = smooth if isinstance(smooth, Mapping) else even(terms, smooth)
+    if any(smooth.values()):
+        shape = Shape.of(terms, alpha=options.alpha, smooth=smooth, monotone=options.monotone)
+    fitted = fit_stack(x, y, offset=fixed, shape=shape, options=options, **given)
+    return replace(fitted, smooth=smooth)
 
 
 def fit_stack(
@@ -149,6 +173,7 @@ def fit_stack(
     options: FitOptions,
     random_state: int,
     offset: Array | None = None,
+    shape: Shape | None = None,
     on_step: Callable[[float], None] | None = None,
 ) -> Fitted:
     """Fit a tariff a λ to training rows.
@@ -170,6 +195,8 @@ def fit_stack(
     offset
         (n,) what fixed relativities add to η (:func:`fairdash.tariff.terms.offset`), or None; it needs a
         log link.
+    shape
+        Of the curves; α ‖β‖² alone if None.
     on_step
         As in :func:`fairdash.tariff.stack.minimise`.
     """
@@ -183,12 +210,14 @@ def fit_stack(
     weight = np.ones(len(y)) if sample_weight is None else sample_weight / sample_weight.mean()
     scale = TargetScale.of(y, loss, weight)
     target = scale.apply(y)
-    glm, glm_steps = fit_glm(x, target, weight, loss=loss, alpha=options.alpha, offset=offset)
+    shape = shape or Shape.ridge(x.shape[1], options.alpha)
+    glm, glm_steps = fit_glm(x, target, weight, loss=loss, shape=shape, offset=offset)
+    glm = shape.exact(glm)
     beta = np.repeat(glm[None], len(lams), axis=0)
     n_iter, converged = np.zeros(len(lams), dtype=np.int64), np.ones(len(lams), dtype=bool)
     fair = np.flatnonzero(np.array(lams) > 0)
     if len(fair):
-        from fairdash.tariff.stack import TariffStack, minimise
+        from fairdash.tariff.stack import TariffStack, minimise, minimise_monotone
 
         assert s is not None
         stack = TariffStack(
@@ -200,15 +229,19 @@ def fit_stack(
             start=glm,
             options=options,
             offset=offset,
+            shape=shape,
             random_state=random_state,
         )
         ends_flat = options.penalty == AVERAGES and offset is None
         tol = options.tol * (1.0 if ends_flat else np.maximum(stack.lams, 1.0))
-        x_found, *told = minimise(
-            stack.value_and_slope, stack.start, max_iter=options.max_iter, tol=tol, on_step=on_step
-        )
+        how: dict[str, Any] = {"max_iter": options.max_iter, "tol": tol, "on_step": on_step}
+        if len(shape.rises):
+            x_found, *told = minimise_monotone(stack, **how)
+        else:
+            x_found, *told = minimise(stack.value_and_slope, stack.start, **how)
         beta[fair] = stack.coefficients(x_found)
         n_iter[fair], converged[fair] = told
+    beta = shape.exact(beta)
     # In the target's own units.
     intercept, coefficients = beta[:, -1], beta[:, :-1]
     if loss.has_log_link:
@@ -230,67 +263,3 @@ def fit_stack(
         converged=converged,
         glm_steps=glm_steps,
     )
-
-
-def fit_glm(
-    x: Array, y: Array, weight: Array, *, loss: Loss, alpha: float, offset: Array | None = None
-) -> tuple[Array, int]:
-    """Coefficients (P + 1,) of the GLM of the loss's family and link, the intercept last, and steps tried.
-
-    By scikit-learn, to x (n, P) and y (n,) in the loss's units; then by Newton's steps as long as the slope
-    gets smaller, so that the result depends on rounding alone.
-
-    It knows no offset o (n,). The deviance of power p at y and exp(o) μ is exp((2 − p) o) times that at
-    exp(−o) y and μ, so that a GLM of those targets and weights is the one with the offset.
-    """
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.linear_model import TweedieRegressor
-
-    if offset is not None:
-        total = weight.sum()
-        y, weight = y * np.exp(-offset), weight * np.exp((2 - loss.power) * offset)
-        # The deviance is averaged over the new weights; α counts beside what the old ones give.
-        alpha = alpha * total / weight.sum()
-    model = TweedieRegressor(
-        power=loss.power,
-        link="log" if loss.has_log_link else "identity",
-        alpha=alpha,
-        solver="newton-cholesky",
-        max_iter=200,
-        tol=1e-6,
-    )
-    # Columns that are all constant leave the constant model.
-    columns = x if x.shape[1] else np.zeros((len(y), 1))
-    with warnings.catch_warnings():
-        # It then goes on by L-BFGS, and says of that whether it has settled.
-        warnings.filterwarnings("ignore", message="Line search of Newton solver", category=ConvergenceWarning)
-        model.fit(columns, y, sample_weight=weight)
-    with_ones = np.column_stack([x, np.ones(len(x))])
-    beta = np.append(model.coef_[: x.shape[1]], model.intercept_)
-    slope, curvature = _derivatives(with_ones, y, weight, beta, loss, alpha)
-    steps = int(model.n_iter_)
-    for _ in range(_NEWTON_STEPS):
-        steps += 1
-        nearer = beta - np.linalg.lstsq(curvature, slope)[0]
-        its_slope, its_curvature = _derivatives(with_ones, y, weight, nearer, loss, alpha)
-        if not np.abs(its_slope).max() < np.abs(slope).max():
-            break
-        beta, slope, curvature = nearer, its_slope, its_curvature
-    return beta, steps
-
-
-def _derivatives(
-    x: Array, y: Array, weight: Array, beta: Array, loss: Loss, alpha: float
-) -> tuple[Array, Array]:
-    """Slope (P + 1,) and curvature (P + 1, P + 1) of half the mean deviance plus half of α ‖β‖²."""
-    eta, p = x @ beta, loss.power
-    share = weight / weight.sum()
-    if loss.has_log_link:
-        with np.errstate(over="ignore"):
-            mean, rest = np.exp((2 - p) * eta), y * np.exp((1 - p) * eta)
-        first, second = mean - rest, (2 - p) * mean - (1 - p) * rest
-    else:
-        first, second = eta - y, np.ones_like(y)
-    shrinkage = np.append(np.full(len(beta) - 1, alpha), 0.0)
-    curvature = (x * (share * second)[:, None]).T @ x + np.diag(shrinkage)
-    return x.T @ (share * first) + shrinkage * beta, curvature

@@ -23,6 +23,7 @@ from fairdash.jobs.steps import Found, Unit, at_once
 from fairdash.tariff import FAIR_TARIFF
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
 from fairdash.tariff.fit import PENALTIES, FitOptions, fit_terms
+from fairdash.tariff.smoothing import AUTO
 from fairdash.training.baselines import ALPHAS
 from fairdash.training.models import TrainedModels
 from fairdash.training.splits import Split, with_held_out
@@ -187,7 +188,8 @@ def choose_alpha(
     split
         With validation rows, on which the deviance is compared; the GLMs are fitted to its training rows.
     options
-        The fit's; its `alpha` is what is looked for.
+        The fit's; its `alpha` is what is looked for. A `smooth` that is to be found is 0 here: it is found
+        beside that α, where a tariff is fitted.
     random_state
         Seed of the rows that are taken where there are more than MOST_ROWS.
     """
@@ -202,7 +204,9 @@ def choose_alpha(
             "s": None,
             "sample_weight": mass,
             "lams": [0.0],
-            "options": replace(options, alpha=alpha),
+            "options": replace(
+                options, alpha=alpha, smooth=0.0 if options.smooth == AUTO else options.smooth
+            ),
         }
         fitted = fit_terms(found, features.iloc[train], y[train], random_state=random_state, **given)
         (y_pred,) = fitted.premiums(found, features.iloc[held_out])

@@ -33,7 +33,9 @@ from fairdash.errors import Checks, OptionError
 from fairdash.tariff.choosing import TermOptions, choose_terms, require_fixed
 from fairdash.tariff.files import export
 from fairdash.tariff.fit import AVERAGES, PENALTIES, FitOptions, fit_terms
+from fairdash.tariff.monotone import cost_in_words, monotone_cost
 from fairdash.tariff.relativities import in_words, relativities_table
+from fairdash.tariff.smoothing import AUTO
 from fairdash.tariff.terms import Factor, base_and_values, premiums
 from fairdash.training.losses import find_loss
 from fairdash.training.objectives import OBJECTIVES
@@ -52,8 +54,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
 
     It minimises L + λ Ψ, as :class:`fairdash.training.regressor.FairRegressor` does: L is the deviance, 1 for
     the constant model, and Ψ a measure of dependence between U and the sensitive features s. λ = 0 is
-    scikit-learn's GLM on the same columns; the larger λ, the fairer and the less accurate, down to one flat
-    premium (with the penalty ``"averages"``, and no factor fixed).
+    scikit-learn's GLM on the same columns, with curves that are smooth; the larger λ, the fairer and the less
+    accurate, down to one flat premium (with the penalty ``"averages"``, and no factor fixed).
 
     s is learned from, but no factor looks at it. It comes as ``fit(…, sensitive_features=s)``, or lies among
     the columns of X and is named by `sensitive_columns`.
@@ -97,6 +99,14 @@ class FairTariff(RegressorMixin, BaseEstimator):
     alpha
         Weight of the squared coefficients, as in scikit-learn's ``TweedieRegressor`` for a target of mean 1
         (squared error: of variance 1): it keeps levels without claims finite.
+    smooth
+        Weight γ ≥ 0 of the squared second differences of neighbouring breakpoints or bands, on the scale of
+        η and beside `alpha` (Eilers and Marx 1996): of all, or column to γ, 0 for the others. ``"auto"`` has
+        one a column found by cross-validation (:func:`fairdash.tariff.smoothing.choose_smooth`); it is 0
+        below 100 rows.
+    monotone
+        Column of numbers to +1, where its relativities may only rise, or −1, where they may only fall, such
+        as ``{"bonus_level": +1}``; None for none. They hold exactly, at every λ.
     balance
         Whether the training rows' premiums add up to their target, by the base.
     tweedie_power
@@ -120,6 +130,11 @@ class FairTariff(RegressorMixin, BaseEstimator):
         η is ``intercept_ + design(terms_, X) @ coef_``, plus the logarithms of fixed relativities.
     glm_intercept_, glm_coef_
         The same at λ = 0.
+    smooth_ : dict
+        Columns of numbers, their names in the tariff, to the γ that was used.
+    monotone_cost_ : DataFrame or None
+        What `monotone` costs in deviance, as :func:`fairdash.tariff.monotone.monotone_cost` has it; three
+        more fits measure it.
     n_iter_ : int
         Steps of the GLM's fit, and of the descent from there.
     sensitive_names_ : tuple
@@ -157,6 +172,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         base_levels: Mapping[Hashable, Any] | None = None,
         fixed: Mapping[Hashable, Mapping[Any, float]] | None = None,
         alpha: float = 1e-5,
+        smooth: float | Mapping[Hashable, float] | Literal["auto"] = AUTO,
+        monotone: Mapping[Hashable, int] | None = None,
         balance: bool = True,
         tweedie_power: float = 1.5,
         penalty_rows: int = 20_000,
@@ -178,6 +195,8 @@ class FairTariff(RegressorMixin, BaseEstimator):
         self.base_levels = base_levels
         self.fixed = fixed
         self.alpha = alpha
+        self.smooth = smooth
+        self.monotone = monotone
         self.balance = balance
         self.tweedie_power = tweedie_power
         self.penalty_rows = penalty_rows
@@ -242,15 +261,17 @@ class FairTariff(RegressorMixin, BaseEstimator):
         # Rows of weight 0 are left out; the user counts them all.
         used = None if np.ndim(each := np.asarray(sample_weight)) == 0 else np.flatnonzero(each)
         require_fixed(self.terms_, features, numbers=used)
-        fitted = fit_terms(
-            self.terms_,
-            features,
-            y,
-            s=s,
-            sample_weight=weight,
-            lams=[0.0, lam] if lam else [0.0],
-            options=options,
-            random_state=seed_to_fit(self.random_state),
+        how: dict[str, Any] = {
+            "s": s,
+            "sample_weight": weight,
+            "lams": [0.0, lam] if lam else [0.0],
+            "options": options,
+            "random_state": seed_to_fit(self.random_state),
+        }
+        fitted = fit_terms(self.terms_, features, y, **how)
+        self.smooth_ = dict(fitted.smooth)
+        self.monotone_cost_ = (
+            monotone_cost(fitted, self.terms_, features, y, **how) if options.monotone else None
         )
         self.intercept_, self.coef_ = float(fitted.intercept[-1]), fitted.coefficients[-1]
         self.glm_intercept_, self.glm_coef_ = float(fitted.intercept[0]), fitted.coefficients[0]
@@ -346,8 +367,11 @@ class FairTariff(RegressorMixin, BaseEstimator):
         )
 
     def formula(self) -> str:
-        """How to rate by the table, in plain words, a sentence a line."""
-        return in_words(self.relativities())
+        """How to rate by the table, in plain words, a sentence a line; and what is held monotone."""
+        words = in_words(self.relativities())
+        if self.monotone_cost_ is None:
+            return words
+        return f"{words}\n{cost_in_words(self._fit_options().monotone, self.monotone_cost_)}"
 
     def export(self, path: str | PathLike[str]) -> None:
         """Write the table of relativities to a ``.csv`` or ``.xlsx``; :func:`fairdash.read_tariff` reads it.
@@ -371,20 +395,26 @@ class FairTariff(RegressorMixin, BaseEstimator):
         get_entry(OBJECTIVES, self.objective, option="objective")
         checks = Checks(OptionError)
         for name, least in (("lam", 0), ("alpha", 0), ("tol", 0), ("max_iter", 1), ("penalty_rows", 8)):
-            value = getattr(self, name)
             whole = name in ("max_iter", "penalty_rows")
-            kind = Integral if whole else Real
-            fits = isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
             checks.require(
-                fits and value >= least,
+                _is_at_least(least, getattr(self, name), Integral if whole else Real),
                 name,
                 "It can't be used",
                 f"Give a {'whole ' if whole else ''}number of at least {least}.",
             )
+        smooth: Any = self.smooth
+        if isinstance(smooth, Mapping):
+            smooth = {str(name): each for name, each in smooth.items()}
+        weights = smooth.values() if isinstance(smooth, Mapping) else [smooth]
+        fits = (isinstance(smooth, str) and smooth == AUTO) or all(_is_at_least(0, each) for each in weights)
+        hint = "Give “auto”, a number of at least 0, or one a column."
+        checks.require(fits, "smooth", "It can't be used", hint)
         checks.finish()
         names = ("penalty", "objective", "alpha", "balance", "penalty_rows", "max_iter", "tol")
         loss = find_loss(self.loss, tweedie_power=self.tweedie_power)
-        return FitOptions(loss=loss, **{name: getattr(self, name) for name in names})
+        monotone = {str(name): sign for name, sign in (self.monotone or {}).items()}
+        given = {name: getattr(self, name) for name in names}
+        return FitOptions(loss=loss, smooth=smooth, monotone=monotone, **given)
 
     def _term_options(self) -> TermOptions:
         by_column = {
@@ -398,3 +428,7 @@ class FairTariff(RegressorMixin, BaseEstimator):
             interactions=[(str(a), str(b)) for a, b in self.interactions or ()],
             **by_column,
         )
+
+
+def _is_at_least(least: float, value: Any, kind: Any = Real) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value) and value >= least

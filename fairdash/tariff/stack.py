@@ -30,6 +30,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import logsumexp, softmax
 
 from fairdash.tariff.averages import AveragesPenalty
+from fairdash.tariff.shape import LEAST_STEP, Shape
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.utils.seeds import Stream, rng_of
 
@@ -47,13 +48,15 @@ _SUFFICIENT = 1e-4
 _FLAT = 0.9
 #: Trials of a step. A problem for which none brings enough counts as settled: rounding is all that is left.
 _TRIALS = 20
+#: Most rounds of an active set.
+_ROUNDS = 20
 
 #: What is minimised: value (M,) and slope (M, P) at x (M, P), for the problems `which` (M,).
 Objective = Callable[[Array, NDArray[np.int64]], tuple[Array, Array]]
 
 
 class TariffStack:
-    """L + α ‖β‖² / c + λ Ψ of K tariffs, in coordinates in which the deviance is about round.
+    """L + (α ‖β‖² and what else shapes curves) / c + λ Ψ of K tariffs, where the deviance is about round.
 
     These coordinates z = Rβ, with RᵀR the Fisher information of the GLM's deviance in units of the
     constant's, spare the descent the table's own scales: breakpoints far apart and rare levels.
@@ -75,6 +78,8 @@ class TariffStack:
         a log link that scales premiums, and so changes how residuals depend on s.
     offset
         (n,) what fixed relativities add to η, or None.
+    shape
+        Of the curves; α ‖β‖² alone if None.
     random_state
         Seed of the rows that the penalty sees.
     number
@@ -94,6 +99,7 @@ class TariffStack:
         start: Array,
         options: FitOptions,
         offset: Array | None = None,
+        shape: Shape | None = None,
         random_state: int = 0,
         number: type[Any] | None = None,
     ) -> None:
@@ -112,14 +118,15 @@ class TariffStack:
         constant = np.full_like(y, math.log(mean) if self.loss.has_log_link else mean)
         self.unit = float(share @ self.loss.unit_deviance(constant, y))
         # Of scikit-learn's objective, half the mean deviance plus half of α ‖β‖², twice.
-        self.shrinkage = np.full_like(start, options.alpha / self.unit)
-        self.shrinkage[-1] = 0.0
+        self.shape = (shape or Shape.ridge(len(start) - 1, options.alpha)).times(1.0, self.unit)
         fixed = np.zeros_like(y) if offset is None else offset
         eta = x @ start + fixed
         self._root = self._curvature(eta, x, share)
         # A coordinate a row: products with a few models then run along the memory.
         self.z = np.ascontiguousarray(solve_triangular(self._root.T, x.T, lower=True), dtype=self.number)
         self.start = np.repeat((self._root @ start)[None], len(lams), axis=0)
+        #: (m, P + 1) what takes coordinates to the steps of monotone factors.
+        self.rises = solve_triangular(self._root.T, self.shape.rises.T, lower=True).T
         self.y, self.share, self.fixed = (each.astype(self.number) for each in (y, share, fixed))
         self.y_seen, self.fixed_seen = self.y[rows], self.fixed[rows]
         self.z_seen = np.ascontiguousarray(self.z[:, rows])
@@ -140,7 +147,7 @@ class TariffStack:
         """Upper triangular R (P + 1, P + 1) with RᵀR the Fisher information at η (n,)."""
         mu = self.loss.prediction(eta)
         fisher = 2 * share * (mu ** (2 - self.loss.power) if self.loss.has_log_link else 1.0)
-        square = (x.T * (fisher / self.unit)) @ x + np.diag(2 * self.shrinkage)
+        square = (x.T * (fisher / self.unit)) @ x + 2 * self.shape.quadratic
         # Columns that follow from one another have no curvature of their own along some way.
         square[np.diag_indices_from(square)] += 1e-6 * square.diagonal().mean()
         return np.asarray(np.linalg.cholesky(square).T, dtype=np.float64)
@@ -180,9 +187,9 @@ class TariffStack:
             slope = slope - total * (part @ self.z.T)
         slope = slope.astype(np.float64)
         beta = self.coefficients(z)
-        shrunk = self.shrinkage * beta
-        slope += solve_triangular(self._root.T, 2 * shrunk.T, lower=True, check_finite=False).T
-        return error.astype(np.float64) + (shrunk * beta).sum(axis=1) + lam * psi.astype(np.float64), slope
+        pull = beta @ self.shape.quadratic
+        slope += solve_triangular(self._root.T, 2 * pull.T, lower=True, check_finite=False).T
+        return error.astype(np.float64) + (pull * beta).sum(axis=1) + lam * psi.astype(np.float64), slope
 
 
 def minimise(
@@ -250,6 +257,54 @@ def minimise(
         if on_step is not None:
             on_step((step + 1) / max_iter)
     return x, n_iter, settled & ~failed
+
+
+def minimise_monotone(
+    stack: TariffStack,
+    *,
+    max_iter: int,
+    tol: float | Array,
+    on_step: Callable[[float], None] | None = None,
+) -> tuple[Array, NDArray[np.int64], NDArray[np.bool_]]:
+    """As :func:`minimise`, of a stack whose steps (:class:`fairdash.tariff.shape.Shape`) are not below 0.
+
+    An active set (Nocedal and Wright 2006, Section 16.5): steps that are held at 0 leave a smaller problem
+    without bounds. Where it has settled, those that went below 0 are held, too, and those that it pushes up
+    are let go, until nothing changes; in later rounds none is let go any more. What is newly held begins at
+    the nearest point that holds it: in these coordinates that pools neighbours by their weight.
+    """
+    x, rises = stack.start.copy(), stack.rises
+    held = x @ rises.T < LEAST_STEP
+    n_iter, converged = np.zeros(len(x), dtype=np.int64), np.ones(len(x), dtype=bool)
+    open_ = np.arange(len(x))
+    for round_ in range(_ROUNDS):
+        bases = [np.linalg.qr(rises[held[k]].T)[0] for k in open_]
+
+        def free(z: Array, which: NDArray[np.int64], bases: list[Array] = bases) -> Array:
+            return np.stack([each - bases[k] @ (each @ bases[k]) for each, k in zip(z, which, strict=True)])
+
+        def objective(
+            z: Array, which: NDArray[np.int64], own: NDArray[np.int64] = open_, free: Any = free
+        ) -> tuple[Array, Array]:
+            value, slope = stack.value_and_slope(z, own[which])
+            return value, free(slope, which)
+
+        begin = free(x[open_], np.arange(len(open_)))
+        tol_of = np.broadcast_to(tol, len(x))[open_]
+        told = None if round_ else on_step
+        x[open_], steps, settled = minimise(objective, begin, max_iter=max_iter, tol=tol_of, on_step=told)
+        n_iter[open_] += steps
+        converged[open_] = settled
+        slope = stack.value_and_slope(x[open_], open_)[1]
+        before = held.copy()
+        for each, k in zip(slope, open_, strict=True):
+            if round_ < _ROUNDS // 2:
+                held[k, held[k]] = np.linalg.lstsq(rises[held[k]].T, each)[0] > 0
+            held[k] |= rises @ x[k] < -LEAST_STEP
+        open_ = open_[(held != before)[open_].any(axis=1)]
+        if not len(open_):
+            break
+    return x, n_iter, converged
 
 
 def _direction(slope: Array, moves: list[Array], turns: list[Array]) -> Array:

@@ -248,7 +248,7 @@ Term: TypeAlias = Factor | Interaction
 
 def design(terms: Sequence[Term], table: pd.DataFrame) -> Array:
     """The matrix (n, P) of a table: a block a term, without an intercept."""
-    blocks = _blocks(terms)
+    blocks = blocks_of(terms)
     matrix = np.empty((len(table), blocks[-1].stop if blocks else 0))
     for term, block in zip(terms, blocks, strict=True):
         matrix[:, block] = term.matrix(table)
@@ -290,7 +290,7 @@ def base_and_values(
         those of interactions are not. Fixed values are relative to nothing: they stay as they were given.
     """
     base, values = intercept.copy(), []
-    for term, block in zip(terms, _blocks(terms), strict=True):
+    for term, block in zip(terms, blocks_of(terms), strict=True):
         of_term = term.values(coefficients[:, block])
         if isinstance(term, Factor) and term.kind != FIXED:
             zero = of_term @ np.array(term.shares) if to_average else of_term[:, term.base]
@@ -299,5 +299,6 @@ def base_and_values(
     return base, values
 
 
-def _blocks(terms: Sequence[Term]) -> list[slice]:
+def blocks_of(terms: Sequence[Term]) -> list[slice]:
+    """Where each term's coefficients are among all."""
     return [slice(*edge) for edge in pairwise(accumulate((term.width for term in terms), initial=0))]

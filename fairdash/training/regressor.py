@@ -178,7 +178,8 @@ adversary_lr, adversary_steps, dropout, loss, tweedie_power, balance, patience
         y : array, shape (n,)
             Target, not constant; for the losses with a log link 0 or more.
         sensitive_features : array, Series or DataFrame, shape (n,) or (n, d)
-            What must not show, as numbers. Needed if λ > 0 and there are no `sensitive_columns`.
+            What must not show: numbers, or text for classes. Needed if λ > 0 and there are no
+            `sensitive_columns`.
         sample_weight : array, shape (n,)
             How much each row counts, such as its exposure: 0 leaves it out, 2 counts it twice.
 

@@ -292,7 +292,7 @@ def rows_to_predict(
         table = pd.DataFrame(checked, columns=names)
     sensitive = [name for name in model.sensitive_names_ if name in table.columns]
     if sensitive:
-        sensitive_table(table[sensitive], name="X")
+        sensitive_table(table[sensitive], name="X", fewest=0)
     return clean_features(table[list(columns)], numbers=numbers)
 
 

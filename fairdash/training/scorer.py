@@ -74,7 +74,7 @@ class DependenceScorer(BaseEstimator):
         OptionError
             No sensitive column is known, or no y where residuals are judged; or as :func:`fairdash.measure`.
         """
-        s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features")
+        s = sensitive_table(self._column_of(X, sensitive_features), name="sensitive_features", fewest=0)
         objective = get_entry(OBJECTIVES, self.objective, option="objective")
         if objective.uses_target and y is None:
             raise OptionError.of("Residuals need the target", "Give y to the scorer.", column="y")

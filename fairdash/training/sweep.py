@@ -19,6 +19,7 @@ from fairdash.training.defaults import (
     LAMS,
     LAMS_OF_FIRST_LOOK,
     N_SPLITS,
+    N_SPLITS_OF_MANY_ROWS,
     VALIDATION_SHARE,
     default_methods,
     default_n_splits,
@@ -298,6 +299,16 @@ def preview_of(plan: Sweep, *, n_rows: int | None = None) -> Sweep:
         tariff=False,
         settings=settings,
     )
+
+
+def quicker(plan: Sweep) -> Sweep | None:
+    """The plan with its first fair method alone and the fewest splits of an interval; None if it is that."""
+    fair = next((method for method in plan.methods if method != STANDARD), None)
+    if fair is None:
+        return None
+    n_splits = min(plan.n_splits, N_SPLITS_OF_MANY_ROWS)
+    quick = replace(plan, methods=(STANDARD, fair), n_splits=n_splits)
+    return quick if (len(quick.methods), n_splits) < (len(plan.methods), plan.n_splits) else None
 
 
 def train_sweep(

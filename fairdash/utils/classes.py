@@ -71,12 +71,17 @@ class Classes(NamedTuple):
             said = [f"“{name}” is 1 for “{self.names[1]}” and 0 for “{self.names[0]}”."]
         else:
             said = [f"“{name}” has {len(self.names)} classes, and is 0 or 1 for each: {few(self.names)}."]
-        if self.merged:
-            said.append(
-                f"“{name}”: {few(self.merged)} have fewer than {FEWEST_ROWS} rows and are taken together as "
-                f"“{self.names[-1]}” ({counted(sum(self.merged.values()), 'row')})."
-            )
-        return said
+        return [*said, *self.merged_in_words(name)]
+
+    def merged_in_words(self, name: str) -> list[str]:
+        """Which classes of a column of this name were rare; nothing where none was."""
+        if not self.merged:
+            return []
+        return [
+            f"“{name}”: {few(self.merged)} are taken together as “{self.names[-1]}” "
+            f"({counted(sum(self.merged.values()), 'row')}): classes of fewer than {FEWEST_ROWS} rows, and "
+            "the next rarest where these have too few."
+        ]
 
 
 def classes_of(values: ArrayLike | pd.Series, *, fewest: int = FEWEST_ROWS) -> Classes:

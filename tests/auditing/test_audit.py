@@ -12,7 +12,9 @@ from numpy.testing import assert_allclose
 
 import fairdash as fd
 from fairdash.auditing.audit import carry_out
+from fairdash.auditing.decomposition import chosen_decomposition
 from fairdash.auditing.plan import QUESTIONS, AuditPlan, columns_of
+from fairdash.auditing.table import AuditTable
 from fairdash.errors import Cancelled, DataError, FairdashError, OptionError
 
 ROLES = {"price": "premium", "sensitive": "age", "exposure": "years", "outcome": "claims"}
@@ -204,6 +206,8 @@ def test_a_price_that_s_gives_without_noise():
         ({"premium": "dear"}, {}, "does not hold numbers only"),
         ({"years": -1.0}, {}, "below zero"),
         ({"premium": np.inf}, {}, "infinite"),
+        ({"premium": 1e90}, {}, "squared twice"),
+        ({"claims": [7e3] + [0.0] * 199}, {}, "other than 0 in 1 row"),
         ({"premium": -3.0}, {}, "above zero"),
         ({"age": 30.0}, {}, "same value"),
         ({"age": np.nan}, {}, "needs 100 complete rows, and there are 0. Left out: 200 rows in which “age”"),
@@ -212,6 +216,13 @@ def test_a_price_that_s_gives_without_noise():
 def test_what_cannot_be_audited_is_said_with_the_way_out(change, roles, words):
     with pytest.raises((DataError, OptionError), match=words):
         fd.audit(policies(200).assign(**change), **(ROLES | roles))
+
+
+def test_a_half_without_any_cost_has_no_gap_that_is_earned():
+    table = AuditTable.of(policies(400), columns_of("premium", "age", outcome="claims"))
+    cost = np.where(table.folds(2) == 0, 0.0, table.outcome)
+    assert chosen_decomposition(table, cost) is None
+    assert chosen_decomposition(table, table.outcome) is not None
 
 
 def test_lines_of_bad_cells_are_named():

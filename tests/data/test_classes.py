@@ -45,7 +45,7 @@ def test_more_classes_are_a_column_each_and_rare_ones_are_taken_together() -> No
     assert (dataset.sensitive.sum(axis=1) == 1).all()
     assert (dataset.sensitive["region: B"] == (frame["region"] == "B")).all()
     assert (dataset.sensitive[f"region: {OTHERS}"] == frame["region"].isin(["F", "G"])).all()
-    assert any("“F”, “G” have fewer than 20 rows" in note for note in dataset.notes)
+    assert any("“F”, “G” are taken together as “all others”" in note for note in dataset.notes)
     assert dataset.called("region: B") == "Region: B"
     assert dataset.take(np.arange(100)).classes == dataset.classes
 
@@ -99,6 +99,17 @@ def test_an_estimators_sensitive_features_may_be_classes() -> None:
     assert given.shape == (600, 7)
     assert (given[:, 0] == (frame["sex"] == "M")).all()
     assert (given[:, 1:].sum(axis=1) == 1).all()
+
+
+def test_a_regressor_learns_predicts_and_is_scored_with_classes() -> None:
+    frame = people()
+    model = fd.FairRegressor(
+        method="pearson", lam=1.0, n_epochs=3, random_state=0, sensitive_columns=["region"]
+    )
+    model.fit(frame[["rooms", "region"]], frame["cost"])
+    assert len(model.predict(frame[["rooms", "region"]].head(9))) == 9
+    scorer = fd.make_scorer("hgr_spline", sensitive="region")
+    assert scorer(model, frame[["rooms", "region"]].head(60)) <= 0
 
 
 def test_rare_classes_never_leave_one_class() -> None:

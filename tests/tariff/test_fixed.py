@@ -49,7 +49,9 @@ def product_of(table):
 def test_at_lambda_zero_they_are_the_offset_of_a_glm(loss):
     table, claims, years, _ = fixed_policies()
     y, alpha = _target(loss, claims), 1e-3
-    model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, balance=False, fixed=FIXED, n_breakpoints=4)
+    model = fd.FairTariff(
+        loss=loss, lam=0, alpha=alpha, smooth=0, balance=False, fixed=FIXED, n_breakpoints=4
+    )
     model.fit(table, y, sample_weight=years)
     x, given = design(model.terms_, table), product_of(table)
     power, unit = find_loss(loss).power, np.average(y, weights=years)
@@ -248,7 +250,7 @@ def test_many_tariffs_take_them_as_one_does(shrink):
     fitted = fit_tariffs(dataset, splits, terms=TermOptions(fixed=FIXED), **given)
     train = splits[1].train
     for k, lam in enumerate((0.0, 0.3)):
-        one = fd.FairTariff(lam=lam, fixed=FIXED, tol=1e-3).fit(
+        one = fd.FairTariff(lam=lam, smooth=0, fixed=FIXED, tol=1e-3).fit(
             table.iloc[train], claims[train], sensitive_features=age[train], sample_weight=years[train]
         )
         if not shrink:

@@ -51,7 +51,8 @@ def test_scikit_learns_contract_holds(estimator, check):
 
 @pytest.mark.variant
 @_with_checks(
-    *({"loss": "squared_error", "penalty": each} for each in PENALTIES if each != "hgr_spline"),
+    # One check asks for an R² above .5, which λ = 1 may give up.
+    *({"loss": "squared_error", "penalty": each, "lam": 0.3} for each in PENALTIES if each != "hgr_spline"),
     {"loss": "squared_error", "lam": 0, "sensitive_columns": None},
 )
 @pytest.mark.filterwarnings("ignore:The tariff still had way")
@@ -101,7 +102,7 @@ def test_at_lambda_zero_it_is_scikit_learns_glm_on_the_same_columns(loss):
     table, claims, years, _ = policies()
     y = _target(loss, claims)
     alpha = 1e-3
-    model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, balance=False, **OPTIONS)
+    model = fd.FairTariff(loss=loss, lam=0, alpha=alpha, smooth=0, balance=False, **OPTIONS)
     model.fit(table, y, sample_weight=years)
     x = design(model.terms_, table)
     family = find_loss(loss)
@@ -205,7 +206,14 @@ def test_what_is_minimised_is_what_networks_minimise():
     table, claims, years, age = policies()
     table = table[["bonus", "zone"]]
     model = fd.FairTariff(
-        lam=0.3, penalty="hgr_spline", balance=False, alpha=0, tol=1e-10, max_iter=500, n_breakpoints=5
+        lam=0.3,
+        penalty="hgr_spline",
+        balance=False,
+        alpha=0,
+        smooth=0,
+        tol=1e-10,
+        max_iter=500,
+        n_breakpoints=5,
     )
     model.fit(table, claims, sensitive_features=age, sample_weight=years)
     x, loss = design(model.terms_, table), find_loss("poisson")

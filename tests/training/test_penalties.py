@@ -304,17 +304,18 @@ def test_a_stack_equals_its_members_one_by_one(method, weighted):
         assert value.item() == pytest.approx(psi[k].item(), abs=1e-12)
 
 
+@pytest.mark.parametrize("bad", [math.nan, math.inf, 3e38])
 @every_penalty
-def test_a_member_that_diverges_leaves_the_others_alone(method):
+def test_a_member_that_diverges_leaves_the_others_alone(method, bad):
     u, s = _gaussian(0.6, 80, dtype=torch.float32)
     penalty, v = _penalty(method, s, [1, 2, 3])
     clean = penalty(u, v)
     u = u.clone()
-    u[1, 7] = torch.nan
+    u[1, 7] = bad
     u.requires_grad_()
     psi = penalty(u, v)
     (slope,) = torch.autograd.grad(psi[[0, 2]].sum(), u)
-    assert torch.isnan(psi[1])
+    assert torch.isnan(psi[1]) or bad < math.inf
     assert torch.allclose(psi[[0, 2]], clean[[0, 2]], atol=1e-6)
     assert torch.isfinite(slope[[0, 2]]).all()
 

@@ -11,6 +11,7 @@ from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
 from fairdash.auditing.plan import CRITERIA, AuditPlan, Columns
 from fairdash.data.catalogue import CATALOGUE
+from fairdash.data.columns import as_classes
 from fairdash.data.header_words import meanings_of
 from fairdash.data.rate import looks_like_total
 from fairdash.data.roles import Roles
@@ -114,10 +115,14 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
     """Which column is what; None while price or sensitive attribute is missing."""
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
+    # Only the sensitive attribute may be classes.
+    sensitive_ones = [name for name in names if name in numbers or as_classes(frame[name]) is not None]
     taken: list[str | None] = []
 
-    def ask(place: DeltaGenerator, title: str, begin: str | None, about: str) -> str | None:
-        free = [name for name in numbers if name not in taken]
+    def ask(
+        place: DeltaGenerator, title: str, begin: str | None, about: str, among: list[str] = numbers
+    ) -> str | None:
+        free = [name for name in among if name not in taken]
         chosen = place.selectbox(
             title,
             [NONE, *free],
@@ -134,7 +139,11 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         left, "Price, or prediction", _price_in(numbers, roles), "What is charged or foretold, for each row."
     )
     sensitive = ask(
-        right, "Sensitive attribute", roles.sensitive[0], "What the price must not follow, such as the age."
+        right,
+        "Sensitive attribute",
+        roles.sensitive[0],
+        "What the price must not follow, such as the age: numbers, or classes such as sex or region.",
+        sensitive_ones,
     )
     outcome = ask(
         left, "Outcome", roles.target, "Claims or their cost: whether the price is earned is asked of it."
@@ -148,7 +157,7 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
         second = ask(right, "A second price", None, "A candidate to compare with the price.")
         also = right.multiselect(
             "Further sensitive attributes",
-            [name for name in numbers if name not in taken],
+            [name for name in sensitive_ones if name not in taken],
             placeholder="None",
             help="Each is audited as the first is; the verdicts are corrected for being several.",
             key=KEY("also", table, *taken),

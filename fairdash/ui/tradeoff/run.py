@@ -29,8 +29,9 @@ from fairdash.runs.status import DONE
 from fairdash.runs.store import FIRST, RESULT, Run
 from fairdash.training.defaults import share_of_rows
 from fairdash.training.methods import METHODS
+from fairdash.training.models import work_of
 from fairdash.training.objectives import OBJECTIVES
-from fairdash.training.sweep import STANDARD, default_plan, preview_of
+from fairdash.training.sweep import STANDARD, default_plan, preview_of, quicker
 from fairdash.ui.blocks import show_table
 from fairdash.ui.cached import dataset_of
 from fairdash.ui.files import download_of
@@ -41,13 +42,15 @@ from fairdash.ui.owner import current_owner
 from fairdash.ui.pages import go_to
 from fairdash.ui.runs.words import missing_data
 from fairdash.ui.state import choose_audit, choose_run, choose_source, chosen_run, chosen_source
-from fairdash.ui.text import safe
+from fairdash.ui.text import duration, safe
 from fairdash.utils.safe_csv import safe_csv
 
 KEY = Keys(__file__)
 _FAULT = KEY("fault")
 
 DEFAULT_OBJECTIVE = "demographic_parity"
+#: Seconds that a run has left from which a quicker one is offered beside it.
+LONG = 600.0
 
 
 def run_in_view() -> Run | None:
@@ -130,6 +133,29 @@ def _follow_refining(run: Run, seen: str) -> None:
         icon=":material/hourglass_top:",
     )
     show_progress(run)
+    _offer_quicker(run)
+
+
+def _offer_quicker(run: Run) -> None:
+    """Where a run has long to go: a smaller one of the same kind instead; it has its first look already."""
+    spec, left = run.spec, run.status.seconds_left
+    quick = quicker(spec.plan)
+    if left is None or left < LONG or quick is None or run.is_cancelled():
+        return
+    share = work_of(quick.models()) / work_of(spec.plan.models())
+    (fair,) = (METHODS[method].title for method in quick.methods if method != STANDARD)
+    if st.button(
+        f"Instead: {fair} alone, {quick.n_splits} splits, about {duration(share * left)}",
+        key=KEY("quicker", run.id),
+        icon=":material/fast_forward:",
+        help="This run is stopped, and can go on later.",
+    ):
+        with plain_errors():
+            run.ask_to_cancel()
+            first = spec.first
+            _switch(
+                start_run(spec.source, quick, first=first, first_share=spec.first_share, owner=spec.owner)
+            )
 
 
 def _show_wait(run: Run) -> None:

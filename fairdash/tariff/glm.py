@@ -1,0 +1,134 @@
+"""The GLM that tariffs start from: scikit-learn's, or with a shape of its curves by Newton's method."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairdash.tariff.shape import Shape
+from fairdash.training.losses import Loss
+
+Array = NDArray[np.float64]
+
+#: Most of Newton's steps on top of scikit-learn's solver; each doubles the digits.
+_NEWTON_STEPS = 5
+#: Most of Newton's steps with a shape, from the constant model, and half the promised decrease that is none.
+_STEPS, _DECREASE = 50, 1e-12
+
+
+def fit_glm(
+    x: Array,
+    y: Array,
+    weight: Array,
+    *,
+    loss: Loss,
+    shape: Shape,
+    offset: Array | None = None,
+    start: Array | None = None,
+) -> tuple[Array, int]:
+    """Coefficients (P + 1,) of the GLM of the loss's family and link, the intercept last, and steps tried.
+
+    By scikit-learn, to x (n, P) and y (n,) in the loss's units; then by Newton's steps as long as the slope
+    gets smaller, so that the result depends on rounding alone.
+
+    It knows no offset (n,): :func:`without_offset` does.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import TweedieRegressor
+
+    if offset is not None:
+        total = weight.sum()
+        y, weight = without_offset(y, weight, loss=loss, offset=offset)
+        # The deviance is averaged over the new weights; α counts beside what the old ones give.
+        shape = shape.times(total, weight.sum())
+    with_ones = np.column_stack([x, np.ones(len(x))])
+    if start is not None or not shape.is_ridge:
+        return _fit_shape(with_ones, y, weight, loss=loss, shape=shape, start=start)
+    model = TweedieRegressor(
+        power=loss.power,
+        link="log" if loss.has_log_link else "identity",
+        alpha=shape.alpha,
+        solver="newton-cholesky",
+        max_iter=200,
+        tol=1e-6,
+    )
+    # Columns that are all constant leave the constant model.
+    columns = x if x.shape[1] else np.zeros((len(y), 1))
+    with warnings.catch_warnings():
+        # It then goes on by L-BFGS, and says of that whether it has settled.
+        warnings.filterwarnings("ignore", message="Line search of Newton solver", category=ConvergenceWarning)
+        model.fit(columns, y, sample_weight=weight)
+    beta = np.append(model.coef_[: x.shape[1]], model.intercept_)
+    slope, curvature = derivatives(with_ones, y, weight, beta, loss, shape)
+    steps = int(model.n_iter_)
+    for _ in range(_NEWTON_STEPS):
+        steps += 1
+        nearer = beta - np.linalg.lstsq(curvature, slope)[0]
+        its_slope, its_curvature = derivatives(with_ones, y, weight, nearer, loss, shape)
+        if not np.abs(its_slope).max() < np.abs(slope).max():
+            break
+        beta, slope, curvature = nearer, its_slope, its_curvature
+    return beta, steps
+
+
+def without_offset(y: Array, weight: Array, *, loss: Loss, offset: Array) -> tuple[Array, Array]:
+    """Targets and weights (n,) of the GLM without an offset o (n,) that is the one with it.
+
+    The deviance of power p at y and exp(o) μ is exp((2 − p) o) times that at exp(−o) y and μ. With the
+    identity o is 0.
+    """
+    return y * np.exp(-offset), weight * np.exp((2 - loss.power) * offset)
+
+
+def _fit_shape(
+    x: Array, y: Array, weight: Array, *, loss: Loss, shape: Shape, start: Array | None
+) -> tuple[Array, int]:
+    """Coefficients (P + 1,) of a GLM with a shape, by Newton's method, and its steps.
+
+    Half the mean deviance and half the shape are minimised, both convex, from `start` (P + 1,) or the
+    constant model. A column of ones is the last of x (n, P + 1).
+    """
+    share = weight / weight.sum()
+    if start is None:
+        mean = share @ y
+        start = np.append(np.zeros(x.shape[1] - 1), np.log(mean) if loss.has_log_link else mean)
+    beta = start
+
+    def value(at: Array) -> float:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(share @ loss.unit_deviance(x @ at, y) + shape.value_and_pull(at)[0]) / 2
+
+    least, steps = value(beta), 0
+    for _ in range(_STEPS):
+        steps += 1
+        slope, curvature = derivatives(x, y, weight, beta, loss, shape)
+        # Columns that follow from one another have no curvature of their own along some way.
+        curvature[np.diag_indices_from(curvature)] += 1e-10 * curvature.diagonal().mean()
+        way = np.linalg.solve(curvature, slope)
+        length, promised = 1.0, float(slope @ way) / 2
+        while not (found := value(beta - length * way)) <= least - 1e-4 * length * promised and length > 1e-6:
+            length /= 2
+        if not found < least:
+            break
+        beta, least = beta - length * way, found
+        if promised < _DECREASE:
+            break
+    return beta, steps
+
+
+def derivatives(
+    x: Array, y: Array, weight: Array, beta: Array, loss: Loss, shape: Shape
+) -> tuple[Array, Array]:
+    """Slope (P + 1,) and curvature (P + 1, P + 1) of half the mean deviance plus half of the shape."""
+    eta, p = x @ beta, loss.power
+    share = weight / weight.sum()
+    if loss.has_log_link:
+        with np.errstate(over="ignore"):
+            mean, rest = np.exp((2 - p) * eta), y * np.exp((1 - p) * eta)
+        first, second = mean - rest, (2 - p) * mean - (1 - p) * rest
+    else:
+        first, second = eta - y, np.ones_like(y)
+    curvature = (x * (share * second)[:, None]).T @ x + shape.quadratic + shape.stiffness(beta)
+    return x.T @ (share * first) + shape.value_and_pull(beta)[1], curvature

@@ -1,0 +1,178 @@
+"""What a curve should look like: smooth, and where it is asked for monotone.
+
+Smoothness is that of P-splines (Eilers and Marx 1996): the squares of second differences of neighbouring
+values, on the scale of η, are added to what is minimised. Every neighbour counts alike, whatever the
+distance: on quantiles each has about as many rows, and so the same noise. How much of it is best is found by
+cross-validation (:mod:`fairdash.tariff.smoothing`).
+
+>>> curve = Factor(column="age", kind=BREAKPOINT, cells=(20.0, 40.0, 60.0), base=0, shares=(0.3, 0.4, 0.3))
+>>> shape = Shape.of([curve], alpha=0.0, smooth=0.5, monotone={"age": 1})
+>>> line, bent = np.array([0.1, 0.1, 0.0]), np.array([0.1, -0.1, 0.0])
+>>> [round(float(shape.value_and_pull(beta)[0]), 9) for beta in (line, shape.exact(bent))]
+[0.0, 0.005]
+>>> shape.exact(bent).tolist()
+[0.1, 0.0, 0.0]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+
+from fairdash.errors import Checks, OptionError
+from fairdash.tariff.terms import BAND, BREAKPOINT, FIXED, Factor, Interaction, Term, blocks_of
+
+Array = NDArray[np.float64]
+
+#: Weight of the squares of what goes the wrong way: as large as leaves of it what does not count.
+_FORCE = 1e4
+#: Smaller steps of a monotone factor are none: exp() may round such steps the other way.
+LEAST_STEP = 1e-9
+
+
+class Shape:
+    """β'Qβ + κ ‖min(Gβ, 0)‖²: the squared coefficients and second differences, and steps of the wrong sign.
+
+    Q is α I + γ S a number, and α I elsewhere; G takes coefficients to the steps of monotone factors from a
+    value to the next, each positive where it goes the right way.
+
+    Parameters
+    ----------
+    quadratic
+        Q, (P + 1, P + 1), the intercept last, which nothing holds.
+    rises
+        G, (m, P + 1).
+    force
+        κ.
+    factors
+        The monotone factors, each with its coefficients and direction.
+    """
+
+    def __init__(
+        self,
+        quadratic: Array,
+        rises: Array,
+        force: float = _FORCE,
+        factors: Sequence[tuple[Factor, slice, int]] = (),
+    ) -> None:
+        self.quadratic, self.rises, self.force, self.factors = quadratic, rises, force, tuple(factors)
+
+    @classmethod
+    def ridge(cls, width: int, alpha: float) -> Self:
+        """α ‖β‖² alone, of P coefficients."""
+        return cls(np.diag(np.append(np.full(width, alpha), 0.0)), np.empty((0, width + 1)))
+
+    @classmethod
+    def of(
+        cls,
+        terms: Sequence[Term],
+        *,
+        alpha: float,
+        smooth: float | Mapping[str, float],
+        monotone: Mapping[str, int],
+    ) -> Self:
+        """The shape of these terms' curves, γ for all or by column; OptionError if one can't be monotone."""
+        smooth = smooth if isinstance(smooth, Mapping) else even(terms, smooth)
+        _require_curves(terms, smooth, monotone)
+        squares, rises = [np.zeros((0, 0))], [np.zeros((0, 0))]
+        factors: list[tuple[Factor, slice, int]] = []
+        for term, block in zip(terms, blocks_of(terms), strict=True):
+            square, rise = np.zeros((term.width, term.width)), np.zeros((0, term.width))
+            if is_curve(term):
+                # Values without that of missing cells, of coefficients one by one.
+                values = term.values(np.eye(term.width))[:, : term.n_places].T
+                bends = np.diff(values, 2, axis=0)
+                square = smooth.get(term.column, 0.0) * bends.T @ bends
+                if sign := monotone.get(term.column, 0):
+                    rise = sign * np.diff(values, axis=0)
+                    factors.append((term, block, sign))
+            squares.append(square)
+            rises.append(rise)
+        shape = cls.ridge(sum(term.width for term in terms), alpha)
+        shape.quadratic[:-1, :-1] += block_diag(*squares)
+        shape.rises = np.pad(block_diag(*rises), ((0, 0), (0, 1)))
+        shape.factors = tuple(factors)
+        return shape
+
+    @property
+    def is_ridge(self) -> bool:
+        """Whether it is α ‖β‖² alone, as scikit-learn has it."""
+        ridge = Shape.ridge(len(self.quadratic) - 1, self.alpha)
+        return not len(self.rises) and np.array_equal(self.quadratic, ridge.quadratic)
+
+    @property
+    def alpha(self) -> float:
+        """α, where it is that alone."""
+        return float(self.quadratic[0, 0])
+
+    def times(self, numerator: float, denominator: float) -> Shape:
+        """The same shape, of more or less weight."""
+        quadratic, force = self.quadratic * numerator / denominator, self.force * numerator / denominator
+        return Shape(quadratic, self.rises, force, self.factors)
+
+    def value_and_pull(self, beta: Array) -> tuple[Array, Array]:
+        """β'Qβ + κ ‖min(Gβ, 0)‖², (...), of β (..., P + 1), and half its slope, (..., P + 1)."""
+        wrong = np.minimum(beta @ self.rises.T, 0.0)
+        pull = beta @ self.quadratic + self.force * wrong @ self.rises
+        return (pull * beta).sum(axis=-1), pull
+
+    def stiffness(self, beta: Array) -> Array:
+        """κ G'G (P + 1, P + 1) of the steps that go the wrong way at β (P + 1,)."""
+        wrong = self.rises[self.rises @ beta < 0]
+        return self.force * wrong.T @ wrong
+
+    def exact(self, beta: Array) -> Array:
+        """β (..., P + 1) without the little that still goes the wrong way: neighbours are then alike."""
+        beta = beta.copy()
+        rises = np.maximum(beta @ self.rises.T, 0.0)
+        rises[rises < LEAST_STEP] = 0.0
+        for factor, block, sign in self.factors:
+            steps, rises = np.split(rises, [factor.n_places - 1], axis=-1)
+            if factor.kind == BREAKPOINT:
+                own = steps
+            else:
+                own = np.insert(np.cumsum(steps, axis=-1), 0, 0.0, axis=-1)
+                own = np.delete(own - own[..., [factor.base]], factor.base, axis=-1)
+            beta[..., block.start : block.start + own.shape[-1]] = sign * own
+        return beta
+
+
+def is_curve(term: Term) -> TypeGuard[Factor]:
+    """Whether it is a number's, whose values have neighbours."""
+    return isinstance(term, Factor) and term.kind in (BREAKPOINT, BAND)
+
+
+def even(terms: Sequence[Term], smooth: float) -> dict[str, float]:
+    """The same γ for the column of every curve."""
+    return {term.column: smooth for term in terms if is_curve(term)}
+
+
+def _require_curves(terms: Sequence[Term], smooth: Mapping[str, float], monotone: Mapping[str, int]) -> None:
+    """OptionError naming the columns that can't be smooth or monotone, and what to do about each."""
+    checks = Checks(OptionError)
+    factors = {term.column: term for term in terms if isinstance(term, Factor)}
+    for name in smooth:
+        fits = name in factors and is_curve(factors[name])
+        checks.require(fits, "smooth", f"“{name}” is no number among the features", "Leave it out.")
+    paired = {part.column for term in terms if isinstance(term, Interaction) for part in term.parts}
+    for name, sign in monotone.items():
+        leave = "Leave the column out of monotone"
+        if name not in factors:
+            what, hint = f"There is no feature called “{name}”", "Name columns of X that are not sensitive."
+        elif factors[name].kind == FIXED:
+            what, hint = f"The relativities of “{name}” are fixed", f"{leave}, or out of fixed."
+        elif not is_curve(factors[name]):
+            what, hint = f"“{name}” is a category, whose levels have no order", f"{leave}."
+        elif name in paired:
+            what = f"“{name}” is in an interaction, whose relativities could undo it"
+            hint = f"{leave}, or out of interactions."
+        else:
+            what, hint = f"“{name}” has no direction", "Give +1 where it may only rise, −1 where only fall."
+            checks.require(not isinstance(sign, bool) and sign in (1, -1), "monotone", what, hint)
+            continue
+        checks.require(False, "monotone", what, hint)
+    checks.finish()

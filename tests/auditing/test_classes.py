@@ -1,0 +1,132 @@
+"""Audits along classes: they run to the end, say what has no meaning for classes, and hold their levels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.auditing.evidence import AuditResult
+from fairdash.auditing.report import blocks_of
+from fairdash.auditing.table import AuditTable
+from fairdash.errors import DataError
+from fairdash.evaluation.classes import by_group
+from fairdash.figures.audit import audit_figure
+from fairdash.figures.theme import LIGHT
+from tests.auditing.test_audit import ROLES, policies
+from tests.tiers import few
+
+SHARES = {"A": 0.3, "B": 0.3, "C": 0.2, "D": 0.1, "E": 0.06, "F": 0.035, "G": 0.005}
+QUICK = (1, 2, 3, 4, 5, 7, 9, 10)
+
+
+def frame(n: int = 1_500) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    table = policies(n).assign(
+        sex=rng.choice(["F", "M"], n), region=rng.choice(list(SHARES), n, p=list(SHARES.values()))
+    )
+    dear = 1 + 0.1 * (table["sex"] == "M") + 0.2 * (table["region"] == "C")
+    return table.assign(premium=table["premium"] * dear)
+
+
+def along(column: str, table: pd.DataFrame | None = None, **more: object) -> AuditResult:
+    roles = ROLES | {"sensitive": column}
+    return fd.audit(frame() if table is None else table, **(roles | more))
+
+
+@pytest.fixture(scope="module")
+def regions() -> AuditResult:
+    return along("region", controls=["zone"], candidate="new", questions=QUICK)
+
+
+def test_an_audit_of_two_classes_runs_to_the_end() -> None:
+    found = along("sex", controls=["zone"], candidate="new")
+    assert [each.question for each in found.answers] == list(range(1, 11))
+    assert found.verdict == "above"
+    assert found.curve["class"].tolist() == ["F", "M"]
+    assert "lowest at F of “sex”" in found.answers[1].sentence
+    assert "holds classes, which have no order" in found.answers[8].text
+    assert "direction" not in set(found.measures["measure"])
+
+
+def test_an_audit_of_regions_says_which_were_taken_together(regions: AuditResult) -> None:
+    assert regions.verdict == "above"
+    assert regions.curve["class"].tolist() == ["A", "B", "C", "D", "E", "all others"]
+    assert any("“F”, “G” are taken together as “all others”" in note for note in regions.notes)
+    highest = regions.curve.loc[regions.curve["value"].idxmax()]
+    assert highest["class"] == "C"
+    assert "“C” +" in regions.answers[0].text
+    assert set(regions.tables["bridge_points"]["to"]) == {"C"}
+    assert (regions.tables["classes"]["rows"] >= 20).all()
+    assert len(regions.tables["class_pairs"]) == 15
+    assert set(regions.tables["change_along_s"]["class"]) == set(regions.curve["class"])
+    assert (regions.tables["actual_to_expected"]["rows"] >= 20).all()
+
+
+def test_its_means_are_those_of_the_classes(regions: AuditResult) -> None:
+    table = frame()
+    own = AuditTable.of(table, regions.plan.columns)
+    each = by_group(own.price, own.sensitive.astype(int), own.classes, own.weight)
+    assert np.allclose(regions.curve["value"], each["mean"], rtol=1e-9)
+    assert np.allclose(regions.tables["classes"]["mean"], each["mean"], rtol=1e-12)
+    assert set(own.s_for_tests) == set(own.classes)
+    gap = float(regions.verdicts["value"].iloc[0])
+    assert gap == pytest.approx(np.ptp(each["mean"]) / own.mean_price, rel=1e-9)
+
+
+def test_names_stand_in_its_figures_and_its_evidence(regions: AuditResult, tmp_path) -> None:
+    (figure, _) = audit_figure("curve", regions.curve, regions.view, theme=LIGHT)
+    assert list(figure.layout.xaxis.ticktext) == regions.curve["class"].tolist()
+    (bars, _) = audit_figure("classes", regions.tables["classes"], regions.view, theme=LIGHT)
+    assert bars.data[0].y[0].startswith("A · ")
+    assert list(blocks_of(regions.tables, regions, theme=LIGHT))
+    regions.save(tmp_path / "evidence.zip")
+    again = AuditResult.load(tmp_path / "evidence.zip")
+    assert again.to_dict() == regions.to_dict()
+    moved = regions.compare(again)
+    assert not moved.since.has_moved
+    assert moved.tables["moved_curve"]["class"].tolist() == regions.curve["class"].tolist()
+
+
+def test_the_order_of_names_says_nothing(regions: AuditResult) -> None:
+    table = frame()
+    renamed = dict(zip("ABCDEFG", "gcbafed", strict=True))
+    again = along("region", table.assign(region=table["region"].map(renamed)), questions=(1,))
+    assert again.verdicts["value"].iloc[0] == pytest.approx(regions.verdicts["value"].iloc[0], rel=1e-9)
+    assert again.verdict == regions.verdict
+
+
+def test_classes_and_numbers_are_audited_together() -> None:
+    found = along("age", sensitive=["age", "sex"], questions=(1,))
+    assert set(found.tables["by_sensitive"]["sensitive"]) == {"age", "sex"}
+
+
+def test_classes_of_too_few_rows_and_numbers_as_text_are_refused() -> None:
+    table = frame()
+    with pytest.raises(DataError, match="most of its rows are in classes of fewer than 20 rows"):
+        along("id", table.assign(id=[f"p{k}" for k in range(len(table))]))
+    with pytest.raises(DataError, match="does not hold numbers only"):
+        along("text", table.assign(text=table["age"].astype(str)))
+
+
+def test_missing_classes_are_left_out_and_counted() -> None:
+    table = frame()
+    table.loc[:29, "sex"] = None
+    found = along("sex", table, questions=(1, 9))
+    assert found.n == len(table) - 30
+    assert "“sex” is missing in 30 rows" in found.answers[1].text
+
+
+@pytest.mark.parametrize("gap", few([0.0, 0.1013]))
+def test_verdicts_on_classes_are_seldom_false(gap: float) -> None:
+    """At no gap "above" is false, and at a gap of δ either verdict."""
+    shares, false = [0.3, 0.25, 0.15, 0.1, 0.08, 0.07, 0.05], 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        code = rng.choice(7, 1_000, p=shares)
+        price = 100 * np.exp(rng.normal(0, 0.25, len(code))) * (1 + gap * (code == 3))
+        table = pd.DataFrame({"price": price, "region": np.array(list("abcdefg"))[code]})
+        found = fd.audit(table, price="price", sensitive="region", questions=[1], max_gap=0.1)
+        false += found.verdict in ({"above"} if gap == 0 else {"above", "below"})
+    assert false <= 6

@@ -1,0 +1,276 @@
+"""Curves are smooth as far as held-out rows ask for it, and monotone exactly where that is asked for."""
+
+from __future__ import annotations
+
+import doctest
+import warnings
+from importlib import import_module
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairdash as fd
+from fairdash.data.dataset import Dataset
+from fairdash.errors import OptionError
+from fairdash.tariff.choosing import TermOptions, choose_terms
+from fairdash.tariff.fit import FitOptions, fit_terms
+from fairdash.tariff.many import fit_tariffs
+from fairdash.tariff.shape import Shape
+from fairdash.tariff.terms import design
+from fairdash.training.losses import find_loss
+from fairdash.training.splits import random_splits
+from tests.tariff.test_model import OPTIONS, _target, policies
+
+POISSON = find_loss("poisson")
+
+
+def claims_of(effect, n=3000, seed=0):
+    """A column “wear” with this effect on the logarithm of claims, one that says nothing, and age."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"wear": rng.uniform(0, 1, n), "noise": rng.normal(size=n)})
+    years = rng.uniform(0.3, 1, n)
+    age = 50 - 30 * table["wear"].to_numpy() + 10 * rng.normal(size=n)
+    return table, rng.poisson(years * np.exp(-1.5 + effect(table["wear"]))) / years, years, age
+
+
+def curve(model, factor="wear", **how):
+    """Breakpoints or lower edges, relativities and shares of a factor, without missing cells."""
+    rows = model.relativities(**how)
+    rows = rows[(rows["factor"] == factor) & (rows["kind"] != "missing")]
+    return rows["at"].to_numpy(), rows["relativity"].to_numpy(), rows["share"].to_numpy()
+
+
+def turns(values):
+    signs = np.sign(np.diff(values))
+    return int((signs[1:] * signs[:-1] < 0).sum())
+
+
+def test_smoothed_relativities_are_nearer_to_a_smooth_truth_and_turn_less_often():
+    def effect(wear):
+        return 0.8 * np.sin(2.5 * wear)
+
+    nearer, fewer = [], []
+    for seed in range(6):
+        table, claims, years, _ = claims_of(effect, seed=seed)
+        away, bends = [], []
+        for smooth in (0, "auto"):
+            model = fd.FairTariff(lam=0, smooth=smooth).fit(table, claims, sample_weight=years)
+            at, found, share = curve(model, base="average")
+            truth = effect(at) - effect(at) @ share
+            away.append((np.log(found) - truth) ** 2 @ share)
+            bends.append(turns(found))
+        assert model.smooth_["wear"] > 0
+        nearer.append(away[1] < 0.5 * away[0])
+        fewer.append(bends[1] < bends[0])
+    assert sum(nearer) >= 5
+    assert all(fewer)
+
+
+def test_a_jump_stays_as_far_as_held_out_rows_tell():
+    def jump(wear):
+        return 1.0 * (wear > 0.5)
+
+    worse = []
+    for seed in range(4):
+        table, claims, years, _ = claims_of(jump, n=6000, seed=seed)
+        new, others, weight, _ = claims_of(jump, n=6000, seed=100 + seed)
+        errors = []
+        for smooth in (0, "auto"):
+            model = fd.FairTariff(lam=0, smooth=smooth).fit(table, claims, sample_weight=years)
+            errors.append(weight * POISSON.deviances(others, model.predict(new)))
+        more = errors[1] - errors[0]
+        worse.append(more.mean() > 2 * more.std() / np.sqrt(len(more)))
+        at, found, _ = curve(model)
+        low, high = (np.log(np.interp(where, at, found)) for where in (0.4, 0.6))
+        assert high - low > 0.5
+    assert not any(worse)
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "tweedie", "squared_error"])
+def test_no_smoothness_is_the_ridge_and_more_of_it_ends_at_a_line(loss):
+    table, claims, years, _ = policies()
+    y = _target(loss, claims)
+    terms = choose_terms(table, years, TermOptions(bands={"value": 6}))
+    shape = Shape.of(terms, alpha=1e-3, smooth=0.0, monotone={})
+    assert shape.is_ridge
+    assert shape.alpha == 1e-3
+
+    def fit(smooth):
+        options = FitOptions(loss=find_loss(loss), alpha=1e-5, smooth=smooth)
+        fitted = fit_terms(
+            terms, table, y, options=options, s=None, sample_weight=years, lams=[0.0], random_state=0
+        )
+        return fitted.coefficients[0]
+
+    # By scikit-learn, and by Newton's method of one's own: the same problem has the same solution.
+    assert fit(1e-12) == pytest.approx(fit(0.0), abs=1e-5)
+    stiff = fit(1e6)
+    bonus, value = (term.values(stiff[None, block])[0, : term.n_places]
+                    for term, block in zip(terms, _blocks(terms), strict=True)
+                    if term.column in ("bonus", "value"))  # fmt: skip
+    for line in (bonus, value):
+        assert np.diff(line, 2) == pytest.approx(0, abs=1e-5)
+        assert np.ptp(line) > 1e-3
+
+
+def _blocks(terms):
+    edges = np.cumsum([0, *(term.width for term in terms)])
+    return [slice(a, b) for a, b in pairwise(edges)]
+
+
+HELD = {"bonus": 1, "value": -1}
+
+
+@pytest.mark.parametrize("loss", ["poisson", "gamma", "squared_error"])
+@pytest.mark.parametrize("lam", [0, 0.3, 5])
+@pytest.mark.parametrize("smooth", [0, "auto"])
+def test_monotone_relativities_are_so_exactly(loss, lam, smooth, tmp_path):
+    table, claims, years, age = policies()
+    y = _target(loss, claims)
+    how = {"loss": loss, "lam": lam, "smooth": smooth, "random_state": 0}
+    own = OPTIONS | {"bands": {"value": 7}, "interactions": [("zone", "gender")]}
+    model = fd.FairTariff(monotone=HELD, **how, **own)
+    model.fit(table, y, sensitive_features=age, sample_weight=years)
+    name = "points" if loss == "squared_error" else "relativity"
+    model.export(tmp_path / "tariff.csv")
+    for shown in (
+        model.relativities(), model.relativities(base="average"), model.relativities(unpenalised=True),
+        model.relativities().round(2), fd.read_tariff(tmp_path / "tariff.csv"),
+    ):  # fmt: skip
+        for factor, sign in HELD.items():
+            rows = shown[(shown["factor"] == factor) & (shown["kind"] != "missing")]
+            assert (sign * np.diff(rows[name]) >= 0).all()
+    ordered = table.iloc[np.zeros(50, dtype=int)].assign(bonus=np.linspace(0, 12, 50), zone="A")
+    assert (np.diff(model.predict(ordered)) >= -1e-12).all()
+    if loss != "squared_error":
+        assert years @ model.predict(table) == pytest.approx(years @ y, rel=1e-9)
+    free = fd.FairTariff(**how, **own).fit(table, y, sensitive_features=age, sample_weight=years)
+    assert free.monotone_cost_ is None
+    both = [find_loss(loss).mean_deviance(y, each.predict(table), years) for each in (model, free)]
+    cost = model.monotone_cost_.loc["training"]
+    flat = find_loss(loss).mean_deviance(y, np.full(len(y), np.average(y, weights=years)), years)
+    assert model.smooth_ == free.smooth_
+    assert [cost["monotone"], cost["free"]] == pytest.approx([each / flat for each in both], rel=1e-6)
+    assert cost["cost"] == pytest.approx(cost["monotone"] - cost["free"])
+    if lam == 0:
+        assert cost["cost"] > -1e-9
+
+
+def test_what_it_costs_is_shown():
+    table, claims, years, _ = claims_of(lambda wear: np.sin(6 * wear))
+    model = fd.FairTariff(lam=0, monotone={"wear": 1}).fit(table, claims, sample_weight=years)
+    cost = model.monotone_cost_
+    assert list(cost.index) == ["training", "held out"]
+    assert list(cost.columns) == ["monotone", "free", "cost", "noise"]
+    # A wave that may not fall loses much, and beyond noise.
+    assert (cost["cost"] > 0.02).all()
+    assert (cost["cost"] > 2 * cost["noise"]).all()
+    said = model.formula().splitlines()[-1]
+    assert said.startswith("Held: “wear” may only rise. On rows held out the deviance is 0.9")
+    assert f"{cost.loc['held out', 'cost']:+.4f}" in said
+    few = fd.FairTariff(lam=0, monotone={"wear": -1}).fit(table[:80], claims[:80])
+    assert list(few.monotone_cost_.index) == ["training"]
+    assert few.smooth_ == {"wear": 0, "noise": 0}
+    assert "“wear” may only fall. On its training rows" in few.formula()
+
+
+@pytest.mark.parametrize("lam", [0, 0.3])
+def test_what_is_monotone_already_stays_as_it_is(lam):
+    table, claims, years, age = claims_of(lambda wear: 2 * wear)
+    given = {"sensitive_features": age, "sample_weight": years}
+    how = {"lam": lam, "smooth": 3.0, "n_breakpoints": 6, "tol": 1e-8, "random_state": 0}
+    free = fd.FairTariff(**how).fit(table, claims, **given)
+    assert (np.diff(curve(free)[1]) > 0).all()
+    held = fd.FairTariff(monotone={"wear": 1}, **how).fit(table, claims, **given)
+    assert held.predict(table) == pytest.approx(free.predict(table), rel=1e-4)
+    assert held.monotone_cost_.loc["training", "cost"] == pytest.approx(0, abs=1e-6)
+
+
+def test_a_fair_monotone_tariff_is_where_nothing_monotone_is_lower():
+    """Against the direction that fairness pulls in: many steps are held, and no small change lowers L + λ Ψ."""
+    from fairdash.tariff.glm import fit_glm
+    from fairdash.tariff.stack import TariffStack, minimise_monotone
+
+    table, claims, years, age = claims_of(lambda wear: 2 * wear, n=1500)
+    terms = choose_terms(table, years, TermOptions(n_breakpoints=8))
+    options, lams = FitOptions(loss=POISSON), np.array([0.3, 3.0])
+    shape = Shape.of(terms, alpha=1e-5, smooth=0.01, monotone={"wear": 1, "noise": 1})
+    x, y, weight = design(terms, table), claims / np.average(claims, weights=years), years / years.mean()
+    glm = shape.exact(fit_glm(x, y, weight, loss=POISSON, shape=shape)[0])
+    stack = TariffStack(
+        np.column_stack([x, np.ones(len(x))]), y, s=age[:, None], weight=weight, lams=lams, start=glm,
+        options=options, shape=shape,
+    )  # fmt: skip
+    z, _, converged = minimise_monotone(stack, max_iter=2000, tol=1e-10)
+    assert converged.all()
+    which = np.arange(2)
+    least, rises = stack.value_and_slope(z, which)[0], z @ stack.rises.T
+    assert (rises > -1e-9).all()
+    assert ((rises < 1e-9).sum(axis=1) >= 2).all()
+    assert (rises > 1e-3).any(axis=1).all()
+    for direction in np.random.default_rng(0).normal(size=(200, z.shape[1])):
+        # A change of coefficients, made monotone.
+        other = shape.exact(stack.coefficients(z) + 0.02 * direction)
+        assert (stack.value_and_slope(other @ stack._root.T, which)[0] > least - 1e-7).all()
+
+
+def test_splits_take_both_and_shrink_first():
+    table, claims, years, age = claims_of(lambda wear: 2 * wear, n=800)
+    dataset = Dataset(
+        name="claims", features=table, target=pd.Series(claims, name="claims"),
+        sensitive=pd.DataFrame({"age": age}), weight=pd.Series(years, name="years"),
+    )  # fmt: skip
+    splits = random_splits(len(table), n_splits=2, random_state=0)
+    plain, shaped = (
+        fit_tariffs(dataset, splits, lams=(0.0, 0.3), options=FitOptions(loss=POISSON, **how), shrink=True)
+        for how in ({}, {"smooth": "auto", "monotone": {"wear": 1}})
+    )
+    y, weight = claims, years
+    of_plain, of_shaped = (
+        np.mean([POISSON.mean_deviance(y[splits[j].test], p[splits[j].test], weight[splits[j].test])
+                 for p, j in zip(each.predictions, each.members["split"], strict=True)])
+        for each in (plain, shaped)
+    )  # fmt: skip
+    assert of_shaped < of_plain
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"monotone": {"zone": 1}}, r"“zone” is a category.*Leave the column out of monotone"),
+        ({"monotone": {"height": 1}}, r"no feature called “height”.*Name columns"),
+        ({"monotone": {"bonus": 2}}, r"“bonus” has no direction.*Give \+1"),
+        ({"monotone": {"bonus": "up"}}, r"“bonus” has no direction.*Give \+1"),
+        ({"monotone": {"bonus": True}}, r"“bonus” has no direction.*Give \+1"),
+        ({"monotone": {"group": 1}, "categorical_features": ["group"]}, "“group” is a category"),
+        ({"monotone": {"bonus": 1}, "interactions": [("bonus", "zone")]}, "“bonus” is in an interaction"),
+        ({"monotone": {"garage": 1}, "fixed": {"garage": {True: 1, False: 1.1}}}, "“garage” are fixed"),
+        ({"smooth": -1}, "“smooth”.*at least 0"),
+        ({"smooth": "much"}, "“smooth”.*“auto”, a number of at least 0"),
+        ({"smooth": {"bonus": -1}}, "“smooth”.*one a column"),
+        ({"smooth": {"zone": 1}}, "“zone” is no number among the features"),
+    ],
+)
+def test_what_cannot_be_shaped_is_named_with_what_to_do(options, said):
+    table, claims, _, _ = policies(120)
+    with pytest.raises(OptionError, match=said) as caught:
+        fd.FairTariff(**({"lam": 0} | options)).fit(table, claims)
+    assert [problem.column for problem in caught.value.problems] == [next(iter(options))]
+
+
+def test_columns_named_by_numbers_can_be_monotone_and_claims_may_be_few():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(200, 2)), np.zeros(200)
+    y[3] = 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fd.FairTariff(lam=0, alpha=0.01, monotone={0: -1}).fit(x, y)
+    assert model.smooth_ == {"0": 0, "1": 0}
+    assert (np.diff(curve(model, "0")[1]) <= 0).all()
+
+
+@pytest.mark.parametrize("module", ["shape"])
+def test_the_modules_examples_hold(module):
+    assert doctest.testmod(import_module(f"fairdash.tariff.{module}")).failed == 0

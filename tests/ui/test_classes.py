@@ -1,0 +1,62 @@
+"""Classes on the pages: a column of regions from the data page to a trained run and an audit."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from fairdash.auditing.plan import AuditPlan, Columns
+from fairdash.data import Roles, keep_upload
+from fairdash.data.source import UploadSource, save_source
+from fairdash.runs import worker
+from fairdash.runs.audits import create_audit
+from fairdash.storage import LOCAL
+from fairdash.training.sweep import Sweep
+from tests.data.test_classes import people
+from tests.runs.finished import QUICK, finished
+from tests.ui.conftest import open_page, words
+
+
+@pytest.fixture
+def source() -> UploadSource:
+    frame = people(500)
+    frame["price"] = 300 + 20 * frame["rooms"] + 60 * (frame["region"] == "C")
+    kept = keep_upload(frame.to_csv(index=False).encode(), name="people.csv", owner=LOCAL)
+    roles = Roles(target="cost", sensitive=("region",), features=("rooms", "sex"), prediction="price")
+    made = UploadSource(sha256=kept.sha256, name="people.csv", roles=roles)
+    save_source(made, owner=LOCAL)
+    return made
+
+
+def calm(at: AppTest) -> AppTest:
+    assert not at.exception
+    assert not at.error
+    return at
+
+
+def test_the_data_page_shows_each_class(source: UploadSource) -> None:
+    at = calm(open_page("data", dataset=source.id))
+    assert "region: A" in words(at).replace("\\", "")
+    calm(open_page("train", dataset=source.id))
+
+
+def test_a_run_of_classes_is_shown(source: UploadSource) -> None:
+    run = finished(
+        Sweep(methods=("standard", "pearson"), lams=(1.0,), n_splits=1, settings=QUICK, device="cpu"),
+        source=source,
+    )
+    calm(open_page("tradeoff", run=run.id))
+
+
+def test_the_audit_page_takes_classes(source: UploadSource) -> None:
+    at = calm(open_page("audit", dataset=source.id))
+    (chosen,) = (each for each in at.selectbox if each.label == "Sensitive attribute")
+    assert chosen.value == "region"
+    assert "sex" in chosen.options
+    plan = AuditPlan(
+        columns=Columns(price="price", sensitive="region", outcome="cost"), questions=(1, 2, 3, 5, 7, 9)
+    )
+    audit = create_audit(source, plan, owner=LOCAL)
+    assert worker.main(audit.id) == 0, audit.status
+    said = words(calm(open_page("audit", audit=audit.id)))
+    assert "highest class" in said
