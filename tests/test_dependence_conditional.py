@@ -13,6 +13,7 @@ from fairdash.dependence import conditional
 from fairdash.dependence.conditional import double_residuals, weight_functions
 from fairdash.dependence.conditional_means import N_FOLDS, as_given, draw_folds, indicators
 from fairdash.errors import OptionError
+from tests.tiers import few
 
 ALARMS_OF_40 = 6  # at 5 % a false alarm more is met once in 70 times
 
@@ -160,9 +161,11 @@ def test_residuals_are_out_of_fold_and_in_the_units_of_u(drawn):
     assert double_residuals(b, a, given=c).left_of_u > 0.98
 
 
-def test_trees_follow_what_three_columns_do_together():
+# At 5 % two of two are met once in 400 times, three of four once in 2,000.
+@pytest.mark.parametrize("seeds", few([2, 4], 2))
+def test_trees_follow_what_three_columns_do_together(seeds):
     by_splines, by_trees = [], []
-    for seed in range(4):
+    for seed in range(seeds):
         rng = np.random.default_rng(seed)
         c = rng.normal(size=(900, 3))
         u, s = 2 * (c > -0.3).all(axis=1) + rng.normal(size=(2, 900))
@@ -170,7 +173,7 @@ def test_trees_follow_what_three_columns_do_together():
         found = assess_conditional_dependence(u, s, given=c, regression="trees")
         by_trees.append(found.p_value)
     assert max(by_splines) < 0.01
-    assert sum(p <= 0.05 for p in by_trees) <= 2  # at 5 % three of four are met once in 2,000 times
+    assert sum(p <= 0.05 for p in by_trees) <= seeds // 2
     assert "trees" in found.regressions
 
 

@@ -17,6 +17,7 @@ import pytest
 
 import fairdash as fd
 from fairdash.cli import command_line, main
+from tests.tiers import few
 
 ROOT = Path(__file__).parent.parent
 
@@ -36,9 +37,13 @@ def test_the_readme_says_the_crime_figures_that_were_measured():
     assert " ".join(found.split()) == said
 
 
-def test_the_readmes_python_block_runs_as_printed_in_a_fresh_folder(tmp_path):
+@pytest.mark.parametrize("rows", few([2000, 300], 300))
+def test_the_readmes_python_block_runs_as_printed_in_a_fresh_folder(tmp_path, rows):
+    """Line by line; on its own 2,000 rows where there is time for them."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```$", readme, flags=re.DOTALL | re.MULTILINE)
+    assert block.count("n=2000") == 1
+    block = block.replace("n=2000", f"n={rows}")
     (tmp_path / "block.py").write_text(block, encoding="utf-8")
     own = {"PYTHONPATH": str(ROOT), "FAIRDASH_HOME": str(tmp_path / "home"), "PYTHONDONTWRITEBYTECODE": "1"}
     # Nothing answers there: whatever is fetched fails.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -19,13 +20,16 @@ A4 = 680
 PLOTS = ["front", "profile-demographic_parity", "profile-equalized_residuals", "spread", "transfers", "objectives", "features"]  # fmt: skip
 
 
-def write(tmp_path, **names):
+@cache
+def rendered(**names):
     dataset = make_dataset(**names)
-    path = tmp_path / "report.html"
     found = make_comparison(dataset, lam=2.0, importance=True)
-    path.write_bytes(
-        render_report(found, run_id="0123456789ab", created="2026-01-02T03:04:05+00:00", dataset=dataset)
-    )
+    return render_report(found, run_id="0123456789ab", created="2026-01-02T03:04:05+00:00", dataset=dataset)
+
+
+def write(tmp_path, **names):
+    path = tmp_path / "report.html"
+    path.write_bytes(rendered(**names))
     return path
 
 

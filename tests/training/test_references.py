@@ -522,14 +522,17 @@ def interaction(n, *, seed):
     return dataset, price / 1.29, (price + 0.04) / 1.29
 
 
-def test_the_least_error_of_independence_where_s_changes_what_a_feature_does():
-    dataset, price, least = interaction(4_000, seed=18)
+@pytest.mark.parametrize(
+    ("n", "n_splits", "close"), [(1_500, 1, 0.1), pytest.param(4_000, 2, 0.05, marks=pytest.mark.variant)]
+)
+def test_the_least_error_of_independence_where_s_changes_what_a_feature_does(n, n_splits, close):
+    dataset, price, least = interaction(n, seed=18)
     assert least == pytest.approx(0.229, abs=0.001)
-    result = fd.references(dataset, n_splits=2, strengths=(0.0, 1.0), measures=())
+    result = fd.references(dataset, n_splits=n_splits, strengths=(0.0, 1.0), measures=())
     frame = result.frame[(result.frame["part"] == "test") & (result.frame["method"] == "barycentre")]
     # A base that is not told s says .8: it would be undercut by ½x₁ + √(2/π)·sign(s)·x₂, at .313.
-    assert frame.loc[frame["lam"] == 1, "mse"].mean() == pytest.approx(least, abs=0.05)
-    assert result.price.mean() == pytest.approx(price, abs=0.04)
+    assert frame.loc[frame["lam"] == 1, "mse"].mean() == pytest.approx(least, abs=close)
+    assert result.price.mean() == pytest.approx(price, abs=close - 0.01)
 
 
 def test_the_price_is_weighted_as_the_errors_are():

@@ -198,7 +198,7 @@ def test_folds_and_grid_in_stacks_equal_a_loop_of_single_trainings(household):
         household,
         [StackedModel("hgr_nn", 1.0, each) for each in settings],
         objective="equalized_residuals",
-        n_folds=3,
+        n_folds=2,
         random_state=7,
         device="cpu",
     )

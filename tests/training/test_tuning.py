@@ -20,6 +20,7 @@ from fairdash.training.settings import TrainingSettings
 from fairdash.training.splits import random_splits
 from fairdash.training.sweep import Sweep, default_plan, preview_of, train_sweep
 from fairdash.utils.records import from_plain, to_plain
+from tests.tiers import few
 
 QUICK = TrainingSettings(hidden=(8,), batch_size=64, n_epochs=8, warm_up_epochs=2)
 CPU = resolve_device("cpu")
@@ -103,7 +104,7 @@ def test_test_rows_take_no_part_in_tuning_nor_in_the_baselines(validation_share)
 
 def test_a_sweep_is_tuned_unless_its_settings_are_given():
     dataset = claims(300)
-    options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu"}
+    options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu", "measures": ()}
     given = sweep(dataset, settings=QUICK, **options)
     assert given.tuning is None
     heard = []
@@ -155,7 +156,7 @@ def test_the_linear_benchmark_is_sklearns_and_the_average_is_the_weighted_one(lo
         assert np.corrcoef(own.predict(x), linear)[0, 1] > 0.9
 
 
-@pytest.mark.parametrize("name", sorted(LOSSES))
+@pytest.mark.parametrize("name", few(sorted(LOSSES), "squared_error", "poisson"))
 def test_the_trees_follow_the_loss_and_a_link_that_no_line_has(name):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(1500, 3))
@@ -194,7 +195,7 @@ def test_the_trees_follow_the_loss_and_a_link_that_no_line_has(name):
 
 def test_an_existing_price_that_a_deviance_can_not_judge_is_refused_before_training():
     dataset = replace(claims(200), prediction=pd.Series(np.r_[-1.0, 0.0, np.ones(198)], name="old price"))
-    options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu"}
+    options = {"methods": ["standard"], "lams": [], "n_splits": 1, "device": "cpu", "measures": ()}
     with pytest.raises(DataError, match=r"old price.*2 places"):
         sweep(dataset, settings=replace(QUICK, loss="poisson"), **options)
     # Train, test and validation rows.
