@@ -23,6 +23,20 @@ def pair(rng):
     return u, np.round(u**2 + rng.normal(size=257), 1)
 
 
+def test_distance_correlation_is_the_definition(pair, rng):
+    def correlation(u, v):
+        a, b = (centre(np.sqrt(np.square(x[:, None] - x).sum(axis=-1))) for x in (u, v))
+        return np.sqrt((a * b).mean() / np.sqrt((a * a).mean() * (b * b).mean()))
+
+    u, v = pair[0][:, None], pair[1][:, None]
+    assert measure("distance_correlation", *pair) == pytest.approx(correlation(u, v), abs=1e-10)
+    v = rng.normal(size=(257, 3))
+    assert measure("distance_correlation", pair[0], v) == pytest.approx(
+        correlation(u / u.std(), v / v.std(axis=0)), abs=1e-10
+    )
+
+
+@pytest.mark.variant
 def test_distance_correlation_is_dcors(pair, rng):
     # It compiles as it is imported, and keeps what it has compiled: two processes at once have crashed.
     import dcor

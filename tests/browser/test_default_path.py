@@ -143,6 +143,7 @@ def predictions(bundle: Path, table: Path, folder: Path) -> np.ndarray:
 
 
 @pytest.mark.data
+@pytest.mark.variant
 def test_real_data(page: Page, real_data, tmp_path):
     page.goto("/data")
     page.get_by_text("Communities and Crime", exact=True).first.click()
@@ -158,6 +159,7 @@ def test_real_data(page: Page, real_data, tmp_path):
     assert y_pred.std() > 0.01
 
 
+@pytest.mark.variant
 def test_claims_with_exposure(page: Page, tmp_path):
     frame = claims()
     upload(page, frame, tmp_path / "claims.csv", target="ClaimNb", sensitive="DrivAge")

@@ -21,6 +21,7 @@ from fairdash.training.methods import METHODS
 from tests.browser.conftest import SCREENSHOTS
 from tests.browser.steps import come_to_rest
 from tests.serving import served
+from tests.tiers import few
 from tests.ui.conftest import PLAN
 
 pytestmark = pytest.mark.browser
@@ -171,12 +172,19 @@ def four_methods(tmp_path_factory) -> Iterator[tuple[str, str]]:
         yield address, run.id
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    ("width", "height", "presented"), [(1440, 1000, ""), (390, 1000, ""), (1920, 1080, "&present=true")]
-)
-def test_the_front_of_the_page_is_legible(browser: Browser, four_methods, width, height, presented, scheme):
+#: Where labels lie does not depend on the theme: one at each width, and both.
+LOOKS = [(look, scheme) for look in ("wide", "phone", "presented") for scheme in ("light", "dark")]
+
+
+@pytest.mark.parametrize("look", few(LOOKS, ("wide", "light"), ("phone", "dark"), ("presented", "light")))
+def test_the_front_of_the_page_is_legible(browser: Browser, four_methods, look):
     address, run = four_methods
+    place, scheme = look
+    width, height, presented = {
+        "wide": (1440, 1000, ""),
+        "phone": (390, 1000, ""),
+        "presented": (1920, 1080, "&present=true"),
+    }[place]
     page = browser.new_page(
         base_url=address, viewport={"width": width, "height": height}, color_scheme=scheme
     )

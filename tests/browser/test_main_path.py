@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.steps import chart, choose, come_to_rest, take_screenshots, to_the_largest
+from tests.tiers import few
 
 pytestmark = pytest.mark.browser
 
@@ -96,7 +97,7 @@ def test_a_cancelled_run_trains_no_further(page: Page, tmp_path):
     assert (folder / "curves.jsonl").read_text(encoding="utf-8").splitlines() == lines
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", few(["light", "dark"], "dark"))
 def test_an_uploaded_table_is_read_and_shown(page: Page, scheme, tmp_path):
     rows = "\n".join(f"{18 + k % 60};{k % 7},5;{100 + k % 13},25" for k in range(200))
     path = tmp_path / "policen.csv"

@@ -8,11 +8,12 @@ from playwright.sync_api import Page, expect
 from fairdash.ui.home import STEPS
 from tests.browser.steps import come_to_rest
 from tests.browser.test_lesson import serious
+from tests.tiers import few
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", few([1440, 390], 390))
 def test_a_visit_goes_from_page_to_page_by_keys_and_is_kept(page: Page, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 844})
     page.goto("/")
