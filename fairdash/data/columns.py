@@ -22,6 +22,8 @@ SENSITIVE_FEATURE = "sensitive feature"
 #: Squares of anything larger overflow a 64-bit float, so no mean square could be computed.
 LARGEST_MAGNITUDE = 1e150
 
+#: A column of more texts names rows, and takes long to look through.
+_MOST_TEXTS = 10_000
 #: What a category's levels may be in a model's file: what JSON keeps.
 _LEVELS_OF_A_FILE = (str, bool, int, float)
 
@@ -301,10 +303,11 @@ def as_classes(values: pd.Series) -> Classes | None:
     """
     if kind_of(values) != "text" or not holds_text(values):
         return None
-    if date_fixes(values) or holds_bands(values) or can_convert(values):
+    counts = values.value_counts()
+    if len(counts) > _MOST_TEXTS or date_fixes(values) or holds_bands(values) or can_convert(values):
         return None
-    numeric = pd.to_numeric(values.astype(object), errors="coerce").notna().sum()
-    return None if 2 * numeric > values.notna().sum() else classes_of(values)
+    is_number = pd.to_numeric(pd.Series(counts.index.astype(object)), errors="coerce").notna().to_numpy()
+    return None if 2 * counts[is_number].sum() > counts.sum() else classes_of(values)
 
 
 def codes_of(classes: Classes, values: pd.Series, role: str) -> pd.Series | Problem:

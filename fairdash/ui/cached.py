@@ -12,6 +12,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from fairdash.data.column_profile import ColumnProfile, profile_table, support_sentence, target_remarks
+from fairdash.data.columns import as_classes
 from fairdash.data.dataset import Dataset
 from fairdash.data.features import fixes_of_columns
 from fairdash.data.leak_check import DataCheck, check_data
@@ -40,6 +41,7 @@ from fairdash.runs.deletion import last_deletion
 from fairdash.runs.models import ModelJob
 from fairdash.runs.store import Run
 from fairdash.ui.owner import current_owner
+from fairdash.utils.classes import why_no_classes
 
 if TYPE_CHECKING:
     from fairdash.reports.stage import Stops
@@ -224,6 +226,17 @@ def contents_of(digest: str) -> tuple[str, tuple[str, ...]]:
     forget_what_was_deleted()
     check_kept(digest, owner=current_owner())
     return _contents(digest)
+
+
+@_once_a_server(8, spinner="Looking through the columns…")
+def columns_of_classes(
+    _frame: pd.DataFrame,
+    *,
+    table: str,  # noqa: ARG001 (the cache's key)
+) -> tuple[str, ...]:
+    """The columns of a table that can be audited as classes; `table` stands for the frame."""
+    found = {str(name): as_classes(_frame[name]) for name in _frame}
+    return tuple(name for name, each in found.items() if each is not None and why_no_classes(each) is None)
 
 
 @_once_a_server(32, spinner="Looking through the columns…")

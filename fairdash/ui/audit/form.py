@@ -11,7 +11,6 @@ from fairdash.auditing.evidence import AuditResult
 from fairdash.auditing.example import example_audit
 from fairdash.auditing.plan import CRITERIA, AuditPlan, Columns
 from fairdash.data.catalogue import CATALOGUE
-from fairdash.data.columns import as_classes
 from fairdash.data.header_words import meanings_of
 from fairdash.data.rate import looks_like_total
 from fairdash.data.roles import Roles
@@ -19,6 +18,7 @@ from fairdash.data.source import CatalogueSource, DatasetSource
 from fairdash.errors import FairdashError
 from fairdash.runs.launch import start_audit
 from fairdash.ui.audit.answers import show_result
+from fairdash.ui.cached import columns_of_classes
 from fairdash.ui.frame import show_problems
 from fairdash.ui.keys import Keys
 from fairdash.ui.owner import current_owner
@@ -116,7 +116,8 @@ def _ask_for_columns(table: str, frame: pd.DataFrame, roles: Roles) -> Columns |
     names = [str(name) for name in frame]
     numbers = [name for name in names if is_numeric_dtype(frame[name])]
     # Only the sensitive attribute may be classes.
-    sensitive_ones = [name for name in names if name in numbers or as_classes(frame[name]) is not None]
+    of_classes = columns_of_classes(frame, table=table)
+    sensitive_ones = [name for name in names if name in numbers or name in of_classes]
     taken: list[str | None] = []
 
     def ask(
