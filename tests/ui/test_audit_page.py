@@ -58,7 +58,7 @@ def uploaded(frame: pd.DataFrame) -> UploadSource:
 
 @pytest.fixture
 def source() -> UploadSource:
-    return uploaded(policies(450))
+    return uploaded(policies())
 
 
 def calm(at: AppTest) -> AppTest:
@@ -239,7 +239,7 @@ def test_the_zip_of_a_job_is_made_again_byte_for_byte_by_its_own_command(
     kept = asked(source).read_result()
     evidence, again, table = tmp_path / "evidence.zip", tmp_path / "again.zip", tmp_path / "policies.csv"
     evidence.write_bytes(kept.to_zip())
-    policies(450).to_csv(table, index=False)
+    policies().to_csv(table, index=False)
     with zipfile.ZipFile(evidence) as archive:
         named = json.loads(archive.read("plan.json"))["command"]
         plan = archive.extract("plan.json", tmp_path)
@@ -254,7 +254,7 @@ def test_the_zip_of_a_job_is_made_again_byte_for_byte_by_its_own_command(
 def test_audits_of_before_are_opened_again_and_held_beside(source: UploadSource) -> None:
     assert not any("against" in each.label for each in calm(open_page("audit", dataset=source.id)).button)
     first = asked(source)
-    dearer = policies(450).assign(**{"<b>premium</b>": lambda t: t["<b>premium</b>"] + 3 * (t["age"] - 18)})
+    dearer = policies().assign(**{"<b>premium</b>": lambda t: t["<b>premium</b>"] + 3 * (t["age"] - 18)})
     upload = keep_upload(dearer.to_csv(index=False).encode(), name="next.csv", owner=LOCAL)
     later = replace(source, sha256=upload.sha256, name="next.csv")
     save_source(later, owner=LOCAL)
