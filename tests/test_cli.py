@@ -35,7 +35,7 @@ def test_a_command_computes_in_one_thread_unless_told():
 
 def test_sweep_prints_json_that_holds_what_the_api_gives(real_data, capsys):
     options = ["--dataset", "crime", "--objective", "demographic_parity", "--lams", "0,1"]
-    assert main(["sweep", *options, "--splits", "2", "--epochs", "8", "--device", "cpu", "--json"]) == 0
+    assert main(["sweep", *options, "--splits", "2", "--epochs", "3", "--device", "cpu", "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert printed["dataset"] == "crime"
     assert printed["sweep"]["lams"] == [0, 1]

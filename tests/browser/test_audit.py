@@ -75,7 +75,7 @@ def opens_offline(report: Path, browser: Browser) -> None:
 
 def test_a_table_of_one_s_own_from_the_file_to_the_evidence(page: Page, tmp_path: Path) -> None:
     path = tmp_path / "policies.csv"
-    policies().rename(columns={"<b>premium</b>": "premium"}).to_csv(path, index=False)
+    policies(450).rename(columns={"<b>premium</b>": "premium"}).to_csv(path, index=False)
     page.goto("/audit")
     page.get_by_text("Audit a table of your own").click()
     page.get_by_text("Your own file").click()

@@ -55,7 +55,7 @@ def test_from_an_actuarys_export_to_the_figures(page: Page, tmp_path):
     assert bars["x"][1] > 0.8, "Bonus follows the age"
     take_screenshots(page, "upload-path")
 
-    train_a_little(page, epochs=12)
+    train_a_little(page, epochs=4)
     page.get_by_text("Average prediction by Âge", exact=True).first.wait_for()
     download = figures_taken(page)
     text = download.read_text(encoding="utf-8-sig")
