@@ -39,8 +39,8 @@ from fairdash.utils.text import few, visible
 #: What a shell says of a program that SIGPIPE ended: 128 + 13.
 _READER_GONE = 141
 
-#: Read when NumPy is first imported. What commands compute is many small products: a second thread wins nothing,
-#: and on a busy machine it waits for its turn in each of them.
+#: Read when NumPy is first imported. What commands compute is many small products: a second thread wins
+#: nothing, and on a busy machine it waits for its turn in each of them.
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 _AUDIT = """Audit a price that exists against a sensitive column of its table.
