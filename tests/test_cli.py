@@ -20,6 +20,19 @@ from fairdash.training.defaults import default_settings
 from tests.data.test_rate import claims
 
 
+def test_a_command_computes_in_one_thread_unless_told():
+    code = (
+        "import os, sys; from fairdash.cli import main; print('numpy' in sys.modules); main(['--version']); "
+        "print(os.environ['OPENBLAS_NUM_THREADS'])"
+    )
+    environment = {name: each for name, each in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    for told, wanted in (({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")):
+        said = subprocess.run(
+            [sys.executable, "-c", code], env=environment | told, capture_output=True, text=True, check=True
+        ).stdout.split()
+        assert (said[0], said[-1]) == ("False", wanted), "NumPy would have read it already"
+
+
 def test_sweep_prints_json_that_holds_what_the_api_gives(real_data, capsys):
     options = ["--dataset", "crime", "--objective", "demographic_parity", "--lams", "0,1"]
     assert main(["sweep", *options, "--splits", "2", "--epochs", "3", "--device", "cpu", "--json"]) == 0

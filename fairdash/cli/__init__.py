@@ -39,6 +39,10 @@ from fairdash.utils.text import few, visible
 #: What a shell says of a program that SIGPIPE ended: 128 + 13.
 _READER_GONE = 141
 
+#: Read when NumPy is first imported. What commands compute is many small products: a second thread wins
+#: nothing, and on a busy machine it waits for its turn in each of them.
+_BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
 _AUDIT = """Audit a price that exists against a sensitive column of its table.
 
 Exit status: 0 shown below the gap allowed, 1 shown above, 3 not decided, 2 bad input."""
@@ -121,6 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     It is 2 if an input or an option can't be used, and 141 if who reads the output has closed the pipe, as
     ``head`` does. The signal itself stays ignored: it would also end the app when a browser hangs up.
     """
+    for name in _BLAS_THREADS:
+        os.environ.setdefault(name, "1")
     try:
         try:
             return _carry_out(sys.argv[1:] if arguments is None else list(arguments))
