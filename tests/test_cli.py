@@ -182,7 +182,7 @@ def test_measure_asks_among_equals_as_well(rated, capsys):
     [
         ("love", "price", "age", "hgr_spline"),
         ("pearson", "prize", "age", "price"),
-        ("pearson", "price", "colour", "colour"),
+        ("pearson", "colour", "price", "colour"),
         ("hgr_witsenhausen", "price", "age", "hgr_spline"),
     ],
 )
