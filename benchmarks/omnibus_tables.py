@@ -8,8 +8,14 @@ from __future__ import annotations
 import pandas as pd
 
 from benchmarks.estimator_tables import RESULTS, ROOT, markdown
-from fairdash.dependence.omnibus import COMPONENTS, MOST_PERMUTED_ROWS, N_MULTIPLIERS, N_PERMUTATIONS
-from fairdash.evaluation.assess import VERDICT_PERMUTATIONS
+from fairdash.dependence.omnibus import (
+    COMPONENTS,
+    MOST_BLOCKS,
+    MOST_PERMUTED_ROWS,
+    N_MULTIPLIERS,
+    N_PERMUTATIONS,
+)
+from fairdash.evaluation.assess import MOST_JUDGED_ROWS, VERDICT_PERMUTATIONS
 
 PAGE = ROOT / "docs" / "verdict.md"
 
@@ -43,7 +49,8 @@ test say what they said then.
 With weights all of this is done twice, the weight kept with u and kept with v, and the larger p-value counts;
 a weight that depends on both is not covered. Several sensitive columns have a verdict each. Above {most} rows
 the products of the functions are summed with random signs, one a row or group, instead of permuting rows:
-that holds approximately, as rows grow. Pages take B = {pages}. A blend of two trained models is compared with
+that holds approximately, as rows grow. Of more than {blocks} rows or groups several share a sign, at random.
+Pages take B = {pages}, and at most {judged} rows of a part. A blend of two trained models is compared with
 the shuffles of the standard model.
 
 ```python
@@ -124,7 +131,9 @@ def page() -> str:
     return TEXT.format(
         measures=markdown(pd.DataFrame(measures)),
         most=f"{MOST_PERMUTED_ROWS:,}",
+        blocks=f"{MOST_BLOCKS:,}",
         pages=VERDICT_PERMUTATIONS,
+        judged=f"{MOST_JUDGED_ROWS:,}",
         library=N_PERMUTATIONS,
         signs_drawn=N_MULTIPLIERS,
         signs=tables.pop("multipliers"),

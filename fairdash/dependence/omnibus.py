@@ -43,7 +43,7 @@ ALPHA = 0.05
 #: From more rows than this scores are multiplied instead of rows permuted.
 MOST_PERMUTED_ROWS = 20_000
 #: Signs that an order has at most, each of a block of rows.
-_MOST_BLOCKS = 4096
+MOST_BLOCKS = 4096
 #: Rounding may part values that are equal, and products are in single precision, which is twice as fast: this
 #: share of the largest one below counts as not below.
 _EQUAL = 1e-4
@@ -334,9 +334,9 @@ def draw_signs(codes: Index, n_permutations: int, random_state: int | None) -> t
     require_count(n_permutations, column="n_permutations", called="number of permutations")
     rng = rng_of(Stream.PAIR_PERMUTATIONS, random_state)
     count = int(codes.max()) + 1
-    if count > _MOST_BLOCKS:
-        codes = rng.integers(0, _MOST_BLOCKS, size=count)[codes]
-        count = _MOST_BLOCKS
+    if count > MOST_BLOCKS:
+        codes = rng.integers(0, MOST_BLOCKS, size=count)[codes]
+        count = MOST_BLOCKS
     return codes, 2 * rng.integers(0, 2, size=(n_permutations, count), dtype=np.int8) - 1
 
 
