@@ -10,8 +10,7 @@
 <home>/runs/<id>/confirmations.json  what the rows set aside have shown (:mod:`fairdash.runs.confirmations`)
 <home>/runs/<id>/log.jsonl       who did what with it (:mod:`fairdash.runs.log`)
 <home>/runs/<id>/cancel          there if the user asked to stop
-<home>/runs/<id>/worker.lock     held by the process that is at it
-<home>/runs/<id>/process.json    which process that is
+<home>/runs/<id>/worker.lock     held by the process that is at it; which one, process.json says
 
 What a run has to do, how far it is and what it has found are sealed (:mod:`fairdash.storage.bundle`). Who is
 next, and which units are done, is in the line of jobs (:mod:`fairdash.jobs.queue`).
@@ -62,6 +61,7 @@ from fairdash.storage.bundle import (
     write_sealed,
 )
 from fairdash.training.defaults import current_defaults
+from fairdash.training.models import work_of
 from fairdash.training.sweep import Sweep
 from fairdash.utils.records import from_plain, to_plain
 
@@ -123,9 +123,9 @@ class RunSpec(JobSpec):
 
     @property
     def share_of_first(self) -> float:
-        """The first look's share of the work, 0 to 1: it grows with the number of models and of rows."""
-        n_first = 0 if self.first is None else self.first_share * len(self.first.models())
-        return n_first / (n_first + len(self.plan.models()))
+        """The first look's share of the work, 0 to 1: it grows with models, epochs and rows."""
+        first = 0.0 if self.first is None else self.first_share * work_of(self.first.models())
+        return first / (first + work_of(self.plan.models()))
 
 
 class Job(Generic[Spec]):

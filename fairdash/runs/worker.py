@@ -310,6 +310,9 @@ class Reporter:
         if fraction > SHARE_THAT_TELLS:
             return self._seconds() * (1 - fraction) / fraction
         told, before = self.first_told
+        if fraction <= before:
+            # What takes no share of the work, as finding its weights, tells nothing of the rest.
+            self.first_told = now, before
         if now - told < SECONDS_THAT_TELL or fraction <= before:
             return self.estimate
         return (now - told) * (1 - fraction) / (fraction - before)

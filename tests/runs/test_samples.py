@@ -96,6 +96,21 @@ def test_older_specs_see_all_rows() -> None:
     assert from_plain(RunSpec, json.loads(json.dumps(values))).first_share == 1.0
 
 
+def test_what_takes_no_share_of_the_work_tells_nothing_of_the_rest(monkeypatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
+    run = create_run(SOURCE, PLAN)
+    reporter = worker.Reporter(run)
+    reporter.estimate = 300.0
+    for step in range(20):
+        now[0] = 100.0 + step
+        reporter.progress("finding the weights", 0.0)
+        assert run.stored_status().seconds_left == 300
+    now[0] = 124.0
+    reporter.progress("training", 0.01)
+    assert run.stored_status().seconds_left == pytest.approx(5 * 0.99 / 0.01)
+
+
 def test_a_long_run_tells_what_is_left_long_before_a_share_of_it_is_done(monkeypatch) -> None:
     now = [100.0]
     monkeypatch.setattr("fairdash.runs.worker.time.monotonic", lambda: now[0])
