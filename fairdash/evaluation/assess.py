@@ -346,9 +346,11 @@ def _null_of(estimator: Estimator, pairs: Pairs, orders: NDArray[np.intp]) -> ND
     one model's values are drawn for all. Where the weight stays with u, or rows belong together, the law is
     each model's own.
     """
+    if not estimator.measure.rank_based or pairs.groups is not None:
+        return estimator.null(pairs, orders)
     ordered = np.sort(pairs.u, axis=1)
     untied = np.flatnonzero((ordered[:, 1:] > ordered[:, :-1]).all(axis=1))
-    if not estimator.measure.rank_based or pairs.groups is not None or len(untied) < 2:
+    if len(untied) < 2:
         return estimator.null(pairs, orders)
     rest = np.setdiff1d(np.arange(len(pairs.u)), untied[1:])
     ways = []

@@ -137,7 +137,7 @@ def _follow_refining(run: Run, seen: str) -> None:
 
 
 def _offer_quicker(run: Run) -> None:
-    """Where a run has long to go: a smaller one of the same kind instead; it has its first look already."""
+    """Where a run has long to go: a smaller one on the same data instead, which begins with the same look."""
     spec, left = run.spec, run.status.seconds_left
     quick = quicker(spec.plan)
     if left is None or left < LONG or quick is None or run.is_cancelled():
