@@ -100,6 +100,18 @@ def test_the_covering_grid_sees_a_link_in_the_tail(rng):
     assert measure("hgr_kde", u, v) > 0.6
 
 
+@pytest.mark.parametrize("value", [hgr_kde, chi2_kde])
+def test_rows_far_out_that_hardly_count_take_no_memory_and_change_nothing(value, rng):
+    u = rng.normal(size=400)
+    v = u + rng.normal(size=400)
+    u[50:] *= 1e6
+    weight = np.where(np.arange(400) < 50, 1.0, 1e-30)
+    found = value(u[None], v[None], sample_weight=weight[None])
+    assert found == pytest.approx(value(u[None, :50], v[None, :50]), abs=1e-3)
+    of_torch = value(*map(torch.from_numpy, (u, v)), sample_weight=torch.from_numpy(weight))
+    assert of_torch.item() == pytest.approx(found[0])
+
+
 def test_grid_must_be_known():
     with pytest.raises(OptionError, match="grid"):
         measure("hgr_kde", [1, 2, 3], [1, 3, 2], grid="fine")

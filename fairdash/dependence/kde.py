@@ -32,6 +32,9 @@ Grid = Literal["cover", "published"]
 #: How far beyond the outermost points the covering grid reaches, in bandwidths: 99.7 % of an outermost
 #: kernel.
 _REACH = 3.0
+#: Lines of a covering grid at most. It then reaches 50 standard deviations where a million equal rows count,
+#: further where fewer do; beyond k of them lies at most a share of 1/k² of the weight.
+_MOST_LINES = 1_000
 #: Marginal mass of a grid line under which it carries no information beyond rounding.
 _NO_MASS = 1e-12
 #: Added to the published density before it is normed for HGR, as the published code does.
@@ -63,7 +66,8 @@ def hgr_kde(
     sample_weight : (..., n) array, optional
         Non-negative weights of the rows.
     grid
-        ``"cover"``: spaced one bandwidth, three bandwidths beyond the data on either side. ``"published"``:
+        ``"cover"``: spaced one bandwidth, three bandwidths beyond the data on either side; 1,000 lines at
+        most, on whose ends lie the rows that are further from the mean. ``"published"``:
         at most 50 points on ±2.5 standard deviations, as in the published code; what lies outside it is not
         seen.
     permutations : (B, n) array, optional
@@ -230,6 +234,9 @@ def _kernels_at(xp: Any, x: Any, sample_weight: Any, n_effective: Any, grid: Gri
         z = _standardised(xp, x, sample_weight)
         # Silverman's rule in two dimensions, (n (d + 2) / 4)^(−1 / (d + 4)) with d = 2, in units of one sd.
         bandwidth = n_effective ** (-1 / 6)
+        farthest = (_MOST_LINES / 2 - _REACH) * bandwidth
+        if bool(xp.any(xp.abs(z) > farthest)):
+            z = xp.where(xp.abs(z) > farthest, xp.sign(z) * farthest, z)
         low = xp.min(z, axis=-1, keepdims=True) - _REACH * bandwidth
         high = xp.max(z, axis=-1, keepdims=True) + _REACH * bandwidth
         # One spacing a bandwidth integrates a Gaussian to 1e-8.
