@@ -17,6 +17,7 @@ from fairdash.dependence import REGISTRY
 from fairdash.evaluation.assess import DEFAULT_MEASURES, N_PERMUTATIONS, assess_predictions
 from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_over_mean
 from fairdash.evaluation.tradeoff_curve import assess_curve
+from fairdash.evaluation.work import Work
 from fairdash.jobs.steps import Found, Unit, at_once, within
 from fairdash.tariff.fit import FitOptions
 from fairdash.tariff.many import fit_tariffs
@@ -39,10 +40,6 @@ from fairdash.training.sweep import STANDARD, Sweep, SweepProgress, train_sweep
 PREVIEW_PERMUTATIONS, SAMPLE_PERMUTATIONS = 39, 19
 #: References train five more models a split: left out beyond so many rows.
 MOST_ROWS_FOR_REFERENCES = 30_000
-#: Shares of a run's time, for the estimate of the time left.
-TRAINING_SHARE, REFERENCES_SHARE = 0.65, 0.1
-#: Of the training's share, what finding its settings takes.
-TUNING_SHARE = 0.15
 
 Array = NDArray[np.float64]
 #: Hears what is being done and the share of the work that is done.
@@ -92,27 +89,35 @@ def execute_sweep(
         drawn = draw_rows(dataset.take(open_rows), round(share * n_rows), random_state=plan.random_state)
         rows, plan = open_rows[drawn], replace(plan, confirmation_share=0.0)
         dataset = dataset.take(rows)
-    plan = with_lams_found(dataset, plan, progress=progress, unit=unit)
     n_permutations = N_PERMUTATIONS
     if is_preview:
         n_permutations = PREVIEW_PERMUTATIONS if rows is None else SAMPLE_PERMUTATIONS
-    parts = _Parts(dataset, plan, measures, is_preview=is_preview, progress=progress, unit=unit)
-    with_references = references and not is_preview and parts.has_references
-    tuned = TUNING_SHARE if plan.tune else 0.0
+    with_references = references and not is_preview and _has_references(dataset)
+    work = Work(
+        dataset,
+        plan,
+        n_permutations=n_permutations,
+        is_preview=is_preview,
+        with_references=with_references,
+    )
+    plan = with_lams_found(
+        dataset, plan, progress=lambda doing, at: progress(doing, work.done("pilot", at)), unit=unit
+    )
+    parts = _Parts(
+        dataset, plan, measures, is_preview=is_preview, progress=progress, done=work.done, unit=unit
+    )
 
     def on_training(at: SweepProgress) -> None:
         if at.curve is not None:
             on_curve(at.curve)
-        if at.phase == "tuning":
-            progress("finding weight decay on validation rows", TRAINING_SHARE * tuned * at.fraction)
-        else:
+        doing = "finding weight decay on validation rows"
+        if at.phase != "tuning":
             doing = f"training {METHODS[at.method].title} on {TITLES[at.device]}"
-            progress(doing, TRAINING_SHARE * (tuned + (1 - tuned) * at.fraction))
+        progress(doing, work.done(at.phase, at.fraction))
 
     def on_measuring(first: int, step: int, share: float) -> None:
         # Frames and paths, of two objectives each.
-        left = 1 - TRAINING_SHARE - (REFERENCES_SHARE if with_references else 0.0)
-        progress("measuring", TRAINING_SHARE + left * (first + step + share) / 4)
+        progress("measuring", work.done("measuring", (first + step + share) / 4))
 
     trained = train_sweep(
         dataset,
@@ -169,7 +174,7 @@ def lend_a_hand(dataset: Dataset, plan: Sweep, *, unit: Unit) -> None:
     plan = with_lams_found(dataset, plan, unit=unit)
     parts = _Parts(dataset, plan, unit=unit)
     parts.baselines()
-    if parts.has_references:
+    if _has_references(dataset):
         parts.references(parts=("test",))
     trained = train_sweep(dataset, plan, importance=True, unit=unit)
     for objective in reversed(_objectives(plan)):
@@ -186,6 +191,10 @@ def reference_prices(
     # Rows set aside are shown by nothing.
     predictions[:, plan.set_aside(dataset)] = np.nan
     return ReferenceResult(frame, predictions, members, parts.splits, price)
+
+
+def _has_references(dataset: Dataset) -> bool:
+    return dataset.sensitive.shape[1] == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES
 
 
 def _objectives(plan: Sweep) -> list[str]:
@@ -219,7 +228,7 @@ def with_lams_found(
             objective=plan.objective,
             random_state=plan.random_state,
             device=plan.device,
-            progress=lambda _: progress(doing, 0.0),
+            progress=partial(progress, doing),
         )
         return {"lams": np.array(plan.lams if found is None else found)}
 
@@ -237,11 +246,11 @@ class _Parts:
         *,
         is_preview: bool = False,
         progress: Progress = lambda *_: None,
+        done: Callable[[str], float] = lambda _: 0.0,
         unit: Unit = at_once,
     ) -> None:
         self.dataset, self.plan, self.is_preview = dataset, plan, is_preview
-        self.progress, self.unit = progress, unit
-        self.has_references = dataset.sensitive.shape[1] == 1 and dataset.n_rows <= MOST_ROWS_FOR_REFERENCES
+        self.progress, self.done, self.unit = progress, done, unit
         #: Of every assessment.
         self._options: dict[str, Any] = {
             "loss": plan.settings.loss_function,
@@ -304,7 +313,7 @@ class _Parts:
             plan,
             self.splits,
             lams=tuple(dict.fromkeys((0.0, *plan.lams))),
-            on_step=lambda _: self.progress("fitting tariffs", TRAINING_SHARE),
+            on_step=lambda _: self.progress("fitting tariffs", self.done("beside")),
             unit=within(self.unit, "tariffs"),
         )
         return (
@@ -318,7 +327,7 @@ class _Parts:
         """The references' frame, predictions and members, and the price of independence."""
 
         def on_step(*_: object) -> None:
-            self.progress("training references that use the sensitive attribute", 1 - REFERENCES_SHARE)
+            self.progress("training references that use the sensitive attribute", self.done("references"))
 
         on_step()
         members, predictions, price = train_references(
