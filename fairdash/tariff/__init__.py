@@ -8,8 +8,7 @@ XLSX, and ``model`` has the estimator. :func:`fairdash.tariff.many.fit_tariffs` 
 
 from __future__ import annotations
 
-#: In a frame's column ``method``.
-FAIR_TARIFF = "fair_tariff"
+from fairdash.training.methods import FAIR_TARIFF as FAIR_TARIFF
 
 
 def title_of(lam: float) -> str:
