@@ -197,6 +197,13 @@ class AuditResult(Findings):
     """What an audit has found, to be kept, read back and compared.
 
     Its fields are those of :class:`~fairdash.auditing.result.Findings`.
+
+    Examples
+    --------
+    >>> table = pd.DataFrame({"age": np.arange(18, 90).repeat(10), "premium": 300.0})
+    >>> result = fd.audit(table, price="premium", sensitive="age", questions=[1])
+    >>> result.n, result.mean_price
+    (720, 300.0)
     """
 
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:

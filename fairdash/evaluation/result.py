@@ -184,6 +184,13 @@ class SweepResult(TrainedModels):
         What :func:`fairdash.confirm` has shown of the rows set aside so far: it adds to this list.
     members, predictions, splits, device, seconds, notes, importance, tuning, curves, set_aside
         As in :class:`fairdash.training.models.TrainedModels`.
+
+    Examples
+    --------
+    >>> dataset = fd.load_dataset("household", n=300)
+    >>> result = fd.sweep(dataset, methods=["standard"], lams=[1.0], n_splits=1, tariff=False)
+    >>> list(result.frames)
+    ['demographic_parity', 'equalized_residuals']
     """
 
     sweep: Sweep

@@ -153,6 +153,14 @@ class SearchResult:
         Where it was trained.
     notes
         Sentences that the user should read.
+
+    Examples
+    --------
+    >>> dataset = fd.load_dataset("household", n=300)
+    >>> options = {"method": "hgr_spline", "lams": [0.5, 2.0], "n_folds": 2, "device": "cpu"}
+    >>> choice = fd.find_lam(dataset, target="hgr_kde<=1", **options)
+    >>> choice.reached, choice.measure
+    (True, 'hgr_kde')
     """
 
     best: TrainingSettings | None = None
