@@ -206,6 +206,12 @@ class AuditResult(Findings):
     (720, 300.0)
     """
 
+    def _repr_html_(self) -> str:
+        """Questions and answers in a notebook, as text."""
+        rows = [{"question": each.title, "answer": each.sentence} for each in self.answers]
+        with pd.option_context("display.max_colwidth", None):
+            return str(pd.DataFrame(rows).to_html(index=False))
+
     def compare(self, other: AuditResult | str | PathLike[str]) -> AuditResult:
         """This result with what has moved since another one, or the one that was saved there.
 

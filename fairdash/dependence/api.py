@@ -174,6 +174,8 @@ def learned_functions(
     --------
     >>> s = np.linspace(-1, 1, 200)
     >>> functions = fd.learned_functions("hgr_nn", s**2, s, n_steps=20, random_state=0)
+    >>> functions.f.shape
+    (200,)
     """
     one = measure_of(id)
     if one.learned is None:

@@ -222,6 +222,14 @@ class SweepResult(TrainedModels):
         """Figures of every trained model by the objective that it was trained for."""
         return self.frames[self.objective]
 
+    def _repr_html_(self) -> str:
+        """The models' test figures, means over the splits, in a notebook."""
+        means = summarise_splits(self.frame, test_to_train=self.test_to_train)
+        shown: str = (
+            means[means["part"] == "test"].dropna(axis=1, how="all").to_html(index=False, float_format="%.4g")
+        )
+        return shown
+
     @property
     def test_to_train(self) -> float:
         """Test rows of a split divided by its training rows."""

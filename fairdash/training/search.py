@@ -52,8 +52,8 @@ class SearchGrid:
 
     Examples
     --------
-    >>> grid = SearchGrid(hidden=((8,), (8, 8)), dropout=(0.0,), lr=(1e-3, 1e-2), weight_decay=(0.0,))
-    >>> [(each.hidden, each.lr) for each in grid.candidates(TrainingSettings())]
+    >>> grid = fd.SearchGrid(hidden=((8,), (8, 8)), dropout=(0.0,), lr=(1e-3, 1e-2), weight_decay=(0.0,))
+    >>> [(each.hidden, each.lr) for each in grid.candidates(fd.TrainingSettings())]
     [((8,), 0.001), ((8,), 0.01), ((8, 8), 0.001), ((8, 8), 0.01)]
     """
 
