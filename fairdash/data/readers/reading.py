@@ -78,8 +78,6 @@ _DAMAGED = (
     ValueError,
     RuntimeError,
     MemoryError,
-    # A member without a name.
-    IndexError,
     zlib.error,
     lzma.LZMAError,
     zipfile.BadZipFile,
@@ -128,6 +126,12 @@ def read_table(
         The file can't be read as a table, with everything that is in the way.
     OptionError
         A choice of the user's makes no sense.
+
+    Examples
+    --------
+    >>> table, report = fd.read_table(b"age;premium\\n25;412,50\\n40;280,00\\n", name="export.csv")
+    >>> table["premium"].tolist(), report.decimal
+    ([412.5, 280.0], ',')
     """
     content = bytes_of(source)
     if name is None:
@@ -336,6 +340,9 @@ def _too_many(what: str) -> ReadingError:
 
 def _only(members: list[zipfile.ZipInfo]) -> zipfile.ZipInfo:
     """Give the one file of an archive that can be a table."""
+    # Newer versions of Python read a member without a name as a file, older ones fail at it.
+    if not all(member.filename for member in members):
+        raise zipfile.BadZipFile
     files = [
         member
         for member in members
