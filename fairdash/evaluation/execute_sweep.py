@@ -19,6 +19,7 @@ from fairdash.evaluation.result import Gain, ReferenceResult, SweepResult, gain_
 from fairdash.evaluation.tradeoff_curve import PARTS, assess_curve
 from fairdash.jobs.steps import Found, Unit, at_once, within
 from fairdash.tariff.plan import fit_path, lams_of_tariffs, tariffs_of_plan
+from fairdash.tariff.repaired import repaired_prices
 from fairdash.training.baselines import LINEAR, TREES, train_baselines
 from fairdash.training.crossvalidation import LEARNING_RATE
 from fairdash.training.device import TITLES
@@ -363,6 +364,17 @@ class _Parts:
             on_step=on_step,
             unit=within(self.unit, "references"),
         )
+        repaired, prices = repaired_prices(
+            self.dataset,
+            self.splits,
+            loss=self.plan.settings.loss_function,
+            strengths=strengths,
+            random_state=self.plan.random_state,
+            on_step=on_step,
+            unit=within(self.unit, "references"),
+        )
+        members = pd.concat([members, repaired], ignore_index=True)
+        predictions = np.concatenate([predictions, prices])
         frame = self.assess(
             members,
             predictions,
