@@ -15,6 +15,7 @@ from fairdash.evaluation.assess import (
 )
 from fairdash.evaluation.tradeoff_curve import curve_points
 from fairdash.training.defaults import training_rows
+from fairdash.training.methods import FAIR_TARIFF
 from fairdash.training.models import seconds_of
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import TEST_SHARE
@@ -57,6 +58,8 @@ class Work:
     ) -> None:
         n, splits, models = dataset.n_rows, plan.n_splits, plan.models()
         training = seconds_of(models, training_rows(n)) * _OF_A_SLOW_CORE
+        if FAIR_TARIFF in plan.methods:
+            training = _BESIDE * n * splits
         if plan.confirmation_share and not is_preview:
             training *= 1 + 1 / splits
         test = TEST_SHARE * n

@@ -76,7 +76,7 @@ def test_the_bar_then_begins_anew(run: Run) -> None:
     assert status.state == RUNNING
     assert status.doing == "starting on all rows"
     assert status.fraction == run.spec.share_of_first < 0.3
-    # What the sample's training took, times models and rows, until the whole itself tells.
+    # What its parts take by their models, steps and rows, until the whole itself tells.
     assert status.seconds_left is not None
     assert worker.Reporter(run).estimate == status.seconds_left
 
