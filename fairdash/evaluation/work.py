@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from fairdash.data.dataset import Dataset
-from fairdash.evaluation.assess import (
-    FEWEST_PERMUTATIONS,
-    MOST_JUDGED_ROWS,
-    MOST_ROWS,
-    MOST_WEIGHTED_PERMUTATIONS,
-    N_PERMUTATIONS,
-    ROWS_PERMUTED,
-)
-from fairdash.evaluation.tradeoff_curve import curve_points
-from fairdash.training.defaults import training_rows
-from fairdash.training.methods import FAIR_TARIFF
-from fairdash.training.models import seconds_of
+from fairdash.evaluation.assess import MOST_JUDGED_ROWS, MOST_ROWS
 from fairdash.training.objectives import OBJECTIVES
 from fairdash.training.splits import TEST_SHARE
-from fairdash.training.sweep import STANDARD, Sweep
 
 #: A core that is not slow takes so much of :func:`fairdash.training.models.seconds_of`.
 _OF_A_SLOW_CORE = 0.5
@@ -37,46 +22,47 @@ class Work:
 
     Parameters
     ----------
-    dataset
-        The rows that it sees.
-    plan
-        Its plan.
-    n_permutations
-        Behind a floor, at most.
-    is_preview, with_references
-        As in :func:`fairdash.evaluation.execute_sweep.execute_sweep`.
+    n_rows, n_splits
+        Rows that it sees, and its splits.
+    training
+        Seconds that its networks take a slow core, as :func:`fairdash.training.models.seconds_of` has them;
+        None where it fits tariffs instead.
+    models, blends
+        Models of a split, and places between them that are measured.
+    orders
+        Permutations behind a floor, both ways of the weights.
+    is_tuned, is_piloted, confirms, is_preview, with_references
+        Which parts there are.
     """
 
     def __init__(
         self,
-        dataset: Dataset,
-        plan: Sweep,
+        n_rows: int,
+        n_splits: int,
         *,
-        n_permutations: int = N_PERMUTATIONS,
-        is_preview: bool = False,
-        with_references: bool = False,
+        training: float | None,
+        models: int,
+        blends: int,
+        orders: int,
+        is_tuned: bool,
+        is_piloted: bool,
+        confirms: bool,
+        is_preview: bool,
+        with_references: bool,
     ) -> None:
-        n, splits, models = dataset.n_rows, plan.n_splits, plan.models()
-        training = seconds_of(models, training_rows(n)) * _OF_A_SLOW_CORE
-        if FAIR_TARIFF in plan.methods:
-            training = _BESIDE * n * splits
-        if plan.confirmation_share and not is_preview:
-            training *= 1 + 1 / splits
-        test = TEST_SHARE * n
+        beside = _BESIDE * n_rows * n_splits
+        own = beside if training is None else training * _OF_A_SLOW_CORE
+        own *= 1 + confirms / n_splits
+        test = TEST_SHARE * n_rows
         rows = min(test, MOST_ROWS)
-        orders = min(n_permutations, max(FEWEST_PERMUTATIONS, ROWS_PERMUTED / max(rows, 1)))
-        if dataset.weight is not None:
-            orders = 2 * min(orders, MOST_WEIGHTED_PERMUTATIONS)
-        stops = sum(not point.is_trained for point in curve_points(plan.lams)) * (len(plan.methods) - 1)
-        here = len(models) / splits
-        measured = rows * (_MEASURED * (3 * here + 2 * stops) + _PERMUTED * orders * here)
-        judged = _JUDGED * min(test, MOST_JUDGED_ROWS) * (here + stops)
-        self._seconds: Mapping[str, float] = {
-            "pilot": _PILOT * training if plan.find_lams and plan.methods != (STANDARD,) else 0.0,
-            "tuning": _TUNING * training if plan.tune else 0.0,
-            "training": training,
-            "beside": 0.0 if is_preview else _BESIDE * n * splits,
-            "measuring": len(OBJECTIVES) * splits * (measured + judged),
+        measured = rows * (_MEASURED * (3 * models + 2 * blends) + _PERMUTED * orders * models)
+        judged = _JUDGED * min(test, MOST_JUDGED_ROWS) * (models + blends)
+        self._seconds: dict[str, float] = {
+            "pilot": _PILOT * own * is_piloted,
+            "tuning": _TUNING * own * is_tuned,
+            "training": own,
+            "beside": beside * (not is_preview),
+            "measuring": len(OBJECTIVES) * n_splits * (measured + judged),
         }
         if with_references:
             self._seconds["references"] = sum(self._seconds.values()) * _REFERENCES / (1 - _REFERENCES)
