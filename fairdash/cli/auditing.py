@@ -38,6 +38,8 @@ def audit(
     group: str | None = None,
     total: Columns = (),
     feature: Columns = (),
+    probability: Columns = (),
+    known_class: str | None = None,
     criterion: str = "independence",
     max_gap: Share = 0.05,
     question: tuple[int, ...] = (),
@@ -75,6 +77,10 @@ def audit(
         One of these that is a sum over the exposure, and is divided by it; may come again.
     feature
         What the price may be made of, by default every column without another role; may come again.
+    probability
+        Probability of a class, one of several columns that add up to 1; comes for each class.
+    known_class
+        Column of the true class where it is known.
     criterion
         The primary one: independence, conditional_independence, sufficiency or equalized_residuals.
     max_gap
@@ -97,7 +103,7 @@ def audit(
             )
         kept = read_plan(plan)
     else:
-        for name, given in (("price", price), ("sensitive", sensitive)):
+        for name, given in (("price", price), ("sensitive", sensitive or probability)):
             if not given:
                 hint = f"Give --{name}, or the --plan of an audit before."
                 raise OptionError.of("No column is named", hint, column=name)
@@ -112,6 +118,8 @@ def audit(
             groups=group,
             totals=total,
             features=feature or None,
+            probabilities=probability,
+            known_class=known_class,
         )
         asked = AuditPlan.of(
             columns,
