@@ -115,6 +115,9 @@ def ask_model(
     name, delta, mean = result.plan.columns.sensitive, result.plan.max_gap, result.mean_price
     price = result.plan.columns.price
     columns = [str(each) for each in (frame if columns is None else columns) if each != price]
+    if name not in frame:
+        hint = "Name a column of the table as sensitive."
+        raise OptionError.of("A model is asked along a column, not along probabilities", hint, column="model")
     whole = frame[frame[name].notna()]
     drawn = rng_of(Stream.AUDIT_ROWS, result.plan.random_state).permutation(len(whole))[:MOST_ROWS]
     rows = whole.iloc[np.sort(drawn)]
